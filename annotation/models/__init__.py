@@ -1,0 +1,41 @@
+"""What is asked, who answers and what they said: one file per aggregate."""
+
+from annotation.models.assignment import Assignment
+from annotation.models.audit import AuditEvent
+from annotation.models.clip import Clip
+from annotation.models.item import Candidate, Item, ItemVersion, System
+from annotation.models.job import Job
+from annotation.models.judgment import Answer, Exclusion, Judgment
+from annotation.models.people import Invitation, Membership, Rater, User
+from annotation.models.protocol import ProtocolVersion, Question
+from annotation.models.review import CaseReason, Correction, Draft, ReviewCase
+from annotation.models.study import Study
+from annotation.models.task import GoldKey, Task, TaskCandidate
+
+__all__ = [
+    "Answer",
+    "Assignment",
+    "AuditEvent",
+    "Candidate",
+    "CaseReason",
+    "Clip",
+    "Correction",
+    "Draft",
+    "Exclusion",
+    "GoldKey",
+    "Invitation",
+    "Item",
+    "ItemVersion",
+    "Job",
+    "Judgment",
+    "Membership",
+    "ProtocolVersion",
+    "Question",
+    "Rater",
+    "ReviewCase",
+    "Study",
+    "System",
+    "Task",
+    "TaskCandidate",
+    "User",
+]

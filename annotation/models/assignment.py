@@ -1,0 +1,47 @@
+"""The lease of a task to a rater."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+class Assignment(models.Model):
+    """`id` is random and all that a browser ever learns about the task behind it.
+
+    `presentation[p]` is the canonical slot shown at position p: [1, 0] shows the task's second candidate as A.
+    """
+
+    class State(models.IntegerChoices):
+        OPEN = 1, _("Open")
+        SUBMITTED = 2, _("Submitted")
+        SKIPPED = 3, _("Skipped")
+        RETURNED = 4, _("Returned")
+        EXPIRED = 5, _("Expired")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    task = models.ForeignKey("annotation.Task", models.CASCADE, related_name="assignments")
+    rater = models.ForeignKey("annotation.Rater", models.CASCADE, related_name="assignments")
+    pass_number = models.PositiveSmallIntegerField(default=1)
+    state = models.PositiveSmallIntegerField(choices=State.choices, default=State.OPEN)
+    presentation = ArrayField(models.PositiveSmallIntegerField())
+    leased_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True, blank=True)
+    skip_reason = models.CharField(max_length=40, blank=True, default="")
+    skip_comment = models.TextField(blank=True, default="")
+
+    class Meta:
+        constraints = [
+            # No rater meets a task twice, except for passes that the study asks for.
+            models.UniqueConstraint(fields=["task", "rater", "pass_number"], name="assignment_once_per_pass"),
+        ]
+        indexes = [
+            models.Index(fields=["rater", "leased_at"], condition=Q(state=1), name="assignment_open_of_rater"),
+            models.Index(fields=["expires_at"], condition=Q(state=1), name="assignment_open_by_expiry"),
+        ]

@@ -1,0 +1,81 @@
+"""What is judged: items with immutable versions, the systems, and their candidates."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+class System(models.Model):
+    """A model (or a person) that produced something. Raters never learn which."""
+
+    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="systems")
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["study", "name"], name="system_name_once_per_study")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Item(models.Model):
+    class State(models.TextChoices):
+        ACTIVE = "active", _("Active")
+        WITHDRAWN = "withdrawn", _("Withdrawn")
+
+    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="items")
+    external_id = models.CharField(max_length=300)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE)
+    # Modality, category, difficulty and whatever else results are broken down by.
+    strata = models.JSONField(default=dict, blank=True)
+    current_version = models.ForeignKey(
+        "annotation.ItemVersion", models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["study", "external_id"], name="item_external_id_once_per_study")]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+
+class ItemVersion(models.Model):
+    """The content of an item at one time. Append-only (trigger): a correction makes the next version."""
+
+    item = models.ForeignKey(Item, models.CASCADE, related_name="versions")
+    number = models.PositiveSmallIntegerField(default=1)
+    prompt = models.TextField(blank=True)
+    lyrics = models.TextField(blank=True)
+    reference_clip = models.ForeignKey("annotation.Clip", models.PROTECT, null=True, blank=True, related_name="+")
+    question = models.TextField(blank=True)
+    reference = models.TextField(blank=True)
+    rationale = models.TextField(blank=True)
+    transcript = models.TextField(blank=True)
+    clip = models.ForeignKey("annotation.Clip", models.PROTECT, null=True, blank=True, related_name="+")
+    extra = models.JSONField(default=dict, blank=True)
+    content_sha256 = models.CharField(max_length=64)
+    created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["item", "number"], name="item_version_number_once")]
+
+
+class Candidate(models.Model):
+    """One output of one system for one item version: a text or a clip. Append-only (trigger)."""
+
+    item_version = models.ForeignKey(ItemVersion, models.CASCADE, related_name="candidates")
+    system = models.ForeignKey(System, models.PROTECT, related_name="candidates")
+    take = models.PositiveSmallIntegerField(default=1)
+    text = models.TextField(blank=True)
+    clip = models.ForeignKey("annotation.Clip", models.PROTECT, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["item_version", "system", "take"], name="candidate_take_once"),
+        ]

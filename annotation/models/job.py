@@ -1,0 +1,50 @@
+"""Background work as rows: a worker holds a lease on the row, the message that woke it may be lost."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+class Job(models.Model):
+    class State(models.TextChoices):
+        QUEUED = "queued", _("Waiting")
+        RUNNING = "running", _("Running")
+        DONE = "done", _("Done")
+        FAILED = "failed", _("Failed")
+        CANCELLED = "cancelled", _("Cancelled")
+
+    UNFINISHED = (State.QUEUED, State.RUNNING)
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    kind = models.CharField(max_length=20)
+    study = models.ForeignKey("annotation.Study", models.CASCADE, null=True, blank=True, related_name="jobs")
+    created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, blank=True, related_name="+")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    params = models.JSONField(default=dict)
+    stage = models.CharField(max_length=40, blank=True, default="")
+    done = models.BigIntegerField(default=0)
+    total = models.BigIntegerField(null=True, blank=True)
+    # What it found or made; for imports the counts and the bad rows by number, field, problem and remedy.
+    report = models.JSONField(default=dict)
+    message = models.TextField(blank=True, default="")
+    lease_token = models.UUIDField(null=True, blank=True)
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["created_at"], condition=Q(state__in=("queued", "running")), name="job_unfinished"),
+            models.Index(fields=["study", "-created_at"], name="job_by_study"),
+        ]
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state not in self.UNFINISHED

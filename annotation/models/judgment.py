@@ -1,0 +1,109 @@
+"""What raters said. Append-only: a trigger lets nothing but the bookkeeping flags change."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+class Judgment(models.Model):
+    """One submitted answer set. A change of mind appends a revision; `effective` marks the one that stands.
+
+    Imported judgments have no assignment, and no rater where the source names none: such raters are exchangeable.
+    """
+
+    class Origin(models.IntegerChoices):
+        RATED = 1, _("Rated here")
+        IMPORTED = 2, _("Imported")
+        SIMULATED = 3, _("Simulated")
+        EXPERT = 4, _("Expert's own")
+
+    # No database constraint on the study: every insert would lock that one row, and the task vouches for it.
+    study = models.ForeignKey("annotation.Study", models.CASCADE, db_constraint=False, db_index=False)
+    task = models.ForeignKey("annotation.Task", models.PROTECT, related_name="judgments", db_index=False)
+    rater = models.ForeignKey("annotation.Rater", models.PROTECT, null=True, related_name="judgments")
+    assignment = models.ForeignKey(
+        "annotation.Assignment", models.PROTECT, null=True, related_name="judgments", db_index=False
+    )
+    # No database constraint either: one row per study that every insert would lock.
+    protocol_version = models.ForeignKey(
+        "annotation.ProtocolVersion", models.PROTECT, db_constraint=False, db_index=False, related_name="+"
+    )
+    client_id = models.UUIDField(default=uuid.uuid4)
+    payload_sha256 = models.BinaryField(max_length=32)
+    origin = models.PositiveSmallIntegerField(choices=Origin.choices, default=Origin.RATED)
+    revision = models.PositiveSmallIntegerField(default=1)
+    effective = models.BooleanField(default=True)
+    excluded = models.BooleanField(default=False)
+    # Came after its lease had run out and the task was full: kept, never counted.
+    surplus = models.BooleanField(default=False)
+    presentation = ArrayField(models.PositiveSmallIntegerField(), null=True)
+    codes = ArrayField(models.CharField(max_length=16), default=list)
+    comment = models.TextField(blank=True, default="")
+    # What the browser observed: listening intervals, switches, gains; at most 4 kB.
+    telemetry = models.JSONField(null=True)
+    started_at = models.DateTimeField(null=True)
+    submitted_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["task", "client_id"], name="judgment_client_id_once_per_task"),
+            models.UniqueConstraint(fields=["assignment", "revision"], name="judgment_revision_once_per_assignment"),
+        ]
+        indexes = [models.Index(fields=["study", "id"], name="judgment_study_keyset")]
+
+
+class Answer(models.Model):
+    """One question's value. `choice` is canonical: it names the task's slot, never the side it was shown on."""
+
+    class Choice(models.IntegerChoices):
+        FIRST = 1, _("First")
+        SECOND = 2, _("Second")
+        TIE = 3, _("Tie")
+        BOTH_BAD = 4, _("Both bad")
+
+    judgment = models.ForeignKey(Judgment, models.CASCADE, related_name="answers", db_index=False)
+    # Repeated from the judgment so that agreement is one GROUP BY over this table alone.
+    task = models.ForeignKey("annotation.Task", models.CASCADE, db_constraint=False, db_index=False, related_name="+")
+    question = models.ForeignKey(
+        "annotation.Question", models.PROTECT, db_constraint=False, db_index=False, related_name="+"
+    )
+    candidate = models.ForeignKey("annotation.Candidate", models.PROTECT, null=True, db_index=False, related_name="+")
+    choice = models.PositiveSmallIntegerField(choices=Choice.choices, null=True)
+    value = models.FloatField(null=True)
+    confidence = models.FloatField(null=True)
+    text = models.TextField(blank=True, default="")
+    events = models.JSONField(null=True)
+    # The judgment is effective and not excluded; kept in step by services.judgments and services.exclusions.
+    counted = models.BooleanField(default=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["judgment", "question", "candidate"], nulls_distinct=False, name="answer_once_per_question"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["question", "task"], condition=models.Q(counted=True), name="answer_counted_by_question"
+            )
+        ]
+
+
+class Exclusion(models.Model):
+    """A logged, reversible mark that keeps a judgment out of analysis. Append-only; the last row for it stands."""
+
+    class Action(models.TextChoices):
+        EXCLUDE = "exclude", _("Exclude")
+        RESTORE = "restore", _("Restore")
+
+    judgment = models.ForeignKey(Judgment, models.PROTECT, related_name="exclusions")
+    action = models.CharField(max_length=10, choices=Action.choices)
+    reason = models.CharField(max_length=40)
+    comment = models.TextField(blank=True, default="")
+    actor = models.ForeignKey("annotation.User", models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)

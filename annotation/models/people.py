@@ -1,0 +1,139 @@
+"""Accounts, their roles in studies, the invitations that give them, and the raters that data speak of."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.models import PermissionsMixin
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+# No 0/O, 1/I/L: pseudonyms are read aloud and typed.
+PSEUDONYM_LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
+
+
+class UserManager(BaseUserManager["User"]):
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
+        user = self.model(email=email.strip().lower(), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> User:
+        return self.create_user(email, password, is_staff=True, is_superuser=True, may_create_studies=True, **fields)
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    """An account. The e-mail address is its name at sign-in and leaves the product in no export."""
+
+    email = models.EmailField(_("e-mail address"), unique=True)
+    name = models.CharField(_("name"), max_length=150, blank=True)
+    is_staff = models.BooleanField(default=False)
+    is_active = models.BooleanField(default=True)
+    may_create_studies = models.BooleanField(default=False)
+    date_joined = models.DateTimeField(default=timezone.now)
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects = UserManager()
+
+    def __str__(self) -> str:
+        return self.name or self.email
+
+    def get_short_name(self) -> str:
+        return self.name.split()[0] if self.name else self.email.partition("@")[0]
+
+
+class Role(models.TextChoices):
+    ANNOTATOR = "annotator", _("Annotator")
+    EXPERT = "expert", _("Expert")
+    RESEARCHER = "researcher", _("Researcher")
+    ADMIN = "admin", _("Admin")
+
+
+RATING_ROLES = (Role.ANNOTATOR, Role.EXPERT)
+MANAGING_ROLES = (Role.RESEARCHER, Role.ADMIN)
+
+
+class Membership(models.Model):
+    """What one account may do in one study."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
+    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=12, choices=Role.choices)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "study"], name="membership_one_role_per_study")]
+
+
+class Invitation(models.Model):
+    """A link that makes whoever opens it a member. Only a digest is kept: the link is shown once."""
+
+    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="invitations")
+    role = models.CharField(max_length=12, choices=Role.choices)
+    token_sha256 = models.CharField(max_length=64, unique=True)
+    max_uses = models.PositiveIntegerField(default=1)
+    uses = models.PositiveIntegerField(default=0)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(User, models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    @property
+    def is_open(self) -> bool:
+        return self.revoked_at is None and self.uses < self.max_uses and self.expires_at > timezone.now()
+
+
+def new_pseudonym() -> str:
+    return "R-" + "".join(secrets.choice(PSEUDONYM_LETTERS) for _ in range(7))
+
+
+class Rater(models.Model):
+    """A person in the data of one study; with an account, or known only from an import.
+
+    Counters are kept per rater so that submits of different raters never wait for one row; a study's progress is
+    their sum.
+    """
+
+    class State(models.TextChoices):
+        ACTIVE = "active", _("Active")
+        PAUSED = "paused", _("Paused")
+        EXCLUDED = "excluded", _("Excluded")
+
+    class Origin(models.TextChoices):
+        PERSON = "person", _("Person")
+        IMPORTED = "imported", _("Imported")
+        SIMULATED = "simulated", _("Simulated")
+
+    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="raters")
+    user = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="raters")
+    pseudonym = models.CharField(max_length=40, default=new_pseudonym)
+    external_id = models.CharField(max_length=200, blank=True, default="")
+    origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.PERSON)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE)
+    # The shuffle key of the task leased last: the next one is looked for after it.
+    cursor = models.FloatField(default=0.0)
+    n_judgments = models.IntegerField(default=0)
+    n_surplus = models.IntegerField(default=0)
+    n_skips = models.IntegerField(default=0)
+    n_tasks_filled = models.IntegerField(default=0)
+    last_judgment_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["study", "pseudonym"], name="rater_pseudonym_once_per_study"),
+            models.UniqueConstraint(fields=["study", "user"], name="rater_user_once_per_study"),
+            models.UniqueConstraint(
+                fields=["study", "external_id"],
+                condition=~models.Q(external_id=""),
+                name="rater_external_id_once_per_study",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.pseudonym

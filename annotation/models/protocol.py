@@ -1,0 +1,60 @@
+"""What is asked: immutable protocol versions and their questions."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+class ProtocolVersion(models.Model):
+    """One version of a study's protocol. `definition` is the whole of it, as `annotation.protocols` reads it."""
+
+    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="protocol_versions")
+    number = models.PositiveSmallIntegerField()
+    preset = models.CharField(max_length=40)
+    definition = models.JSONField()
+    definition_sha256 = models.CharField(max_length=64)
+    created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["study", "number"], name="protocol_version_number_once")]
+
+    def __str__(self) -> str:
+        return f"{self.preset} v{self.number}"
+
+
+class Question(models.Model):
+    """One question of one protocol version; answers point here, so their scale is never in doubt."""
+
+    class Kind(models.TextChoices):
+        PREFERENCE = "preference", _("Preference")
+        RATING = "rating", _("Rating")
+        CORRECTNESS = "correctness", _("Correctness")
+        EVENTS = "events", _("Events")
+        TEXT = "text", _("Text")
+
+    class Level(models.TextChoices):
+        NOMINAL = "nominal", _("Nominal")
+        ORDINAL = "ordinal", _("Ordinal")
+        INTERVAL = "interval", _("Interval")
+        RATIO = "ratio", _("Ratio")
+        NONE = "", _("Not measured")
+
+    protocol_version = models.ForeignKey(ProtocolVersion, models.CASCADE, related_name="questions")
+    key = models.CharField(max_length=40)
+    position = models.PositiveSmallIntegerField()
+    kind = models.CharField(max_length=12, choices=Kind.choices)
+    level = models.CharField(max_length=10, choices=Level.choices, blank=True)
+    title = models.CharField(max_length=200)
+    # Values in use, for scales that are a list of points; empty where any number or text is an answer.
+    points = ArrayField(models.FloatField(), default=list, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["protocol_version", "key"], name="question_key_once")]
+        ordering = ["protocol_version_id", "position"]
+
+    def __str__(self) -> str:
+        return self.key

@@ -1,0 +1,63 @@
+"""A study: one body of work with its rules and its state."""
+
+from __future__ import annotations
+
+import secrets
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+def new_seed() -> int:
+    return secrets.randbits(62)
+
+
+class Study(models.Model):
+    class State(models.TextChoices):
+        DRAFT = "draft", _("Draft")
+        RUNNING = "running", _("Running")
+        PAUSED = "paused", _("Paused")
+        CLOSED = "closed", _("Closed")
+
+    class Order(models.TextChoices):
+        SHUFFLED = "shuffled", _("Shuffled: every rater starts somewhere else")
+        LISTED = "listed", _("As listed: every rater starts at the first item")
+
+    slug = models.SlugField(max_length=80, unique=True)
+    title = models.CharField(_("title"), max_length=200)
+    description = models.TextField(_("description"), blank=True)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
+    protocol_version = models.ForeignKey(
+        "annotation.ProtocolVersion", models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    overlap = models.PositiveSmallIntegerField(
+        _("overlap"), default=3, validators=[MinValueValidator(1), MaxValueValidator(1000)]
+    )
+    order = models.CharField(_("order"), max_length=10, choices=Order.choices, default=Order.SHUFFLED)
+    lease_minutes = models.PositiveSmallIntegerField(
+        _("minutes to finish a task"), default=15, validators=[MinValueValidator(1), MaxValueValidator(600)]
+    )
+    # Shares of injected tasks and the rules about listening; they act once a study sets them.
+    gold_rate = models.FloatField(default=0.0)
+    repeat_rate = models.FloatField(default=0.0)
+    rules = models.JSONField(default=dict, blank=True)
+    seed = models.BigIntegerField(default=new_seed)
+    # What raters' own counters cannot hold: items and tasks, and the judgments of unnamed imported raters.
+    n_items = models.IntegerField(default=0)
+    n_tasks = models.IntegerField(default=0)
+    n_unnamed_judgments = models.IntegerField(default=0)
+    n_unnamed_tasks_filled = models.IntegerField(default=0)
+    created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name_plural = "studies"
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def is_open_for_rating(self) -> bool:
+        return self.state == self.State.RUNNING

@@ -1,0 +1,87 @@
+"""The unit of work: an item version with the candidates to be judged, and how many judgments it still wants."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+class Task(models.Model):
+    """Overlap holds by the named constraint: valid judgments + live leases can never pass it, whatever runs at once."""
+
+    class Kind(models.IntegerChoices):
+        REGULAR = 1, _("Regular")
+        TRAINING = 2, _("Training")
+        GOLD = 3, _("Gold")
+        TRAP = 4, _("Trap")
+        REPEAT = 5, _("Repeat")
+
+    class State(models.IntegerChoices):
+        READY = 1, _("Ready")
+        HELD = 2, _("Held back")
+        WITHDRAWN = 3, _("Withdrawn")
+
+    # Two indexes below begin with the study.
+    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="tasks", db_index=False)
+    item_version = models.ForeignKey("annotation.ItemVersion", models.CASCADE, related_name="tasks")
+    external_id = models.CharField(max_length=300)
+    kind = models.PositiveSmallIntegerField(choices=Kind.choices, default=Kind.REGULAR)
+    state = models.PositiveSmallIntegerField(choices=State.choices, default=State.READY)
+    repeats = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="repeated_by")
+    overlap = models.PositiveSmallIntegerField()
+    n_judgments = models.PositiveSmallIntegerField(default=0)
+    n_leases = models.PositiveSmallIntegerField(default=0)
+    # Orders drawn so far: for pairs, how many more were shown as listed than swapped; for panels, how many in all.
+    order_balance = models.SmallIntegerField(default=0)
+    n_draws = models.PositiveIntegerField(default=0)
+    shuffle_key = models.FloatField()
+    priority = models.FloatField(default=0.0)
+    created_at = models.DateTimeField(default=timezone.now)
+    # Stored, so that the index of open tasks changes only when a task fills up or opens again: the counters move on
+    # every lease and submit, and PostgreSQL then updates the row in place (HOT).
+    wants_more = models.GeneratedField(
+        expression=Q(state=1) & Q(n_judgments__lt=F("overlap") - F("n_leases")),
+        output_field=models.BooleanField(),
+        db_persist=True,
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["study", "external_id"], name="task_external_id_once_per_study"),
+            models.CheckConstraint(
+                condition=Q(n_judgments__lte=F("overlap") - F("n_leases")), name="task_overlap_never_exceeded"
+            ),
+        ]
+        indexes = [
+            # services.leases walks this index from the rater's cursor.
+            models.Index(fields=["study", "shuffle_key"], condition=Q(wants_more=True), name="task_open_in_order"),
+            models.Index(fields=["study", "id"], name="task_study_keyset"),
+        ]
+
+
+class TaskCandidate(models.Model):
+    """Which candidates a task shows, in canonical slots 0, 1, …; what a rater sees first is the assignment's order."""
+
+    task = models.ForeignKey(Task, models.CASCADE, related_name="slots")
+    slot = models.PositiveSmallIntegerField()
+    candidate = models.ForeignKey("annotation.Candidate", models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["task", "slot"], name="task_slot_once")]
+        ordering = ["task_id", "slot"]
+
+
+class GoldKey(models.Model):
+    """The answer a gold, trap or training task expects. Never sent to a rater before the vote."""
+
+    task = models.ForeignKey(Task, models.CASCADE, related_name="gold_keys")
+    question_key = models.CharField(max_length=40)
+    choice = models.PositiveSmallIntegerField(null=True, blank=True)
+    value = models.FloatField(null=True, blank=True)
+    tolerance = models.FloatField(default=0.0)
+    explanation = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["task", "question_key"], name="gold_key_once_per_question")]

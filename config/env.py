@@ -1,0 +1,76 @@
+"""Reading the environment, strictly: a value that makes no sense stops the program with a sentence, never a guess."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+
+class BadEnvironment(SystemExit):
+    """An environment variable cannot be used; the message names it, its value and what is accepted."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(f"{name}: {problem}")
+
+
+def text(name: str, default: str = "") -> str:
+    return os.environ.get(name, "").strip() or default
+
+
+def flag(name: str, *, default: bool = False) -> bool:
+    value = os.environ.get(name, "").strip().lower()
+    if value == "":
+        return default
+    if value in {"1", "true", "yes", "on"}:
+        return True
+    if value in {"0", "false", "no", "off"}:
+        return False
+    raise BadEnvironment(name, f"{value!r} is not a yes or no; use 1 or 0")
+
+
+def integer(name: str, default: int, *, minimum: int = 0, maximum: int = 2**31) -> int:
+    value = os.environ.get(name, "").strip()
+    if value == "":
+        return default
+    if not value.lstrip("-").isdigit() or not minimum <= int(value) <= maximum:
+        raise BadEnvironment(name, f"{value!r} is not a whole number from {minimum} to {maximum}")
+    return int(value)
+
+
+def names(name: str, default: str = "") -> list[str]:
+    """A comma-separated list; blanks around the commas do not count."""
+    return [part.strip() for part in text(name, default).split(",") if part.strip()]
+
+
+def home() -> Path:
+    """Where the database, media, secrets and checkpoints live: CONCORD_HOME, else `var/` beside manage.py."""
+    fallback = Path(__file__).resolve().parent.parent / "var"
+    path = Path(text("CONCORD_HOME", str(fallback))).expanduser().resolve()
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def secret_key(folder: Path) -> str:
+    """SECRET_KEY from CONCORD_SECRET_KEY, else one made on first use and kept, readable by its owner only."""
+    if given := text("CONCORD_SECRET_KEY"):
+        if len(given) < 50:
+            raise BadEnvironment("CONCORD_SECRET_KEY", "is shorter than 50 characters; leave it out to have one made")
+        return given
+    path = folder / "secrets" / "django.key"
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        # O_EXCL: of two processes starting together only one writes, the other reads what it wrote.
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return _read_when_written(path)
+    with os.fdopen(handle, "w") as file:
+        file.write(key := secrets.token_urlsafe(64))
+    return key
+
+
+def _read_when_written(path: Path) -> str:
+    for _ in range(1000):
+        if key := path.read_text().strip():
+            return key
+    raise BadEnvironment("CONCORD_SECRET_KEY", f"{path} is empty; delete it to have a new key made")

