@@ -1,6 +1,11 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView
 
-urlpatterns = [path("admin/", admin.site.urls)]
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    path("api/v1/", include("annotation.api.urls")),
+    path("api/v1/schema/", SpectacularAPIView.as_view(), name="api_schema"),
+]

@@ -27,6 +27,11 @@ class Assignment(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     task = models.ForeignKey("annotation.Task", models.CASCADE, related_name="assignments")
     rater = models.ForeignKey("annotation.Rater", models.CASCADE, related_name="assignments")
+    # What was asked when the task was handed out: an answer is read by it even if the protocol has changed since.
+    # No database constraint: one row per study that every lease would lock.
+    protocol_version = models.ForeignKey(
+        "annotation.ProtocolVersion", models.PROTECT, db_constraint=False, db_index=False, related_name="+"
+    )
     pass_number = models.PositiveSmallIntegerField(default=1)
     state = models.PositiveSmallIntegerField(choices=State.choices, default=State.OPEN)
     presentation = ArrayField(models.PositiveSmallIntegerField())
@@ -38,10 +43,17 @@ class Assignment(models.Model):
 
     class Meta:
         constraints = [
-            # No rater meets a task twice, except for passes that the study asks for.
-            models.UniqueConstraint(fields=["task", "rater", "pass_number"], name="assignment_once_per_pass"),
+            # No rater meets a task twice, except for passes that the study asks for. A lease that ran out or was
+            # given back unanswered does not count as met.
+            models.UniqueConstraint(
+                fields=["task", "rater", "pass_number"],
+                condition=Q(state__in=(1, 2, 3)),
+                name="assignment_once_per_pass",
+            ),
         ]
         indexes = [
-            models.Index(fields=["rater", "leased_at"], condition=Q(state=1), name="assignment_open_of_rater"),
+            models.Index(
+                fields=["rater", "leased_at"], condition=Q(state=1), name="assignment_open_of_rater"
+            ),
             models.Index(fields=["expires_at"], condition=Q(state=1), name="assignment_open_by_expiry"),
         ]

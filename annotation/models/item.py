@@ -37,7 +37,9 @@ class Item(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["study", "external_id"], name="item_external_id_once_per_study")]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "external_id"], name="item_external_id_once_per_study")
+        ]
 
     def __str__(self) -> str:
         return self.external_id
@@ -50,7 +52,9 @@ class ItemVersion(models.Model):
     number = models.PositiveSmallIntegerField(default=1)
     prompt = models.TextField(blank=True)
     lyrics = models.TextField(blank=True)
-    reference_clip = models.ForeignKey("annotation.Clip", models.PROTECT, null=True, blank=True, related_name="+")
+    reference_clip = models.ForeignKey(
+        "annotation.Clip", models.PROTECT, null=True, blank=True, related_name="+"
+    )
     question = models.TextField(blank=True)
     reference = models.TextField(blank=True)
     rationale = models.TextField(blank=True)

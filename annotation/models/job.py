@@ -23,7 +23,9 @@ class Job(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     kind = models.CharField(max_length=20)
     study = models.ForeignKey("annotation.Study", models.CASCADE, null=True, blank=True, related_name="jobs")
-    created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, blank=True, related_name="+")
+    created_by = models.ForeignKey(
+        "annotation.User", models.SET_NULL, null=True, blank=True, related_name="+"
+    )
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     params = models.JSONField(default=dict)
     stage = models.CharField(max_length=40, blank=True, default="")
@@ -41,7 +43,9 @@ class Job(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["created_at"], condition=Q(state__in=("queued", "running")), name="job_unfinished"),
+            models.Index(
+                fields=["created_at"], condition=Q(state__in=("queued", "running")), name="job_unfinished"
+            ),
             models.Index(fields=["study", "-created_at"], name="job_by_study"),
         ]
 

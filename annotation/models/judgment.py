@@ -52,7 +52,9 @@ class Judgment(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["task", "client_id"], name="judgment_client_id_once_per_task"),
-            models.UniqueConstraint(fields=["assignment", "revision"], name="judgment_revision_once_per_assignment"),
+            models.UniqueConstraint(
+                fields=["assignment", "revision"], name="judgment_revision_once_per_assignment"
+            ),
         ]
         indexes = [models.Index(fields=["study", "id"], name="judgment_study_keyset")]
 
@@ -68,11 +70,15 @@ class Answer(models.Model):
 
     judgment = models.ForeignKey(Judgment, models.CASCADE, related_name="answers", db_index=False)
     # Repeated from the judgment so that agreement is one GROUP BY over this table alone.
-    task = models.ForeignKey("annotation.Task", models.CASCADE, db_constraint=False, db_index=False, related_name="+")
+    task = models.ForeignKey(
+        "annotation.Task", models.CASCADE, db_constraint=False, db_index=False, related_name="+"
+    )
     question = models.ForeignKey(
         "annotation.Question", models.PROTECT, db_constraint=False, db_index=False, related_name="+"
     )
-    candidate = models.ForeignKey("annotation.Candidate", models.PROTECT, null=True, db_index=False, related_name="+")
+    candidate = models.ForeignKey(
+        "annotation.Candidate", models.PROTECT, null=True, db_index=False, related_name="+"
+    )
     choice = models.PositiveSmallIntegerField(choices=Choice.choices, null=True)
     value = models.FloatField(null=True)
     confidence = models.FloatField(null=True)
@@ -84,12 +90,16 @@ class Answer(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["judgment", "question", "candidate"], nulls_distinct=False, name="answer_once_per_question"
+                fields=["judgment", "question", "candidate"],
+                nulls_distinct=False,
+                name="answer_once_per_question",
             ),
         ]
         indexes = [
             models.Index(
-                fields=["question", "task"], condition=models.Q(counted=True), name="answer_counted_by_question"
+                fields=["question", "task"],
+                condition=models.Q(counted=True),
+                name="answer_counted_by_question",
             )
         ]
 

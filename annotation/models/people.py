@@ -23,7 +23,9 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> User:
-        return self.create_user(email, password, is_staff=True, is_superuser=True, may_create_studies=True, **fields)
+        return self.create_user(
+            email, password, is_staff=True, is_superuser=True, may_create_studies=True, **fields
+        )
 
 
 class User(AbstractBaseUser, PermissionsMixin):
@@ -67,7 +69,9 @@ class Membership(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["user", "study"], name="membership_one_role_per_study")]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "study"], name="membership_one_role_per_study")
+        ]
 
 
 class Invitation(models.Model):

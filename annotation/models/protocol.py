@@ -20,7 +20,9 @@ class ProtocolVersion(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["study", "number"], name="protocol_version_number_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "number"], name="protocol_version_number_once")
+        ]
 
     def __str__(self) -> str:
         return f"{self.preset} v{self.number}"

@@ -28,10 +28,14 @@ class ReviewCase(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
     decision = models.CharField(max_length=10, choices=Decision.choices, blank=True, default="")
     priority = models.FloatField(default=0.0)
-    assigned_to = models.ForeignKey("annotation.User", models.SET_NULL, null=True, blank=True, related_name="+")
+    assigned_to = models.ForeignKey(
+        "annotation.User", models.SET_NULL, null=True, blank=True, related_name="+"
+    )
     claim_expires_at = models.DateTimeField(null=True, blank=True)
     # The expert's own judgment, stored before the votes are revealed.
-    blind_judgment = models.ForeignKey("annotation.Judgment", models.PROTECT, null=True, blank=True, related_name="+")
+    blind_judgment = models.ForeignKey(
+        "annotation.Judgment", models.PROTECT, null=True, blank=True, related_name="+"
+    )
     comment = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
     resolved_at = models.DateTimeField(null=True, blank=True)
@@ -39,7 +43,9 @@ class ReviewCase(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["item_version"], condition=~Q(state="resolved"), name="review_case_one_unresolved_per_version"
+                fields=["item_version"],
+                condition=~Q(state="resolved"),
+                name="review_case_one_unresolved_per_version",
             )
         ]
         indexes = [models.Index(fields=["study", "state", "-priority", "id"], name="review_queue")]

@@ -56,7 +56,9 @@ class Task(models.Model):
         ]
         indexes = [
             # services.leases walks this index from the rater's cursor.
-            models.Index(fields=["study", "shuffle_key"], condition=Q(wants_more=True), name="task_open_in_order"),
+            models.Index(
+                fields=["study", "shuffle_key"], condition=Q(wants_more=True), name="task_open_in_order"
+            ),
             models.Index(fields=["study", "id"], name="task_study_keyset"),
         ]
 
@@ -84,4 +86,6 @@ class GoldKey(models.Model):
     explanation = models.TextField(blank=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["task", "question_key"], name="gold_key_once_per_question")]
+        constraints = [
+            models.UniqueConstraint(fields=["task", "question_key"], name="gold_key_once_per_question")
+        ]

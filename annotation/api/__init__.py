@@ -1,0 +1,1 @@
+"""The HTTP API of annotation: find, check, call one service, answer."""

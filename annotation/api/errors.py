@@ -1,0 +1,61 @@
+"""One shape for everything that goes wrong: problem+json (RFC 9457) with the fields that are at fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from rest_framework import exceptions
+from rest_framework.response import Response
+from rest_framework.views import exception_handler
+
+from annotation.errors import DomainError
+
+CONTENT_TYPE = "application/problem+json"
+
+
+def handle(error: Exception, context: dict[str, Any]) -> Response | None:
+    """REST framework's exception handler. Unknown errors stay errors: a 500 with a log entry, never a false 200."""
+    if isinstance(error, DomainError):
+        problems = [
+            {"field": p.field, "message": p.message, **({"remedy": p.remedy} if p.remedy else {})}
+            for p in error.problems
+        ]
+        return problem(error.status, error.code, error.message, problems)
+    response = exception_handler(error, context)
+    if response is None:
+        return None
+    if isinstance(error, exceptions.ValidationError):
+        return problem(400, "invalid", "Some fields are missing or wrong.", list(_flat(error.detail)))
+    if isinstance(error, Http404):
+        return problem(404, "not_found", "There is nothing here, or it is not yours to see.", [])
+    if isinstance(error, PermissionDenied):
+        return problem(403, "not_allowed", "You may not do this.", [])
+    code = getattr(error, "default_code", "error")
+    answer = problem(response.status_code, code, str(getattr(error, "detail", error)), [])
+    for name, value in response.items():
+        if name not in ("Content-Type",):
+            answer[name] = value
+    return answer
+
+
+def problem(status: int, code: str, detail: str, errors: list[dict[str, str]]) -> Response:
+    body = {"type": "about:blank", "title": code, "status": status, "detail": detail, "errors": errors}
+    return Response(body, status=status, content_type=CONTENT_TYPE)
+
+
+def _flat(detail: Any, path: str = "") -> Any:
+    """REST framework's nested error lists as (field path, message) pairs."""
+    if isinstance(detail, dict):
+        for key, value in detail.items():
+            name = str(key) if key != "non_field_errors" else ""
+            yield from _flat(value, f"{path}.{name}".strip("."))
+    elif isinstance(detail, list):
+        for index, value in enumerate(detail):
+            if isinstance(value, dict | list):
+                yield from _flat(value, f"{path}[{index}]")
+            else:
+                yield {"field": path, "message": str(value)}
+    else:
+        yield {"field": path, "message": str(detail)}

@@ -1,0 +1,159 @@
+"""The rater's side: fetch the next task, play its clips, answer, skip, give back."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, OpenApiTypes, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation import access
+from annotation.api import ranges
+from annotation.api.rating_shapes import (
+    AssignmentOut,
+    HeartbeatOut,
+    JudgmentIn,
+    JudgmentOut,
+    NextIn,
+    NextOut,
+    ProblemOut,
+    ProtocolOut,
+    SkipIn,
+)
+from annotation.errors import Conflict, NotFound
+from annotation.models import Assignment
+from annotation.services import briefings, judgments, leases
+from annotation.services.protocols import loaded
+
+PLAYABLE = (Assignment.State.OPEN, Assignment.State.SUBMITTED)
+
+
+class NextView(APIView):
+    @extend_schema(
+        operation_id="next_task",
+        request=NextIn,
+        responses={200: NextOut, 403: ProblemOut, 404: ProblemOut, 409: ProblemOut},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Lease the next task. `assignment` is null at the end of the queue."""
+        body = NextIn.parsed(request.data)
+        rater, assignment = leases.lease_next(request.user, slug, holding=body["holding"])
+        study = rater.study
+        return Response(
+            {
+                "assignment": None if assignment is None else briefings.brief(assignment),
+                "progress": {"done": rater.n_judgments, "tasks": study.n_tasks},
+            }
+        )
+
+
+class ProtocolView(APIView):
+    @extend_schema(
+        operation_id="study_protocol",
+        parameters=[
+            OpenApiParameter("number", int, description="An earlier version; the current one by default.")
+        ],
+        responses={200: ProtocolOut, 404: ProblemOut},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """What this study asks: questions, scales, codes, glossary, guidelines."""
+        study = access.study_of(request.user, slug).study
+        version = study.protocol_version
+        if number := request.query_params.get("number"):
+            version = study.protocol_versions.filter(number=number).first() if number.isdigit() else None
+        if version is None:
+            raise NotFound
+        protocol = loaded(version)
+        return Response(
+            {"number": protocol.number, "preset": version.preset, "definition": version.definition}
+        )
+
+
+class AssignmentView(APIView):
+    @extend_schema(
+        operation_id="assignment", responses={200: AssignmentOut, 404: ProblemOut, 409: ProblemOut}
+    )
+    def get(self, request: Request, assignment_id: uuid.UUID) -> Response:
+        """An open assignment again, exactly as it was first shown."""
+        assignment = access.assignment_of(request.user, assignment_id)
+        if assignment.state != Assignment.State.OPEN:
+            raise Conflict("This task is not open any more.", code="closed")
+        return Response(briefings.brief(assignment))
+
+
+class HeartbeatView(APIView):
+    @extend_schema(
+        operation_id="heartbeat",
+        request=None,
+        responses={200: HeartbeatOut, 404: ProblemOut, 409: ProblemOut},
+    )
+    def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
+        """Keep an open assignment while its rater is at work."""
+        return Response({"expires_at": leases.extend(request.user, assignment_id).expires_at})
+
+
+class JudgmentView(APIView):
+    @extend_schema(
+        operation_id="submit_judgment",
+        request=JudgmentIn,
+        responses={
+            200: OpenApiResponse(JudgmentOut, "Stored before: the first result again."),
+            201: OpenApiResponse(JudgmentOut, "Stored, and committed."),
+            400: ProblemOut,
+            404: ProblemOut,
+            409: ProblemOut,
+        },
+    )
+    def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
+        """Submit the answers to one assignment. Safe to repeat with the same `client_id`."""
+        submission = judgments.Submission(**JudgmentIn.parsed(request.data))
+        receipt = judgments.submit(request.user, assignment_id, submission)
+        body: dict[str, Any] = {"client_id": str(receipt.client_id), "surplus": receipt.surplus}
+        return Response(body, status=200 if receipt.replayed else 201)
+
+
+class SkipView(APIView):
+    @extend_schema(
+        operation_id="skip_task",
+        request=SkipIn,
+        responses={204: None, 400: ProblemOut, 404: ProblemOut, 409: ProblemOut},
+    )
+    def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
+        """Decline a task, with one of the protocol's reasons. It will not come back to this rater."""
+        body = SkipIn.parsed(request.data)
+        leases.skip(request.user, assignment_id, reason=body["reason"], comment=body["comment"])
+        return Response(status=204)
+
+
+class GiveBackView(APIView):
+    @extend_schema(operation_id="give_back_task", request=None, responses={204: None, 404: ProblemOut})
+    def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
+        """Return an unanswered task to the queue, when a rater stops for now."""
+        leases.give_back(request.user, assignment_id)
+        return Response(status=204)
+
+
+class ClipView(APIView):
+    @extend_schema(
+        operation_id="clip",
+        responses={
+            (200, "audio/flac"): OpenApiTypes.BINARY,
+            (206, "audio/flac"): OpenApiTypes.BINARY,
+            404: ProblemOut,
+            416: None,
+        },
+    )
+    def get(
+        self, request: Request, assignment_id: uuid.UUID, name: str
+    ) -> HttpResponse | StreamingHttpResponse:
+        """The audio of one part of an assignment: `a`, `b`, `reference` or `recording`. Supports ranges."""
+        assignment = access.assignment_of(request.user, assignment_id)
+        clip = briefings.clip_named(assignment, name) if assignment.state in PLAYABLE else None
+        if clip is None:
+            raise NotFound
+        django_request: HttpRequest = request._request
+        return ranges.send(django_request, clip.canonical, content_type="audio/flac")

@@ -1,0 +1,113 @@
+"""What the rating endpoints take and give. Input shapes only check form; what an answer means is a rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+
+class In(serializers.Serializer):
+    """A request body, read to plain values."""
+
+    @classmethod
+    def parsed(cls, data: Any) -> dict[str, Any]:
+        shape = cls(data=data)
+        shape.is_valid(raise_exception=True)
+        return dict(shape.validated_data)
+
+
+class NextIn(In):
+    holding = serializers.ListField(child=serializers.UUIDField(), max_length=10, default=list)
+
+
+class AnswerIn(serializers.Serializer):
+    question = serializers.CharField(max_length=40)
+    position = serializers.IntegerField(required=False, min_value=0, max_value=25)
+    choice = serializers.ChoiceField(["A", "B", "tie", "both_bad"], required=False)
+    value = serializers.FloatField(required=False)
+    confidence = serializers.FloatField(required=False)
+    text = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
+
+
+class JudgmentIn(In):
+    client_id = serializers.UUIDField(
+        help_text="Made by the client, once per vote; repeats with it are harmless."
+    )
+    answers = AnswerIn(many=True, max_length=200)
+    codes = serializers.ListField(child=serializers.CharField(max_length=16), default=list, max_length=50)
+    comment = serializers.CharField(default="", allow_blank=True, max_length=10_000)
+    telemetry = serializers.DictField(required=False)
+
+
+class SkipIn(In):
+    reason = serializers.CharField(max_length=40)
+    comment = serializers.CharField(default="", allow_blank=True, max_length=2000)
+
+
+class FieldErrorOut(serializers.Serializer):
+    field = serializers.CharField()
+    message = serializers.CharField()
+    remedy = serializers.CharField(required=False)
+
+
+class ProblemOut(serializers.Serializer):
+    """problem+json (RFC 9457)."""
+
+    type = serializers.CharField()
+    title = serializers.CharField(help_text="A stable code for programs.")
+    status = serializers.IntegerField()
+    detail = serializers.CharField(help_text="A sentence for people.")
+    errors = FieldErrorOut(many=True)
+
+
+class ClipOut(serializers.Serializer):
+    name = serializers.CharField(help_text="Path segment of its audio: …/assignments/{id}/clips/{name}/")
+    duration = serializers.FloatField(help_text="Seconds")
+    channels = serializers.IntegerField()
+    peaks = serializers.CharField(help_text="Base64: signed bytes, lowest and highest per column")
+
+
+class ContentOut(serializers.Serializer):
+    field = serializers.CharField()
+    text = serializers.CharField(required=False)
+    clip = ClipOut(required=False)
+
+
+class CandidateOut(serializers.Serializer):
+    label = serializers.CharField()
+    text = serializers.CharField(required=False)
+    clip = ClipOut(required=False)
+
+
+class AssignmentOut(serializers.Serializer):
+    id = serializers.UUIDField()
+    protocol_version = serializers.IntegerField(help_text="The version these questions belong to.")
+    expires_at = serializers.DateTimeField()
+    content = ContentOut(many=True)
+    candidates = CandidateOut(many=True)
+
+
+class ProgressOut(serializers.Serializer):
+    done = serializers.IntegerField()
+    tasks = serializers.IntegerField()
+
+
+class NextOut(serializers.Serializer):
+    assignment = AssignmentOut(allow_null=True)
+    progress = ProgressOut()
+
+
+class ProtocolOut(serializers.Serializer):
+    number = serializers.IntegerField()
+    preset = serializers.CharField()
+    definition = serializers.JSONField()
+
+
+class HeartbeatOut(serializers.Serializer):
+    expires_at = serializers.DateTimeField()
+
+
+class JudgmentOut(serializers.Serializer):
+    client_id = serializers.UUIDField()
+    surplus = serializers.BooleanField()

@@ -1,0 +1,60 @@
+"""What can go wrong, in words the reader can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class FieldProblem:
+    """One fault in an input: the field (a path such as answers[0].value), what is wrong, what to do."""
+
+    field: str
+    message: str
+    remedy: str = ""
+
+
+class DomainError(Exception):
+    """A request that cannot be met. `status` is what HTTP says of it; `code` is stable, for programs."""
+
+    status = 400
+    code = "bad_request"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        status: int | None = None,
+        problems: Sequence[FieldProblem] = (),
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code or self.code
+        self.status = status or self.status
+        self.problems = tuple(problems)
+
+
+class InvalidInput(DomainError):
+    code = "invalid"
+
+
+class NotAllowed(DomainError):
+    status = 403
+    code = "not_allowed"
+
+
+class NotFound(DomainError):
+    """Also what somebody hears about an object they may not know of."""
+
+    status = 404
+    code = "not_found"
+
+    def __init__(self, message: str = "There is nothing here, or it is not yours to see.") -> None:
+        super().__init__(message)
+
+
+class Conflict(DomainError):
+    status = 409
+    code = "conflict"

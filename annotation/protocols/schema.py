@@ -1,0 +1,125 @@
+"""The parts of a protocol, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+class ProtocolError(ValueError):
+    """A definition cannot be used. The message says where in it, what is wrong and what is accepted."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        super().__init__(f"{where}: {problem}")
+        self.where = where
+        self.problem = problem
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text in one or more languages; English is always there."""
+
+    by_language: dict[str, str]
+
+    def in_language(self, language: str) -> str:
+        return self.by_language.get(language) or self.by_language["en"]
+
+    def __str__(self) -> str:
+        return self.by_language["en"]
+
+
+NO_TEXT = Text({"en": ""})
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a scale: its number, its label and, where the source defines it, its meaning."""
+
+    value: float
+    label: Text
+    meaning: Text = NO_TEXT
+
+
+@dataclass(frozen=True)
+class ConfidenceSpec:
+    title: Text
+    points: tuple[Point, ...]
+    required: bool = True
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        return tuple(point.value for point in self.points)
+
+
+@dataclass(frozen=True)
+class QuestionSpec:
+    """One question. `level` is the level of measurement that agreement uses; empty for free text."""
+
+    key: str
+    kind: str
+    title: Text
+    help: Text = NO_TEXT
+    level: str = ""
+    required: bool = True
+    # The question may be left out when one of these feedback codes is given.
+    excused_by: tuple[str, ...] = ()
+    per_candidate: bool = False
+    tie: bool = False
+    both_bad: bool = False
+    points: tuple[Point, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    confidence: ConfidenceSpec | None = None
+    max_length: int = 2000
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What a preference may say, in the order shown."""
+        return ("A", "B") + (("tie",) if self.tie else ()) + (("both_bad",) if self.both_bad else ())
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        return tuple(point.value for point in self.points)
+
+
+@dataclass(frozen=True)
+class CodeSpec:
+    key: str
+    title: Text
+    meaning: Text
+
+
+@dataclass(frozen=True)
+class GlossaryRow:
+    dimension: Text
+    positive: tuple[Text, ...]
+    negative: tuple[Text, ...]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What is asked about an item and its candidates. `content` lists the item's fields in the order shown."""
+
+    key: str
+    title: Text
+    layout: str
+    guidelines: Text
+    content: tuple[str, ...]
+    candidate: str
+    questions: tuple[QuestionSpec, ...]
+    candidates: tuple[int, int] = (1, 1)
+    codes: tuple[CodeSpec, ...] = ()
+    comment: bool = False
+    glossary: tuple[GlossaryRow, ...] = ()
+    skip_reasons: tuple[CodeSpec, ...] = ()
+    source: str = ""
+    _by_key: dict[str, QuestionSpec] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._by_key.update({question.key: question for question in self.questions})
+
+    def question(self, key: str) -> QuestionSpec | None:
+        return self._by_key.get(key)
+
+    @property
+    def code_keys(self) -> tuple[str, ...]:
+        return tuple(code.key for code in self.codes)

@@ -1,0 +1,1 @@
+"""Decisions over plain values. A pure island: no Django."""

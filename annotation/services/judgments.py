@@ -1,0 +1,187 @@
+"""Taking what raters say. A judgment is acknowledged only once its transaction has committed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from annotation import access
+from annotation.errors import Conflict, FieldProblem, InvalidInput
+from annotation.models import Assignment, Judgment, Task, TaskCandidate, User
+from annotation.rules import answers as rules
+from annotation.services import leases
+from annotation.services.protocols import LoadedProtocol, loaded
+
+MAX_TELEMETRY_BYTES = 4096
+
+# One statement, one round trip: the judgment, its answers, and the counters that follow from it.
+_RECORD = """
+WITH judgment AS (
+    INSERT INTO annotation_judgment
+        (study_id, task_id, rater_id, assignment_id, protocol_version_id, client_id, payload_sha256, origin, revision,
+         effective, excluded, surplus, presentation, codes, comment, telemetry, started_at, submitted_at)
+    VALUES (%(study)s, %(task)s, %(rater)s, %(assignment)s, %(protocol)s, %(client_id)s, %(sha256)s, %(origin)s, 1,
+            NOT %(surplus)s, false, %(surplus)s, %(presentation)s, %(codes)s, %(comment)s, %(telemetry)s::jsonb,
+            %(started)s, %(now)s)
+    RETURNING id
+), answers AS (
+    INSERT INTO annotation_answer
+        (judgment_id, task_id, question_id, candidate_id, choice, value, confidence, text, counted)
+    SELECT judgment.id, %(task)s, a.question, a.candidate, a.choice, a.value, a.confidence, a.text, NOT %(surplus)s
+    FROM judgment, unnest(%(questions)s::bigint[], %(candidates)s::bigint[], %(choices)s::smallint[],
+                          %(values)s::float8[], %(confidences)s::float8[], %(texts)s::text[])
+                   AS a (question, candidate, choice, value, confidence, text)
+), task AS (
+    UPDATE annotation_task SET n_leases = n_leases - %(leased)s, n_judgments = n_judgments + %(leased)s
+    WHERE id = %(task)s
+    RETURNING n_judgments >= overlap AND NOT %(surplus)s AS filled
+), closed AS (
+    UPDATE annotation_assignment SET state = %(state)s, closed_at = %(now)s WHERE id = %(assignment)s
+)
+UPDATE annotation_rater
+SET n_judgments = n_judgments + (NOT %(surplus)s)::int, n_surplus = n_surplus + (%(surplus)s)::int,
+    n_tasks_filled = n_tasks_filled + task.filled::int, last_judgment_at = %(now)s
+FROM task WHERE annotation_rater.id = %(rater)s
+"""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What a browser sends for one assignment; `client_id` is its own name for this vote, kept through retries."""
+
+    client_id: uuid.UUID
+    answers: Sequence[Mapping[str, Any]]
+    codes: Sequence[str] = ()
+    comment: str = ""
+    telemetry: Mapping[str, Any] | None = None
+
+    @property
+    def sha256(self) -> bytes:
+        content = [list(self.answers), sorted(self.codes), self.comment]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).digest()
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What the rater is told: stored, under which name, and whether it was stored before or counts as surplus."""
+
+    client_id: uuid.UUID
+    replayed: bool
+    surplus: bool
+
+
+@transaction.atomic
+def submit(user: User, assignment_id: uuid.UUID, submission: Submission) -> Receipt:
+    """Store one judgment. A replay of the same submission gets the first result; a different second one a conflict."""
+    assignment = access.assignment_of(user, assignment_id, lock=True)
+    if assignment.state in (Assignment.State.SUBMITTED, Assignment.State.EXPIRED):
+        if receipt := _replayed(assignment, submission):
+            return receipt
+    _check_state(assignment)
+    protocol = loaded(assignment.protocol_version)
+    _check(protocol, submission, n_candidates=len(assignment.presentation))
+    leased = assignment.state == Assignment.State.OPEN
+    surplus = _is_surplus(assignment, leased=leased)
+    _record(assignment, protocol, submission, leased=leased, surplus=surplus)
+    return Receipt(submission.client_id, replayed=False, surplus=surplus)
+
+
+def _replayed(assignment: Assignment, submission: Submission) -> Receipt | None:
+    stored = Judgment.objects.filter(task_id=assignment.task_id, client_id=submission.client_id).first()
+    if stored is None:
+        return None
+    if bytes(stored.payload_sha256) != submission.sha256:
+        raise Conflict(
+            "Another answer was already stored under this client_id. Make a new one for a new answer.",
+            code="client_id_reused",
+        )
+    return Receipt(submission.client_id, replayed=True, surplus=stored.surplus)
+
+
+def _check_state(assignment: Assignment) -> None:
+    if assignment.state == Assignment.State.SUBMITTED:
+        raise Conflict(
+            "You have already judged this task, perhaps in another window. The first answer stands.",
+            code="already_submitted",
+        )
+    if assignment.state == Assignment.State.SKIPPED:
+        raise Conflict("You skipped this task, so it cannot be judged any more.", code="skipped")
+    if assignment.state == Assignment.State.RETURNED:
+        raise Conflict("You gave this task back; fetch the next one.", code="given_back")
+
+
+def _check(protocol: LoadedProtocol, submission: Submission, *, n_candidates: int) -> None:
+    problems = rules.check(
+        protocol.spec,
+        answers=submission.answers,
+        codes=submission.codes,
+        comment=submission.comment,
+        n_candidates=n_candidates,
+    )
+    found = [FieldProblem(problem.field, problem.message) for problem in problems]
+    if submission.telemetry is not None and len(json.dumps(submission.telemetry)) > MAX_TELEMETRY_BYTES:
+        found.append(FieldProblem("telemetry", f"The event log is larger than {MAX_TELEMETRY_BYTES} bytes."))
+    if found:
+        raise InvalidInput("This answer is not complete.", problems=found)
+
+
+def _is_surplus(assignment: Assignment, *, leased: bool) -> bool:
+    """A late judgment counts while there is room; otherwise it is kept beside the others."""
+    task = assignment.task
+    if task.state == Task.State.WITHDRAWN:
+        return True
+    if leased:
+        return False
+    met_again = Assignment.objects.filter(
+        task_id=assignment.task_id, rater_id=assignment.rater_id, state__in=(1, 2, 3)
+    ).exists()
+    return met_again or not leases.take_place(task.pk, shown=assignment.presentation)
+
+
+def _record(
+    assignment: Assignment, protocol: LoadedProtocol, submission: Submission, *, leased: bool, surplus: bool
+) -> None:
+    rows = rules.canonical(protocol.spec, answers=submission.answers, presentation=assignment.presentation)
+    candidates = _candidate_ids(assignment.task_id) if any(row.slot is not None for row in rows) else {}
+    if leased and surplus:  # the item was withdrawn meanwhile: the lease goes, nothing is counted
+        leases.release([assignment.pk], state=Assignment.State.EXPIRED)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _RECORD,
+            {
+                "study": assignment.task.study_id,
+                "task": assignment.task_id,
+                "rater": assignment.rater_id,
+                "assignment": assignment.pk,
+                "protocol": protocol.version_id,
+                "client_id": submission.client_id,
+                "sha256": submission.sha256,
+                "origin": int(Judgment.Origin.RATED),
+                "surplus": surplus,
+                "presentation": assignment.presentation,
+                "codes": sorted(submission.codes),
+                "comment": submission.comment.strip(),
+                "telemetry": None if submission.telemetry is None else json.dumps(submission.telemetry),
+                "started": assignment.leased_at,
+                "now": timezone.now(),
+                "leased": int(leased and not surplus),
+                "state": int(Assignment.State.EXPIRED if surplus else Assignment.State.SUBMITTED),
+                "questions": [protocol.question_ids[row.question] for row in rows],
+                "candidates": [None if row.slot is None else candidates[row.slot] for row in rows],
+                "choices": [row.choice for row in rows],
+                "values": [row.value for row in rows],
+                "confidences": [row.confidence for row in rows],
+                "texts": [row.text for row in rows],
+            },
+        )
+
+
+def _candidate_ids(task_id: int) -> dict[int, int]:
+    return dict(TaskCandidate.objects.filter(task_id=task_id).values_list("slot", "candidate_id"))

@@ -1,0 +1,247 @@
+"""Leasing tasks to raters: the only module that locks.
+
+The overlap of a task can never be passed: the row is locked while its counters move, and a check constraint stands
+behind them. Lock order everywhere: assignment, task, rater; a lease takes the rater first but never waits for a task
+(SKIP LOCKED), so no two transactions can wait for each other.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from annotation import access
+from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
+from annotation.models import Assignment, Rater, Study, User
+from annotation.rules import presentation, queue
+from annotation.services.protocols import loaded
+
+# The task at hand and two fetched ahead.
+MAX_OPEN_LEASES = 3
+_SWEEP_LOCK = 7_303_014
+
+# A rater has met a task when an assignment of theirs is open, submitted or skipped: the same three states as in the
+# unique index that answers this question.
+_PICK = """
+SELECT t.id, t.shuffle_key, t.order_balance, t.n_draws,
+       (SELECT count(*) FROM annotation_taskcandidate c WHERE c.task_id = t.id)
+FROM annotation_task t
+WHERE t.study_id = %(study)s AND t.wants_more AND t.shuffle_key > %(after)s AND t.shuffle_key <= %(until)s
+  AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
+                  WHERE a.task_id = t.id AND a.rater_id = %(rater)s AND a.state IN (1, 2, 3))
+ORDER BY t.shuffle_key
+LIMIT 1
+FOR UPDATE OF t SKIP LOCKED
+"""
+
+_GRANT = """
+WITH counted AS (
+    UPDATE annotation_task
+    SET n_leases = n_leases + 1, n_draws = n_draws + 1, order_balance = order_balance + %(step)s
+    WHERE id = %(task)s
+), moved AS (
+    UPDATE annotation_rater SET cursor = %(key)s WHERE id = %(rater)s
+)
+INSERT INTO annotation_assignment
+    (id, task_id, rater_id, protocol_version_id, pass_number, state, presentation, leased_at, expires_at, skip_reason, skip_comment)
+VALUES (%(id)s, %(task)s, %(rater)s, %(protocol)s, 1, 1, %(presentation)s, %(now)s, %(expires)s, '', '')
+"""
+
+_RELEASE = """
+WITH closed AS (
+    UPDATE annotation_assignment SET state = %(state)s, closed_at = now()
+    WHERE id = ANY(%(ids)s) AND state = 1
+    RETURNING task_id,
+        CASE WHEN cardinality(presentation) <> 2 THEN 0 WHEN presentation[1] = 0 THEN 1 ELSE -1 END AS step
+), per_task AS (
+    SELECT task_id, count(*) AS n, sum(step) AS step FROM closed GROUP BY task_id
+)
+UPDATE annotation_task t SET n_leases = t.n_leases - p.n, order_balance = t.order_balance - p.step
+FROM per_task p WHERE t.id = p.task_id
+"""
+
+
+@dataclass(frozen=True)
+class _Picked:
+    task_id: int
+    shuffle_key: float
+    order_balance: int
+    n_draws: int
+    n_candidates: int
+
+
+@transaction.atomic
+def lease_next(
+    user: User, slug: str, *, holding: Collection[uuid.UUID] = ()
+) -> tuple[Rater, Assignment | None]:
+    """The assignment this rater should see next, or None at the end of the queue.
+
+    An open lease that the browser does not hold yet (after a reload, say) comes first, so that nobody loses their
+    task. `holding` names those it already shows or has fetched ahead.
+    """
+    rater = access.rater_of(user, slug, lock=True)
+    _check_may_rate(rater)
+    open_leases = list(
+        Assignment.objects.filter(rater=rater, state=Assignment.State.OPEN, expires_at__gt=timezone.now())
+        .order_by("leased_at")
+        .select_related("protocol_version")
+    )
+    for assignment in open_leases:
+        if assignment.pk not in holding:
+            return rater, assignment
+    if len(open_leases) >= MAX_OPEN_LEASES:
+        raise Conflict(
+            f"You hold {len(open_leases)} tasks; submit or release one first.", code="too_many_open"
+        )
+    picked = _pick(rater)
+    return rater, None if picked is None else _grant(rater, picked)
+
+
+def extend(user: User, assignment_id: uuid.UUID) -> Assignment:
+    """Keep an open lease alive: the heartbeat of a rater at work."""
+    assignment = access.assignment_of(user, assignment_id)
+    expires_at = timezone.now() + timedelta(minutes=assignment.task.study.lease_minutes)
+    extended = Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.OPEN).update(
+        expires_at=expires_at
+    )
+    if not extended:
+        raise Conflict(
+            "This task is not open any more: it was submitted, given back or its time ran out.", code="closed"
+        )
+    assignment.expires_at = expires_at
+    return assignment
+
+
+@transaction.atomic
+def give_back(user: User, assignment_id: uuid.UUID) -> None:
+    """Return an unanswered task to the queue; the rater may meet it again."""
+    assignment = access.assignment_of(user, assignment_id, lock=True)
+    if assignment.state == Assignment.State.OPEN:
+        release([assignment.pk], state=Assignment.State.RETURNED)
+
+
+@transaction.atomic
+def skip(user: User, assignment_id: uuid.UUID, *, reason: str, comment: str = "") -> None:
+    """Decline a task for good, with a reason. Skipping twice is one skip."""
+    assignment = access.assignment_of(user, assignment_id, lock=True)
+    if assignment.state == Assignment.State.SKIPPED:
+        return
+    if assignment.state != Assignment.State.OPEN:
+        raise Conflict("This task is not open any more, so it cannot be skipped.", code="closed")
+    known = [spec.key for spec in loaded(assignment.protocol_version).spec.skip_reasons]
+    if reason not in known:
+        raise InvalidInput(
+            "This is not a reason to skip here.",
+            problems=[FieldProblem("reason", f"{reason!r} is not one of {', '.join(known)}.")],
+        )
+    release([assignment.pk], state=Assignment.State.SKIPPED)
+    Assignment.objects.filter(pk=assignment.pk).update(skip_reason=reason, skip_comment=comment)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE annotation_rater SET n_skips = n_skips + 1 WHERE id = %s", [assignment.rater_id]
+        )
+
+
+@transaction.atomic
+def expire_due(*, limit: int = 1000) -> int:
+    """Close leases whose time ran out and open their tasks again. Returns how many. Safe to run at any time."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_SWEEP_LOCK])
+        if not cursor.fetchone()[0]:
+            return 0  # another sweep is at it
+    due = list(
+        Assignment.objects.select_for_update(skip_locked=True, of=("self",))
+        .filter(state=Assignment.State.OPEN, expires_at__lte=timezone.now())
+        .order_by("expires_at")
+        .values_list("pk", flat=True)[:limit]
+    )
+    if due:
+        release(due, state=Assignment.State.EXPIRED)
+    return len(due)
+
+
+def release(assignment_ids: list[uuid.UUID], *, state: Assignment.State) -> None:
+    """Close open assignments without a judgment. The caller holds their locks, or can live with losing a race."""
+    with connection.cursor() as cursor:
+        cursor.execute(_RELEASE, {"ids": assignment_ids, "state": int(state)})
+
+
+def take_place(task_id: int, *, shown: Sequence[int]) -> bool:
+    """Count a judgment that came after its lease had run out, if the task still has room for it."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE annotation_task SET n_judgments = n_judgments + 1, order_balance = order_balance + %s"
+            " WHERE id = %s AND wants_more",
+            [presentation.balance_step(shown), task_id],
+        )
+        return bool(cursor.rowcount)
+
+
+def start_cursor(study: Study, *, seed: str) -> float:
+    """Where a new rater begins: anywhere in a shuffled study, so that no two hear one order; else at the top."""
+    if study.order == Study.Order.LISTED:
+        return queue.START_OF_LIST
+    return queue.shuffle_key(study.seed, f"rater:{seed}")
+
+
+def _check_may_rate(rater: Rater) -> None:
+    if not rater.study.is_open_for_rating:
+        state = rater.study.get_state_display()
+        raise Conflict(f"This study is not open for rating now (state: {state}).", code="study_not_running")
+    if rater.state != Rater.State.ACTIVE:
+        raise NotAllowed(
+            "Your work in this study is paused; ask the researcher who invited you.", code="rater_paused"
+        )
+
+
+def _pick(rater: Rater) -> _Picked | None:
+    """The first open task after the rater's cursor that they have not met; from the beginning when none is left."""
+    for after, until in ((rater.cursor, float("inf")), (queue.START_OF_LIST, rater.cursor)):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                _PICK, {"study": rater.study_id, "rater": rater.pk, "after": after, "until": until}
+            )
+            row = cursor.fetchone()
+        if row is not None:
+            return _Picked(*row)
+    return None
+
+
+def _grant(rater: Rater, picked: _Picked) -> Assignment:
+    order = presentation.draw(
+        picked.n_candidates,
+        balance=picked.order_balance,
+        n_draws=picked.n_draws,
+        seed=rater.study.seed ^ picked.task_id,
+    )
+    now = timezone.now()
+    assignment = Assignment(
+        task_id=picked.task_id,
+        rater=rater,
+        protocol_version=rater.study.protocol_version,
+        presentation=order,
+        leased_at=now,
+        expires_at=now + timedelta(minutes=rater.study.lease_minutes),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _GRANT,
+            {
+                "id": assignment.pk,
+                "task": picked.task_id,
+                "rater": rater.pk,
+                "protocol": rater.study.protocol_version_id,
+                "key": picked.shuffle_key,
+                "step": presentation.balance_step(order),
+                "presentation": order,
+                "now": now,
+                "expires": assignment.expires_at,
+            },
+        )
+    assignment._state.adding = False
+    return assignment

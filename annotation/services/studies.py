@@ -1,0 +1,74 @@
+"""Making studies and changing their rules and state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from annotation import audit
+from annotation.errors import Conflict, InvalidInput, NotAllowed
+from annotation.models import Membership, Study, User
+from annotation.models.people import Role
+from annotation.services import protocols
+
+# From each state, where a study may go. A closed study can be opened again: closing loses nothing.
+TRANSITIONS = {
+    Study.State.DRAFT: {Study.State.RUNNING},
+    Study.State.RUNNING: {Study.State.PAUSED, Study.State.CLOSED},
+    Study.State.PAUSED: {Study.State.RUNNING, Study.State.CLOSED},
+    Study.State.CLOSED: {Study.State.RUNNING},
+}
+
+
+@transaction.atomic
+def create(*, slug: str, title: str, preset: str, actor: User | None, **rules: Any) -> Study:
+    """A new study in draft, with its first protocol version; whoever makes it becomes its admin.
+
+    `actor` is None for the command line, where whoever runs it owns the machine.
+    """
+    if actor is not None and not actor.may_create_studies:
+        raise NotAllowed("Your account may not create studies; ask an operator for it.")
+    try:
+        with transaction.atomic():
+            study = Study.objects.create(slug=slug, title=title, created_by=actor, **rules)
+    except IntegrityError:
+        raise Conflict(
+            f"A study with the address {slug!r} exists already; choose another.", code="slug_taken"
+        ) from None
+    protocols.add_version(study, preset=preset, actor=actor)
+    if actor is not None:
+        Membership.objects.create(user=actor, study=study, role=Role.ADMIN)
+    audit.record("study.created", actor=actor, study=study, slug=slug, preset=preset)
+    return study
+
+
+@transaction.atomic
+def set_state(study: Study, state: str, *, actor: User | None) -> Study:
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    before = Study.State(study.state)
+    if state == before:
+        return study
+    if state not in TRANSITIONS[before]:
+        allowed = ", ".join(sorted(TRANSITIONS[before]))
+        raise InvalidInput(
+            f"A study that is {before} can become {allowed}, not {state}.", code="bad_transition"
+        )
+    if state == Study.State.RUNNING and study.n_tasks == 0:
+        raise InvalidInput("There is nothing to rate yet: import items first.", code="empty_study")
+    study.state = state
+    study.save(update_fields=["state"])
+    audit.record("study.state_changed", actor=actor, study=study, before=before, after=state)
+    return study
+
+
+@transaction.atomic
+def change(study: Study, *, actor: User | None, **fields: Any) -> Study:
+    """Change title, description or lease time. Overlap and order hold for tasks imported from now on."""
+    before = {name: getattr(study, name) for name in fields}
+    for name, value in fields.items():
+        setattr(study, name, value)
+    study.save(update_fields=list(fields))
+    changes = {name: [before[name], value] for name, value in fields.items() if before[name] != value}
+    audit.record("study.changed", actor=actor, study=study, **changes)
+    return study
