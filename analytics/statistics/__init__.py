@@ -1,0 +1,1 @@
+"""Statistics of judgments: functions of arrays, without Django, clock or global state."""
