@@ -41,12 +41,11 @@ class NextView(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Lease the next task. `assignment` is null at the end of the queue."""
         body = NextIn.parsed(request.data)
-        rater, assignment = leases.lease_next(request.user, slug, holding=body["holding"])
-        study = rater.study
+        rater, lease = leases.lease_next(request.user, slug, holding=body["holding"])
         return Response(
             {
-                "assignment": None if assignment is None else briefings.brief(assignment),
-                "progress": {"done": rater.n_judgments, "tasks": study.n_tasks},
+                "assignment": None if lease is None else briefings.brief(lease),
+                "progress": {"done": rater.n_judgments, "tasks": rater.n_tasks},
             }
         )
 
@@ -67,7 +66,7 @@ class ProtocolView(APIView):
             version = study.protocol_versions.filter(number=number).first() if number.isdigit() else None
         if version is None:
             raise NotFound
-        protocol = loaded(version)
+        protocol = loaded(version.pk)
         return Response(
             {"number": protocol.number, "preset": version.preset, "definition": version.definition}
         )

@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from annotation import access
+from annotation.access import HeldAssignment
 from annotation.errors import Conflict, FieldProblem, InvalidInput
 from annotation.models import Assignment, Judgment, Task, TaskCandidate, User
 from annotation.rules import answers as rules
@@ -80,12 +81,12 @@ class Receipt:
 @transaction.atomic
 def submit(user: User, assignment_id: uuid.UUID, submission: Submission) -> Receipt:
     """Store one judgment. A replay of the same submission gets the first result; a different second one a conflict."""
-    assignment = access.assignment_of(user, assignment_id, lock=True)
+    assignment = access.held_assignment(user, assignment_id)
     if assignment.state in (Assignment.State.SUBMITTED, Assignment.State.EXPIRED):
         if receipt := _replayed(assignment, submission):
             return receipt
     _check_state(assignment)
-    protocol = loaded(assignment.protocol_version)
+    protocol = loaded(assignment.protocol_version_id)
     _check(protocol, submission, n_candidates=len(assignment.presentation))
     leased = assignment.state == Assignment.State.OPEN
     surplus = _is_surplus(assignment, leased=leased)
@@ -93,7 +94,7 @@ def submit(user: User, assignment_id: uuid.UUID, submission: Submission) -> Rece
     return Receipt(submission.client_id, replayed=False, surplus=surplus)
 
 
-def _replayed(assignment: Assignment, submission: Submission) -> Receipt | None:
+def _replayed(assignment: HeldAssignment, submission: Submission) -> Receipt | None:
     stored = Judgment.objects.filter(task_id=assignment.task_id, client_id=submission.client_id).first()
     if stored is None:
         return None
@@ -105,7 +106,7 @@ def _replayed(assignment: Assignment, submission: Submission) -> Receipt | None:
     return Receipt(submission.client_id, replayed=True, surplus=stored.surplus)
 
 
-def _check_state(assignment: Assignment) -> None:
+def _check_state(assignment: HeldAssignment) -> None:
     if assignment.state == Assignment.State.SUBMITTED:
         raise Conflict(
             "You have already judged this task, perhaps in another window. The first answer stands.",
@@ -132,34 +133,38 @@ def _check(protocol: LoadedProtocol, submission: Submission, *, n_candidates: in
         raise InvalidInput("This answer is not complete.", problems=found)
 
 
-def _is_surplus(assignment: Assignment, *, leased: bool) -> bool:
+def _is_surplus(assignment: HeldAssignment, *, leased: bool) -> bool:
     """A late judgment counts while there is room; otherwise it is kept beside the others."""
-    task = assignment.task
-    if task.state == Task.State.WITHDRAWN:
+    if assignment.task_state == Task.State.WITHDRAWN:
         return True
     if leased:
         return False
     met_again = Assignment.objects.filter(
         task_id=assignment.task_id, rater_id=assignment.rater_id, state__in=(1, 2, 3)
     ).exists()
-    return met_again or not leases.take_place(task.pk, shown=assignment.presentation)
+    return met_again or not leases.take_place(assignment.task_id, shown=assignment.presentation)
 
 
 def _record(
-    assignment: Assignment, protocol: LoadedProtocol, submission: Submission, *, leased: bool, surplus: bool
+    assignment: HeldAssignment,
+    protocol: LoadedProtocol,
+    submission: Submission,
+    *,
+    leased: bool,
+    surplus: bool,
 ) -> None:
     rows = rules.canonical(protocol.spec, answers=submission.answers, presentation=assignment.presentation)
     candidates = _candidate_ids(assignment.task_id) if any(row.slot is not None for row in rows) else {}
     if leased and surplus:  # the item was withdrawn meanwhile: the lease goes, nothing is counted
-        leases.release([assignment.pk], state=Assignment.State.EXPIRED)
+        leases.release([assignment.id], state=Assignment.State.EXPIRED)
     with connection.cursor() as cursor:
         cursor.execute(
             _RECORD,
             {
-                "study": assignment.task.study_id,
+                "study": assignment.study_id,
                 "task": assignment.task_id,
                 "rater": assignment.rater_id,
-                "assignment": assignment.pk,
+                "assignment": assignment.id,
                 "protocol": protocol.version_id,
                 "client_id": submission.client_id,
                 "sha256": submission.sha256,

@@ -10,12 +10,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import connection, transaction
 from django.utils import timezone
 
 from annotation import access
+from annotation.access import RaterAtWork
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
 from annotation.models import Assignment, Rater, Study, User
 from annotation.rules import presentation, queue
@@ -66,6 +67,24 @@ FROM per_task p WHERE t.id = p.task_id
 """
 
 
+_OPEN = """
+SELECT id, task_id, protocol_version_id, presentation, expires_at FROM annotation_assignment
+WHERE rater_id = %s AND state = 1 AND expires_at > %s
+ORDER BY leased_at
+"""
+
+
+@dataclass(frozen=True)
+class Lease:
+    """An open assignment as far as a briefing needs it."""
+
+    id: uuid.UUID
+    task_id: int
+    protocol_version_id: int
+    presentation: list[int]
+    expires_at: datetime
+
+
 @dataclass(frozen=True)
 class _Picked:
     task_id: int
@@ -78,22 +97,20 @@ class _Picked:
 @transaction.atomic
 def lease_next(
     user: User, slug: str, *, holding: Collection[uuid.UUID] = ()
-) -> tuple[Rater, Assignment | None]:
-    """The assignment this rater should see next, or None at the end of the queue.
+) -> tuple[RaterAtWork, Lease | None]:
+    """Whoever asks, and the task they should see next: None at the end of the queue.
 
     An open lease that the browser does not hold yet (after a reload, say) comes first, so that nobody loses their
     task. `holding` names those it already shows or has fetched ahead.
     """
-    rater = access.rater_of(user, slug, lock=True)
+    rater = access.rater_at_work(user, slug)
     _check_may_rate(rater)
-    open_leases = list(
-        Assignment.objects.filter(rater=rater, state=Assignment.State.OPEN, expires_at__gt=timezone.now())
-        .order_by("leased_at")
-        .select_related("protocol_version")
-    )
-    for assignment in open_leases:
-        if assignment.pk not in holding:
-            return rater, assignment
+    with connection.cursor() as cursor:
+        cursor.execute(_OPEN, [rater.rater_id, timezone.now()])
+        open_leases = [Lease(*row) for row in cursor.fetchall()]
+    for lease in open_leases:
+        if lease.id not in holding:
+            return rater, lease
     if len(open_leases) >= MAX_OPEN_LEASES:
         raise Conflict(
             f"You hold {len(open_leases)} tasks; submit or release one first.", code="too_many_open"
@@ -133,7 +150,7 @@ def skip(user: User, assignment_id: uuid.UUID, *, reason: str, comment: str = ""
         return
     if assignment.state != Assignment.State.OPEN:
         raise Conflict("This task is not open any more, so it cannot be skipped.", code="closed")
-    known = [spec.key for spec in loaded(assignment.protocol_version).spec.skip_reasons]
+    known = [spec.key for spec in loaded(assignment.protocol_version_id).spec.skip_reasons]
     if reason not in known:
         raise InvalidInput(
             "This is not a reason to skip here.",
@@ -189,22 +206,22 @@ def start_cursor(study: Study, *, seed: str) -> float:
     return queue.shuffle_key(study.seed, f"rater:{seed}")
 
 
-def _check_may_rate(rater: Rater) -> None:
-    if not rater.study.is_open_for_rating:
-        state = rater.study.get_state_display()
+def _check_may_rate(rater: RaterAtWork) -> None:
+    if rater.study_state != Study.State.RUNNING:
+        state = Study.State(rater.study_state).label
         raise Conflict(f"This study is not open for rating now (state: {state}).", code="study_not_running")
-    if rater.state != Rater.State.ACTIVE:
+    if rater.rater_state != Rater.State.ACTIVE:
         raise NotAllowed(
             "Your work in this study is paused; ask the researcher who invited you.", code="rater_paused"
         )
 
 
-def _pick(rater: Rater) -> _Picked | None:
+def _pick(rater: RaterAtWork) -> _Picked | None:
     """The first open task after the rater's cursor that they have not met; from the beginning when none is left."""
     for after, until in ((rater.cursor, float("inf")), (queue.START_OF_LIST, rater.cursor)):
         with connection.cursor() as cursor:
             cursor.execute(
-                _PICK, {"study": rater.study_id, "rater": rater.pk, "after": after, "until": until}
+                _PICK, {"study": rater.study_id, "rater": rater.rater_id, "after": after, "until": until}
             )
             row = cursor.fetchone()
         if row is not None:
@@ -212,36 +229,34 @@ def _pick(rater: Rater) -> _Picked | None:
     return None
 
 
-def _grant(rater: Rater, picked: _Picked) -> Assignment:
+def _grant(rater: RaterAtWork, picked: _Picked) -> Lease:
     order = presentation.draw(
         picked.n_candidates,
         balance=picked.order_balance,
         n_draws=picked.n_draws,
-        seed=rater.study.seed ^ picked.task_id,
+        seed=rater.seed ^ picked.task_id,
     )
     now = timezone.now()
-    assignment = Assignment(
+    lease = Lease(
+        id=uuid.uuid4(),
         task_id=picked.task_id,
-        rater=rater,
-        protocol_version=rater.study.protocol_version,
+        protocol_version_id=rater.protocol_version_id,
         presentation=order,
-        leased_at=now,
-        expires_at=now + timedelta(minutes=rater.study.lease_minutes),
+        expires_at=now + timedelta(minutes=rater.lease_minutes),
     )
     with connection.cursor() as cursor:
         cursor.execute(
             _GRANT,
             {
-                "id": assignment.pk,
+                "id": lease.id,
                 "task": picked.task_id,
-                "rater": rater.pk,
-                "protocol": rater.study.protocol_version_id,
+                "rater": rater.rater_id,
+                "protocol": rater.protocol_version_id,
                 "key": picked.shuffle_key,
                 "step": presentation.balance_step(order),
                 "presentation": order,
                 "now": now,
-                "expires": assignment.expires_at,
+                "expires": lease.expires_at,
             },
         )
-    assignment._state.adding = False
-    return assignment
+    return lease

@@ -27,11 +27,11 @@ class LoadedProtocol:
     question_ids: Mapping[str, int]
 
 
-def loaded(version: ProtocolVersion | None) -> LoadedProtocol:
-    """Parse a version once per process: versions are immutable, so this can never be stale."""
-    if version is None:
+def loaded(version_id: int | None) -> LoadedProtocol:
+    """Read and parse a version once per process: versions are immutable, so this can never be stale."""
+    if version_id is None:
         raise InvalidInput("This study has no protocol yet.", code="no_protocol")
-    return _loaded(version.pk)
+    return _loaded(version_id)
 
 
 @lru_cache(maxsize=256)

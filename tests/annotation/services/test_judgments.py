@@ -39,7 +39,7 @@ def pairs() -> Study:
 
 def test_a_rating_is_stored_with_its_answer(orca):
     user, assignment = lease(orca)
-    receipt = judgments.submit(user, assignment.pk, rating(4, codes=["A"], comment=" quiet "))
+    receipt = judgments.submit(user, assignment.id, rating(4, codes=["A"], comment=" quiet "))
     judgment = Judgment.objects.get()
     assert not receipt.replayed
     assert (judgment.codes, judgment.comment, judgment.revision, judgment.effective) == (
@@ -55,7 +55,7 @@ def test_a_rating_is_stored_with_its_answer(orca):
 def test_it_moves_the_counters_of_task_assignment_and_rater(orca):
     for expected_filled in (0, 1):
         user, assignment = lease(orca)
-        judgments.submit(user, assignment.pk, rating(4))
+        judgments.submit(user, assignment.id, rating(4))
         rater = Rater.objects.get(user=user)
         assert (rater.n_judgments, rater.n_tasks_filled) == (1, expected_filled)
     task = Task.objects.get()
@@ -67,7 +67,7 @@ def test_sides_are_undone_so_that_swapped_raters_who_agree_agree(pairs):
     for _ in range(2):
         user, assignment = lease(pairs)
         side = "A" if assignment.presentation[0] == 1 else "B"  # the second candidate, wherever it is shown
-        judgments.submit(user, assignment.pk, comparison(alignment=side))
+        judgments.submit(user, assignment.id, comparison(alignment=side))
     stored = Answer.objects.filter(question__key="alignment")
     assert {answer.choice for answer in stored} == {Answer.Choice.SECOND}
     assert sorted(Judgment.objects.values_list("presentation", flat=True)) == [[0, 1], [1, 0]]
@@ -76,7 +76,7 @@ def test_sides_are_undone_so_that_swapped_raters_who_agree_agree(pairs):
 def test_twenty_replays_leave_one_judgment(orca):
     user, assignment = lease(orca)
     submission = rating(4)
-    receipts = [judgments.submit(user, assignment.pk, submission) for _ in range(20)]
+    receipts = [judgments.submit(user, assignment.id, submission) for _ in range(20)]
     assert [receipt.replayed for receipt in receipts] == [False] + [True] * 19
     assert Judgment.objects.count() == 1
     assert Rater.objects.get(user=user).n_judgments == 1
@@ -84,9 +84,9 @@ def test_twenty_replays_leave_one_judgment(orca):
 
 def test_a_second_answer_under_a_new_name_is_a_conflict(orca):
     user, assignment = lease(orca)
-    judgments.submit(user, assignment.pk, rating(4))
+    judgments.submit(user, assignment.id, rating(4))
     with pytest.raises(Conflict) as caught:
-        judgments.submit(user, assignment.pk, rating(2))
+        judgments.submit(user, assignment.id, rating(2))
     assert caught.value.code == "already_submitted"
     assert Judgment.objects.count() == 1
 
@@ -94,16 +94,16 @@ def test_a_second_answer_under_a_new_name_is_a_conflict(orca):
 def test_a_client_id_cannot_be_used_for_another_answer(orca):
     user, assignment = lease(orca)
     name = uuid.uuid4()
-    judgments.submit(user, assignment.pk, rating(4, client_id=name))
+    judgments.submit(user, assignment.id, rating(4, client_id=name))
     with pytest.raises(Conflict) as caught:
-        judgments.submit(user, assignment.pk, rating(5, client_id=name))
+        judgments.submit(user, assignment.id, rating(5, client_id=name))
     assert caught.value.code == "client_id_reused"
 
 
 @pytest.mark.parametrize("code", ["U", "E"])
 def test_unable_to_judge_is_a_valid_answer_without_a_rating(orca, code):
     user, assignment = lease(orca)
-    judgments.submit(user, assignment.pk, rating(0, answers=[], codes=[code]))
+    judgments.submit(user, assignment.id, rating(0, answers=[], codes=[code]))
     assert Judgment.objects.get().answers.count() == 0
     assert Task.objects.get().n_judgments == 1
 
@@ -112,14 +112,14 @@ def test_unable_to_judge_is_a_valid_answer_without_a_rating(orca, code):
 def test_other_codes_do_not_excuse_from_rating(orca, code):
     user, assignment = lease(orca)
     with pytest.raises(InvalidInput) as caught:
-        judgments.submit(user, assignment.pk, rating(0, answers=[], codes=[code]))
+        judgments.submit(user, assignment.id, rating(0, answers=[], codes=[code]))
     assert [p.field for p in caught.value.problems] == ["answers"]
 
 
 def test_a_refused_answer_changes_nothing(orca):
     user, assignment = lease(orca)
     with pytest.raises(InvalidInput):
-        judgments.submit(user, assignment.pk, rating(6, codes=["Z"]))
+        judgments.submit(user, assignment.id, rating(6, codes=["Z"]))
     task = Task.objects.get()
     assert (Judgment.objects.count(), task.n_leases, task.n_judgments) == (0, 1, 0)
     assert Assignment.objects.get().state == Assignment.State.OPEN
@@ -135,7 +135,7 @@ def expire():
 def test_a_late_answer_counts_while_there_is_room(orca):
     user, assignment = lease(orca)
     expire()
-    receipt = judgments.submit(user, assignment.pk, rating(4))
+    receipt = judgments.submit(user, assignment.id, rating(4))
     task = Task.objects.get()
     assert (receipt.surplus, task.n_judgments, task.n_leases) == (False, 1, 0)
     assert Judgment.objects.get().effective
@@ -146,10 +146,10 @@ def test_a_late_answer_to_a_full_task_is_kept_as_surplus(orca):
     expire()
     for _ in range(2):
         other, theirs = lease(orca)
-        judgments.submit(other, theirs.pk, rating(3))
+        judgments.submit(other, theirs.id, rating(3))
     submission = rating(4)
-    assert judgments.submit(user, assignment.pk, submission).surplus
-    assert judgments.submit(user, assignment.pk, submission).replayed
+    assert judgments.submit(user, assignment.id, submission).surplus
+    assert judgments.submit(user, assignment.id, submission).replayed
     kept = Judgment.objects.get(rater__user=user)
     assert (kept.surplus, kept.effective, kept.answers.get().counted) == (True, False, False)
     assert Task.objects.get().n_judgments == 2
@@ -160,14 +160,14 @@ def test_a_late_answer_to_a_task_met_again_is_surplus(orca):
     user, first = lease(orca)
     expire()
     _, second = lease(orca, user)
-    assert judgments.submit(user, first.pk, rating(4)).surplus
-    assert not judgments.submit(user, second.pk, rating(5)).surplus
+    assert judgments.submit(user, first.id, rating(4)).surplus
+    assert not judgments.submit(user, second.id, rating(5)).surplus
 
 
 def test_an_answer_to_an_item_withdrawn_meanwhile_is_surplus(orca):
     user, assignment = lease(orca)
     Task.objects.update(state=Task.State.WITHDRAWN)
-    assert judgments.submit(user, assignment.pk, rating(4)).surplus
+    assert judgments.submit(user, assignment.id, rating(4)).surplus
     task = Task.objects.get()
     assert (task.n_leases, task.n_judgments) == (0, 0)
 
@@ -176,20 +176,20 @@ def test_an_answer_is_read_by_the_protocol_it_was_asked_under(orca):
     user, assignment = lease(orca)
     before = orca.protocol_version
     protocols.add_version(orca, preset="cmi-pref", actor=None)
-    judgments.submit(user, assignment.pk, rating(4))
+    judgments.submit(user, assignment.id, rating(4))
     assert Judgment.objects.get().protocol_version == before
 
 
 def test_somebody_elses_assignment_is_not_there(orca):
     _, assignment = lease(orca)
     with pytest.raises(NotFound):
-        judgments.submit(factories.member(orca), assignment.pk, rating(4))
+        judgments.submit(factories.member(orca), assignment.id, rating(4))
 
 
 def test_a_large_event_log_is_refused(orca):
     user, assignment = lease(orca)
     with pytest.raises(InvalidInput, match="not complete"):
-        judgments.submit(user, assignment.pk, rating(4, telemetry={"log": "x" * 5000}))
+        judgments.submit(user, assignment.id, rating(4, telemetry={"log": "x" * 5000}))
 
 
 @pytest.mark.parametrize(
@@ -198,19 +198,19 @@ def test_a_large_event_log_is_refused(orca):
 )
 def test_the_database_refuses_to_change_what_was_said(orca, model, changes):
     user, assignment = lease(orca)
-    judgments.submit(user, assignment.pk, rating(4))
+    judgments.submit(user, assignment.id, rating(4))
     with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
         model.objects.update(**changes)
 
 
 def test_the_database_refuses_to_delete_a_judgment(orca):
     user, assignment = lease(orca)
-    judgments.submit(user, assignment.pk, rating(4))
+    judgments.submit(user, assignment.id, rating(4))
     with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
         Answer.objects.all()._raw_delete("default")
 
 
 def test_bookkeeping_marks_may_move(orca):
     user, assignment = lease(orca)
-    judgments.submit(user, assignment.pk, rating(4))
+    judgments.submit(user, assignment.id, rating(4))
     assert Judgment.objects.update(excluded=True) == 1

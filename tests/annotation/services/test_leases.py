@@ -38,14 +38,14 @@ def test_it_leases_a_task_and_counts_the_lease(study):
 
 def test_it_gives_the_open_task_again_to_a_browser_that_lost_it(study):
     user = factories.member(study)
-    assert take(user, study).pk == take(user, study).pk
+    assert take(user, study).id == take(user, study).id
 
 
 def test_it_fetches_ahead_up_to_three_open_tasks(study):
     user = factories.member(study)
     held: list = []
     for _ in range(leases.MAX_OPEN_LEASES):
-        held.append(take(user, study, holding=held).pk)
+        held.append(take(user, study, holding=held).id)
     assert len(set(held)) == 3
     with pytest.raises(Conflict, match="You hold 3 tasks"):
         take(user, study, holding=held)
@@ -56,7 +56,7 @@ def test_it_shows_nobody_a_task_twice_and_ends_when_all_are_done(study):
     seen = []
     while (assignment := take(user, study)) is not None:
         seen.append(assignment.task_id)
-        judgments.submit(user, assignment.pk, rating(3))
+        judgments.submit(user, assignment.id, rating(3))
     assert len(seen) == len(set(seen)) == 5
 
 
@@ -81,8 +81,8 @@ def test_it_walks_a_listed_study_in_the_order_of_its_tasks():
     user = factories.member(study)
     names = []
     while (assignment := take(user, study)) is not None:
-        names.append(assignment.task.external_id)
-        judgments.submit(user, assignment.pk, rating(3))
+        names.append(Task.objects.get(pk=assignment.task_id).external_id)
+        judgments.submit(user, assignment.id, rating(3))
     assert names == ["task-0", "task-1", "task-2", "task-3"]
 
 
@@ -114,7 +114,7 @@ def test_an_expired_pair_gives_its_order_back():
     leases.expire_due()
     orders = [take(factories.member(study), study).presentation for _ in range(2)]
     assert sorted(orders) == [[0, 1], [1, 0]]
-    assert Assignment.objects.get(pk=first.pk).state == Assignment.State.EXPIRED
+    assert Assignment.objects.get(pk=first.id).state == Assignment.State.EXPIRED
     task.refresh_from_db()
     assert (task.n_leases, task.order_balance) == (2, 0)
 
@@ -129,7 +129,7 @@ def test_expiry_opens_the_task_again_also_to_the_same_rater():
     assert leases.expire_due() == 1
     second = take(user, study)
     assert second.task_id == first.task_id
-    assert second.pk != first.pk
+    assert second.id != first.id
 
 
 def test_a_live_lease_does_not_expire(study):
@@ -141,21 +141,21 @@ def test_a_heartbeat_extends_the_lease(study):
     user = factories.member(study)
     assignment = take(user, study)
     Assignment.objects.update(expires_at=timezone.now() + timedelta(seconds=5))
-    assert leases.extend(user, assignment.pk).expires_at > timezone.now() + timedelta(minutes=14)
+    assert leases.extend(user, assignment.id).expires_at > timezone.now() + timedelta(minutes=14)
 
 
 def test_a_heartbeat_of_a_closed_lease_is_a_conflict(study):
     user = factories.member(study)
     assignment = take(user, study)
-    leases.give_back(user, assignment.pk)
+    leases.give_back(user, assignment.id)
     with pytest.raises(Conflict, match="not open any more"):
-        leases.extend(user, assignment.pk)
+        leases.extend(user, assignment.id)
 
 
 def test_giving_back_opens_the_task_again(study):
     user = factories.member(study)
     assignment = take(user, study)
-    leases.give_back(user, assignment.pk)
+    leases.give_back(user, assignment.id)
     assert Task.objects.get(pk=assignment.task_id).n_leases == 0
 
 
@@ -164,8 +164,8 @@ def test_a_skipped_task_does_not_come_back_to_that_rater():
     factories.rating_task(study, "only")
     user = factories.member(study)
     assignment = take(user, study)
-    leases.skip(user, assignment.pk, reason="audio")
-    leases.skip(user, assignment.pk, reason="audio")
+    leases.skip(user, assignment.id, reason="audio")
+    leases.skip(user, assignment.id, reason="audio")
     assert take(user, study) is None
     assert take(factories.member(study), study) is not None
     assert Rater.objects.get(user=user).n_skips == 1
@@ -175,7 +175,7 @@ def test_a_skip_needs_one_of_the_protocols_reasons(study):
     user = factories.member(study)
     assignment = take(user, study)
     with pytest.raises(InvalidInput, match="not a reason"):
-        leases.skip(user, assignment.pk, reason="bored")
+        leases.skip(user, assignment.id, reason="bored")
     assert Task.objects.get(pk=assignment.task_id).n_leases == 1
 
 
@@ -209,4 +209,4 @@ def test_somebody_elses_assignment_is_not_there(study):
     other = factories.member(study)
     for call in (leases.extend, leases.give_back):
         with pytest.raises(NotFound):
-            call(other, assignment.pk)
+            call(other, assignment.id)

@@ -1,0 +1,87 @@
+"""Simulated raters over HTTP: as little client as possible, since it shares the cores with the server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import uuid
+from dataclasses import dataclass, field
+
+CSRF_TOKEN = "a" * 32
+
+
+@dataclass
+class Seen:
+    """What the raters of one run met."""
+
+    next_seconds: list[float] = field(default_factory=list)
+    submit_seconds: list[float] = field(default_factory=list)
+    acknowledged: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+
+class Browser:
+    """One keep-alive connection with one session."""
+
+    def __init__(self, port: int, cookie: str) -> None:
+        self._port = port
+        self._head = (
+            f"Host: 127.0.0.1:{port}\r\nCookie: {cookie}\r\nX-CSRFToken: {CSRF_TOKEN}\r\n"
+            "Content-Type: application/json\r\n"
+        )
+
+    async def __aenter__(self) -> Browser:
+        self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        self._writer.close()
+
+    async def post(self, path: str, body: bytes) -> tuple[int, bytes]:
+        self._writer.write(
+            f"POST {path} HTTP/1.1\r\n{self._head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        )
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
+        return int(head[9:12]), await self._reader.readexactly(int(length))
+
+
+async def work(port: int, slug: str, cookie: str, *, until: float, seen: Seen) -> None:
+    """Fetch, rate, submit, again, until the time is up or the queue ends."""
+    async with Browser(port, cookie) as browser:
+        while time.perf_counter() < until:
+            started = time.perf_counter()
+            status, body = await browser.post(f"/api/v1/studies/{slug}/next/", b"{}")
+            seen.next_seconds.append(time.perf_counter() - started)
+            if status != 200:
+                seen.refused.append(f"next {status} {body[:200]!r}")
+                return
+            assignment = json.loads(body)["assignment"]
+            if assignment is None:
+                return
+            client_id = str(uuid.uuid4())
+            answer = json.dumps(
+                {"client_id": client_id, "answers": [{"question": "correctness", "value": 4}], "codes": ["A"]}
+            ).encode()
+            started = time.perf_counter()
+            status, body = await browser.post(f"/api/v1/assignments/{assignment['id']}/judgment/", answer)
+            seen.submit_seconds.append(time.perf_counter() - started)
+            if status != 201:
+                seen.refused.append(f"submit {status} {body[:200]!r}")
+                return
+            seen.acknowledged.append(client_id)
+
+
+def run(port: int, slug: str, cookies: list[str], *, seconds: float) -> tuple[Seen, float]:
+    """All raters at once, each as fast as the server lets them; what they saw and how long it took."""
+    seen = Seen()
+
+    async def everybody() -> float:
+        started = time.perf_counter()
+        await asyncio.gather(
+            *(work(port, slug, cookie, until=started + seconds, seen=seen) for cookie in cookies)
+        )
+        return time.perf_counter() - started
+
+    return seen, asyncio.run(everybody())

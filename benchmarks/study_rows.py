@@ -1,0 +1,108 @@
+"""Large studies made inside PostgreSQL, and raters with ready-made sessions."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.signed_cookies import SessionStore
+from django.db import connection
+
+from annotation.models import Membership, Rater, Study, System, User
+from annotation.models.people import Role
+from annotation.rules import queue
+from annotation.services import people, protocols
+
+_FILL = """
+WITH item AS (
+    INSERT INTO annotation_item (study_id, external_id, state, strata, created_at)
+    SELECT %(study)s, 'item-' || n, 'active', '{}', now() FROM generate_series(1, %(n)s) n
+    RETURNING id, external_id
+), version AS (
+    INSERT INTO annotation_itemversion
+        (item_id, number, prompt, lyrics, question, reference, rationale, transcript, extra, content_sha256, created_at)
+    SELECT id, 1, '', '', 'What is heard in ' || external_id || '?', 'A bell.', 'A bell rings twice.', '', '{}', '',
+           now() FROM item
+    RETURNING id, item_id
+), candidate AS (
+    INSERT INTO annotation_candidate (item_version_id, system_id, take, text, created_at)
+    SELECT id, %(system)s, 1, 'It is a bell, ringing twice.', now() FROM version
+    RETURNING id, item_version_id
+), task AS (
+    INSERT INTO annotation_task
+        (study_id, item_version_id, external_id, kind, state, overlap, n_judgments, n_leases, order_balance, n_draws,
+         shuffle_key, priority, created_at)
+    SELECT %(study)s, version.id, item.external_id, 1, 1, %(overlap)s, 0, 0, 0, 0, random(), 0, now()
+    FROM version JOIN item ON item.id = version.item_id
+    RETURNING id, item_version_id
+)
+INSERT INTO annotation_taskcandidate (task_id, slot, candidate_id)
+SELECT task.id, 0, candidate.id FROM task JOIN candidate USING (item_version_id)
+"""
+
+_DONE_BEFORE = """
+WITH done AS (
+    INSERT INTO annotation_assignment
+        (id, task_id, rater_id, protocol_version_id, pass_number, state, presentation, leased_at, expires_at,
+         closed_at, skip_reason, skip_comment)
+    SELECT gen_random_uuid(), t.id, %(rater)s, %(protocol)s, 1, 2, '{0}', now(), now(), now(), '', ''
+    FROM (SELECT id FROM annotation_task WHERE study_id = %(study)s ORDER BY shuffle_key LIMIT %(n)s) t
+    RETURNING task_id
+)
+UPDATE annotation_task SET n_judgments = n_judgments + 1 FROM done WHERE id = task_id
+"""
+
+
+def make_study(slug: str, *, n_tasks: int, overlap: int) -> Study:
+    study = Study.objects.create(
+        slug=slug, title=slug, state=Study.State.RUNNING, overlap=overlap, n_tasks=n_tasks
+    )
+    protocols.add_version(study, preset="orca", actor=None)
+    system = System.objects.create(study=study, name="system-1")
+    with connection.cursor() as cursor:
+        cursor.execute(_FILL, {"study": study.pk, "system": system.pk, "n": n_tasks, "overlap": overlap})
+        # What autovacuum does by itself within a minute of an import.
+        cursor.execute("VACUUM ANALYZE")
+    return study
+
+
+def make_raters(study: Study, n: int) -> list[str]:
+    """Session cookies of `n` new annotators."""
+    cookies = []
+    for number in range(n):
+        user = User(email=f"{study.slug}-{number}@example.org", name=f"Rater {number}")
+        user.set_unusable_password()
+        user.save()
+        people.add_member(study, user, role=Role.ANNOTATOR, actor=None)
+        cookies.append(_cookie(user))
+    return cookies
+
+
+def give_history(study: Study, cookie_index: int, *, n: int) -> None:
+    """Make one rater look back on `n` judgments, standing after them in the queue."""
+    membership = Membership.objects.get(study=study, user__email=f"{study.slug}-{cookie_index}@example.org")
+    rater = Rater.objects.get(study=study, user=membership.user)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _DONE_BEFORE,
+            {"rater": rater.pk, "protocol": study.protocol_version_id, "study": study.pk, "n": n},
+        )
+        cursor.execute(
+            "SELECT max(shuffle_key) FROM (SELECT shuffle_key FROM annotation_task WHERE study_id = %s"
+            " ORDER BY shuffle_key LIMIT %s) t",
+            [study.pk, n],
+        )
+        rater.cursor = cursor.fetchone()[0]
+        cursor.execute("VACUUM ANALYZE annotation_task, annotation_assignment")
+    assert queue.START_OF_LIST < rater.cursor
+    rater.n_judgments = n
+    rater.save(update_fields=["cursor", "n_judgments"])
+
+
+def _cookie(user: User) -> str:
+    session = SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session.save()
+    token = "a" * 32
+    return f"{settings.SESSION_COOKIE_NAME}={session.session_key}; {settings.CSRF_COOKIE_NAME}={token}"

@@ -1,0 +1,144 @@
+"""Raters at work over HTTP against the production server: rate, latency, CPU, and whether any vote went astray.
+
+    python benchmarks/web.py [--seconds 20] [--size 1000000] [--port 8199]
+
+Runs client, server and PostgreSQL on the same cores. `--size` is the number of tasks of the large study.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import psutil
+
+from benchmarks import harness, raters
+
+OVERLAP = 3
+SMALL = 10_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=20.0, help="per run")
+    parser.add_argument("--size", type=int, default=1_000_000, help="tasks in the large study")
+    parser.add_argument("--port", type=int, default=8199)
+    arguments = parser.parse_args()
+    with harness.scratch_installation() as home:
+        from benchmarks import study_rows
+
+        with harness.web_server(arguments.port, log=home / "web.log") as server:
+            measured = measure(study_rows, server, arguments)
+    figures, targets = report(measured)
+    harness.finish("raters are served fast, and no vote is lost, doubled or over-assigned", figures, targets)
+
+
+def measure(
+    study_rows: Any, server: psutil.Process, arguments: argparse.Namespace
+) -> dict[str, dict[str, Any]]:
+    seconds, port = arguments.seconds, arguments.port
+    measured = {}
+    busy = study_rows.make_study("busy", n_tasks=SMALL, overlap=OVERLAP)
+    cookies = study_rows.make_raters(busy, 32)
+    raters.run(port, "busy", cookies, seconds=2)  # connections opened, modules loaded
+    measured["32 raters"] = one_run(busy, cookies, server, port=port, seconds=seconds)
+    calm = study_rows.make_study("calm", n_tasks=SMALL, overlap=OVERLAP)
+    measured["8 raters"] = one_run(calm, study_rows.make_raters(calm, 8), server, port=port, seconds=seconds)
+    fresh = study_rows.make_study("fresh", n_tasks=1000, overlap=100)
+    measured["1 rater, fresh study"] = one_run(
+        fresh, study_rows.make_raters(fresh, 1), server, port=port, seconds=5
+    )
+    large = study_rows.make_study("large", n_tasks=arguments.size, overlap=OVERLAP)
+    pair = study_rows.make_raters(large, 2)
+    measured["1 rater, large study"] = one_run(large, pair[:1], server, port=port, seconds=5)
+    study_rows.give_history(large, 1, n=min(10_000, arguments.size // 2))
+    measured["1 rater with 10,000 judgments"] = one_run(large, pair[1:], server, port=port, seconds=5)
+    return measured
+
+
+def one_run(
+    study: Any, cookies: list[str], server: psutil.Process, *, port: int, seconds: float
+) -> dict[str, Any]:
+    database = postgres_process()
+    before = harness.cpu_seconds(server), harness.cpu_seconds(database)
+    seen, elapsed = raters.run(port, study.slug, cookies, seconds=seconds)
+    web, db = harness.cpu_seconds(server) - before[0], harness.cpu_seconds(database) - before[1]
+    n = len(seen.acknowledged)
+    if seen.refused:
+        print("refused:", seen.refused[:3], file=sys.stderr)
+    return {
+        "judgments": n,
+        "judgments_per_s": round(n / elapsed, 1),
+        "next_ms": harness.percentiles(seen.next_seconds),
+        "submit_ms": harness.percentiles(seen.submit_seconds),
+        "web_cpu_ms": round(1000 * web / max(n, 1), 2),
+        "postgres_cpu_ms": round(1000 * db / max(n, 1), 2),
+        "refused": len(seen.refused),
+        **astray(study, seen.acknowledged),
+    }
+
+
+def astray(study: Any, acknowledged: list[str]) -> dict[str, int]:
+    """Votes acknowledged but not stored, stored twice, and tasks holding more than their overlap."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM unnest(%s::uuid[]) v(id) WHERE NOT EXISTS"
+            " (SELECT 1 FROM annotation_judgment j WHERE j.study_id = %s AND j.client_id = v.id)",
+            [acknowledged, study.pk],
+        )
+        lost = cursor.fetchone()[0]
+        cursor.execute(
+            "SELECT count(*) FROM (SELECT task_id, rater_id FROM annotation_judgment WHERE study_id = %s"
+            " GROUP BY 1, 2 HAVING count(*) > 1) twice",
+            [study.pk],
+        )
+        duplicated = cursor.fetchone()[0]
+        cursor.execute(
+            "SELECT count(*) FROM annotation_task t JOIN (SELECT task_id, count(*) n FROM annotation_judgment"
+            " WHERE study_id = %s AND effective GROUP BY 1) j ON j.task_id = t.id WHERE j.n + t.n_leases > t.overlap",
+            [study.pk],
+        )
+        over_assigned = cursor.fetchone()[0]
+    return {"lost": lost, "duplicated": duplicated, "over_assigned": over_assigned}
+
+
+def postgres_process() -> psutil.Process:
+    """The postmaster of the scratch database."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        backend = psutil.Process(cursor.fetchone()[0])
+    postmaster = backend.parent()
+    assert postmaster is not None
+    return postmaster
+
+
+def report(measured: dict[str, dict[str, Any]]) -> tuple[dict[str, Any], dict[str, tuple[float, float, str]]]:
+    busy, calm, fresh = (measured[name] for name in ("32 raters", "8 raters", "1 rater, fresh study"))
+    base = fresh["next_ms"]["p95"]
+    targets: dict[str, tuple[float, float, str]] = {
+        name: (sum(run[name] for run in measured.values()), 0, "<=")
+        for name in ("lost", "duplicated", "over_assigned")
+    }
+    targets |= {
+        "judgments_per_s_32": (busy["judgments_per_s"], 300, ">="),
+        "server_cpu_ms_per_judgment": (round(busy["web_cpu_ms"] + busy["postgres_cpu_ms"], 2), 5, "<="),
+        "next_p95_ms_8": (calm["next_ms"]["p95"], 25, "<="),
+        "submit_p95_ms_8": (calm["submit_ms"]["p95"], 25, "<="),
+        "next_p95_large_over_fresh": (round(measured["1 rater, large study"]["next_ms"]["p95"] / base, 2), 1.5, "<="),
+        "next_p95_history_over_fresh": (
+            round(measured["1 rater with 10,000 judgments"]["next_ms"]["p95"] / base, 2), 1.5, "<=",
+        ),
+    }  # fmt: skip
+    return measured, targets
+
+
+if __name__ == "__main__":
+    main()
