@@ -75,8 +75,6 @@ class Source:
                 raise AudioError(
                     "undecodable", f"The sample rate or channels change at {at:.2f} s in this file.", CONVERT
                 )
-            # Time stamps carry offsets; the canonical file starts with the first sample.
-            frame.pts = None
             yield from _checked(chain.push(frame), at)
         if chain is not None:
             yield from _checked(chain.finish(), at)

@@ -27,6 +27,9 @@ STATES_ITS_LENGTH = frozenset(
     }
 )
 
+# These state when their sound ends, which is its length only if it starts at zero.
+STATES_ITS_END = frozenset({"ogg", "matroska,webm"})
+
 # Writers that cannot seek back (pipes, speech services) leave a number near the 31 or 32-bit maximum.
 RIFF_UNKNOWN_SIZE = 0x7FFF0000
 
@@ -54,11 +57,15 @@ def _stated_seconds(file: BufferedReader, container: InputContainer, stream: Aud
 
 def decoder_seconds(container: InputContainer, stream: AudioStream) -> float | None:
     """The length as ffmpeg has it, which may be an estimate."""
-    if stream.duration is not None and stream.time_base is not None:
-        return float(stream.duration * stream.time_base)
+    if stream.time_base is None:
+        return None
+    states_end = container.format.name in STATES_ITS_END
+    late_start = float((stream.start_time or 0) * stream.time_base) if states_end else 0.0
+    if stream.duration is not None:
+        return float(stream.duration * stream.time_base) - late_start
     # A container's own length covers its longest stream, so it speaks for the audio only when alone.
     if container.duration is not None and len(container.streams) == 1:
-        return container.duration / 1_000_000
+        return container.duration / 1_000_000 - late_start
     return None
 
 
@@ -70,8 +77,7 @@ def _riff_promise(file: BufferedReader) -> float:
     promised = 8 + int.from_bytes(head[4:8], "little")
     if head[:4] != b"RIFF" or promised >= RIFF_UNKNOWN_SIZE:
         return 1.0
-    # Some writers forget that the size does not count its own eight bytes.
-    return promised / present if promised > present + 8 else 1.0
+    return max(1.0, promised / present)
 
 
 def _mp3_counts_frames(file: BufferedReader) -> bool:
