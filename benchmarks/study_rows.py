@@ -93,7 +93,7 @@ def give_history(study: Study, cookie_index: int, *, n: int) -> None:
         )
         rater.cursor = cursor.fetchone()[0]
         cursor.execute("VACUUM ANALYZE annotation_task, annotation_assignment")
-    assert queue.START_OF_LIST < rater.cursor
+    assert rater.cursor > queue.START_OF_LIST
     rater.n_judgments = n
     rater.save(update_fields=["cursor", "n_judgments"])
 

@@ -50,7 +50,7 @@ class StudyFactory(factory.django.DjangoModelFactory):
     seed = 7
 
     @factory.post_generation
-    def preset(study: Study, create: bool, extracted: str | None, **kwargs: Any) -> None:  # noqa: N805
+    def preset(study: Study, create: bool, extracted: str | None, **kwargs: Any) -> None:
         protocols.add_version(study, preset=extracted or "orca", actor=None)
 
 

@@ -82,9 +82,8 @@ class Receipt:
 def submit(user: User, assignment_id: uuid.UUID, submission: Submission) -> Receipt:
     """Store one judgment. A replay of the same submission gets the first result; a different second one a conflict."""
     assignment = access.held_assignment(user, assignment_id)
-    if assignment.state in (Assignment.State.SUBMITTED, Assignment.State.EXPIRED):
-        if receipt := _replayed(assignment, submission):
-            return receipt
+    if receipt := _replayed(assignment, submission):
+        return receipt
     _check_state(assignment)
     protocol = loaded(assignment.protocol_version_id)
     _check(protocol, submission, n_candidates=len(assignment.presentation))
@@ -95,6 +94,8 @@ def submit(user: User, assignment_id: uuid.UUID, submission: Submission) -> Rece
 
 
 def _replayed(assignment: HeldAssignment, submission: Submission) -> Receipt | None:
+    if assignment.state not in (Assignment.State.SUBMITTED, Assignment.State.EXPIRED):
+        return None  # nothing can have been stored yet
     stored = Judgment.objects.filter(task_id=assignment.task_id, client_id=submission.client_id).first()
     if stored is None:
         return None

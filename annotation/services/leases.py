@@ -49,8 +49,10 @@ WITH counted AS (
     UPDATE annotation_rater SET cursor = %(key)s WHERE id = %(rater)s
 )
 INSERT INTO annotation_assignment
-    (id, task_id, rater_id, protocol_version_id, pass_number, state, presentation, leased_at, expires_at, skip_reason, skip_comment)
-VALUES (%(id)s, %(task)s, %(rater)s, %(protocol)s, 1, 1, %(presentation)s, %(now)s, %(expires)s, '', '')
+    (id, task_id, rater_id, protocol_version_id, pass_number, state, presentation, leased_at, expires_at,
+     skip_reason, skip_comment)
+VALUES (%(id)s, %(task)s, %(rater)s, %(protocol)s, 1, 1, %(presentation)s, %(now)s, %(expires)s,
+        '', '')
 """
 
 _RELEASE = """

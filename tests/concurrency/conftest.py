@@ -1,0 +1,39 @@
+"""Many raters at once, each in a thread with a connection of its own, against committed data."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import pytest
+from django.db import connection
+
+T = TypeVar("T")
+
+
+@pytest.fixture
+def at_once() -> Callable[[Sequence[Callable[[], T]]], list[T | Exception]]:
+    """Run all callables at the same moment; each one's result, or the exception it ended with."""
+
+    def run(calls: Sequence[Callable[[], T]]) -> list[T | Exception]:
+        barrier = threading.Barrier(len(calls))
+        results: list[T | Exception] = [RuntimeError("did not run")] * len(calls)
+
+        def one(index: int) -> None:
+            try:
+                barrier.wait(30)
+                results[index] = calls[index]()
+            except Exception as error:
+                results[index] = error
+            finally:
+                connection.close()
+
+        threads = [threading.Thread(target=one, args=(index,)) for index in range(len(calls))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        return results
+
+    return run
