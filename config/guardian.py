@@ -1,8 +1,9 @@
 """What stops the children when their parent cannot: `python -m config.guardian FOLDER [--discard]`.
 
-It reads its parent's end of a pipe. Lines `+PID` and `-PID` name the process groups to watch over. The pipe closes when
-the parent ends, however it ends; then every group still named is stopped, the embedded database of FOLDER too if nobody
-else holds it, and with --discard the folder goes. It runs in a session of its own, out of reach of the terminal.
+It reads its parent's end of a pipe, where lines `+PID` and `-PID` name the process groups to watch over. The
+pipe closes when the parent ends, however it ends. Then every group still named is stopped, and the embedded
+database of FOLDER too if nobody else holds it; with --discard the folder goes as well. It runs in a session
+of its own, out of reach of the terminal.
 """
 
 from __future__ import annotations
@@ -50,13 +51,15 @@ class Guardian:
 
     def _tell(self, line: str) -> None:
         assert self._process.stdin is not None
+        if self._process.stdin.closed:
+            return  # dismissed: it works on what it knows
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write(line.encode())
             self._process.stdin.flush()
 
 
 def stop_groups(groups: Iterable[int], *, grace: float = GRACE_SECONDS) -> None:
-    """End each process group: its leader is asked first, so that it ends its own children; what remains is killed."""
+    """End each process group: its leader is asked, and ends its own children; what remains is killed."""
     waiting = [group for group in groups if _send(group, signal.SIGTERM)]
     deadline = time.monotonic() + grace
     while time.monotonic() < deadline and any(_exists(group) for group in waiting):

@@ -1,12 +1,13 @@
 """The embedded PostgreSQL: started for whoever needs it, stopped when the last of them leaves.
 
-A process that calls `ensure` holds the server up until it exits. `DATABASE_URL` names another server instead, and
-then nothing is started. Children inherit `DATABASE_URL`, so only the first process of a family starts one.
+A process that calls `ensure` holds the server up until it exits. `DATABASE_URL` names another server instead,
+and then nothing is started. Children inherit `DATABASE_URL`: only the first process of a family starts one.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,9 +33,9 @@ SETTINGS = {
 
 
 def ensure(folder: Path | None = None, *, settings: Mapping[str, str] = SETTINGS) -> Cluster | None:
-    """Make sure DATABASE_URL names a server that answers; the server started here, or None where one was given.
+    """Make sure DATABASE_URL names a server, starting one unless it does; the one started here, if any.
 
-    `settings` go into a new server's configuration and are not applied to one that exists.
+    `settings` go into the configuration of a new server and are not applied to one that exists.
     """
     if env.text("DATABASE_URL"):
         return None
@@ -55,7 +56,6 @@ def _create_database(maintenance_url: str) -> None:
     with psycopg.connect(maintenance_url, autocommit=True) as connection:
         if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [NAME]).fetchone():
             return
-        try:
+        # Somebody who started at the same moment may be quicker.
+        with contextlib.suppress(errors.DuplicateDatabase, errors.UniqueViolation):
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(NAME)))
-        except (errors.DuplicateDatabase, errors.UniqueViolation):
-            pass  # somebody who started at the same moment made it

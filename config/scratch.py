@@ -24,7 +24,7 @@ _guardians: list[Guardian] = []
 def settle(*, durable: bool = False) -> Path:
     """Point CONCORD_HOME at a fresh folder and DATABASE_URL at a server in it; the folder.
 
-    A DATABASE_URL that is already set is kept. `durable` keeps commits as safe, and as slow, as in production.
+    A DATABASE_URL that is already set is kept. `durable` makes commits as safe and slow as in production.
     """
     parent = Path(__file__).resolve().parent.parent / "var" / "scratch"
     parent.mkdir(parents=True, exist_ok=True)

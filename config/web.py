@@ -4,15 +4,37 @@ from __future__ import annotations
 
 import sys
 
-# WSGI on blocking threads: Django's ORM is synchronous, and a request is mostly waiting for PostgreSQL. Two processes
-# of four threads filled two cores with the fewest idle connections (granian 640 judgments/s, gunicorn sync 460).
+# WSGI on blocking threads: Django's ORM is synchronous, and a request is mostly waiting for PostgreSQL. Two
+# processes of four threads filled two cores with the fewest idle connections (granian 640 judgments/s, gunicorn
+# sync 460).
 WORKERS = 2
 THREADS = 4
+HOST = "127.0.0.1"
 
 
-def command(port: int, *, host: str = "127.0.0.1") -> list[str]:
+def command(port: int, *, host: str = HOST) -> list[str]:
     return [
-        sys.executable, "-m", "granian", "config.wsgi:application", "--interface", "wsgi",
-        "--host", host, "--port", str(port), "--workers", str(WORKERS), "--blocking-threads", str(THREADS),
-        "--no-ws", "--backlog", "1024", "--log-level", "warning", "--respawn-failed-workers",
-    ]  # fmt: skip
+        *(
+            sys.executable,
+            "-m",
+            "granian",
+            "config.wsgi:application",
+            "--interface",
+            "wsgi",
+            "--http",
+            "1",
+            "--no-ws",
+        ),
+        *("--host", host, "--port", str(port), "--backlog", "1024", "--log-level", "warning"),
+        # A thread holds its database connection; ended when idle, it would cost the next rater a new one.
+        *(
+            "--workers",
+            str(WORKERS),
+            "--blocking-threads",
+            str(THREADS),
+            "--blocking-threads-idle-timeout",
+            "600",
+        ),
+        # A worker that dies is replaced; one that cannot start at all ends the server, and the launcher says why.
+        *("--respawn-failed-workers", "--respawn-interval", "1", "--workers-kill-timeout", "5"),
+    ]

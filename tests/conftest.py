@@ -1,4 +1,4 @@
-"""What every test stands on: a database server of its own, scratch folders, and nothing that leaves the machine."""
+"""What every test stands on: a database server of its own, scratch folders, nothing that leaves the machine."""
 
 from __future__ import annotations
 

@@ -1,0 +1,103 @@
+"""Child processes of the launcher: each in a process group of its own, its output in a log of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from config.guardian import Guardian
+
+ROOT = Path(__file__).resolve().parent.parent
+STEADY_SECONDS = 30.0  # a child that lived this long had come up; its end starts a new count
+TRIES = 4
+
+
+class Failed(Exception):
+    """A child that is needed ended, and trying again is no use. The text holds the end of its log."""
+
+
+class Child:
+    """One command. Its log keeps the run before this one as NAME.log.1."""
+
+    def __init__(self, name: str, command: Sequence[str], *, logs: Path, guardian: Guardian) -> None:
+        self.name = name
+        self.log = logs / f"{name}.log"
+        self._command = list(command)
+        self._guardian = guardian
+        self._process: subprocess.Popen[bytes] | None = None
+        logs.mkdir(parents=True, exist_ok=True)
+        if self.log.exists():
+            self.log.replace(self.log.with_suffix(".log.1"))
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=ROOT,
+                start_new_session=True,
+            )
+        self._guardian.watch(self._process.pid)
+
+    def entrust(self, guardian: Guardian) -> None:
+        """Hand over to a new guardian; the old one died."""
+        self._guardian = guardian
+        if self._process and self._process.returncode is None:
+            guardian.watch(self._process.pid)
+
+    def poll(self) -> int | None:
+        """The exit status once the command has ended; whatever it left running is killed with that."""
+        assert self._process is not None
+        if self._process.returncode is None and (status := self._process.poll()) is not None:
+            self.kill()
+            self._guardian.forget(self._process.pid)
+            return status
+        return self._process.returncode
+
+    def kill(self) -> None:
+        if self._process:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def tail(self, lines: int = 15) -> str:
+        """What it said last, and where to read the rest."""
+        said = self.log.read_text(errors="replace").splitlines()[-lines:]
+        return "\n".join([*(f"    {line}" for line in said), f"    (all of it: {self.log})"])
+
+
+class Service(Child):
+    """A child that is to run for good: started again when it ends, later each time, TRIES times in a row."""
+
+    _deaths = 0
+    _started = 0.0
+    _due = 0.0
+
+    def start(self) -> None:
+        super().start()
+        self._started = time.monotonic()
+        self._due = 0.0
+
+    def tend(self, say: Callable[[str], None]) -> None:
+        """Look after it; raises Failed once it has ended TRIES times without coming up in between."""
+        status = self.poll()
+        if status is None:
+            return
+        now = time.monotonic()
+        if self._due:
+            if now >= self._due:
+                self.start()
+            return
+        self._deaths = 1 if now - self._started >= STEADY_SECONDS else self._deaths + 1
+        ending = f"The {self.name} process ended with status {status}:\n{self.tail()}"
+        if self._deaths >= TRIES:
+            raise Failed(ending)
+        delay = 2.0 ** (self._deaths - 1)
+        say(f"{ending}\n  Starting it again in {delay:.0f} s.")
+        self._due = now + delay
