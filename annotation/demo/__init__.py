@@ -1,0 +1,1 @@
+"""The demo study: music, scenes and raters, all synthesised, so the truth behind every vote is known."""

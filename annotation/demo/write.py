@@ -1,0 +1,153 @@
+"""Write the demo study as a folder of source files, in the published formats that the importers read.
+
+    music/cmi.jsonl, music/audio/*.wav         comparisons in CMI-Pref's columns, one row per vote
+    audio_qa/orca.json, audio_qa/audio/*.wav   answers with lists of ratings, in ORCA's layout
+    truth.json                                 outside both, so that it never reaches a study
+
+The same seed writes the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import wave
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from annotation.demo.catalogue import load_prompts
+from annotation.demo.clips import Comparison, make_comparisons, make_reference
+from annotation.demo.effects import Pcm
+from annotation.demo.scenes import (
+    ANSWER_SYSTEMS,
+    CORRECTNESS,
+    SCENE_RATE,
+    drawn_answer,
+    load_questions,
+    render_scene,
+)
+from annotation.demo.truth import DemoTruth, reveal
+from annotation.demo.votes import Rating, Vote, rate_answers, vote_on
+
+SOURCE = "concord-demo"
+VOTE_COLUMNS = (
+    "preference-alignment",
+    "confidence_preference-alignment",
+    "preference-musicality",
+    "confidence_preference-musicality",
+    "feedback",
+    "user id",
+)
+
+
+def write_demo(folder: Path, *, seed: int = 1, prompts: int = 24, questions: int = 20) -> DemoTruth:
+    """Write the first `prompts` prompts and the first `questions` questions; existing files are replaced."""
+    comparisons = write_music(folder / "music", seed=seed, prompts=prompts)
+    answers = write_audio_qa(folder / "audio_qa", seed=seed, questions=questions)
+    truth = reveal(comparisons, answers=answers, seed=seed)
+    _write_text(folder / "truth.json", json.dumps(asdict(truth), indent=2) + "\n")
+    return truth
+
+
+def write_music(folder: Path, *, seed: int, prompts: int) -> list[Comparison]:
+    chosen = load_prompts()[:prompts]
+    comparisons = make_comparisons(chosen, seed=seed)
+    for clip in {clip.file_name: clip for c in comparisons for clip in (c.a, c.b)}.values():
+        write_wav(folder / "audio" / clip.file_name, clip.performance.pcm, rate=clip.system.sound.rate)
+    for prompt in chosen:
+        if reference := make_reference(prompt, seed=seed):
+            write_wav(folder / _reference_path(prompt.id), reference.pcm, rate=reference.sound.rate)
+    votes = vote_on(comparisons, rng=np.random.default_rng([seed, 1]))
+    rows = [row for c, cast in zip(comparisons, votes, strict=True) for row in _rows(c, cast)]
+    _write_text(folder / "cmi.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    return comparisons
+
+
+def _rows(comparison: Comparison, votes: list[Vote]) -> Iterable[dict[str, Any]]:
+    """One row per vote; a comparison without any is one row with no vote in it."""
+    prompt = comparison.prompt
+    shown = {
+        "prompt id": prompt.id,
+        "prompt": prompt.text,
+        "lyrics": prompt.lyrics or None,
+        "ref-audio-path": _reference_path(prompt.id) if prompt.reference else None,
+        "audio-path": f"audio/{comparison.a.file_name}",
+        "audio2": f"audio/{comparison.b.file_name}",
+        "model_a": comparison.a.system.name,
+        "model_b": comparison.b.system.name,
+    }
+    origin = {"source": SOURCE, "split": prompt.split}
+    if not votes:
+        yield shown | dict.fromkeys(VOTE_COLUMNS) | origin
+    for vote in votes:
+        yield shown | dict(zip(VOTE_COLUMNS, _vote_values(vote), strict=True)) | origin
+
+
+def _vote_values(vote: Vote) -> tuple[Any, ...]:
+    return (
+        _winner(first=vote.alignment.first),
+        vote.alignment.confidence,
+        _winner(first=vote.musicality.first),
+        vote.musicality.confidence,
+        vote.feedback,
+        vote.rater.name,
+    )
+
+
+def _winner(*, first: bool) -> str:
+    return "model_a" if first else "model_b"
+
+
+def _reference_path(prompt_id: str) -> str:
+    return f"audio/{prompt_id}-reference.wav"
+
+
+def write_audio_qa(folder: Path, *, seed: int, questions: int) -> dict[str, int]:
+    """Returns the true correctness of each answer by its item key."""
+    chosen = load_questions()[:questions]
+    for number, question in enumerate(chosen, start=1):
+        scene = render_scene(question, rng=np.random.default_rng([seed, 2, number]))
+        write_wav(folder / "audio" / f"{question.id}.wav", scene, rate=SCENE_RATE)
+    rng = np.random.default_rng([seed, 3])
+    answers = [
+        (question, k, system, drawn_answer(system, rng=rng))
+        for question in chosen
+        for k, system in enumerate(ANSWER_SYSTEMS)
+    ]
+    ratings = rate_answers([(question, index) for question, _, _, index in answers], rng=rng)
+    items = {
+        f"{question.id}_M1_{k}": {
+            **_rating_lists(given),
+            "question": question.text,
+            "reference": question.reference,
+            "rationale": question.rationale,
+            "transcription": "",
+            "candidate": question.answers[index],
+            "audio": f"audio/{question.id}.wav",
+            "system": system.name,
+        }
+        for (question, k, system, index), given in zip(answers, ratings, strict=True)
+    }
+    _write_text(folder / "orca.json", json.dumps(items, indent=1, ensure_ascii=False) + "\n")
+    return {f"{question.id}_M1_{k}": CORRECTNESS[index] for question, k, _, index in answers}
+
+
+def _rating_lists(given: list[Rating]) -> dict[str, list[Any]]:
+    return {"ratings": [r.value for r in given], "feedback": [r.feedback for r in given]}
+
+
+def write_wav(path: Path, pcm: Pcm, *, rate: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(pcm.shape[1])
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes(pcm.astype("<i2").tobytes())
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")

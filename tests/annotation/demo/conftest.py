@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from annotation.demo.truth import DemoTruth
+from annotation.demo.write import write_demo
+
+PROMPTS, QUESTIONS = 4, 6
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, DemoTruth]:
+    """A small demo study: four prompts with eight comparisons, six questions with 24 answers."""
+    folder = tmp_path_factory.mktemp("demo")
+    return folder, write_demo(folder, seed=1, prompts=PROMPTS, questions=QUESTIONS)

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from annotation.demo.catalogue import load_prompts
+from annotation.demo.clips import Comparison, make_comparisons
+from annotation.demo.evidence import evidence, timestamp
+from annotation.demo.raters import RATERS
+
+DILIGENT = RATERS[0]
+# What cannot be said of a clip with the flaw.
+DENIES = {"unsteady": "steady|beat", "wrong_notes": "in key", "looped_bar": "goes somewhere"}
+
+
+@pytest.fixture(scope="module")
+def comparisons() -> list[Comparison]:
+    return make_comparisons(load_prompts()[:4], seed=1)
+
+
+def written(comparison: Comparison, *, seed: int, first: bool = True) -> str | None:
+    stream = np.random.default_rng(seed)
+    return evidence(DILIGENT, comparison, aligned_first=first, musical_first=first, rng=stream)
+
+
+def test_evidence_is_one_to_three_sentences(comparisons: list[Comparison]) -> None:
+    texts = [written(c, seed=seed) for c in comparisons for seed in range(20)]
+    for text in (text for text in texts if text is not None):
+        assert 1 <= text.count(".") <= 3
+        assert text[0].isupper()
+        assert text.endswith(".")
+        assert "{" not in text
+
+
+def test_a_timestamp_lies_within_the_clip(comparisons: list[Comparison]) -> None:
+    texts = [written(c, seed=seed) or "" for c in comparisons for seed in range(20)]
+    stamps = [int(second) for text in texts for second in re.findall(r"0:(\d\d)", text)]
+    assert stamps
+    assert max(stamps) <= 8
+
+
+def test_praise_is_never_given_for_what_is_wrong(comparisons: list[Comparison]) -> None:
+    checked = 0
+    for comparison in comparisons:
+        texts = [written(comparison, seed=seed) or "" for seed in range(20)]
+        praises = [text.split(";")[0] for text in texts if ";" in text]
+        for kind in {flaw.kind for flaw in comparison.a.flaws} & DENIES.keys():
+            assert not any(re.search(DENIES[kind], praise) for praise in praises)
+            checked += len(praises)
+    assert checked > 0
+
+
+def test_the_evidence_names_a_failure_of_the_side_that_lost(comparisons: list[Comparison]) -> None:
+    slow = next(c for c in comparisons if "wrong_tempo" in c.b.failures and not c.a.failures)
+    texts = [written(slow, seed=seed) or "" for seed in range(20)]
+    assert any("bpm instead of" in text or "much too" in text for text in texts)
+
+
+def test_wording_varies(comparisons: list[Comparison]) -> None:
+    assert len({written(comparisons[0], seed=seed) for seed in range(20)}) >= 5
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.2, "0:00"), (3.9, "0:03"), (61.0, "1:01")])
+def test_a_timestamp_reads_minutes_and_seconds(seconds: float, text: str) -> None:
+    assert timestamp(seconds) == text

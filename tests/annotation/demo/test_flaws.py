@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annotation.demo import effects, failures, flaws
+from annotation.demo.brief import Brief, Score
+from annotation.demo.catalogue import SYSTEMS, MusicSystem, Prompt, load_prompts
+from annotation.demo.clips import draw_failures, draw_flaws
+from annotation.demo.composer import beat_time, compose
+from annotation.demo.flaws import Flaw
+from annotation.demo.performance import Performance, Sound, perform
+
+PROMPTS = load_prompts()
+MARIMBA = PROMPTS[2].brief  # C major, 120 bpm, with a shaker
+STUDIO = Sound(32000, 2, -20)
+
+
+def rng(seed: int = 5) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def piece() -> Score:
+    return compose(MARIMBA, rng=rng())
+
+
+def played(*flawed: Flaw) -> Performance:
+    return perform(piece(), flaws=flawed, sound=STUDIO, rng=rng())
+
+
+def out_of_key(score: Score) -> int:
+    return sum(note.pitch % 12 not in MARIMBA.pitch_classes for note in score.part("lead"))
+
+
+def test_a_flawless_performance_plays_the_score_as_written() -> None:
+    assert played().score == piece()
+    assert played().moments == {}
+
+
+def test_wrong_notes_leave_the_key_and_are_where_the_moments_say() -> None:
+    performance = played(Flaw("wrong_notes", 1.0))
+    assert out_of_key(performance.score) == len(performance.moments["wrong_notes"]) >= 4
+    sour = [n.beat for n in performance.score.part("lead") if n.pitch % 12 not in MARIMBA.pitch_classes]
+    assert performance.moments["wrong_notes"] == pytest.approx([beat_time(MARIMBA, beat) for beat in sour])
+
+
+def test_a_mild_case_has_fewer_wrong_notes() -> None:
+    mild = out_of_key(played(Flaw("wrong_notes", 0.5)).score)
+    assert 2 <= mild < out_of_key(played(Flaw("wrong_notes", 1.0)).score)
+
+
+def test_a_looped_bar_repeats_and_never_closes() -> None:
+    score = played(Flaw("looped_bar", 1.0)).score
+    by_bar = [
+        sorted((n.part, n.beat % 4, n.pitch) for n in score.notes if n.beat // 4 == bar and n.beat < 12)
+        for bar in range(3)
+    ]
+    assert by_bar[0] == by_bar[1] == by_bar[2]
+    assert max(note.beats for note in score.notes) <= 4
+
+
+def test_an_unsteady_player_drifts_off_the_grid() -> None:
+    score = piece()
+    clock, moment = flaws.clock(MARIMBA, unsteadiness=1.0, rng=rng())
+    starts = flaws.onsets(score, clock, unsteadiness=1.0, rng=rng())
+    drift = [abs(at - beat_time(MARIMBA, note.beat)) for at, note in zip(starts, score.notes, strict=True)]
+    assert max(drift) > 0.1
+    assert len(moment) == 1
+
+
+def test_a_steady_player_keeps_the_grid() -> None:
+    clock, moment = flaws.clock(MARIMBA, unsteadiness=0.0, rng=rng())
+    starts = flaws.onsets(piece(), clock, unsteadiness=0.0, rng=rng())
+    assert starts == [note.beat * 0.5 for note in piece().notes]  # 120 bpm, straight eighths
+    assert moment == ()
+
+
+def test_an_abrupt_end_is_short_and_loud_to_the_last() -> None:
+    whole, cut = played().pcm, played(Flaw("abrupt_end", 1.0)).pcm
+    assert len(cut) == pytest.approx(0.72 * len(whole), abs=2)
+    assert np.abs(whole[-32:].astype(int)).max() < 10
+    assert np.abs(cut[-320:].astype(int)).max() > 100
+
+
+def test_clipping_flattens_the_tops() -> None:
+    def share_at_the_top(performance: Performance) -> float:
+        size = np.abs(performance.pcm.astype(int))
+        return float(np.mean(size >= size.max() - 1))
+
+    assert share_at_the_top(played()) < 0.001
+    assert share_at_the_top(played(Flaw("clipping", 1.0))) > 0.05
+
+
+def energy_above(hertz: float, performance: Performance) -> float:
+    """Share of the energy above a frequency."""
+    power = np.abs(np.fft.rfft(performance.pcm.mean(axis=1))) ** 2
+    frequency = np.fft.rfftfreq(len(performance.pcm), 1 / STUDIO.rate)
+    return float(power[frequency > hertz].sum() / power.sum())
+
+
+def test_hiss_fills_the_top_of_the_spectrum() -> None:
+    mild, full = (energy_above(12000, played(Flaw("hiss", strength))) for strength in (0.5, 1.0))
+    clean = energy_above(12000, played())
+    assert full > 5 * clean
+    assert full > mild > clean
+
+
+def test_a_muffled_clip_has_lost_its_treble() -> None:
+    mild, full = (energy_above(4000, played(Flaw("muffled", strength))) for strength in (0.5, 1.0))
+    assert full < mild < 0.5 * energy_above(4000, played())
+
+
+def test_clicks_sound_at_their_moments() -> None:
+    audio = np.zeros((2, 32000 * 4))
+    audio[:, 1000] = 0.5
+    clicked, moments = effects.click(audio, strength=1.0, rate=32000, rng=rng())
+    assert len(moments) == 10
+    assert all(np.abs(clicked[0, round(at * 32000)]) > 0.3 for at in moments)
+
+
+def test_moments_after_a_broken_off_end_are_not_reported() -> None:
+    performance = played(Flaw("abrupt_end", 1.0), Flaw("wrong_notes", 1.0))
+    seconds = len(performance.pcm) / 32000
+    assert performance.moments["wrong_notes"]
+    assert all(at <= seconds for moments in performance.moments.values() for at in moments)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("wrong_tempo", "bpm", 84),
+        ("wrong_mode", "mode", "minor"),
+        ("missing_drums", "drums", ""),
+        ("wrong_instrument", "lead", "strings"),
+    ],
+)
+def test_a_failure_changes_one_thing_the_prompt_asked_for(kind: str, field: str, value: Any) -> None:
+    assert failures.failed(MARIMBA, kind) == replace(MARIMBA, **{field: value})
+
+
+def test_a_missing_voice_leaves_the_tune_to_a_flute() -> None:
+    song = next(prompt for prompt in PROMPTS if prompt.lyrics).brief
+    failed = failures.failed(song, "missing_voice")
+    assert (failed.lead, failed.syllables) == ("flute", ())
+
+
+@pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.id)
+def test_every_failure_open_to_a_prompt_changes_its_brief(prompt: Prompt) -> None:
+    kinds = failures.failures_open_to(prompt.brief, with_reference=prompt.reference is not None)
+    changed = {kind: failures.failed(prompt.brief, kind) for kind in kinds if kind != "ignored_reference"}
+    assert all(isinstance(brief, Brief) and brief != prompt.brief for brief in changed.values())
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_a_system_s_clips_average_to_its_quality(system: MusicSystem) -> None:
+    costs = [sum(flaw.cost for flaw in draw_flaws(system, rng=rng(seed))) for seed in range(400)]
+    assert -np.mean(costs) == pytest.approx(system.quality, abs=0.15)
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_a_system_s_clips_average_to_its_adherence(system: MusicSystem) -> None:
+    costs = [
+        sum(failures.COSTS[kind] for kind in draw_failures(system, prompt, rng=rng(seed)))
+        for seed in range(40)
+        for prompt in PROMPTS
+    ]
+    assert -np.mean(costs) == pytest.approx(system.adherence, abs=0.2)
