@@ -28,7 +28,10 @@ _HEARD: dict[str, tuple[str, ...]] = {
     "abrupt_end": ("breaks off at {at}", "stops in mid-phrase at {at}", "is cut short at {at}"),
 }  # fmt: skip
 _MISSED: dict[str, tuple[str, ...]] = {
-    "wrong_instrument": ("replaces the {asked} with {played}", "uses {played} where {asked} was asked for"),
+    "wrong_instrument": (
+        "replaces the {asked} with {played}",
+        "has {played} where the prompt asks for {asked}",
+    ),
     "wrong_tempo": ("runs at about {bpm} bpm instead of {wanted}", "is much too {speed} for {wanted} bpm"),
     "wrong_mode": ("is in {mode}, not {key}", "has the wrong mood: {mode} where {key} was asked for"),
     "missing_drums": ("leaves out the percussion", "has no percussion at all"),
@@ -43,7 +46,10 @@ _PRAISE: tuple[tuple[str, frozenset[str]], ...] = (
     ("keeps a steady {bpm} bpm", frozenset({"unsteady"})),
     ("holds the beat", frozenset({"unsteady"})),
     ("has a clean, balanced mix", frozenset({"clipping", "clicks", "hiss", "muffled"})),
+    ("is free of noise", frozenset({"clipping", "clicks", "hiss"})),
     ("stays in key", frozenset({"wrong_notes"})),
+    ("is in tune from start to finish", frozenset({"wrong_notes"})),
+    ("sounds finished", frozenset({"abrupt_end", "looped_bar", "clicks", "clipping"})),
     ("comes to a proper close", frozenset({"abrupt_end", "looped_bar"})),
     ("has a melody that goes somewhere", frozenset({"looped_bar", "wrong_notes"})),
 )
