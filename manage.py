@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 from django.core.management import execute_from_command_line
@@ -13,7 +14,10 @@ from config import postgres
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    # Asked to end, it ends like any program, and so lets go of the database.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     postgres.ensure()
+    postgres.require_answer()
     import config.celery  # noqa: F401  (tasks sent by a command find the application)
 
     execute_from_command_line(sys.argv)

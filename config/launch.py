@@ -97,11 +97,12 @@ def _require_free(port: int) -> None:
 
 def _start_database(home: Path) -> Cluster | None:
     try:
-        return postgres.ensure(home)
+        database = postgres.ensure(home)
     except subprocess.CalledProcessError as error:
-        raise Failed(
-            f"The database does not start. Its log is {home / 'postgres' / 'log'}.\n{error}"
-        ) from error
+        log = home / "postgres" / "log"
+        raise Failed(f"The database does not start; its log is {log}.\n{error}") from error
+    postgres.require_answer()
+    return database
 
 
 def _worker_command() -> list[str]:

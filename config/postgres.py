@@ -49,6 +49,16 @@ def ensure(folder: Path | None = None, *, settings: Mapping[str, str] = SETTINGS
     return cluster
 
 
+def require_answer() -> None:
+    """Stop with a sentence where DATABASE_URL names a server that does not answer."""
+    import psycopg
+
+    try:
+        psycopg.connect(env.text("DATABASE_URL"), connect_timeout=5).close()
+    except psycopg.Error as error:
+        raise env.BadEnvironment("DATABASE_URL", f"no database answers there. {error}") from None
+
+
 def _create_database(maintenance_url: str) -> None:
     import psycopg
     from psycopg import errors, sql

@@ -1,0 +1,95 @@
+"""System checks: a wrong deployment is explained by `manage.py check`, in sentences that say what to change.
+
+Those that ask the database or the broker run with `check --database default`; those for production with `--deploy`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.db import connections
+from django.utils import timezone
+from kombu import Connection
+from kombu.exceptions import OperationalError
+
+WAITING_TOO_LONG = timedelta(minutes=2)
+
+
+@register("files")
+def check_media_folder(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
+    """Every clip ends up there; without it each import fails at its first file."""
+    folder = Path(settings.MEDIA_ROOT)
+    nearest = next(place for place in (folder, *folder.parents) if place.exists())
+    if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
+        return []
+    hint = "Make it writable for the account that runs Concord, or point CONCORD_HOME elsewhere."
+    return [Error(f"The media folder {folder} cannot be written to.", hint=hint, id="concord.E001")]
+
+
+@register(Tags.security)
+def check_debug(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
+    if not (settings.DEBUG and settings.HTTPS):
+        return []
+    hint = "Unset CONCORD_DEBUG: its error pages show settings and data to whoever causes an error."
+    return [Error("CONCORD_DEBUG is on in production (CONCORD_HTTPS=1).", hint=hint, id="concord.E002")]
+
+
+@register(Tags.security, deploy=True)
+def check_production(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
+    found: list[CheckMessage] = []
+    if not settings.HTTPS:
+        hint = "Put a proxy that speaks TLS in front and set CONCORD_HTTPS=1 (and CONCORD_BEHIND_PROXY=1)."
+        found.append(Warning("Passwords travel in the clear.", hint=hint, id="concord.W001"))
+    if not set(settings.ALLOWED_HOSTS) - {"localhost", "127.0.0.1", "[::1]"}:
+        hint = "Set CONCORD_HOSTS to the names people type, separated by commas."
+        found.append(Warning("Only this machine can reach the site.", hint=hint, id="concord.W002"))
+    return found
+
+
+@register(Tags.database)
+def check_worker(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
+) -> list[CheckMessage]:
+    """Jobs are rows whatever the broker: one that stays queued has found no worker."""
+    if "default" not in (databases or ()) or not _is_migrated():
+        return []
+    from annotation.models import Job
+
+    overdue = timezone.now() - WAITING_TOO_LONG
+    waiting = Job.objects.filter(state=Job.State.QUEUED, created_at__lt=overdue).count()
+    if not waiting:
+        return []
+    hint = "Start a worker and beat (./run starts both) and look at CONCORD_HOME/logs/worker.log."
+    return [Warning(f"{waiting} jobs wait and no worker takes them.", hint=hint, id="concord.W003")]
+
+
+@register(Tags.database)
+def check_broker(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
+) -> list[CheckMessage]:
+    """A broker of its own; the default one is the database itself."""
+    if "default" not in (databases or ()) or settings.CELERY_BROKER_URL.startswith("pgmq://"):
+        return []
+    try:
+        with Connection(settings.CELERY_BROKER_URL, connect_timeout=3) as connection:
+            connection.ensure_connection(max_retries=1, timeout=3)
+    except (
+        OSError,
+        OperationalError,
+        ImportError,
+        AttributeError,
+    ) as error:  # the last: kombu without its driver
+        hint = "Is the server that CELERY_BROKER_URL names running, and is its Python driver installed?"
+        return [Error(f"The message broker cannot be reached: {error}", hint=hint, id="concord.E003")]
+    return []
+
+
+def _is_migrated() -> bool:
+    return "annotation_job" in connections["default"].introspection.table_names()
