@@ -2,7 +2,8 @@
 
 The overlap of a task can never be passed: the row is locked while its counters move, and a check constraint stands
 behind them. Lock order everywhere: assignment, task, rater; a lease takes the rater first but never waits for a task
-(SKIP LOCKED), so no two transactions can wait for each other.
+(SKIP LOCKED), so no two transactions can wait for each other. Whoever needs several tasks, or several raters, locks
+them in the order of their ids.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from django.utils import timezone
 from annotation import access
 from annotation.access import RaterAtWork
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
-from annotation.models import Assignment, Rater, Study, User
+from annotation.models import Assignment, Rater, Study, Task, User
 from annotation.rules import presentation, queue
+from annotation.rules.exclusions import Places
 from annotation.services.protocols import loaded
 
 # The task at hand and two fetched ahead.
@@ -63,9 +65,11 @@ WITH closed AS (
         CASE WHEN cardinality(presentation) <> 2 THEN 0 WHEN presentation[1] = 0 THEN 1 ELSE -1 END AS step
 ), per_task AS (
     SELECT task_id, count(*) AS n, sum(step) AS step FROM closed GROUP BY task_id
+), locked AS (
+    SELECT t.id FROM annotation_task t JOIN per_task p ON p.task_id = t.id ORDER BY t.id FOR NO KEY UPDATE OF t
 )
 UPDATE annotation_task t SET n_leases = t.n_leases - p.n, order_balance = t.order_balance - p.step
-FROM per_task p WHERE t.id = p.task_id
+FROM per_task p JOIN locked ON locked.id = p.task_id WHERE t.id = p.task_id
 """
 
 
@@ -188,6 +192,21 @@ def release(assignment_ids: list[uuid.UUID], *, state: Assignment.State) -> None
     """Close open assignments without a judgment. The caller holds their locks, or can live with losing a race."""
     with connection.cursor() as cursor:
         cursor.execute(_RELEASE, {"ids": assignment_ids, "state": int(state)})
+
+
+def lock_places(task_ids: Collection[int]) -> dict[int, Places]:
+    """Lock these tasks until the transaction ends; the places of each."""
+    tasks = Task.objects.select_for_update(no_key=True).filter(pk__in=task_ids).order_by("pk")
+    return {
+        pk: Places(*counters)
+        for pk, *counters in tasks.values_list("pk", "n_judgments", "n_leases", "overlap")
+    }
+
+
+def lock_raters(rater_ids: Collection[int]) -> None:
+    """Lock these raters until the transaction ends. Tasks come before them."""
+    raters = Rater.objects.select_for_update(no_key=True).filter(pk__in=rater_ids)
+    list(raters.order_by("pk").values_list("pk"))
 
 
 def take_place(task_id: int, *, shown: Sequence[int]) -> bool:

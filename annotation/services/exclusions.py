@@ -1,0 +1,153 @@
+"""Keeping judgments out of analysis, and taking them back in. Nothing that was said is altered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import F, QuerySet
+
+from annotation import audit
+from annotation.errors import FieldProblem, InvalidInput
+from annotation.models import Exclusion, Judgment, Study, User
+from annotation.rules import exclusions as rules
+from annotation.rules.presentation import balance_step
+from annotation.services import leases
+
+Action = Exclusion.Action
+EVENTS = {Action.EXCLUDE: "judgments.excluded", Action.RESTORE: "judgments.restored"}
+
+_MARK = """
+WITH judgment AS (
+    UPDATE annotation_judgment SET excluded = %(excluded)s WHERE id = ANY(%(ids)s) RETURNING id, effective
+)
+UPDATE annotation_answer a SET counted = judgment.effective AND NOT %(excluded)s
+FROM judgment WHERE a.judgment_id = judgment.id
+"""
+
+_MOVE_TASKS = """
+UPDATE annotation_task t
+SET n_judgments = t.n_judgments + m.judgments, overlap = t.overlap + m.overlap,
+    order_balance = t.order_balance + m.balance
+FROM unnest(%s::bigint[], %s::int[], %s::int[], %s::int[]) AS m (id, judgments, overlap, balance)
+WHERE t.id = m.id
+"""
+
+_MOVE_RATERS = """
+UPDATE annotation_rater r
+SET n_judgments = r.n_judgments + m.judgments, n_tasks_filled = r.n_tasks_filled + m.filled
+FROM unnest(%s::bigint[], %s::int[], %s::int[]) AS m (id, judgments, filled)
+WHERE r.id = m.id
+"""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How many judgments were marked, how many had that mark before, and for how many tasks the overlap grew."""
+
+    changed: int
+    unchanged: int
+    overlap_grown: int
+
+
+def named(study: Study, client_ids: Sequence[UUID]) -> QuerySet[Judgment]:
+    """The study's judgments with these names. Raises InvalidInput that points at each name it does not know."""
+    found = Judgment.objects.filter(study=study, client_id__in=client_ids)
+    known = set(found.values_list("client_id", flat=True))
+    problems = [
+        FieldProblem(f"client_ids[{i}]", f"No judgment of this study is called {name}.")
+        for i, name in enumerate(client_ids)
+        if name not in known
+    ]
+    if problems:
+        raise InvalidInput("Some judgments are not there; nothing was changed.", problems=problems)
+    return found
+
+
+@transaction.atomic
+def mark(
+    judgments: QuerySet[Judgment],
+    *,
+    study: Study,
+    action: str,
+    reason: str,
+    comment: str = "",
+    actor: User | None,
+    subject: str = "",
+) -> Outcome:
+    """Exclude or restore judgments of one study. Those that carry the mark already are left alone.
+
+    A mark moves only under its task's lock; tasks are locked in order, then raters, then the study.
+    """
+    excluded = Action(action) == Action.EXCLUDE
+    chosen = dict(judgments.filter(study=study).values_list("id", "task_id"))
+    places = leases.lock_places(set(chosen.values()))
+    rows = list(_standing_otherwise(chosen, excluded=excluded))
+    _set_marks(rows, action=Action(action), reason=reason, comment=comment, actor=actor)
+    tasks, raters = rules.moves(_counted(rows), places, sign=-1 if excluded else 1)
+    _move_tasks(tasks)
+    _move_raters(study, raters)
+    outcome = Outcome(
+        len(rows), len(chosen) - len(rows), sum(1 for move in tasks.values() if move.overlap > 0)
+    )
+    audit.record(
+        EVENTS[Action(action)], actor=actor, study=study, subject=subject, reason=reason, comment=comment,
+        changed=outcome.changed, unchanged=outcome.unchanged, overlap_grown=outcome.overlap_grown,
+    )  # fmt: skip
+    return outcome
+
+
+def _standing_otherwise(judgment_ids: Collection[int], *, excluded: bool) -> QuerySet[Judgment]:
+    """Read after the locks: what another transaction has just marked is not marked again."""
+    judgments = Judgment.objects.filter(pk__in=judgment_ids).exclude(excluded=excluded)
+    return judgments.only("task_id", "rater_id", "effective", "presentation").order_by("task_id", "id")
+
+
+def _set_marks(
+    rows: Collection[Judgment], *, action: Action, reason: str, comment: str, actor: User | None
+) -> None:
+    Exclusion.objects.bulk_create(
+        (Exclusion(judgment=row, action=action, reason=reason, comment=comment, actor=actor) for row in rows),
+        batch_size=5000,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(_MARK, {"excluded": action == Action.EXCLUDE, "ids": [row.pk for row in rows]})
+
+
+def _counted(rows: Iterable[Judgment]) -> list[rules.Counted]:
+    """Earlier revisions and surplus judgments were never counted, so their marks move no counter."""
+    return [
+        rules.Counted(row.task_id, row.rater_id, balance_step(row.presentation or ()))
+        for row in rows
+        if row.effective
+    ]
+
+
+def _move_tasks(moves: Mapping[int, rules.TaskMove]) -> None:
+    columns = [
+        list(moves),
+        [move.n_judgments for move in moves.values()],
+        [move.overlap for move in moves.values()],
+        [move.order_balance for move in moves.values()],
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_MOVE_TASKS, columns)
+
+
+def _move_raters(study: Study, moves: Mapping[int | None, rules.RaterMove]) -> None:
+    named = {rater_id: move for rater_id, move in moves.items() if rater_id is not None}
+    leases.lock_raters(named)
+    columns = [
+        list(named),
+        [move.n_judgments for move in named.values()],
+        [move.n_tasks_filled for move in named.values()],
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_MOVE_RATERS, columns)
+    if unnamed := moves.get(None):
+        Study.objects.filter(pk=study.pk).update(
+            n_unnamed_judgments=F("n_unnamed_judgments") + unnamed.n_judgments,
+            n_unnamed_tasks_filled=F("n_unnamed_tasks_filled") + unnamed.n_tasks_filled,
+        )
