@@ -66,6 +66,7 @@ INSTALLED_APPS = [
     "scoring",
     "analytics",
     "labeling_ui",
+    "config",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -82,6 +83,7 @@ MIDDLEWARE = [
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 AUTH_USER_MODEL = "annotation.User"
+AUTHENTICATION_BACKENDS = ["annotation.authentication.AccountBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -134,7 +136,7 @@ if not DATABASE_URL:
 _database = conninfo_to_dict(DATABASE_URL)
 DATABASES = {
     "default": {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "config.postgresql",
         "NAME": _database.get("dbname", "concord"),
         "USER": _database.get("user", ""),
         "PASSWORD": _database.get("password", ""),
@@ -144,9 +146,14 @@ DATABASES = {
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
-            name: value
-            for name, value in _database.items()
-            if name not in {"dbname", "user", "password", "host", "port"}
+            # Statements are prepared once they repeat: planning the hot ones takes PostgreSQL as long as running them.
+            "server_side_binding": True,
+            "prepare_threshold": 2,
+            **{
+                name: value
+                for name, value in _database.items()
+                if name not in {"dbname", "user", "password", "host", "port"}
+            },
         },
     }
 }
@@ -156,7 +163,7 @@ CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "pgmq://")
 if CELERY_BROKER_URL.startswith("pgmq://"):
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         # A key=value string: the transport misreads URLs that name a unix socket.
-        "conn_string": make_conninfo(**_database),
+        "conn_string": make_conninfo(**{name: str(value) for name, value in _database.items()}),
         "init_extension": False,
         "visibility_timeout": 60,
         # Woken by NOTIFY, with a look every second. A long poll would hold up the worker's shutdown for its length.

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rest_framework import serializers
 
-
-class In(serializers.Serializer):
-    """A request body, read to plain values."""
-
-    @classmethod
-    def parsed(cls, data: Any) -> dict[str, Any]:
-        shape = cls(data=data)
-        shape.is_valid(raise_exception=True)
-        return dict(shape.validated_data)
+from annotation.api.shapes import In
 
 
 class NextIn(In):
@@ -43,22 +33,6 @@ class JudgmentIn(In):
 class SkipIn(In):
     reason = serializers.CharField(max_length=40)
     comment = serializers.CharField(default="", allow_blank=True, max_length=2000)
-
-
-class FieldErrorOut(serializers.Serializer):
-    field = serializers.CharField()
-    message = serializers.CharField()
-    remedy = serializers.CharField(required=False)
-
-
-class ProblemOut(serializers.Serializer):
-    """problem+json (RFC 9457)."""
-
-    type = serializers.CharField()
-    title = serializers.CharField(help_text="A stable code for programs.")
-    status = serializers.IntegerField()
-    detail = serializers.CharField(help_text="A sentence for people.")
-    errors = FieldErrorOut(many=True)
 
 
 class ClipOut(serializers.Serializer):
