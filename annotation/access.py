@@ -8,9 +8,11 @@ from datetime import datetime
 from typing import NoReturn
 
 from django.db import connection
+from django.db.models import OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from annotation.errors import NotAllowed, NotFound
-from annotation.models import Assignment, Job, Membership, Rater, Study, User
+from annotation.models import Assignment, Invitation, Job, Membership, Rater, Study, User
 from annotation.models.people import MANAGING_ROLES, RATING_ROLES, Role
 
 
@@ -46,6 +48,15 @@ def study_of(user: User, slug: str) -> StudyAccess:
     raise NotFound
 
 
+def studies_of(user: User) -> QuerySet[Study]:
+    """The studies this account takes part in, each with its `role` there; an operator's are all there are."""
+    memberships = Membership.objects.filter(user_id=user.pk, study_id=OuterRef("pk"))
+    studies = Study.objects.annotate(role=Subquery(memberships.values("role")))
+    if user.is_superuser:
+        return studies.annotate(role=Coalesce("role", Value(Role.ADMIN.value)))
+    return studies.filter(memberships__user_id=user.pk)
+
+
 def managed_study(user: User, slug: str) -> Study:
     """A study that this account runs: researchers and admins. Its raters hear 403: they know it exists."""
     access = study_of(user, slug)
@@ -59,6 +70,35 @@ def administered_study(user: User, slug: str) -> Study:
     if access.role != Role.ADMIN:
         raise NotAllowed("Only admins of this study can do this.")
     return access.study
+
+
+def rater_named(user: User, slug: str, pseudonym: str) -> Rater:
+    """A rater of a study that this account runs."""
+    study = managed_study(user, slug)
+    rater = Rater.objects.select_related("study").filter(study=study, pseudonym=pseudonym).first()
+    if rater is None:
+        raise NotFound
+    return rater
+
+
+def membership_of(user: User, slug: str, membership_id: int) -> Membership:
+    """A membership of a study that this account is admin of."""
+    study = administered_study(user, slug)
+    membership = (
+        Membership.objects.select_related("user", "study").filter(study=study, pk=membership_id).first()
+    )
+    if membership is None:
+        raise NotFound
+    return membership
+
+
+def invitation_of(user: User, slug: str, invitation_id: int) -> Invitation:
+    """An invitation to a study that this account runs."""
+    study = managed_study(user, slug)
+    invitation = Invitation.objects.select_related("study").filter(study=study, pk=invitation_id).first()
+    if invitation is None:
+        raise NotFound
+    return invitation
 
 
 @dataclass(frozen=True)
@@ -118,8 +158,9 @@ _HELD_ASSIGNMENT = """
 SELECT a.id, a.state, a.presentation, a.leased_at, a.protocol_version_id, a.rater_id, t.id, t.state, t.study_id
 FROM annotation_assignment a
 JOIN annotation_rater r ON r.id = a.rater_id
+JOIN annotation_membership m ON m.study_id = r.study_id AND m.user_id = r.user_id
 JOIN annotation_task t ON t.id = a.task_id
-WHERE a.id = %s AND r.user_id = %s
+WHERE a.id = %s AND r.user_id = %s AND m.role = ANY(%s)
 FOR UPDATE OF a
 """
 
@@ -127,7 +168,7 @@ FOR UPDATE OF a
 def held_assignment(user: User, assignment_id: uuid.UUID) -> HeldAssignment:
     """The assignment this account is about to answer, locked until the transaction ends."""
     with connection.cursor() as cursor:
-        cursor.execute(_HELD_ASSIGNMENT, [assignment_id, user.pk])
+        cursor.execute(_HELD_ASSIGNMENT, [assignment_id, user.pk, list(RATING_ROLES)])
         row = cursor.fetchone()
     if row is None:
         raise NotFound
@@ -154,9 +195,15 @@ def _refuse_rating(user: User, slug: str) -> NoReturn:
 
 
 def assignment_of(user: User, assignment_id: uuid.UUID | str, *, lock: bool = False) -> Assignment:
-    """A rater's own assignment, with task, study and its protocol version loaded; locked for update when asked."""
+    """A rater's own assignment, with task, study and its protocol version loaded; locked for update when asked.
+
+    Whoever has left the study, or runs it now, has none: they may know what raters may not.
+    """
     assignments = Assignment.objects.select_related("rater", "task__study", "protocol_version").filter(
-        pk=_uuid(assignment_id), rater__user_id=user.pk
+        pk=_uuid(assignment_id),
+        rater__user_id=user.pk,
+        rater__study__memberships__user_id=user.pk,
+        rater__study__memberships__role__in=RATING_ROLES,
     )
     if lock:
         assignments = assignments.select_for_update(of=("self",))

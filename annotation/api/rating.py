@@ -20,10 +20,10 @@ from annotation.api.rating_shapes import (
     JudgmentOut,
     NextIn,
     NextOut,
-    ProblemOut,
     ProtocolOut,
     SkipIn,
 )
+from annotation.api.shapes import problems
 from annotation.errors import Conflict, NotFound
 from annotation.models import Assignment
 from annotation.services import briefings, judgments, leases
@@ -36,7 +36,7 @@ class NextView(APIView):
     @extend_schema(
         operation_id="next_task",
         request=NextIn,
-        responses={200: NextOut, 403: ProblemOut, 404: ProblemOut, 409: ProblemOut},
+        responses={200: NextOut, **problems(400, 403, 404, 409)},
     )
     def post(self, request: Request, slug: str) -> Response:
         """Lease the next task. `assignment` is null at the end of the queue."""
@@ -56,7 +56,7 @@ class ProtocolView(APIView):
         parameters=[
             OpenApiParameter("number", int, description="An earlier version; the current one by default.")
         ],
-        responses={200: ProtocolOut, 404: ProblemOut},
+        responses={200: ProtocolOut, **problems(403, 404)},
     )
     def get(self, request: Request, slug: str) -> Response:
         """What this study asks: questions, scales, codes, glossary, guidelines."""
@@ -73,9 +73,7 @@ class ProtocolView(APIView):
 
 
 class AssignmentView(APIView):
-    @extend_schema(
-        operation_id="assignment", responses={200: AssignmentOut, 404: ProblemOut, 409: ProblemOut}
-    )
+    @extend_schema(operation_id="assignment", responses={200: AssignmentOut, **problems(403, 404, 409)})
     def get(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """An open assignment again, exactly as it was first shown."""
         assignment = access.assignment_of(request.user, assignment_id)
@@ -88,7 +86,7 @@ class HeartbeatView(APIView):
     @extend_schema(
         operation_id="heartbeat",
         request=None,
-        responses={200: HeartbeatOut, 404: ProblemOut, 409: ProblemOut},
+        responses={200: HeartbeatOut, **problems(403, 404, 409)},
     )
     def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """Keep an open assignment while its rater is at work."""
@@ -102,9 +100,7 @@ class JudgmentView(APIView):
         responses={
             200: OpenApiResponse(JudgmentOut, "Stored before: the first result again."),
             201: OpenApiResponse(JudgmentOut, "Stored, and committed."),
-            400: ProblemOut,
-            404: ProblemOut,
-            409: ProblemOut,
+            **problems(400, 403, 404, 409),
         },
     )
     def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
@@ -119,7 +115,7 @@ class SkipView(APIView):
     @extend_schema(
         operation_id="skip_task",
         request=SkipIn,
-        responses={204: None, 400: ProblemOut, 404: ProblemOut, 409: ProblemOut},
+        responses={204: None, **problems(400, 403, 404, 409)},
     )
     def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """Decline a task, with one of the protocol's reasons. It will not come back to this rater."""
@@ -129,7 +125,7 @@ class SkipView(APIView):
 
 
 class GiveBackView(APIView):
-    @extend_schema(operation_id="give_back_task", request=None, responses={204: None, 404: ProblemOut})
+    @extend_schema(operation_id="give_back_task", request=None, responses={204: None, **problems(403, 404)})
     def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """Return an unanswered task to the queue, when a rater stops for now."""
         leases.give_back(request.user, assignment_id)
@@ -142,8 +138,8 @@ class ClipView(APIView):
         responses={
             (200, "audio/flac"): OpenApiTypes.BINARY,
             (206, "audio/flac"): OpenApiTypes.BINARY,
-            404: ProblemOut,
             416: None,
+            **problems(403, 404),
         },
     )
     def get(

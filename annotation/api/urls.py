@@ -2,9 +2,26 @@ from __future__ import annotations
 
 from django.urls import path
 
-from annotation.api import rating
+from annotation.api import content, people, rating, studies
 
 urlpatterns = [
+    path("me/", studies.MeView.as_view(), name="api_me"),
+    path("studies/", studies.StudiesView.as_view(), name="api_studies"),
+    path("studies/<slug:slug>/", studies.StudyView.as_view(), name="api_study"),
+    path("studies/<slug:slug>/raters/", people.RatersView.as_view(), name="api_raters"),
+    path("studies/<slug:slug>/raters/<str:pseudonym>/", people.RaterView.as_view(), name="api_rater"),
+    path("studies/<slug:slug>/members/", people.MembersView.as_view(), name="api_members"),
+    path("studies/<slug:slug>/members/<int:member_id>/", people.MemberView.as_view(), name="api_member"),
+    path("studies/<slug:slug>/invitations/", people.InvitationsView.as_view(), name="api_invitations"),
+    path(
+        "studies/<slug:slug>/invitations/<int:invitation_id>/",
+        people.InvitationView.as_view(),
+        name="api_invitation",
+    ),
+    path("studies/<slug:slug>/items/", content.ItemsView.as_view(), name="api_items"),
+    path("studies/<slug:slug>/judgments/", content.JudgmentsView.as_view(), name="api_judgments"),
+    path("studies/<slug:slug>/exclusions/", content.ExclusionsView.as_view(), name="api_exclusions"),
+    path("studies/<slug:slug>/audit/", content.AuditView.as_view(), name="api_audit"),
     path("studies/<slug:slug>/next/", rating.NextView.as_view(), name="api_next"),
     path("studies/<slug:slug>/protocol/", rating.ProtocolView.as_view(), name="api_protocol"),
     path("assignments/<uuid:assignment_id>/", rating.AssignmentView.as_view(), name="api_assignment"),

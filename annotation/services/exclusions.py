@@ -11,7 +11,7 @@ from django.db.models import F, QuerySet
 
 from annotation import audit
 from annotation.errors import FieldProblem, InvalidInput
-from annotation.models import Exclusion, Judgment, Study, User
+from annotation.models import Exclusion, Judgment, Rater, Study, User
 from annotation.rules import exclusions as rules
 from annotation.rules.presentation import balance_step
 from annotation.services import leases
@@ -64,6 +64,17 @@ def named(study: Study, client_ids: Sequence[UUID]) -> QuerySet[Judgment]:
     if problems:
         raise InvalidInput("Some judgments are not there; nothing was changed.", problems=problems)
     return found
+
+
+def of_rater(study: Study, pseudonym: str) -> QuerySet[Judgment]:
+    """All judgments of one of the study's raters."""
+    rater = Rater.objects.filter(study=study, pseudonym=pseudonym).first()
+    if rater is None:
+        raise InvalidInput(
+            "This rater is not there.",
+            problems=[FieldProblem("rater", f"No rater of this study is called {pseudonym}.")],
+        )
+    return Judgment.objects.filter(rater=rater)
 
 
 @transaction.atomic

@@ -149,6 +149,16 @@ def give_back(user: User, assignment_id: uuid.UUID) -> None:
 
 
 @transaction.atomic
+def return_all(study: Study, user: User) -> None:
+    """Return every task this account holds in a study: it does not rate there any more."""
+    held = Assignment.objects.select_for_update(of=("self",)).filter(
+        rater__study=study, rater__user=user, state=Assignment.State.OPEN
+    )
+    if ids := list(held.order_by("pk").values_list("pk", flat=True)):
+        release(ids, state=Assignment.State.RETURNED)
+
+
+@transaction.atomic
 def skip(user: User, assignment_id: uuid.UUID, *, reason: str, comment: str = "") -> None:
     """Decline a task for good, with a reason. Skipping twice is one skip."""
     assignment = access.assignment_of(user, assignment_id, lock=True)

@@ -11,7 +11,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from annotation import audit
-from annotation.errors import Conflict, InvalidInput, NotFound
+from annotation.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from annotation.models import Invitation, Membership, Rater, Study, User
 from annotation.models.people import RATING_ROLES, Role
 from annotation.services import leases
@@ -37,7 +37,24 @@ def add_member(study: Study, user: User, *, role: str, actor: User | None) -> Me
         audit.record("member.added", actor=actor, study=study, subject=f"user {user.pk}", role=role)
     if role in RATING_ROLES:
         ensure_rater(study, user)
+    elif not created:
+        leases.return_all(study, user)
     return membership
+
+
+@transaction.atomic
+def remove_member(membership: Membership, *, actor: User) -> None:
+    """End a membership. What the person said stays, under their pseudonym; their open tasks go back."""
+    _check_last_admin(membership)
+    audit.record(
+        "member.removed",
+        actor=actor,
+        study=membership.study,
+        subject=f"user {membership.user_id}",
+        role=membership.role,
+    )
+    membership.delete()
+    leases.return_all(membership.study, membership.user)
 
 
 def ensure_rater(study: Study, user: User) -> Rater:
@@ -54,6 +71,7 @@ def invite(
     """A new invitation and its token, which is in nobody's database and cannot be shown again."""
     if role not in Role.values:
         raise InvalidInput(f"{role!r} is not a role; use {', '.join(Role.values)}.", code="bad_role")
+    _check_may_grant(study, role, actor=actor)
     token = secrets.token_urlsafe(24)
     invitation = Invitation.objects.create(
         study=study,
@@ -95,15 +113,19 @@ def accept_invitation(token: str, user: User) -> Membership:
 
 @transaction.atomic
 def revoke_invitation(invitation: Invitation, *, actor: User) -> None:
-    Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=timezone.now())
-    audit.record(
-        "invitation.revoked", actor=actor, study=invitation.study, subject=f"invitation {invitation.pk}"
-    )
+    """Close an invitation; those who joined by it stay. Revoking twice is one revocation."""
+    revoked = Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=timezone.now())
+    if revoked:
+        audit.record(
+            "invitation.revoked", actor=actor, study=invitation.study, subject=f"invitation {invitation.pk}"
+        )
 
 
 @transaction.atomic
 def set_rater_state(rater: Rater, state: str, *, actor: User, reason: str) -> None:
     """Pause, exclude or reinstate a rater. It keeps them from new tasks; their judgments are excluded separately."""
+    if state == rater.state:
+        return
     before, rater.state = rater.state, state
     rater.save(update_fields=["state"])
     audit.record(
@@ -115,9 +137,18 @@ def set_rater_state(rater: Rater, state: str, *, actor: User, reason: str) -> No
 def _check_last_admin(membership: Membership) -> None:
     if membership.role != Role.ADMIN:
         return
-    others = Membership.objects.filter(study=membership.study, role=Role.ADMIN).exclude(pk=membership.pk)
-    if not others.exists():
+    # Locked, in order: of two admins who demote each other at the same moment the second finds themself the last.
+    admins = Membership.objects.select_for_update().filter(study=membership.study, role=Role.ADMIN)
+    if not any(admin.pk != membership.pk for admin in admins.order_by("pk")):
         raise Conflict("This is the study's only admin; make someone else admin first.", code="last_admin")
+
+
+def _check_may_grant(study: Study, role: str, *, actor: User) -> None:
+    """Researchers bring in raters; who else may run the study is for its admins to say."""
+    if role in RATING_ROLES or actor.is_superuser:
+        return
+    if not Membership.objects.filter(study=study, user=actor, role=Role.ADMIN).exists():
+        raise NotAllowed("Only admins of this study can invite researchers and admins.")
 
 
 def _digest(token: str) -> str:

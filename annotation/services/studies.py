@@ -63,12 +63,13 @@ def set_state(study: Study, state: str, *, actor: User | None) -> Study:
 
 
 @transaction.atomic
-def change(study: Study, *, actor: User | None, **fields: Any) -> Study:
-    """Change title, description or lease time. Overlap and order hold for tasks imported from now on."""
+def change(study: Study, *, actor: User | None, state: str | None = None, **fields: Any) -> Study:
+    """Change title, description, lease time or state. Overlap and order hold for tasks imported from now on."""
     before = {name: getattr(study, name) for name in fields}
-    for name, value in fields.items():
-        setattr(study, name, value)
-    study.save(update_fields=list(fields))
     changes = {name: [before[name], value] for name, value in fields.items() if before[name] != value}
-    audit.record("study.changed", actor=actor, study=study, **changes)
-    return study
+    if changes:
+        for name, (_, value) in changes.items():
+            setattr(study, name, value)
+        study.save(update_fields=list(changes))
+        audit.record("study.changed", actor=actor, study=study, **changes)
+    return study if state is None else set_state(study, state, actor=actor)

@@ -1,0 +1,75 @@
+"""What the study endpoints take and give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Sum
+from rest_framework import serializers
+
+from annotation.api.paging import PageOut
+from annotation.api.shapes import In
+from annotation.models import Study
+from annotation.models.people import Role
+from annotation.protocols import preset_keys
+
+
+class StudyIn(In):
+    slug = serializers.SlugField(max_length=80)
+    title = serializers.CharField(max_length=200)
+    preset = serializers.ChoiceField(preset_keys())
+    description = serializers.CharField(default="", allow_blank=True, max_length=20_000)
+    overlap = serializers.IntegerField(default=3, min_value=1, max_value=1000)
+    order = serializers.ChoiceField(Study.Order.choices, default=Study.Order.SHUFFLED)
+    lease_minutes = serializers.IntegerField(default=15, min_value=1, max_value=600)
+
+
+class StudyChangeIn(In):
+    title = serializers.CharField(required=False, max_length=200)
+    description = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
+    lease_minutes = serializers.IntegerField(required=False, min_value=1, max_value=600)
+    state = serializers.ChoiceField(Study.State.choices, required=False)
+
+
+class RoleOut(serializers.Serializer):
+    study = serializers.SlugField(source="slug")
+    title = serializers.CharField()
+    role = serializers.ChoiceField(Role.choices)
+
+
+class MeOut(serializers.Serializer):
+    name = serializers.CharField()
+    may_create_studies = serializers.BooleanField()
+    roles = RoleOut(many=True)
+
+
+class StudyOut(serializers.Serializer):
+    """What any member may know; what is asked of raters is at …/protocol/."""
+
+    slug = serializers.SlugField()
+    title = serializers.CharField()
+    state = serializers.ChoiceField(Study.State.choices)
+    role = serializers.ChoiceField(Role.choices, help_text="Yours in this study.")
+
+
+class StudyPageOut(PageOut):
+    results = StudyOut(many=True)
+
+
+class StudyDetailOut(StudyOut):
+    """What those who run the study may know."""
+
+    description = serializers.CharField()
+    preset = serializers.CharField(source="protocol_version.preset", default=None)
+    protocol_version = serializers.IntegerField(source="protocol_version.number", default=None)
+    overlap = serializers.IntegerField()
+    order = serializers.ChoiceField(Study.Order.choices)
+    lease_minutes = serializers.IntegerField()
+    n_items = serializers.IntegerField()
+    n_tasks = serializers.IntegerField()
+    n_judgments = serializers.SerializerMethodField(help_text="That count: effective and not excluded.")
+    created_at = serializers.DateTimeField()
+
+    def get_n_judgments(self, study: Study) -> int:
+        by_raters: dict[str, Any] = study.raters.aggregate(n=Sum("n_judgments"))
+        return (by_raters["n"] or 0) + study.n_unnamed_judgments
