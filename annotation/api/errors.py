@@ -10,9 +10,8 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
+from annotation.api.shapes import PROBLEM
 from annotation.errors import DomainError
-
-CONTENT_TYPE = "application/problem+json"
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -42,7 +41,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
 
 def problem(status: int, code: str, detail: str, errors: list[dict[str, str]]) -> Response:
     body = {"type": "about:blank", "title": code, "status": status, "detail": detail, "errors": errors}
-    return Response(body, status=status, content_type=CONTENT_TYPE)
+    return Response(body, status=status, content_type=PROBLEM)
 
 
 def _flat(detail: Any, path: str = "") -> Any:
