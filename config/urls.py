@@ -8,4 +8,5 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/", include("annotation.api.urls")),
     path("api/v1/schema/", SpectacularAPIView.as_view(), name="api_schema"),
+    path("", include("labeling_ui.urls")),
 ]

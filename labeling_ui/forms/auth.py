@@ -1,0 +1,77 @@
+"""Signing in and signing up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.password_validation import password_validators_help_texts, validate_password
+from django.utils.html import format_html_join
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import User
+
+
+def _password_help() -> str:
+    return format_html_join(" ", "{}", ((text,) for text in password_validators_help_texts()))
+
+
+class SignInForm(AuthenticationForm):
+    username = forms.EmailField(
+        label=_("E-mail address"), widget=forms.EmailInput({"autocomplete": "username", "autofocus": True})
+    )
+    error_messages = {
+        "invalid_login": _("This e-mail address and password do not belong together. Try again."),
+        "inactive": _("This account has been closed."),
+    }
+
+    def clean_username(self) -> str:
+        return str(self.cleaned_data["username"]).lower()
+
+
+class SignUpForm(forms.ModelForm):
+    """A new account, for somebody who holds an invitation."""
+
+    password = forms.CharField(
+        label=_("Password"),
+        strip=False,
+        widget=forms.PasswordInput({"autocomplete": "new-password"}),
+    )
+
+    class Meta:
+        model = User
+        fields = ("name", "email")
+        labels = {"name": _("Your name"), "email": _("E-mail address")}
+        help_texts = {"name": _("The people who run the study see it. It leaves the study in no export.")}
+        widgets = {
+            "name": forms.TextInput({"autocomplete": "name"}),
+            "email": forms.EmailInput({"autocomplete": "username"}),
+        }
+        error_messages = {
+            "email": {"unique": _("There is an account with this e-mail address already: sign in instead.")}
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["name"].required = True
+        self.fields["password"].help_text = _password_help()
+
+    def clean_email(self) -> str:
+        return str(self.cleaned_data["email"]).lower()
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if password := cleaned.get("password"):
+            # The account as it would be, so that a password made of its name or address is refused.
+            person = User(name=cleaned.get("name", ""), email=cleaned.get("email", ""))
+            try:
+                validate_password(password, person)
+            except forms.ValidationError as error:
+                self.add_error("password", error)
+        return cleaned
+
+    def save(self, commit: bool = True) -> User:
+        return User.objects.create_user(
+            self.cleaned_data["email"], self.cleaned_data["password"], name=self.cleaned_data["name"]
+        )
