@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def integer(name: str, default: int, *, minimum: int = 0, maximum: int = 2**31) 
     value = os.environ.get(name, "").strip()
     if value == "":
         return default
-    if not value.lstrip("-").isdigit() or not minimum <= int(value) <= maximum:
+    if not re.fullmatch("-?[0-9]+", value) or not minimum <= int(value) <= maximum:
         raise BadEnvironment(name, f"{value!r} is not a whole number from {minimum} to {maximum}")
     return int(value)
 

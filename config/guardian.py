@@ -19,6 +19,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+import psutil
+
 GRACE_SECONDS = 8.0
 LOCK = "guardian.lock"
 
@@ -58,30 +60,26 @@ class Guardian:
             self._process.stdin.flush()
 
 
-def stop_groups(groups: Iterable[int], *, grace: float = GRACE_SECONDS) -> None:
+def stop_groups(leaders: Iterable[int], *, grace: float = GRACE_SECONDS) -> None:
     """End each process group: its leader is asked, and ends its own children; what remains is killed."""
-    waiting = [group for group in groups if _send(group, signal.SIGTERM)]
-    deadline = time.monotonic() + grace
-    while time.monotonic() < deadline and any(_exists(group) for group in waiting):
-        time.sleep(0.05)
-    for group in waiting:
+    leaders = list(leaders)
+    for leader in leaders:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(group, signal.SIGKILL)
+            os.kill(leader, signal.SIGTERM)
+    deadline = time.monotonic() + grace
+    while time.monotonic() < deadline and any(_is_alive(leader) for leader in leaders):
+        time.sleep(0.05)
+    for leader in leaders:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(leader, signal.SIGKILL)
 
 
-def _send(group: int, number: int) -> bool:
-    """Signal the leader; whether anything of the group was there."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(group, number)
-    return _exists(group)
-
-
-def _exists(group: int) -> bool:
+def _is_alive(process: int) -> bool:
+    """In many containers nobody clears away what has ended, so being listed is not being alive."""
     try:
-        os.killpg(group, 0)
-    except (ProcessLookupError, PermissionError):
+        return bool(psutil.Process(process).status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
         return False
-    return True
 
 
 def _listen() -> set[int]:

@@ -1,0 +1,50 @@
+"""What a stranger's machine depends on: migrations, the production configuration, pinned lists without addresses."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.django_db
+def test_the_migrations_say_what_the_models_say() -> None:
+    call_command("makemigrations", "--check", "--dry-run", verbosity=0)
+
+
+def test_the_production_configuration_is_clean() -> None:
+    production = os.environ | {"CONCORD_HTTPS": "1", "CONCORD_HOSTS": "example.org"}
+    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
+    result = subprocess.run(command, cwd=ROOT, env=production, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-test.txt"])
+def test_every_requirement_is_pinned_and_has_its_reason(name: str) -> None:
+    lines = [line for line in (ROOT / name).read_text().splitlines() if not line.startswith(("#", "-r "))]
+    assert lines
+    for line in lines:
+        assert re.match(r"[\w.-]+(\[[\w,-]+\])?==[\w.]+", line), line
+
+
+def test_no_list_of_packages_names_a_download_address() -> None:
+    lock = json.loads((ROOT / "package-lock.json").read_text())
+    assert lock["packages"]
+    assert not [name for name, package in lock["packages"].items() if "resolved" in package]
+    for name in ("requirements.txt", "requirements-test.txt", "package-lock.json", ".npmrc"):
+        assert "://" not in (ROOT / name).read_text(), name
+
+
+def test_no_module_outgrows_three_hundred_lines() -> None:
+    folders = ("annotation", "scoring", "analytics", "labeling_ui", "config", "static", "tests", "benchmarks")
+    modules = [path for folder in folders for path in (ROOT / folder).rglob("*.[pj][ys]")]
+    lengths = {path: len(path.read_text().splitlines()) for path in modules if "migrations" not in path.parts}
+    assert {str(path): length for path, length in lengths.items() if length > 300} == {}

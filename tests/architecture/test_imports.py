@@ -1,0 +1,46 @@
+"""What import-linter cannot see: what really is loaded when a process starts."""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PURE = [
+    "annotation.rules",
+    "annotation.protocols",
+    "annotation.audio",
+    "annotation.demo",
+    "analytics.statistics",
+]
+
+
+def _loaded_by(code: str) -> set[str]:
+    script = f"import json, sys\n{code}\nprint(json.dumps(sorted(sys.modules)))"
+    output = subprocess.check_output([sys.executable, "-c", script], cwd=ROOT, text=True)
+    return set(json.loads(output.splitlines()[-1]))
+
+
+def test_the_web_process_loads_no_models_and_no_data_frames() -> None:
+    # Through the URLs too: they bring in every view, and a view may not bring in what costs seconds and gigabytes.
+    loaded = _loaded_by("import config.wsgi, django.urls; django.urls.get_resolver().url_patterns")
+    assert "django.core.handlers.wsgi" in loaded
+    assert loaded.isdisjoint({"torch", "transformers", "pandas", "krippendorff"})
+
+
+@pytest.mark.parametrize("package", PURE)
+def test_a_pure_island_works_without_django(package: str) -> None:
+    folder = ROOT.joinpath(*package.split("."))
+    modules = [package, *(f"{package}.{module.name}" for module in pkgutil.iter_modules([str(folder)]))]
+    loaded = _loaded_by("\n".join(f"import {module}" for module in modules))
+    assert package in loaded
+    assert loaded.isdisjoint({"django", "rest_framework", "celery", "krippendorff"} - _oracle(package))
+
+
+def _oracle(package: str) -> set[str]:
+    return {"krippendorff"} if package == "analytics.statistics" else set()

@@ -1,0 +1,87 @@
+"""Each wrong deployment is named by its id, and what is right is left in peace."""
+
+from __future__ import annotations
+
+import os
+import socket
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.checks import CheckMessage
+from django.utils import timezone
+
+from annotation.models import Job
+from config import checks
+
+
+def _ids(messages: list[CheckMessage]) -> list[str | None]:
+    return [message.id for message in messages]
+
+
+def test_a_media_folder_that_is_yet_to_be_made_is_fine(settings, tmp_path: Path) -> None:
+    settings.MEDIA_ROOT = tmp_path / "not" / "yet"
+    assert checks.check_media_folder(None) == []
+
+
+def test_a_media_folder_that_is_a_file_is_an_error(settings, tmp_path: Path) -> None:
+    settings.MEDIA_ROOT = tmp_path / "file"
+    settings.MEDIA_ROOT.touch()
+    assert _ids(checks.check_media_folder(None)) == ["concord.E001"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_media_folder_of_somebody_else_is_an_error(settings, tmp_path: Path) -> None:
+    settings.MEDIA_ROOT = tmp_path / "theirs"
+    settings.MEDIA_ROOT.mkdir(mode=0o500)
+    assert _ids(checks.check_media_folder(None)) == ["concord.E001"]
+
+
+@pytest.mark.parametrize(
+    ("debug", "https", "ids"), [(True, True, ["concord.E002"]), (True, False, []), (False, True, [])]
+)
+def test_debug_in_production_is_an_error(settings, debug: bool, https: bool, ids: list[str]) -> None:
+    settings.DEBUG, settings.HTTPS = debug, https
+    assert _ids(checks.check_debug(None)) == ids
+
+
+def test_a_laptop_is_no_production(settings) -> None:
+    settings.ALLOWED_HOSTS = ["localhost", "127.0.0.1"]
+    assert _ids(checks.check_production(None)) == ["concord.W001", "concord.W002"]
+
+
+def test_a_production_that_says_so_is_fine(settings) -> None:
+    settings.HTTPS, settings.ALLOWED_HOSTS = True, ["example.org"]
+    assert checks.check_production(None) == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("state", "minutes", "ids"),
+    [("queued", 3, ["concord.W003"]), ("queued", 1, []), ("running", 3, []), ("done", 3, [])],
+)
+def test_a_job_that_nobody_takes_is_a_warning(state: str, minutes: int, ids: list[str]) -> None:
+    Job.objects.create(kind="import", state=state, created_at=timezone.now() - timedelta(minutes=minutes))
+    assert _ids(checks.check_worker(None, databases=["default"])) == ids
+
+
+def test_the_database_is_asked_only_where_that_was_asked_for() -> None:
+    assert checks.check_worker(None, databases=None) == []
+    assert checks.check_broker(None, databases=None) == []
+
+
+def test_a_broker_that_does_not_answer_is_an_error(settings) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # bound and not listening: whoever connects is refused
+        settings.CELERY_BROKER_URL = f"amqp://127.0.0.1:{silent.getsockname()[1]}"
+        assert _ids(checks.check_broker(None, databases=["default"])) == ["concord.E003"]
+
+
+def test_a_broker_without_its_driver_is_an_error(settings) -> None:
+    settings.CELERY_BROKER_URL = "redis://127.0.0.1:1"
+    assert _ids(checks.check_broker(None, databases=["default"])) == ["concord.E003"]
+
+
+def test_the_database_as_broker_needs_no_check_of_its_own(settings) -> None:
+    settings.CELERY_BROKER_URL = "pgmq://"
+    assert checks.check_broker(None, databases=["default"]) == []

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from config import env
+
+
+@pytest.mark.parametrize(
+    ("value", "meaning"), [("1", True), ("Yes", True), ("off", False), ("0", False), (" ", False)]
+)
+def test_a_flag_is_a_yes_or_a_no(monkeypatch: pytest.MonkeyPatch, value: str, meaning: bool) -> None:
+    monkeypatch.setenv("CONCORD_DEBUG", value)
+    assert env.flag("CONCORD_DEBUG") is meaning
+
+
+def test_a_flag_refuses_anything_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONCORD_DEBUG", "maybe")
+    with pytest.raises(env.BadEnvironment, match="CONCORD_DEBUG: 'maybe' is not a yes or no; use 1 or 0"):
+        env.flag("CONCORD_DEBUG")
+
+
+@pytest.mark.parametrize("value", ["ten", "1.5", "0", "601", "--5"])
+def test_a_number_outside_its_range_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("CONCORD_CLIP_MAX_MINUTES", value)
+    with pytest.raises(env.BadEnvironment, match="is not a whole number from 1 to 600"):
+        env.integer("CONCORD_CLIP_MAX_MINUTES", 30, minimum=1, maximum=600)
+
+
+def test_names_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONCORD_HOSTS", "a.example, b.example,,")
+    assert env.names("CONCORD_HOSTS") == ["a.example", "b.example"]
+
+
+def test_a_secret_key_is_made_once_and_is_for_its_owner_only(home: Path) -> None:
+    key = env.secret_key(home)
+    assert env.secret_key(home) == key
+    assert len(key) >= 50
+    assert stat.S_IMODE((home / "secrets" / "django.key").stat().st_mode) == 0o600
+
+
+def test_a_secret_key_that_is_too_short_is_refused(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    monkeypatch.setenv("CONCORD_SECRET_KEY", "short")
+    with pytest.raises(env.BadEnvironment, match="shorter than 50 characters"):
+        env.secret_key(home)

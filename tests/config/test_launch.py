@@ -1,0 +1,177 @@
+"""The whole product, started and stopped for real, as ./run does it."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+Eventually = Callable[[Callable[[], object]], None]
+Launch = Callable[..., "subprocess.Popen[str]"]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def launch(environment: dict[str, str], port: int) -> Iterator[Launch]:
+    """Start a launcher. Those still running at the end of the test are stopped."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str, **variables: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "config.launch", "--port", str(port), "--no-demo", *arguments]
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment | variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.communicate()
+
+
+def _line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout
+    return process.stdout.readline()
+
+
+def _everything_of(home: Path) -> list[psutil.Process]:
+    """Every process that works for this home, whoever its parent is."""
+
+    def belongs(process: psutil.Process) -> bool:
+        try:
+            told = process.environ().get("CONCORD_HOME") == str(home)
+            return process.status() != psutil.STATUS_ZOMBIE and (
+                told or any(str(home) in word for word in process.cmdline())
+            )
+        except psutil.Error:
+            return False
+
+    return [process for process in psutil.process_iter() if belongs(process)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_tells_its_address_and_stops_when_asked(
+    launch: Launch, home: Path, port: int, number: signal.Signals
+) -> None:
+    process = launch()
+    assert _line(process).startswith(f"Concord is at http://127.0.0.1:{port}/  ")
+
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("GET", "/admin/login/")
+    assert connection.getresponse().status == 200
+    connection.close()
+
+    process.send_signal(number)
+    more_output, told = process.communicate()
+    assert process.returncode == 0, told
+    assert more_output == "", "one line and no more"
+    assert told == "Stopping …\nStopped; everything is kept.\n"
+    assert _everything_of(home) == []
+    assert {log.name for log in (home / "logs").iterdir()} == {
+        "prepare.log",
+        "web.log",
+        "worker.log",
+        "beat.log",
+    }
+
+
+def test_a_killed_launcher_takes_everything_along_and_the_next_one_starts(
+    launch: Launch, home: Path, port: int, eventually: Eventually
+) -> None:
+    process = launch()
+    assert _line(process)
+    process.kill()
+    process.wait()
+
+    following = launch()
+    assert _line(following).startswith(f"Concord is at http://127.0.0.1:{port}/")
+    following.kill()
+    following.wait()
+    eventually(lambda: _everything_of(home) == [])
+
+
+def test_a_service_that_dies_is_reported_and_comes_back(
+    launch: Launch, home: Path, eventually: Eventually
+) -> None:
+    process = launch()
+    assert _line(process)
+    beat = _only(home, "beat")
+    beat.kill()
+    assert process.stderr
+    assert process.stderr.readline() == "The beat process ended with status -9:\n"
+    eventually(lambda: _only(home, "beat").pid != beat.pid)
+
+
+def _only(home: Path, word: str) -> psutil.Process:
+    found = [process for process in _everything_of(home) if word in process.cmdline()]
+    return found[0] if found else psutil.Process()
+
+
+def test_a_second_launcher_for_the_same_home_is_refused(launch: Launch, home: Path, port: int) -> None:
+    first = launch()
+    assert _line(first)
+    second = launch()
+    output, told = second.communicate()
+    assert (second.returncode, output) == (1, "")
+    assert f"Concord already runs from {home}: process {first.pid}, http://127.0.0.1:{port}/." in told
+    assert first.poll() is None
+
+
+def test_a_port_in_use_is_refused_before_anything_starts(launch: Launch, home: Path, port: int) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        process = launch()
+        output, told = process.communicate()
+    assert (process.returncode, output) == (1, "")
+    assert re.fullmatch(
+        rf"Port {port} cannot be used: .*\. Choose another, for example: ./run --port \d+\n", told
+    )
+    assert not (home / "postgres").exists()
+
+
+def test_a_database_that_does_not_answer_is_named(launch: Launch) -> None:
+    process = launch(DATABASE_URL="postgresql://nobody@127.0.0.1:1/concord")
+    output, told = process.communicate()
+    assert (process.returncode, output) == (1, "")
+    assert "DATABASE_URL: no database answers there." in told
+    assert "Traceback" not in told
+
+
+def test_a_server_that_cannot_start_ends_the_launcher_with_its_log(launch: Launch, home: Path) -> None:
+    process = launch(CONCORD_HOSTS="", CONCORD_CLIP_MAX_MINUTES="many")
+    output, told = process.communicate()
+    assert (process.returncode, output) == (1, "")
+    assert "CONCORD_CLIP_MAX_MINUTES: 'many' is not a whole number from 1 to 600" in told
+    assert _everything_of(home) == []
+
+
+@pytest.mark.parametrize("port_given", ["web", "0", "65536"])
+def test_a_port_that_is_none_is_refused(launch: Launch, port_given: str) -> None:
+    process = launch("--port", port_given)
+    _, told = process.communicate()
+    assert process.returncode == 2
+    assert f"'{port_given}' is not a port; give a number from 1 to 65535" in told
