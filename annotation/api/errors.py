@@ -48,8 +48,9 @@ def _flat(detail: Any, path: str = "") -> Any:
     """REST framework's nested error lists as (field path, message) pairs."""
     if isinstance(detail, dict):
         for key, value in detail.items():
-            name = str(key) if key != "non_field_errors" else ""
-            yield from _flat(value, f"{path}.{name}".strip("."))
+            # REST framework reports the faults of a list by index, as a dictionary with whole numbers for keys.
+            name = f"[{key}]" if isinstance(key, int) else f".{key}" if key != "non_field_errors" else ""
+            yield from _flat(value, f"{path}{name}".strip("."))
     elif isinstance(detail, list):
         for index, value in enumerate(detail):
             if isinstance(value, dict | list):

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import json
+import re
+from typing import Any
+
 from rest_framework import serializers
 
 from annotation.api.shapes import In
+
+# A NUL as JSON writes it; after an escaped backslash it is only text that looks like one.
+NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 class NextIn(In):
     holding = serializers.ListField(child=serializers.UUIDField(), max_length=10, default=list)
 
 
+class NumberField(serializers.FloatField):
+    """A JSON number. REST framework would also take the text "4", and true for 1."""
+
+    def to_internal_value(self, data: Any) -> float:
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            self.fail("invalid")
+        return float(super().to_internal_value(data))
+
+
 class AnswerIn(serializers.Serializer):
     question = serializers.CharField(max_length=40)
     position = serializers.IntegerField(required=False, min_value=0, max_value=25)
     choice = serializers.ChoiceField(["A", "B", "tie", "both_bad"], required=False)
-    value = serializers.FloatField(required=False)
-    confidence = serializers.FloatField(required=False)
+    value = NumberField(required=False)
+    confidence = NumberField(required=False)
     text = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
 
 
@@ -28,6 +44,17 @@ class JudgmentIn(In):
     codes = serializers.ListField(child=serializers.CharField(max_length=16), default=list, max_length=50)
     comment = serializers.CharField(default="", allow_blank=True, max_length=10_000)
     telemetry = serializers.DictField(required=False)
+
+    def validate_telemetry(self, telemetry: dict[str, Any]) -> dict[str, Any]:
+        """Not everything that parses as JSON can be stored: PostgreSQL takes no NUL, half characters or infinity."""
+        try:
+            text = json.dumps(telemetry, ensure_ascii=False, allow_nan=False)
+            text.encode()
+        except (ValueError, RecursionError):
+            raise serializers.ValidationError("This event log cannot be stored as JSON.") from None
+        if NUL.search(text):
+            raise serializers.ValidationError("Null characters are not allowed.")
+        return telemetry
 
 
 class SkipIn(In):

@@ -54,10 +54,12 @@ def check(
             problems.append(Problem(f"{where}.question", f"This protocol asks {known}."))
             continue
         position = answer.get("position")
-        problems += _check_position(question, position, where, n_candidates)
-        if (question.key, position) in seen:
-            problems.append(Problem(where, f"{question.key} is answered twice."))
-        seen.add((question.key, position))
+        misplaced = _check_position(question, position, where, n_candidates)
+        problems += misplaced
+        if not misplaced:
+            if (question.key, position) in seen:
+                problems.append(Problem(where, f"{question.key} is answered twice."))
+            seen.add((question.key, position))
         problems += _check_content(question, answer, where)
     problems += _check_codes(protocol, codes)
     problems += _check_missing(protocol, seen, codes, n_candidates)
@@ -211,7 +213,12 @@ def _check_missing(
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond any float
+        return False
 
 
 def _listed(values: Sequence[object]) -> str:
