@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import connections
 from django.utils import timezone
-from kombu import Connection
+from kombu.connection import Connection
 from kombu.exceptions import OperationalError
 
 WAITING_TOO_LONG = timedelta(minutes=2)

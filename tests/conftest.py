@@ -12,7 +12,8 @@ from config import scratch
 
 # Before anything imports the settings. The workers of pytest-xdist inherit their parent's server.
 if "PYTEST_XDIST_WORKER" not in os.environ:
-    scratch.settle()
+    # WhiteNoise complains where the collected files are missing; tests serve them uncollected.
+    (scratch.settle() / "static").mkdir()
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,7 +26,7 @@ class Calls(list[str]):
 
 
 @pytest.fixture
-def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calls]:
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
     for name in ("requirements.txt", "requirements-test.txt", "package.json", "package-lock.json"):
         (tmp_path / name).write_text(name)
     recorder = Calls()
@@ -38,7 +37,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calls]:
     monkeypatch.setattr(install, "_call", recorder)
     monkeypatch.setattr(install, "_venv_works", lambda: install.PYTHON.exists())
     monkeypatch.setattr(install, "_npm", lambda: ["/usr/bin/npm"])
-    yield recorder
+    return recorder
 
 
 def test_a_bare_clone_gets_everything(calls: Calls, tmp_path: Path) -> None:
