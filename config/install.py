@@ -54,7 +54,9 @@ def _python_stamp(*, tests: bool) -> Stamp:
 
 
 def _node_stamp(*, tests: bool) -> Stamp:
-    return MODULES / (".installed-test" if tests else ".installed"), _hash("package.json", "package-lock.json")
+    return MODULES / (".installed-test" if tests else ".installed"), _hash(
+        "package.json", "package-lock.json"
+    )
 
 
 def _hash(*names: str) -> str:
