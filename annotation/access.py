@@ -161,14 +161,16 @@ JOIN annotation_rater r ON r.id = a.rater_id
 JOIN annotation_membership m ON m.study_id = r.study_id AND m.user_id = r.user_id
 JOIN annotation_task t ON t.id = a.task_id
 WHERE a.id = %s AND r.user_id = %s AND m.role = ANY(%s)
-FOR UPDATE OF a
 """
 
 
-def held_assignment(user: User, assignment_id: uuid.UUID) -> HeldAssignment:
-    """The assignment this account is about to answer, locked until the transaction ends."""
+def held_assignment(user: User, assignment_id: uuid.UUID, *, lock: bool = False) -> HeldAssignment:
+    """The assignment this account is about to answer; locked until the transaction ends, when asked."""
     with connection.cursor() as cursor:
-        cursor.execute(_HELD_ASSIGNMENT, [assignment_id, user.pk, list(RATING_ROLES)])
+        cursor.execute(
+            _HELD_ASSIGNMENT + ("FOR UPDATE OF a" if lock else ""),
+            [assignment_id, user.pk, list(RATING_ROLES)],
+        )
         row = cursor.fetchone()
     if row is None:
         raise NotFound

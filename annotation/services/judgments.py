@@ -18,19 +18,25 @@ from annotation.errors import Conflict, FieldProblem, InvalidInput
 from annotation.models import Assignment, Judgment, Task, TaskCandidate, User
 from annotation.rules import answers as rules
 from annotation.services import leases
-from annotation.services.protocols import LoadedProtocol, loaded
+from annotation.services.protocols import loaded
 
 MAX_TELEMETRY_BYTES = 4096
 
 # One statement, one round trip: the judgment, its answers, and the counters that follow from it.
+# Its guard is the assignment's state: whoever comes second finds it changed, and nothing is written.
 _RECORD = """
-WITH judgment AS (
+WITH closed AS (
+    UPDATE annotation_assignment SET state = %(state)s, closed_at = %(now)s
+    WHERE id = %(assignment)s AND state = %(state_before)s
+    RETURNING id
+), judgment AS (
     INSERT INTO annotation_judgment
         (study_id, task_id, rater_id, assignment_id, protocol_version_id, client_id, payload_sha256, origin, revision,
          effective, excluded, surplus, presentation, codes, comment, telemetry, started_at, submitted_at)
-    VALUES (%(study)s, %(task)s, %(rater)s, %(assignment)s, %(protocol)s, %(client_id)s, %(sha256)s, %(origin)s, 1,
-            NOT %(surplus)s, false, %(surplus)s, %(presentation)s, %(codes)s, %(comment)s, %(telemetry)s::jsonb,
-            %(started)s, %(now)s)
+    SELECT %(study)s, %(task)s, %(rater)s, closed.id, %(protocol)s, %(client_id)s, %(sha256)s, %(origin)s, 1,
+           NOT %(surplus)s, false, %(surplus)s, %(presentation)s, %(codes)s, %(comment)s, %(telemetry)s::jsonb,
+           %(started)s, %(now)s
+    FROM closed
     RETURNING id
 ), answers AS (
     INSERT INTO annotation_answer
@@ -41,10 +47,8 @@ WITH judgment AS (
                    AS a (question, candidate, choice, value, confidence, text)
 ), task AS (
     UPDATE annotation_task SET n_leases = n_leases - %(leased)s, n_judgments = n_judgments + %(leased)s
-    WHERE id = %(task)s
+    FROM closed WHERE annotation_task.id = %(task)s
     RETURNING n_judgments >= overlap AND NOT %(surplus)s AS filled
-), closed AS (
-    UPDATE annotation_assignment SET state = %(state)s, closed_at = %(now)s WHERE id = %(assignment)s
 )
 UPDATE annotation_rater
 SET n_judgments = n_judgments + (NOT %(surplus)s)::int, n_surplus = n_surplus + (%(surplus)s)::int,
@@ -78,18 +82,30 @@ class Receipt:
     surplus: bool
 
 
-@transaction.atomic
 def submit(user: User, assignment_id: uuid.UUID, submission: Submission) -> Receipt:
     """Store one judgment. A replay of the same submission gets the first result; a different second one a conflict."""
     assignment = access.held_assignment(user, assignment_id)
+    if assignment.state == Assignment.State.OPEN and assignment.task_state != Task.State.WITHDRAWN:
+        _check(assignment, submission)
+        if _record(assignment, submission, leased=True, surplus=False):
+            return Receipt(submission.client_id, replayed=False, surplus=False)
+    return _settle(user, assignment_id, submission)
+
+
+@transaction.atomic
+def _settle(user: User, assignment_id: uuid.UUID, submission: Submission) -> Receipt:
+    """All but the ordinary case (replays, conflicts, late answers), under the assignment's lock."""
+    assignment = access.held_assignment(user, assignment_id, lock=True)
     if receipt := _replayed(assignment, submission):
         return receipt
     _check_state(assignment)
-    protocol = loaded(assignment.protocol_version_id)
-    _check(protocol, submission, n_candidates=len(assignment.presentation))
-    leased = assignment.state == Assignment.State.OPEN
-    surplus = _is_surplus(assignment, leased=leased)
-    _record(assignment, protocol, submission, leased=leased, surplus=surplus)
+    _check(assignment, submission)
+    if (
+        assignment.state == Assignment.State.OPEN
+    ):  # its item was withdrawn: the lease goes, nothing is counted
+        leases.release([assignment.id], state=Assignment.State.EXPIRED)
+    surplus = _is_surplus(assignment)
+    _record(assignment, submission, leased=False, surplus=surplus)
     return Receipt(submission.client_id, replayed=False, surplus=surplus)
 
 
@@ -119,13 +135,13 @@ def _check_state(assignment: HeldAssignment) -> None:
         raise Conflict("You gave this task back; fetch the next one.", code="given_back")
 
 
-def _check(protocol: LoadedProtocol, submission: Submission, *, n_candidates: int) -> None:
+def _check(assignment: HeldAssignment, submission: Submission) -> None:
     problems = rules.check(
-        protocol.spec,
+        loaded(assignment.protocol_version_id).spec,
         answers=submission.answers,
         codes=submission.codes,
         comment=submission.comment,
-        n_candidates=n_candidates,
+        n_candidates=len(assignment.presentation),
     )
     found = [FieldProblem(problem.field, problem.message) for problem in problems]
     if submission.telemetry is not None and len(json.dumps(submission.telemetry)) > MAX_TELEMETRY_BYTES:
@@ -134,30 +150,22 @@ def _check(protocol: LoadedProtocol, submission: Submission, *, n_candidates: in
         raise InvalidInput("This answer is not complete.", problems=found)
 
 
-def _is_surplus(assignment: HeldAssignment, *, leased: bool) -> bool:
+def _is_surplus(assignment: HeldAssignment) -> bool:
     """A late judgment counts while there is room; otherwise it is kept beside the others."""
     if assignment.task_state == Task.State.WITHDRAWN:
         return True
-    if leased:
-        return False
     met_again = Assignment.objects.filter(
         task_id=assignment.task_id, rater_id=assignment.rater_id, state__in=(1, 2, 3)
     ).exists()
     return met_again or not leases.take_place(assignment.task_id, shown=assignment.presentation)
 
 
-def _record(
-    assignment: HeldAssignment,
-    protocol: LoadedProtocol,
-    submission: Submission,
-    *,
-    leased: bool,
-    surplus: bool,
-) -> None:
+def _record(assignment: HeldAssignment, submission: Submission, *, leased: bool, surplus: bool) -> bool:
+    """Write it all; False, and nothing written, when the assignment is no longer in the state it was read in."""
+    protocol = loaded(assignment.protocol_version_id)
     rows = rules.canonical(protocol.spec, answers=submission.answers, presentation=assignment.presentation)
     candidates = _candidate_ids(assignment.task_id) if any(row.slot is not None for row in rows) else {}
-    if leased and surplus:  # the item was withdrawn meanwhile: the lease goes, nothing is counted
-        leases.release([assignment.id], state=Assignment.State.EXPIRED)
+    State = Assignment.State
     with connection.cursor() as cursor:
         cursor.execute(
             _RECORD,
@@ -166,6 +174,8 @@ def _record(
                 "task": assignment.task_id,
                 "rater": assignment.rater_id,
                 "assignment": assignment.id,
+                "state_before": int(State.OPEN if leased else State.EXPIRED),
+                "state": int(State.EXPIRED if surplus else State.SUBMITTED),
                 "protocol": protocol.version_id,
                 "client_id": submission.client_id,
                 "sha256": submission.sha256,
@@ -177,8 +187,7 @@ def _record(
                 "telemetry": None if submission.telemetry is None else json.dumps(submission.telemetry),
                 "started": assignment.leased_at,
                 "now": timezone.now(),
-                "leased": int(leased and not surplus),
-                "state": int(Assignment.State.EXPIRED if surplus else Assignment.State.SUBMITTED),
+                "leased": int(leased),
                 "questions": [protocol.question_ids[row.question] for row in rows],
                 "candidates": [None if row.slot is None else candidates[row.slot] for row in rows],
                 "choices": [row.choice for row in rows],
@@ -187,6 +196,7 @@ def _record(
                 "texts": [row.text for row in rows],
             },
         )
+        return bool(cursor.rowcount)
 
 
 def _candidate_ids(task_id: int) -> dict[int, int]:

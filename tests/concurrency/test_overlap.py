@@ -10,7 +10,6 @@ import pytest
 from django.db import IntegrityError, connection
 from django.utils import timezone
 
-from annotation import access
 from annotation.errors import DomainError
 from annotation.models import Assignment, Judgment, Study, Task, User
 from annotation.services import judgments, leases
@@ -132,9 +131,11 @@ def test_two_windows_with_one_task_leave_one_judgment_and_one_conflict(at_once):
     assert Judgment.objects.count() == 1
 
 
-def test_the_race_shows_when_a_submit_takes_no_lock(at_once, monkeypatch):
-    """Negative control: without the assignment's lock both windows get in, until a constraint stops one."""
-    monkeypatch.setattr(access, "_HELD_ASSIGNMENT", access._HELD_ASSIGNMENT.replace("FOR UPDATE OF a", ""))
+def test_the_race_shows_when_a_submit_has_no_guard(at_once, monkeypatch):
+    """Negative control: without the assignment's state as guard both windows get in, until a constraint stops one."""
+    unguarded = judgments._RECORD.replace("AND state = %(state_before)s", "")
+    assert unguarded != judgments._RECORD
+    monkeypatch.setattr(judgments, "_RECORD", unguarded)
     study, users = make_study(1, 1)
     _, lease = leases.lease_next(users[0], study.slug)
     results = at_once([lambda: judgments.submit(users[0], lease.id, rating(2))] * 8)
