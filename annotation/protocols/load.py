@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from annotation.protocols import fields
 from annotation.protocols.schema import (
     NO_TEXT,
     CodeSpec,
@@ -21,8 +22,11 @@ from annotation.protocols.schema import (
     Text,
 )
 
+# The fewest and the most candidates that a layout can show.
 LAYOUTS = {"rating": (1, 1), "comparison": (2, 2), "panel": (2, 26)}
 KINDS = ("preference", "rating", "correctness", "events", "text")
+MEASURED = ("preference", "rating", "correctness")
+SCALED = ("rating", "correctness")
 LEVELS = ("nominal", "ordinal", "interval", "ratio", "")
 CONTENT = ("prompt", "lyrics", "reference_clip", "question", "reference", "rationale", "transcript", "clip")
 KEY = re.compile(r"[a-z][a-z0-9_]{0,39}\Z")
@@ -47,165 +51,144 @@ def preset(key: str) -> Protocol:
 
 def parse(definition: Mapping[str, Any]) -> Protocol:
     """Check a definition and turn it into a Protocol. Raises ProtocolError at the first fault."""
-    _only(definition, "protocol", Protocol.__dataclass_fields__.keys() - {"_by_key"})
-    layout = _one_of(definition, "layout", tuple(LAYOUTS), "protocol")
-    questions = tuple(
-        _question(row, f"questions[{i}]") for i, row in enumerate(definition.get("questions", []))
-    )
-    if not questions:
-        raise ProtocolError("questions", "there are none; a protocol asks at least one")
-    codes = tuple(_code(row, f"codes[{i}]") for i, row in enumerate(definition.get("codes", [])))
-    _unique((question.key for question in questions), "questions")
-    _unique((code.key for code in codes), "codes")
-    known = {code.key for code in codes}
-    for question in questions:
-        if unknown := set(question.excused_by) - known:
-            raise ProtocolError(
-                f"questions.{question.key}.excused_by", f"{sorted(unknown)} are not codes of it"
-            )
-        if question.kind == "preference" and layout != "comparison":
-            raise ProtocolError(f"questions.{question.key}", "a preference needs the layout 'comparison'")
-    content = tuple(definition.get("content", ()))
-    if unknown := set(content) - set(CONTENT):
-        raise ProtocolError("content", f"{sorted(unknown)} are not item fields; use {', '.join(CONTENT)}")
+    fields.only(definition, "protocol", Protocol.__dataclass_fields__.keys() - {"_by_key"})
+    layout = fields.one_of(definition, "layout", tuple(LAYOUTS), "")
+    codes = tuple(_code(row, where) for row, where in fields.rows(definition, "codes", ""))
+    fields.unique((code.key for code in codes), "codes")
+    skip_reasons = tuple(_code(row, where) for row, where in fields.rows(definition, "skip_reasons", ""))
+    fields.unique((reason.key for reason in skip_reasons), "skip_reasons")
     return Protocol(
-        key=str(definition.get("key", "custom")),
-        title=_text(definition, "title", "protocol"),
+        key=fields.key({"key": "custom", **definition}, "", longest=40),
+        title=fields.text(definition, "title", ""),
         layout=layout,
         candidates=_candidates(definition, layout),
-        candidate=_one_of(definition, "candidate", ("clip", "text"), "protocol"),
-        guidelines=_text(definition, "guidelines", "protocol"),
-        content=content,
-        questions=questions,
+        candidate=fields.one_of(definition, "candidate", ("clip", "text"), ""),
+        guidelines=fields.text(definition, "guidelines", ""),
+        content=fields.names(definition, "content", "", of=CONTENT, what="item fields"),
+        questions=_questions(definition, layout, codes),
         codes=codes,
-        comment=bool(definition.get("comment", False)),
-        glossary=tuple(
-            _glossary(row, f"glossary[{i}]") for i, row in enumerate(definition.get("glossary", []))
-        ),
-        skip_reasons=tuple(
-            _code(row, f"skip_reasons[{i}]") for i, row in enumerate(definition.get("skip_reasons", []))
-        ),
+        comment=fields.flag(definition, "comment", "", default=False),
+        glossary=tuple(_glossary(row, where) for row, where in fields.rows(definition, "glossary", "")),
+        skip_reasons=skip_reasons,
         source=str(definition.get("source", "")),
     )
 
 
-def _question(row: Mapping[str, Any], where: str) -> QuestionSpec:
-    _only(row, where, QuestionSpec.__dataclass_fields__.keys())
-    key = str(row.get("key", ""))
+def _questions(
+    definition: Mapping[str, Any], layout: str, codes: tuple[CodeSpec, ...]
+) -> tuple[QuestionSpec, ...]:
+    known = [code.key for code in codes]
+    questions = []
+    for row, where in fields.rows(definition, "questions", ""):
+        questions.append(question := _question(row, where, codes=known))
+        if question.kind == "preference" and layout != "comparison":
+            raise ProtocolError(f"{where}.kind", "a preference needs the layout 'comparison'")
+    if not questions:
+        raise ProtocolError("questions", "there are none; a protocol asks at least one")
+    fields.unique((question.key for question in questions), "questions")
+    return tuple(questions)
+
+
+def _question(row: Mapping[str, Any], where: str, *, codes: list[str]) -> QuestionSpec:
+    fields.only(row, where, QuestionSpec.__dataclass_fields__.keys())
+    key = fields.key(row, where, longest=40)
     if not KEY.match(key):
         raise ProtocolError(f"{where}.key", f"{key!r} must be lower-case letters, digits and _, up to 40")
-    kind = _one_of(row, "kind", KINDS, where)
-    points = tuple(_point(point, f"{where}.points[{i}]") for i, point in enumerate(row.get("points", [])))
-    minimum, maximum = row.get("minimum"), row.get("maximum")
-    if kind in ("rating", "correctness") and not points and (minimum is None or maximum is None):
-        raise ProtocolError(where, "a scale needs either points or a minimum and a maximum")
-    level = _one_of(row, "level", LEVELS, where, default="")
-    if kind in ("preference", "rating", "correctness") and not level:
+    kind = fields.one_of(row, "kind", KINDS, where)
+    level = fields.one_of(row, "level", LEVELS, where, default="")
+    if kind in MEASURED and not level:
         raise ProtocolError(f"{where}.level", f"is missing; use one of {', '.join(filter(None, LEVELS))}")
+    points = _points(row, where)
+    minimum, maximum = _range(row, where, needed=kind in SCALED and not points)
+    per_candidate = fields.flag(row, "per_candidate", where, default=False)
+    if kind == "preference" and per_candidate:
+        raise ProtocolError(f"{where}.per_candidate", "a preference is between candidates, not of each")
     return QuestionSpec(
         key=key,
         kind=kind,
-        title=_text(row, "title", where),
-        help=_text(row, "help", where, default=NO_TEXT),
+        title=fields.text(row, "title", where),
+        help=fields.text(row, "help", where, default=NO_TEXT),
         level=level,
-        required=bool(row.get("required", True)),
-        excused_by=tuple(row.get("excused_by", ())),
-        per_candidate=bool(row.get("per_candidate", False)),
-        tie=bool(row.get("tie", False)),
-        both_bad=bool(row.get("both_bad", False)),
+        required=fields.flag(row, "required", where, default=True),
+        excused_by=fields.names(row, "excused_by", where, of=codes, what="codes of it"),
+        per_candidate=per_candidate,
+        tie=fields.flag(row, "tie", where, default=False),
+        both_bad=fields.flag(row, "both_bad", where, default=False),
         points=points,
-        minimum=None if minimum is None else float(minimum),
-        maximum=None if maximum is None else float(maximum),
+        minimum=minimum,
+        maximum=maximum,
         confidence=_confidence(row["confidence"], f"{where}.confidence") if "confidence" in row else None,
-        max_length=int(row.get("max_length", 2000)),
+        max_length=fields.count(row, "max_length", where, default=2000),
     )
+
+
+def _range(row: Mapping[str, Any], where: str, *, needed: bool) -> tuple[float | None, float | None]:
+    minimum, maximum = fields.number(row, "minimum", where), fields.number(row, "maximum", where)
+    if needed and (minimum is None or maximum is None):
+        raise ProtocolError(where, "a scale needs either points or a minimum and a maximum")
+    if minimum is not None and maximum is not None and minimum >= maximum:
+        raise ProtocolError(f"{where}.minimum", f"{minimum:g} is not below the maximum, {maximum:g}")
+    return minimum, maximum
 
 
 def _confidence(row: Mapping[str, Any], where: str) -> ConfidenceSpec:
-    _only(row, where, ConfidenceSpec.__dataclass_fields__.keys())
-    points = tuple(_point(point, f"{where}.points[{i}]") for i, point in enumerate(row.get("points", [])))
+    fields.only(row, where, ConfidenceSpec.__dataclass_fields__.keys())
+    points = _points(row, where)
     if not points:
         raise ProtocolError(f"{where}.points", "there are none")
     return ConfidenceSpec(
-        title=_text(row, "title", where), points=points, required=bool(row.get("required", True))
+        title=fields.text(row, "title", where),
+        points=points,
+        required=fields.flag(row, "required", where, default=True),
     )
 
 
+def _points(row: Mapping[str, Any], where: str) -> tuple[Point, ...]:
+    points = tuple(_point(point, at) for point, at in fields.rows(row, "points", where))
+    fields.unique((point.value for point in points), f"{where}.points")
+    return points
+
+
 def _point(row: Mapping[str, Any], where: str) -> Point:
-    _only(row, where, Point.__dataclass_fields__.keys())
-    if not isinstance(row.get("value"), int | float):
-        raise ProtocolError(f"{where}.value", "must be a number")
+    fields.only(row, where, Point.__dataclass_fields__.keys())
+    value = fields.number(row, "value", where)
+    if value is None:
+        raise ProtocolError(f"{where}.value", "is missing")
     return Point(
-        value=float(row["value"]),
-        label=_text(row, "label", where),
-        meaning=_text(row, "meaning", where, default=NO_TEXT),
+        value=value,
+        label=fields.text(row, "label", where),
+        meaning=fields.text(row, "meaning", where, default=NO_TEXT),
     )
 
 
 def _code(row: Mapping[str, Any], where: str) -> CodeSpec:
-    _only(row, where, CodeSpec.__dataclass_fields__.keys())
-    key = str(row.get("key", ""))
-    if not 0 < len(key) <= 16:
-        raise ProtocolError(f"{where}.key", "must have 1 to 16 characters")
-    return CodeSpec(key, _text(row, "title", where), _text(row, "meaning", where, default=NO_TEXT))
+    fields.only(row, where, CodeSpec.__dataclass_fields__.keys())
+    return CodeSpec(
+        key=fields.key(row, where, longest=16),
+        title=fields.text(row, "title", where),
+        meaning=fields.text(row, "meaning", where, default=NO_TEXT),
+    )
 
 
 def _glossary(row: Mapping[str, Any], where: str) -> GlossaryRow:
-    _only(row, where, GlossaryRow.__dataclass_fields__.keys())
-    words = {
-        side: tuple(_as_text(word, f"{where}.{side}") for word in row.get(side, []))
-        for side in ("positive", "negative")
-    }
-    return GlossaryRow(_text(row, "dimension", where), words["positive"], words["negative"])
+    fields.only(row, where, GlossaryRow.__dataclass_fields__.keys())
+    return GlossaryRow(
+        fields.text(row, "dimension", where), _words(row, "positive", where), _words(row, "negative", where)
+    )
+
+
+def _words(row: Mapping[str, Any], name: str, where: str) -> tuple[Text, ...]:
+    return tuple(fields.as_text(word, at) for word, at in fields.rows(row, name, where))
 
 
 def _candidates(definition: Mapping[str, Any], layout: str) -> tuple[int, int]:
-    low, high = definition.get("candidates", LAYOUTS[layout])
-    allowed_low, allowed_high = LAYOUTS[layout]
-    if not allowed_low <= low <= high <= allowed_high:
+    fewest, most = LAYOUTS[layout]
+    stated = [
+        number for number, _ in fields.rows({"candidates": [fewest, most], **definition}, "candidates", "")
+    ]
+    whole = all(isinstance(number, int) and not isinstance(number, bool) for number in stated)
+    if not whole or len(stated) != 2 or not fewest <= stated[0] <= stated[1] <= most:
         raise ProtocolError(
-            "candidates", f"[{low}, {high}] is outside [{allowed_low}, {allowed_high}] of a {layout}"
+            "candidates", f"{stated} is not a fewest and a most within [{fewest}, {most}] of a {layout}"
         )
-    return int(low), int(high)
-
-
-def _text(row: Mapping[str, Any], name: str, where: str, *, default: Text | None = None) -> Text:
-    if name not in row:
-        if default is None:
-            raise ProtocolError(f"{where}.{name}", "is missing")
-        return default
-    return _as_text(row[name], f"{where}.{name}")
-
-
-def _as_text(value: object, where: str) -> Text:
-    if isinstance(value, str):
-        return Text({"en": value.strip()})
-    if isinstance(value, Mapping) and "en" in value and all(isinstance(v, str) for v in value.values()):
-        return Text({str(language): str(text).strip() for language, text in value.items()})
-    raise ProtocolError(where, 'must be a text, or a table of texts by language that has "en"')
-
-
-def _one_of(
-    row: Mapping[str, Any], name: str, allowed: tuple[str, ...], where: str, *, default: str | None = None
-) -> str:
-    value = row.get(name, default)
-    if value not in allowed:
-        raise ProtocolError(
-            f"{where}.{name}", f"{value!r} is not one of {', '.join(repr(a) for a in allowed)}"
-        )
-    return str(value)
-
-
-def _only(row: object, where: str, allowed: Iterable[str]) -> None:
-    if not isinstance(row, Mapping):
-        raise ProtocolError(where, "must be a table")
-    if unknown := set(row) - set(allowed):
-        raise ProtocolError(where, f"{', '.join(sorted(map(str, unknown)))}: not known here")
-
-
-def _unique(keys: Iterable[str], where: str) -> None:
-    seen: set[str] = set()
-    for key in keys:
-        if key in seen:
-            raise ProtocolError(where, f"{key!r} stands there twice")
-        seen.add(key)
+    return stated[0], stated[1]

@@ -1,0 +1,181 @@
+"""Definitions that can be used, and every fault of those that cannot, with its place."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation.protocols import ProtocolError, Text, definition_of_preset, parse, preset, preset_keys
+from tests.annotation.rules.protocols import CONFIDENCE, SCALE, definition, preference, question, text
+
+CODE = {"key": "U", "title": "Unable"}
+
+
+def test_a_small_definition_gets_the_rest_by_default():
+    protocol = parse(definition())
+    (asked,) = protocol.questions
+    assert (protocol.candidates, protocol.content, protocol.comment) == ((1, 1), (), False)
+    assert (asked.required, asked.values, asked.confidence, asked.max_length) == (
+        True,
+        (1.0, 2.0, 3.0, 4.0, 5.0),
+        None,
+        2000,
+    )
+
+
+def test_a_question_is_found_by_its_key():
+    protocol = parse(definition(question(), text()))
+    assert protocol.question("why") is protocol.questions[1]
+    assert protocol.question("nothing") is None
+
+
+@pytest.mark.parametrize(
+    ("layout", "candidates"), [("rating", (1, 1)), ("comparison", (2, 2)), ("panel", (2, 26))]
+)
+def test_a_layout_says_how_many_candidates_it_shows(layout, candidates):
+    assert parse(definition(layout=layout)).candidates == candidates
+
+
+def test_a_preference_offers_ties_only_where_stated():
+    plain, tied = (
+        parse(definition(preference(**more), layout="comparison")).questions[0].choices
+        for more in ({}, {"tie": True, "both_bad": True})
+    )
+    assert (plain, tied) == (("A", "B"), ("A", "B", "tie", "both_bad"))
+
+
+FAULTS: list[tuple[str, dict[str, Any]]] = [
+    ("protocol", definition(colour="red")),
+    ("key", definition(key="")),
+    ("key", definition(key=7)),
+    ("layout", definition(layout="grid")),
+    ("candidate", definition(candidate="video")),
+    ("candidates", definition(candidates=[1, 2])),
+    ("candidates", definition(layout="panel", candidates=[4, 3])),
+    ("candidates", definition(layout="panel", candidates=[2])),
+    ("candidates", definition(layout="panel", candidates=3)),
+    ("candidates", definition(layout="panel", candidates=["2", "3"])),
+    ("title", definition(title=3)),
+    ("title", definition(title={"zh-hans": "标题"})),
+    ("guidelines", {k: v for k, v in definition().items() if k != "guidelines"}),
+    ("content", definition(content=["prompt", "smell"])),
+    ("content", definition(content=["prompt", "prompt"])),
+    ("content", definition(content="prompt")),
+    ("comment", definition(comment="yes")),
+    ("questions", definition(questions=[])),
+    ("questions", definition(questions={"key": "quality"})),
+    ("questions", definition(question(), question())),
+    ("questions[0]", definition(question(weight=2))),
+    ("questions[1]", definition(question(), "quality")),
+    ("questions[0].key", definition(question(key="Quality"))),
+    ("questions[0].key", definition(question(key=None))),
+    ("questions[0].kind", definition(question(kind="guess"))),
+    ("questions[0].kind", definition(preference())),
+    ("questions[0].level", definition(question(level=""))),
+    ("questions[0].level", definition(question(level="cardinal"))),
+    ("questions[0].title", definition({k: v for k, v in question().items() if k != "title"})),
+    ("questions[0].required", definition(question(required=1))),
+    ("questions[0].per_candidate", definition(preference(per_candidate=True), layout="comparison")),
+    ("questions[0].excused_by", definition(question(excused_by=["Z"]), codes=[CODE])),
+    ("questions[0].excused_by", definition(question(excused_by="U"), codes=[CODE])),
+    ("questions[0]", definition(question(points=[]))),
+    ("questions[0]", definition(question(points=[], minimum=0))),
+    ("questions[0].minimum", definition(question(points=[], minimum=5, maximum=5))),
+    ("questions[0].minimum", definition(question(points=[], minimum="0", maximum=5))),
+    ("questions[0].maximum", definition(question(points=[], minimum=0, maximum=float("inf")))),
+    ("questions[0].max_length", definition(text(max_length=0))),
+    ("questions[0].max_length", definition(text(max_length="long"))),
+    ("questions[0].points", definition(question(points=5))),
+    ("questions[0].points", definition(question(points=[*SCALE, SCALE[0]]))),
+    ("questions[0].points[0]", definition(question(points=[1, 2]))),
+    ("questions[0].points[1].value", definition(question(points=[SCALE[0], {"label": "two"}]))),
+    ("questions[0].points[0].value", definition(question(points=[{"value": True, "label": "yes"}]))),
+    ("questions[0].points[0].label", definition(question(points=[{"value": 1}]))),
+    ("questions[0].confidence", definition(question(confidence=[1, 2]))),
+    ("questions[0].confidence.title", definition(question(confidence={"points": SCALE}))),
+    ("questions[0].confidence.points", definition(question(confidence={"title": "Sure?"}))),
+    ("questions[0].confidence.required", definition(question(confidence={**CONFIDENCE, "required": None}))),
+    ("codes", definition(codes=[CODE, CODE])),
+    ("codes[0].key", definition(codes=[{"key": "x" * 17, "title": "Long"}])),
+    ("codes[0].title", definition(codes=[{"key": "U"}])),
+    ("skip_reasons", definition(skip_reasons=[CODE, CODE])),
+    ("skip_reasons[0]", definition(skip_reasons=["audio"])),
+    ("glossary[0].dimension", definition(glossary=[{"positive": ["clean"]}])),
+    ("glossary[0].positive[0]", definition(glossary=[{"dimension": "Sound", "positive": [7]}])),
+    ("glossary[0].negative", definition(glossary=[{"dimension": "Sound", "negative": "harsh"}])),
+]
+
+
+@pytest.mark.parametrize(
+    ("where", "faulty"), FAULTS, ids=[f"{n}-{where}" for n, (where, _) in enumerate(FAULTS)]
+)
+def test_a_fault_is_reported_with_its_place(where, faulty):
+    with pytest.raises(ProtocolError) as caught:
+        parse(faulty)
+    assert caught.value.where == where
+    assert str(caught.value) == f"{where}: {caught.value.problem}"
+
+
+@pytest.mark.parametrize("thing", [None, "orca", ["questions"], 3])
+def test_only_a_table_is_a_definition(thing):
+    with pytest.raises(ProtocolError, match="must be a table"):
+        parse(thing)
+
+
+def test_a_preset_that_is_not_there_names_those_that_are():
+    with pytest.raises(ProtocolError, match=r"'orka' is not one of .*cmi-pref.*orca"):
+        definition_of_preset("orka")
+
+
+def test_a_presets_name_is_never_a_path():
+    with pytest.raises(ProtocolError):
+        definition_of_preset("../../pyproject")
+
+
+# ── Languages ────────────────────────────────────────────────────────────────
+
+
+def test_a_text_is_given_in_the_language_asked_for_and_else_in_english():
+    title = parse(definition(title={"en": "Sound", "zh-hans": "声音"})).title
+    assert [title.in_language(language) for language in ("zh-hans", "en", "de")] == ["声音", "Sound", "Sound"]
+    assert str(title) == "Sound"
+
+
+def test_an_empty_translation_falls_back_to_english():
+    assert Text({"en": "Sound", "zh-hans": ""}).in_language("zh-hans") == "Sound"
+
+
+def test_a_plain_text_is_english():
+    assert parse(definition(title=" Sound ")).title == Text({"en": "Sound"})
+
+
+# ── Anything at all ──────────────────────────────────────────────────────────
+
+JUNK = st.sampled_from([None, True, 0, -1, 2.5, "", "x", [], [1], ["x"], {}, {"en": "x"}, {"value": 1}, [[]]])
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, element in inside for place in places(element, (*path, key)))]
+
+
+@given(data=st.data(), key=st.sampled_from(preset_keys()))
+def test_junk_anywhere_in_a_preset_is_refused_or_taken_and_never_a_crash(data, key):
+    spoilt = copy.deepcopy(definition_of_preset(key))
+    *path, last = data.draw(st.sampled_from([place for place in places(spoilt) if place]))
+    target: Any = spoilt
+    for step in path:
+        target = target[step]
+    target[last] = data.draw(JUNK)
+    with contextlib.suppress(ProtocolError):
+        assert parse(spoilt).questions
+
+
+@pytest.mark.parametrize("key", preset_keys())
+def test_a_preset_is_read_once(key):
+    assert preset(key) is preset(key)

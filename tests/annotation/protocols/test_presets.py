@@ -1,0 +1,98 @@
+"""The shipped presets ask what their papers ask, completely, in each of the product's languages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from annotation.protocols import Text, definition_of_preset, preset, preset_keys
+
+EVERY = pytest.mark.parametrize("key", preset_keys())
+
+
+def texts(part: Any, where: str = "") -> Iterator[tuple[str, Text]]:
+    """Every text of a protocol, with its place."""
+    if isinstance(part, Text):
+        yield where, part
+    elif isinstance(part, tuple):
+        for index, element in enumerate(part):
+            yield from texts(element, f"{where}[{index}]")
+    elif is_dataclass(part):
+        for field in fields(part):
+            if not field.name.startswith("_"):
+                yield from texts(getattr(part, field.name), f"{where}.{field.name}")
+
+
+def test_the_presets_of_the_first_release_are_there():
+    assert {"cmi-pref", "orca"} <= set(preset_keys())
+
+
+@EVERY
+def test_a_preset_can_be_used_and_is_called_what_its_file_is(key):
+    protocol = preset(key)
+    assert protocol.key == key
+    assert protocol.source.strip()
+    assert protocol.guidelines.in_language("en")
+
+
+@EVERY
+@pytest.mark.parametrize("language", [code for code, _ in settings.LANGUAGES])
+def test_a_preset_speaks_every_language_of_the_product(key, language):
+    """A text is either given in all languages or (a meaning, a help) left out in all."""
+    silent = [where for where, text in texts(preset(key)) if str(text) and not text.by_language.get(language)]
+    assert silent == []
+
+
+@EVERY
+def test_no_translation_is_a_copy_of_the_english(key):
+    copies = [
+        where for where, text in texts(preset(key)) if str(text) and text.by_language["zh-hans"] == str(text)
+    ]
+    assert copies == []
+
+
+@EVERY
+def test_a_rater_can_always_skip_for_a_stated_reason(key):
+    assert {"audio", "other"} <= {reason.key for reason in preset(key).skip_reasons}
+
+
+@EVERY
+def test_a_definition_is_plain_data_that_json_can_hold(key):
+    definition = definition_of_preset(key)
+    assert json.loads(json.dumps(definition)) == definition
+
+
+def test_cmi_pref_asks_two_preferences_with_confidence_and_for_evidence():
+    """CMI-RewardBench, arXiv 2603.00610, Appendix D."""
+    protocol = preset("cmi-pref")
+    asked = [(q.key, q.kind, q.required) for q in protocol.questions]
+    assert asked == [
+        ("alignment", "preference", True),
+        ("musicality", "preference", True),
+        ("evidence", "text", True),
+    ]
+    for question in protocol.questions[:2]:
+        assert question.choices == ("A", "B")
+        assert question.confidence is not None
+        assert question.confidence.required
+        assert question.confidence.values == (1, 2, 3, 4, 5)
+    assert (protocol.layout, protocol.candidate) == ("comparison", "clip")
+    assert protocol.content == ("prompt", "lyrics", "reference_clip")
+    assert len(protocol.glossary) == 5
+
+
+def test_orca_asks_for_correctness_and_takes_its_five_codes():
+    """ORCA, arXiv 2512.09066, section 3.2: an ordinal scale of five points; U or E may stand without a rating."""
+    protocol = preset("orca")
+    (question,) = protocol.questions
+    assert (question.kind, question.level, question.values) == ("rating", "ordinal", (1, 2, 3, 4, 5))
+    assert all(str(point.meaning) for point in question.points)
+    assert protocol.code_keys == ("Q", "A", "R", "U", "E")
+    assert question.excused_by == ("U", "E")
+    assert (protocol.layout, protocol.candidate, protocol.comment) == ("rating", "text", True)
+    assert protocol.content == ("question", "reference", "rationale", "transcript", "clip")
