@@ -5,32 +5,40 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='AgreementFigure',
+            name="AgreementFigure",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('question_key', models.CharField(max_length=40)),
-                ('result', models.JSONField()),
-                ('horizon', models.CharField(max_length=60)),
-                ('computed_at', models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("question_key", models.CharField(max_length=40)),
+                ("result", models.JSONField()),
+                ("horizon", models.CharField(max_length=60)),
+                ("computed_at", models.DateTimeField(default=django.utils.timezone.now)),
             ],
         ),
         migrations.CreateModel(
-            name='Release',
+            name="Release",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('manifest', models.JSONField()),
-                ('sha256', models.CharField(max_length=64)),
-                ('folder', models.CharField(max_length=300)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField()),
+                ("manifest", models.JSONField()),
+                ("sha256", models.CharField(max_length=64)),
+                ("folder", models.CharField(max_length=300)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
             ],
         ),
     ]

@@ -6,37 +6,51 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('analytics', '0001_initial'),
-        ('annotation', '0001_initial'),
+        ("analytics", "0001_initial"),
+        ("annotation", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='agreementfigure',
-            name='study',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='agreement_figures', to='annotation.study'),
+            model_name="agreementfigure",
+            name="study",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="agreement_figures",
+                to="annotation.study",
+            ),
         ),
         migrations.AddField(
-            model_name='release',
-            name='created_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="release",
+            name="created_by",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AddField(
-            model_name='release',
-            name='study',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='releases', to='annotation.study'),
+            model_name="release",
+            name="study",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="releases", to="annotation.study"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='agreementfigure',
-            constraint=models.UniqueConstraint(fields=('study', 'question_key'), name='agreement_figure_once'),
+            model_name="agreementfigure",
+            constraint=models.UniqueConstraint(
+                fields=("study", "question_key"), name="agreement_figure_once"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='release',
-            constraint=models.UniqueConstraint(fields=('study', 'number'), name='release_number_once_per_study'),
+            model_name="release",
+            constraint=models.UniqueConstraint(
+                fields=("study", "number"), name="release_number_once_per_study"
+            ),
         ),
     ]

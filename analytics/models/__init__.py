@@ -1,6 +1,6 @@
 """What analysis keeps: figures that pages show without recomputing, and releases."""
 
-from analytics.models.figure import AgreementFigure
+from analytics.models.figure import AgreementFigure, StudyFigure
 from analytics.models.release import Release
 
-__all__ = ["AgreementFigure", "Release"]
+__all__ = ["AgreementFigure", "Release", "StudyFigure"]

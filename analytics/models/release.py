@@ -16,4 +16,6 @@ class Release(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["study", "number"], name="release_number_once_per_study")]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "number"], name="release_number_once_per_study")
+        ]

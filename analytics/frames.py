@@ -1,0 +1,195 @@
+"""The only door from stored answers to arrays. PostgreSQL counts; what comes out grows with the scale, not the votes.
+
+Figures of human judgment rest on independent human answers about the study's own material: `counted` answers
+(effective, not excluded, not surplus) to regular tasks, without experts' own judgments. Models' scores are in other
+tables. A unit is a task, or one candidate of a task where the question is asked of each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from analytics.questions import MeasuredQuestion
+from annotation.models import Answer, Judgment, Study, Task
+
+# How often each value was given to a unit, and how many units look like that.
+CountRow = tuple[Mapping[float, int], int]
+
+# One filtered count per value is faster than sorted arrays as long as the values are few.
+_MOST_COLUMNS = 12
+
+_COUNTED = f"""
+FROM annotation_answer a
+WHERE a.question_id = ANY(%(questions)s) AND a.counted
+  AND NOT EXISTS (SELECT 1 FROM annotation_task t
+                  WHERE t.id = a.task_id AND t.study_id = %(study)s AND t.kind <> {Task.Kind.REGULAR:d})
+  AND NOT EXISTS (SELECT 1 FROM annotation_judgment j
+                  WHERE j.id = a.judgment_id AND j.study_id = %(study)s AND j.origin = {Judgment.Origin.EXPERT:d})
+"""
+
+_ARRAYS = f"""
+SELECT given, count(*) FROM (
+    SELECT array_agg(a.value ORDER BY a.value) AS given {_COUNTED} AND a.value IS NOT NULL
+    GROUP BY a.task_id, a.candidate_id
+) AS unit GROUP BY given
+"""
+
+# Each rater's first such answer is found by index; counting distinct raters would join every vote.
+_NAMED_RATERS = f"""
+SELECT count(*) FROM annotation_rater r CROSS JOIN LATERAL (
+    SELECT 1 FROM annotation_judgment said
+    WHERE said.rater_id = r.id AND EXISTS (SELECT 1 {_COUNTED} AND a.judgment_id = said.id)
+    LIMIT 1
+) AS first
+WHERE r.study_id = %(study)s
+"""
+
+_UNNAMED_RATER = f"""
+SELECT EXISTS (
+    SELECT 1 FROM annotation_judgment said
+    WHERE said.study_id = %(study)s AND said.rater_id IS NULL
+      AND EXISTS (SELECT 1 {_COUNTED} AND a.judgment_id = said.id)
+)
+"""
+
+_SYSTEM_RATINGS = """
+WITH unit AS (
+    SELECT a.task_id, a.candidate_id, count(a.value) AS n, sum(a.value) AS total, sum(a.value * a.value) AS squares
+    {counted} AND a.value IS NOT NULL
+    GROUP BY a.task_id, a.candidate_id
+)
+SELECT s.name, sum(u.n)::bigint, sum(u.total), sum(u.squares)
+FROM unit u {candidate} JOIN annotation_system s ON s.id = c.system_id
+GROUP BY s.id, s.name ORDER BY s.name
+"""
+_OWN_CANDIDATE = "JOIN annotation_candidate c ON c.id = u.candidate_id"
+_ONLY_CANDIDATE = """
+JOIN annotation_taskcandidate tc ON tc.task_id = u.task_id AND tc.slot = 0
+JOIN annotation_candidate c ON c.id = tc.candidate_id
+"""
+
+_PAIRS = f"""
+WITH unit AS (
+    SELECT a.task_id, count(*) FILTER (WHERE a.choice = {Answer.Choice.FIRST:d}) AS first,
+           count(*) FILTER (WHERE a.choice = {Answer.Choice.SECOND:d}) AS second,
+           count(*) FILTER (WHERE a.choice = {Answer.Choice.TIE:d}) AS tie,
+           count(*) FILTER (WHERE a.choice = {Answer.Choice.BOTH_BAD:d}) AS both_bad
+    {_COUNTED}
+    GROUP BY a.task_id
+)
+SELECT s0.name, s1.name, sum(u.first)::bigint, sum(u.second)::bigint, sum(u.tie)::bigint, sum(u.both_bad)::bigint
+FROM unit u
+JOIN annotation_taskcandidate t0 ON t0.task_id = u.task_id AND t0.slot = 0
+JOIN annotation_taskcandidate t1 ON t1.task_id = u.task_id AND t1.slot = 1
+JOIN annotation_candidate c0 ON c0.id = t0.candidate_id JOIN annotation_system s0 ON s0.id = c0.system_id
+JOIN annotation_candidate c1 ON c1.id = t1.candidate_id JOIN annotation_system s1 ON s1.id = c1.system_id
+GROUP BY s0.id, s0.name, s1.id, s1.name ORDER BY s0.name, s1.name
+"""
+
+_CODES = f"""
+SELECT code, count(*) FROM annotation_judgment j CROSS JOIN LATERAL unnest(j.codes) AS code
+WHERE j.study_id = %(study)s AND j.effective AND NOT j.excluded AND j.origin <> {Judgment.Origin.EXPERT:d}
+  AND NOT EXISTS (SELECT 1 FROM annotation_task t WHERE t.id = j.task_id AND t.kind <> {Task.Kind.REGULAR:d})
+GROUP BY code ORDER BY count(*) DESC, code
+"""
+
+# A withdrawn task wants no more than it has.
+_WANTED = f"""
+SELECT coalesce(sum(CASE WHEN state = {Task.State.WITHDRAWN:d} THEN n_judgments ELSE overlap END), 0)::bigint
+FROM annotation_task WHERE study_id = %(study)s
+"""
+
+
+@dataclass(frozen=True)
+class SystemRatings:
+    """All ratings of one system's output: how many, their sum and the sum of their squares."""
+
+    system: str
+    n: int
+    total: float
+    squares: float
+
+
+@dataclass(frozen=True)
+class PairVotes:
+    """Votes between two systems; `first` is for the one that the tasks list first."""
+
+    first_system: str
+    second_system: str
+    first: int
+    second: int
+    tie: int
+    both_bad: int
+
+
+def count_rows(question: MeasuredQuestion) -> list[CountRow]:
+    """Value counts of the units by one GROUP BY; a preference's values are the codes of `Answer.Choice`.
+
+    The same rows come back whatever the order of the votes, but not in a fixed order.
+    """
+    if not 0 < len(question.categories) <= _MOST_COLUMNS:
+        return [(Counter(given), units) for given, units in _rows(_ARRAYS, question)]
+    rows = _rows(_counts_by_column(question), question, values=list(question.categories))
+    return [(dict(zip(question.categories, counts, strict=True)), units) for *counts, units in rows]
+
+
+def _counts_by_column(question: MeasuredQuestion) -> str:
+    names = [f"n{i}" for i in range(1, len(question.categories) + 1)]
+    column = "a.choice" if question.is_preference else "a.value"
+    counts = ", ".join(
+        f"count(*) FILTER (WHERE {column} = (%(values)s::float8[])[{i}]) AS {name}"
+        for i, name in enumerate(names, start=1)
+    )
+    listed = ", ".join(names)
+    return f"""
+        SELECT {listed}, count(*) FROM (
+            SELECT {counts} {_COUNTED} GROUP BY a.task_id, a.candidate_id
+        ) AS unit GROUP BY {listed}
+    """
+
+
+def n_named_raters(question: MeasuredQuestion) -> int:
+    return int(_rows(_NAMED_RATERS, question)[0][0])
+
+
+def has_unnamed_raters(question: MeasuredQuestion) -> bool:
+    """Whether any of the answers comes from an import that did not say who gave it."""
+    return bool(_rows(_UNNAMED_RATER, question)[0][0])
+
+
+def system_ratings(question: MeasuredQuestion) -> list[SystemRatings]:
+    """Ratings by system; none for a question that is asked once about several candidates together."""
+    if not (question.per_candidate or question.one_candidate):
+        return []
+    candidate = _OWN_CANDIDATE if question.per_candidate else _ONLY_CANDIDATE
+    sql = _SYSTEM_RATINGS.format(counted=_COUNTED, candidate=candidate)
+    return [SystemRatings(*row) for row in _rows(sql, question)]
+
+
+def pair_votes(question: MeasuredQuestion) -> list[PairVotes]:
+    return [PairVotes(*row) for row in _rows(_PAIRS, question)]
+
+
+def code_counts(study: Study) -> dict[str, int]:
+    """How many standing judgments give each feedback code, the most frequent first."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CODES, {"study": study.pk})
+        return dict(cursor.fetchall())
+
+
+def judgments_wanted(study: Study) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(_WANTED, {"study": study.pk})
+        return int(cursor.fetchone()[0])
+
+
+def _rows(sql: str, question: MeasuredQuestion, **params: Any) -> Sequence[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, {"questions": list(question.ids), "study": question.study_id, **params})
+        rows: Sequence[tuple[Any, ...]] = cursor.fetchall()
+        return rows

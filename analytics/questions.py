@@ -1,0 +1,79 @@
+"""Which answers may be analysed together: a question through the protocol versions that ask it alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from annotation.models import Answer, Question, Study
+from annotation.protocols import QuestionSpec
+from annotation.services.protocols import loaded
+
+
+@dataclass(frozen=True)
+class MeasuredQuestion:
+    """A question on one scale: the same key, kind, level, points and range in all of `versions`.
+
+    `other_versions` ask under the same key on another scale; their answers are not comparable and are left out.
+    """
+
+    study_id: int
+    key: str
+    title: str
+    kind: str
+    level: str
+    points: tuple[float, ...]
+    per_candidate: bool
+    one_candidate: bool
+    ids: tuple[int, ...]
+    versions: tuple[int, ...]
+    other_versions: tuple[int, ...]
+
+    @property
+    def is_preference(self) -> bool:
+        return self.kind == Question.Kind.PREFERENCE
+
+    @property
+    def categories(self) -> tuple[float, ...]:
+        """The values an answer can have, as stored; empty on a continuous scale."""
+        return tuple(float(choice) for choice in Answer.Choice) if self.is_preference else self.points
+
+
+def measured_questions(study: Study) -> list[MeasuredQuestion]:
+    """The study's questions that have a level of measurement, as the newest version that asks each has them."""
+    rows = Question.objects.filter(protocol_version__study=study).exclude(level="")
+    by_key: dict[str, list[Question]] = {}
+    for question in rows.select_related("protocol_version").order_by("-protocol_version__number", "position"):
+        by_key.setdefault(question.key, []).append(question)
+    return [_measured(study, questions) for questions in by_key.values()]
+
+
+def _measured(study: Study, questions: Sequence[Question]) -> MeasuredQuestion:
+    newest = questions[0]
+    alike = [question for question in questions if _scale(question) == _scale(newest)]
+    return MeasuredQuestion(
+        study_id=study.pk,
+        key=newest.key,
+        title=newest.title,
+        kind=newest.kind,
+        level=newest.level,
+        points=tuple(newest.points),
+        per_candidate=_spec(newest).per_candidate,
+        one_candidate=loaded(newest.protocol_version_id).spec.candidates == (1, 1),
+        ids=tuple(question.pk for question in alike),
+        versions=tuple(sorted(question.protocol_version.number for question in alike)),
+        other_versions=tuple(sorted({q.protocol_version.number for q in questions if q not in alike})),
+    )
+
+
+def _scale(question: Question) -> tuple[object, ...]:
+    spec = _spec(question)
+    return (
+        question.kind, question.level, tuple(question.points), spec.minimum, spec.maximum, spec.per_candidate,
+    )  # fmt: skip
+
+
+def _spec(question: Question) -> QuestionSpec:
+    spec = loaded(question.protocol_version_id).spec.question(question.key)
+    assert spec is not None  # the row was made from it
+    return spec

@@ -1,0 +1,1 @@
+"""What a study's figures say, put together from frames and statistics."""

@@ -1,0 +1,120 @@
+"""Agreement of a study, question by question, as pages, the API and `manage.py agreement` give it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from analytics import frames
+from analytics.frames import CountRow
+from analytics.questions import MeasuredQuestion, measured_questions
+from analytics.statistics import reasons
+from analytics.statistics.agreement import LEVELS, Agreement, Level, krippendorff_alpha, symmetric_alpha
+from analytics.statistics.patterns import Patterns, patterns_from_rows
+from analytics.statistics.percent_agreement import PercentAgreement, percent_agreement
+from annotation.errors import InvalidInput
+from annotation.models import Answer, Study
+
+# A tie lies between the sides; "both bad" is nowhere on that line. Where only the side counts, both are left out.
+_ORDERED = {float(Answer.Choice.FIRST): -1.0, float(Answer.Choice.TIE): 0.0, float(Answer.Choice.SECOND): 1.0}
+_SIDES = {float(Answer.Choice.FIRST): 1.0, float(Answer.Choice.SECOND): 2.0}
+
+NEGATIVE_VALUES = "negative_values"
+SENTENCES = {
+    **reasons.SENTENCES,
+    NEGATIVE_VALUES: "The ratio level needs a scale that starts at zero; this one goes below.",
+}
+
+
+@dataclass(frozen=True)
+class QuestionAgreement:
+    """Agreement on one question. `patterns` are the ratings that `alpha` and `percent` rest on.
+
+    symmetric: for preferences at the nominal level, whose stored labels name slots and are arbitrary; without ties.
+    raters: how many named people answered; None where the import named nobody.
+    """
+
+    question: MeasuredQuestion
+    patterns: Patterns
+    alpha: Agreement
+    percent: PercentAgreement
+    symmetric: Agreement | None
+    raters: int | None
+    unnamed_raters: bool
+
+    def as_json(self) -> dict[str, Any]:
+        symmetric = {} if self.symmetric is None else {"symmetric": _alpha_json(self.symmetric)}
+        return {
+            "title": self.question.title,
+            "kind": self.question.kind,
+            **_alpha_json(self.alpha),
+            "raters": self.raters,
+            "unnamed_raters": self.unnamed_raters,
+            "percent_agreement": self.percent.pooled_pairs,
+            "percent_agreement_kind": "pooled_pairs",
+            "percent_agreement_per_unit": self.percent.per_unit_mean,
+            "percent_agreement_observed": self.percent.observed,
+            **symmetric,
+            "protocol_versions": list(self.question.versions),
+            "protocol_versions_left_out": list(self.question.other_versions),
+        }
+
+
+def study_agreement(study: Study, *, level: str | None = None) -> list[QuestionAgreement]:
+    """Every measured question at its own level, or all at `level`. Raises InvalidInput for an unknown one."""
+    if level is not None and level not in LEVELS:
+        raise InvalidInput(
+            f"{level!r} is not a level of measurement; use {', '.join(LEVELS)}.", code="bad_level"
+        )
+    return [
+        question_agreement(question, frames.count_rows(question), level=level or question.level)
+        for question in measured_questions(study)
+    ]
+
+
+def question_agreement(
+    question: MeasuredQuestion, rows: Sequence[CountRow], *, level: str
+) -> QuestionAgreement:
+    sided = question.is_preference and level == "nominal"
+    ordered = question.is_preference and level != "nominal"
+    patterns = patterns_from_rows(recoded(rows, _ORDERED) if ordered else rows)
+    named, unnamed = frames.n_named_raters(question), frames.has_unnamed_raters(question)
+    return QuestionAgreement(
+        question=question,
+        patterns=patterns,
+        alpha=_alpha(patterns, level=cast(Level, level)),
+        percent=percent_agreement(patterns),
+        symmetric=symmetric_alpha(patterns_from_rows(recoded(rows, _SIDES))) if sided else None,
+        raters=None if unnamed and not named else named,
+        unnamed_raters=unnamed,
+    )
+
+
+def recoded(rows: Iterable[CountRow], codes: Mapping[float, float]) -> list[CountRow]:
+    """The rows with other values; a value without a code is left out."""
+    return [
+        ({codes[value]: count for value, count in row.items() if value in codes}, units)
+        for row, units in rows
+    ]
+
+
+def _alpha(patterns: Patterns, *, level: Level) -> Agreement:
+    if level == "ratio" and (patterns.values < 0).any():
+        undefined = krippendorff_alpha(patterns, level="nominal")
+        return replace(undefined, level=level, alpha=None, ci=None, reason=NEGATIVE_VALUES)
+    return krippendorff_alpha(patterns, level=level)
+
+
+def _alpha_json(agreement: Agreement) -> dict[str, Any]:
+    return {
+        "level": agreement.level,
+        "alpha": agreement.alpha,
+        "ci95": None if agreement.ci is None else list(agreement.ci),
+        "ci_method": agreement.ci_method,
+        "units": agreement.units,
+        "pairable_units": agreement.pairable_units,
+        "ratings": agreement.ratings,
+        "pairable_ratings": agreement.pairable_ratings,
+        "reason": agreement.reason,
+    }

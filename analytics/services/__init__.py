@@ -1,0 +1,1 @@
+"""What analysis writes: stored figures and exports."""

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+
+from analytics.frames import PairVotes, SystemRatings
+from analytics.reports.systems import SystemMean, SystemWins, means, wins
+
+
+def test_means_come_with_n_and_spread_the_best_first():
+    rows = [SystemRatings("low", 1, 2.0, 4.0), SystemRatings("high", 4, 18.0, 82.0)]
+    # high: 4, 5, 4, 5 has the sample variance 1/3.
+    assert means(rows) == [
+        SystemMean("high", 4, 4.5, pytest.approx((1 / 3) ** 0.5)),
+        SystemMean("low", 1, 2.0, None),
+    ]
+
+
+def test_equal_ratings_have_no_spread_in_spite_of_rounding():
+    (one,) = means([SystemRatings("s", 3, 3 * 0.1, 3 * 0.1 * 0.1 - 1e-18)])
+    assert one.sd == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_win_for_one_is_a_loss_for_the_other_and_a_tie_half_of_each():
+    found = wins([PairVotes("a", "b", first=3, second=1, tie=2, both_bad=4)])
+    assert found == [
+        SystemWins("a", n=10, wins=3, losses=1, ties=2, both_bad=4, win_rate=pytest.approx(4 / 6)),
+        SystemWins("b", n=10, wins=1, losses=3, ties=2, both_bad=4, win_rate=pytest.approx(2 / 6)),
+    ]
+
+
+def test_both_listed_orders_of_a_pair_add_up():
+    found = wins([PairVotes("a", "b", 3, 1, 0, 0), PairVotes("b", "a", 5, 1, 0, 0)])
+    assert [(one.system, one.wins, one.losses) for one in found] == [("b", 6, 4), ("a", 4, 6)]
+
+
+def test_a_system_is_not_compared_with_itself():
+    assert wins([PairVotes("a", "a", 3, 1, 0, 0)]) == []
+
+
+def test_votes_for_neither_alone_give_no_rate():
+    assert [one.win_rate for one in wins([PairVotes("a", "b", 0, 0, 0, 2)])] == [None, None]
