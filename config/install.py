@@ -134,7 +134,9 @@ def _pip(*arguments: str) -> None:
 
 
 def _call(*command: str, environment: dict[str, str] | None = None) -> None:
-    status = subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL).returncode
+    # Standard output is kept for the address that ./run prints.
+    kept = {"stdin": subprocess.DEVNULL, "stdout": sys.stderr}
+    status = subprocess.run(command, cwd=ROOT, env=environment, **kept).returncode
     if status:
         raise SystemExit(f"This did not work (status {status}): {' '.join(command)}")
 
