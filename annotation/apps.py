@@ -6,3 +6,6 @@ from django.apps import AppConfig
 class AnnotationConfig(AppConfig):
     name = "annotation"
     verbose_name = "Annotation"
+
+    def ready(self) -> None:
+        from annotation import signins  # noqa: F401  # connects its receivers

@@ -10,3 +10,6 @@ urlpatterns = [
     path("api/v1/schema/", SpectacularAPIView.as_view(), name="api_schema"),
     path("", include("labeling_ui.urls")),
 ]
+
+handler404 = "annotation.api.errors.page_not_found"
+handler500 = "annotation.api.errors.server_error"

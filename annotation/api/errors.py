@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from annotation.api.shapes import PROBLEM
 from annotation.errors import DomainError
+
+NOTHING_HERE = "There is nothing here, or it is not yours to see."
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -28,7 +31,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, exceptions.ValidationError):
         return problem(400, "invalid", "Some fields are missing or wrong.", list(_flat(error.detail)))
     if isinstance(error, Http404):
-        return problem(404, "not_found", "There is nothing here, or it is not yours to see.", [])
+        return problem(404, "not_found", NOTHING_HERE, [])
     if isinstance(error, PermissionDenied):
         return problem(403, "not_allowed", "You may not do this.", [])
     code = getattr(error, "default_code", "error")
@@ -40,8 +43,26 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
 
 
 def problem(status: int, code: str, detail: str, errors: list[dict[str, str]]) -> Response:
-    body = {"type": "about:blank", "title": code, "status": status, "detail": detail, "errors": errors}
-    return Response(body, status=status, content_type=PROBLEM)
+    return Response(_body(status, code, detail, errors), status=status, content_type=PROBLEM)
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """An address that leads nowhere: a page for people, problem+json below /api/."""
+    if not request.path.startswith("/api/"):
+        return defaults.page_not_found(request, exception)
+    return JsonResponse(_body(404, "not_found", NOTHING_HERE, []), status=404, content_type=PROBLEM)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """A fault of ours, told without its details: those are in the log."""
+    if not request.path.startswith("/api/"):
+        return defaults.server_error(request)
+    detail = "Something went wrong on our side; it has been logged. Please try again."
+    return JsonResponse(_body(500, "server_error", detail, []), status=500, content_type=PROBLEM)
+
+
+def _body(status: int, code: str, detail: str, errors: list[dict[str, str]]) -> dict[str, Any]:
+    return {"type": "about:blank", "title": code, "status": status, "detail": detail, "errors": errors}
 
 
 def _flat(detail: Any, path: str = "") -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db.models import OuterRef, QuerySet, Subquery
+from django.urls import reverse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -104,7 +105,8 @@ class InvitationsView(APIView):
         """A link that makes whoever opens it a member. Researchers invite raters; admins anyone."""
         study = access.managed_study(request.user, slug)
         invitation, token = people.invite(study, actor=request.user, **InvitationIn.parsed(request.data))
-        return Response({**InvitationOut(invitation).data, "token": token}, status=201)
+        link = request.build_absolute_uri(reverse("join", args=[token]))
+        return Response({**InvitationOut(invitation).data, "token": token, "link": link}, status=201)
 
 
 class InvitationView(APIView):

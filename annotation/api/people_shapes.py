@@ -70,3 +70,4 @@ class InvitationPageOut(PageOut):
 
 class NewInvitationOut(InvitationOut):
     token = serializers.CharField(help_text="Shown this once: only a digest of it is kept.")
+    link = serializers.URLField(help_text="Whoever opens it joins the study.")
