@@ -134,10 +134,9 @@ def _pip(*arguments: str) -> None:
 
 
 def _call(*command: str, environment: dict[str, str] | None = None) -> None:
-    # Standard output is kept for the address that ./run prints.
-    kept = {"stdin": subprocess.DEVNULL, "stdout": sys.stderr}
-    status = subprocess.run(command, cwd=ROOT, env=environment, **kept).returncode
-    if status:
+    # What it says goes to standard error: standard output is kept for the address that ./run prints.
+    result = subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr)
+    if status := result.returncode:
         raise SystemExit(f"This did not work (status {status}): {' '.join(command)}")
 
 
