@@ -37,5 +37,5 @@ class BoundedJSONParser(JSONParser):
 def refuse_larger(request: Request, n_bytes: int) -> None:
     """Raise TooLarge by the stated length, which is also as far as anybody reads."""
     stated = request.META.get("CONTENT_LENGTH") or "0"
-    if stated.isdigit() and int(stated) > n_bytes:
+    if stated.isdecimal() and int(stated) > n_bytes:
         raise TooLarge

@@ -10,7 +10,8 @@ from django.core.files.base import File
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 
 CHUNK = 256 * 1024
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)\Z")
+# Nineteen digits number any byte there is; more would only be a way to make us count.
+_RANGE = re.compile(r"bytes=(\d{0,19})-(\d{0,19})\Z")
 
 
 def send(
@@ -18,37 +19,40 @@ def send(
 ) -> HttpResponse | StreamingHttpResponse:
     """The whole file (200), the one range asked for (206), or 416. No ETag and no name: both could identify it."""
     size = file.size
-    wanted = _wanted(request.headers.get("Range", ""), size)
-    if wanted is None:
+    wanted = _wanted(request.headers.get("Range", ""))
+    start, stop = (0, size) if wanted is None else _within(*wanted, size)
+    if wanted is not None and start >= stop:
         file.close()
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
-    start, stop = wanted
-    whole = "Range" not in request.headers
     response = StreamingHttpResponse(
-        _chunks(file.open("rb"), start, stop), status=200 if whole else 206, content_type=content_type
+        _chunks(file.open("rb"), start, stop),
+        status=200 if wanted is None else 206,
+        content_type=content_type,
     )
     response["Accept-Ranges"] = "bytes"
     response["Content-Length"] = str(stop - start)
     response["Cache-Control"] = "private, max-age=3600"
-    if not whole:
+    if wanted is not None:
         response["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
     return response
 
 
-def _wanted(header: str, size: int) -> tuple[int, int] | None:
-    """The half-open byte range, (0, size) without a header, None when it cannot be satisfied."""
-    if not header:
-        return 0, size
+def _wanted(header: str) -> tuple[int | None, int | None] | None:
+    """First and last byte as asked for. None for the whole file: without a header, and for one that is malformed or
+    asks for several ranges, which RFC 9110 (14.2) lets a server ignore."""
     match = _RANGE.match(header.strip())
-    if match is None or match.group(0) == "bytes=-":
+    if match is None:
         return None
-    first, last = match.groups()
-    if first == "":
-        length = min(int(last), size)
-        return (size - length, size) if length else None
-    start = int(first)
-    stop = min(int(last) + 1, size) if last else size
-    return (start, stop) if start < stop else None
+    first, last = (int(digits) if digits else None for digits in match.groups())
+    backwards = first is not None and last is not None and last < first
+    return None if backwards or first is last is None else (first, last)
+
+
+def _within(first: int | None, last: int | None, size: int) -> tuple[int, int]:
+    """The half-open range that a file of this size has of it; empty when it has nothing."""
+    if first is None:
+        return max(0, size - (last or 0)), size
+    return first, size if last is None else min(last + 1, size)
 
 
 def _chunks(file: IO[bytes], start: int, stop: int) -> Iterator[bytes]:

@@ -63,7 +63,7 @@ class ProtocolView(APIView):
         study = access.study_of(request.user, slug).study
         version = study.protocol_version
         if number := request.query_params.get("number"):
-            version = study.protocol_versions.filter(number=number).first() if number.isdigit() else None
+            version = study.protocol_versions.filter(number=number).first() if number.isdecimal() else None
         if version is None:
             raise NotFound
         protocol = loaded(version.pk)

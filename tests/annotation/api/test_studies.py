@@ -1,0 +1,168 @@
+"""Studies over HTTP: one's own, making them, changing them."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.models import AuditEvent, Membership, Study
+from annotation.models.people import Role
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+NEW = {"slug": "new-study", "title": "New study", "preset": "orca"}
+
+
+@pytest.fixture
+def founder():
+    return factories.UserFactory(may_create_studies=True)
+
+
+def test_me_tells_my_name_and_my_role_in_each_study(api, world, elsewhere):
+    Membership.objects.create(user=world.annotator, study=elsewhere.study, role=Role.EXPERT)
+    assert api(world.annotator).get("me/").json() == {
+        "name": world.annotator.name,
+        "may_create_studies": False,
+        "roles": [
+            {"study": "here", "title": world.study.title, "role": "annotator"},
+            {"study": "elsewhere", "title": elsewhere.study.title, "role": "expert"},
+        ],
+    }
+
+
+def test_it_lists_only_the_studies_one_takes_part_in(api, world, elsewhere):
+    (row,) = api(world.annotator).get("studies/").json()["results"]
+    assert row == {"slug": "here", "title": world.study.title, "state": "running", "role": "annotator"}
+
+
+def test_an_operator_sees_every_study_as_its_admin(api, world, elsewhere):
+    operator = factories.UserFactory(is_superuser=True)
+    Membership.objects.create(user=operator, study=world.study, role=Role.RESEARCHER)
+    rows = api(operator).get("studies/").json()["results"]
+    assert [(row["slug"], row["role"]) for row in rows] == [("here", "researcher"), ("elsewhere", "admin")]
+
+
+def test_studies_come_in_pages_that_miss_none_and_repeat_none(api):
+    user = factories.UserFactory()
+    for _ in range(5):
+        Membership.objects.create(user=user, study=factories.StudyFactory(), role=Role.ANNOTATOR)
+    seen, path = [], "studies/?limit=2"
+    while path:
+        page = api(user).get(path).json()
+        seen.append([row["slug"] for row in page["results"]])
+        path = page["next"]
+    assert [len(page) for page in seen] == [2, 2, 1]
+    assert len({slug for page in seen for slug in page}) == 5
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("limit=0", "limit"),
+        ("limit=201", "limit"),
+        ("limit=x", "limit"),
+        ("after=-1", "after"),
+        ("page=2", "page"),
+    ],
+)
+def test_a_page_that_makes_no_sense_is_refused(api, founder, query, field):
+    response = api(founder).get(f"studies/?{query}")
+    assert response.status_code == 400
+    assert [error["field"] for error in response.json()["errors"]] == [field]
+
+
+def test_it_makes_a_draft_whose_admin_is_whoever_made_it(api, founder):
+    response = api(founder).post("studies/", {**NEW, "overlap": 5, "order": "listed"})
+    assert response.status_code == 201
+    body = response.json()
+    assert (body["state"], body["role"], body["preset"], body["protocol_version"]) == (
+        "draft",
+        "admin",
+        "orca",
+        1,
+    )
+    study = Study.objects.get(slug="new-study")
+    assert (study.overlap, study.order, study.lease_minutes) == (5, "listed", 15)
+    assert AuditEvent.objects.get(action="study.created").actor == founder
+
+
+def test_only_those_who_may_can_make_studies(api):
+    response = api(factories.UserFactory()).post("studies/", NEW)
+    assert response.status_code == 403
+    assert not Study.objects.exists()
+
+
+def test_a_slug_that_is_taken_is_a_conflict(api, founder):
+    factories.StudyFactory(slug="new-study")
+    response = api(founder).post("studies/", NEW)
+    assert (response.status_code, response.json()["title"]) == (409, "slug_taken")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"slug": "not a slug"}, "slug"),
+        ({"title": ""}, "title"),
+        ({"title": None}, "title"),
+        ({"preset": "orka"}, "preset"),
+        ({"overlap": 0}, "overlap"),
+        ({"overlap": "many"}, "overlap"),
+        ({"order": "random"}, "order"),
+        ({"lease_minutes": 601}, "lease_minutes"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_what_cannot_be_a_study_is_refused_with_the_field(api, founder, change, field):
+    response = api(founder).post("studies/", {**NEW, **change})
+    assert response.status_code == 400
+    assert response["Content-Type"] == "application/problem+json"
+    assert [error["field"] for error in response.json()["errors"]] == [field]
+    assert not Study.objects.exists()
+
+
+def test_raters_see_its_name_and_state_and_managers_all_of_it(api, world):
+    seen = {user: api(user).get("studies/here/").json() for user in (world.annotator, world.expert)}
+    assert all(set(body) == {"slug", "title", "state", "role"} for body in seen.values())
+    body = api(world.researcher).get("studies/here/").json()
+    assert (body["description"], body["n_tasks"], body["n_judgments"]) == ("SECRET plan", 3, 1)
+
+
+def test_a_change_is_made_and_logged(api, world):
+    response = api(world.researcher).patch("studies/here/", {"title": "Other", "lease_minutes": 30})
+    assert (response.status_code, response.json()["title"]) == (200, "Other")
+    world.study.refresh_from_db()
+    assert (world.study.title, world.study.lease_minutes) == ("Other", 30)
+    event = AuditEvent.objects.get(action="study.changed")
+    assert event.data == {"title": ["SECRET title of here", "Other"], "lease_minutes": [15, 30]}
+
+
+def test_a_change_to_what_it_was_is_not_logged(api, world):
+    assert api(world.researcher).patch("studies/here/", {"lease_minutes": 15}).status_code == 200
+    assert api(world.researcher).patch("studies/here/", {}).status_code == 200
+    assert not AuditEvent.objects.filter(action="study.changed").exists()
+
+
+def test_pausing_keeps_raters_from_new_tasks(api, world):
+    assert api(world.researcher).patch("studies/here/", {"state": "paused"}).json()["state"] == "paused"
+    response = api(world.expert).post("studies/here/next/")
+    assert (response.status_code, response.json()["title"]) == (409, "study_not_running")
+
+
+def test_a_state_out_of_reach_changes_nothing_else_either(api, world):
+    response = api(world.researcher).patch("studies/here/", {"title": "Other", "state": "draft"})
+    assert (response.status_code, response.json()["title"]) == (400, "bad_transition")
+    world.study.refresh_from_db()
+    assert world.study.title == "SECRET title of here"
+
+
+def test_a_study_without_tasks_cannot_start(api, founder):
+    api(founder).post("studies/", NEW)
+    response = api(founder).patch("studies/new-study/", {"state": "running"})
+    assert (response.status_code, response.json()["title"]) == (400, "empty_study")
+
+
+@pytest.mark.parametrize("field", ["overlap", "order", "slug", "seed"])
+def test_what_holds_for_existing_tasks_cannot_be_changed(api, world, field):
+    response = api(world.admin).patch("studies/here/", {field: 1})
+    assert response.status_code == 400
+    assert [error["field"] for error in response.json()["errors"]] == [field]
