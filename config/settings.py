@@ -230,6 +230,8 @@ LOGGING = {
         "celery.beat": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING"},
+        # Reports that a broker inside the database has no host name.
+        "kombu.connection": {"level": "ERROR"},
     },
     "root": {"handlers": ["console"], "level": env.text("CONCORD_LOG_LEVEL", "INFO").upper()},
 }
