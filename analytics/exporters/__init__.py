@@ -1,0 +1,26 @@
+"""Export formats: a module each, and a line in this dictionary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from analytics.exporters import csv, jsonl
+
+Lines = Callable[[Iterable[dict[str, Any]]], Iterator[str]]
+
+
+@dataclass(frozen=True)
+class Exporter:
+    """How judgment and item records become the lines of `judgments.EXTENSION` and `items.EXTENSION`."""
+
+    extension: str
+    judgments: Lines
+    items: Lines
+
+
+EXPORTERS = {
+    "jsonl": Exporter("jsonl", jsonl.lines, jsonl.lines),
+    "csv": Exporter("csv", csv.answer_lines, csv.candidate_lines),
+}

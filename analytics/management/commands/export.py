@@ -1,0 +1,42 @@
+"""`manage.py export SLUG --format F --out DIR`: every judgment and item of a study, as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from analytics.exporters import EXPORTERS
+from analytics.services import exports
+from annotation.errors import DomainError
+from annotation.models import Study
+
+
+class Command(BaseCommand):
+    help = "Write every judgment and item of a study to a new folder, with a manifest."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", help="the study's address")
+        parser.add_argument("--format", required=True, help=" or ".join(EXPORTERS))
+        parser.add_argument(
+            "--out", required=True, type=Path, metavar="DIR", help="a folder that is empty or new"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(slug=options["slug"]).first()
+        if study is None:
+            raise CommandError(f"There is no study with the address {options['slug']!r}.")
+        try:
+            manifest = exports.write(study, format=options["format"], out=options["out"].absolute())
+        except DomainError as error:
+            raise CommandError(error.message) from error
+        except OSError as error:
+            raise CommandError(
+                f"The export could not be written, and nothing was left behind: {error}"
+            ) from error
+        counts = manifest["counts"]
+        self.stdout.write(
+            f"{counts['judgments']} judgments with {counts['answers']} answers and {counts['item_versions']} item "
+            f"versions are in {options['out']}."
+        )

@@ -1,0 +1,80 @@
+"""Every version of every item of a study, with its candidates. Audio is named by its hash."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from annotation.models import Candidate, ItemVersion, Study
+
+Row = Mapping[str, Any]
+Record = dict[str, Any]
+
+BATCH = 500
+_TEXTS = ("prompt", "lyrics", "question", "reference", "rationale", "transcript")
+_CLIPS = ("reference_clip", "clip")
+_CLIP_FIELDS = ("sha256", "canonical_sha256", "duration_s")
+
+
+def item_records(study: Study) -> Iterator[Record]:
+    """One record per version, by the age of the version."""
+    last = 0
+    fields = (
+        "id",
+        "number",
+        "extra",
+        "item__external_id",
+        "item__state",
+        "item__strata",
+        "item__current_version_id",
+    )
+    versions = ItemVersion.objects.filter(item__study=study).order_by("pk")
+    while batch := list(
+        versions.filter(pk__gt=last).values(*fields, *_TEXTS, *_clip_fields(*_CLIPS))[:BATCH]
+    ):
+        candidates = _candidates([row["id"] for row in batch])
+        for row in batch:
+            yield {
+                "study": study.slug,
+                "item": row["item__external_id"],
+                "state": row["item__state"],
+                "strata": row["item__strata"],
+                "version": row["number"],
+                "current": row["id"] == row["item__current_version_id"],
+                **{name: row[name] for name in _TEXTS},
+                **{name: _clip(row, name) for name in _CLIPS},
+                "extra": row["extra"],
+                "candidates": candidates[row["id"]],
+            }
+        last = batch[-1]["id"]
+
+
+def _candidates(version_ids: Collection[int]) -> Mapping[int, list[Record]]:
+    found: defaultdict[int, list[Record]] = defaultdict(list)
+    rows = Candidate.objects.filter(item_version_id__in=version_ids).order_by("pk")
+    for row in rows.values("item_version_id", "system__name", "take", "text", *_clip_fields("clip")):
+        found[row["item_version_id"]].append(
+            {
+                "system": row["system__name"],
+                "take": row["take"],
+                "text": row["text"],
+                "clip": _clip(row, "clip"),
+            }
+        )
+    return found
+
+
+def _clip_fields(*names: str) -> list[str]:
+    return [f"{name}__{field}" for name in names for field in _CLIP_FIELDS]
+
+
+def _clip(row: Row, name: str) -> Record | None:
+    """The hash of the file that was handed in, and of the canonical FLAC that raters hear."""
+    if row[f"{name}__sha256"] is None:
+        return None
+    return {
+        "sha256": row[f"{name}__sha256"],
+        "canonical_sha256": row[f"{name}__canonical_sha256"],
+        "seconds": row[f"{name}__duration_s"],
+    }

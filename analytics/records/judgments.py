@@ -1,0 +1,135 @@
+"""Every judgment of a study with its answers, and every mark that says whether it counts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analytics.records.plain import number, utc
+from annotation.models import Answer, Exclusion, Judgment, Question, Study, Task, TaskCandidate
+from annotation.rules.answers import shown_choice
+
+Row = Mapping[str, Any]
+Record = dict[str, Any]
+
+BATCH = 2000
+_UNDECIDED = {int(Answer.Choice.TIE): "tie", int(Answer.Choice.BOTH_BAD): "both_bad"}
+_READ = (
+    "id", "client_id", "task_id", "task__external_id", "task__kind", "task__item_version__number",
+    "task__item_version__item__external_id", "rater__pseudonym", "protocol_version__number",
+    "protocol_version__preset", "assignment__leased_at", "started_at", "submitted_at", "origin", "revision",
+    "effective", "excluded", "surplus", "presentation", "codes", "comment",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Slot:
+    candidate_id: int
+    system: str
+    take: int
+
+
+def judgment_records(study: Study) -> Iterator[Record]:
+    """In the order in which they were stored, with the superseded, surplus and excluded ones among them."""
+    questions = dict(Question.objects.filter(protocol_version__study=study).values_list("pk", "key"))
+    last = 0
+    while batch := list(
+        Judgment.objects.filter(study=study, pk__gt=last).order_by("pk").values(*_READ)[:BATCH]
+    ):
+        slots = _slots({row["task_id"] for row in batch})
+        answers = _answers([row["id"] for row in batch])
+        reasons = _exclusion_reasons([row["id"] for row in batch if row["excluded"]])
+        for row in batch:
+            shown, given = slots[row["task_id"]], answers[row["id"]]
+            yield {
+                "study": study.slug,
+                **_judgment(row, shown, exclusion_reason=reasons.get(row["id"], "")),
+                "answers": [_answer(answer, questions, row["presentation"], shown) for answer in given],
+            }
+        last = batch[-1]["id"]
+
+
+def _judgment(row: Row, slots: Sequence[Slot], *, exclusion_reason: str) -> Record:
+    return {
+        "item": row["task__item_version__item__external_id"],
+        "item_version": row["task__item_version__number"],
+        "task": row["task__external_id"],
+        "task_kind": Task.Kind(row["task__kind"]).name.lower(),
+        "systems": [slot.system for slot in slots],
+        "takes": [slot.take for slot in slots],
+        "presentation": row["presentation"],
+        "client_id": str(row["client_id"]),
+        "rater": row["rater__pseudonym"] or "",
+        "origin": Judgment.Origin(row["origin"]).name.lower(),
+        "revision": row["revision"],
+        "effective": row["effective"],
+        "excluded": row["excluded"],
+        "exclusion_reason": exclusion_reason,
+        "surplus": row["surplus"],
+        "protocol_version": row["protocol_version__number"],
+        "preset": row["protocol_version__preset"],
+        "codes": row["codes"],
+        "comment": row["comment"],
+        "leased_at": utc(row["assignment__leased_at"]),
+        "started_at": utc(row["started_at"]),
+        "submitted_at": utc(row["submitted_at"]),
+    }
+
+
+def _answer(
+    row: Row, questions: Mapping[int, str], presentation: Sequence[int] | None, slots: Sequence[Slot]
+) -> Record:
+    """`slot` and `system` say what the answer is about: a candidate, or None for the task as a whole.
+
+    `choice` names the preferred system, `choice_slot` which of the task's candidates that is (both may be of one
+    system), `choice_shown` the side that the rater saw it on; None where an import does not tell.
+    """
+    choice, slot = row["choice"], _slot_of(row["candidate_id"], slots)
+    preferred = choice - 1 if choice in (Answer.Choice.FIRST, Answer.Choice.SECOND) else None
+    return {
+        "question": questions[row["question_id"]],
+        "slot": slot,
+        "system": None if slot is None else slots[slot].system,
+        "choice": _UNDECIDED.get(choice) if preferred is None else slots[preferred].system,
+        "choice_slot": preferred,
+        "choice_shown": None if choice is None or not presentation else shown_choice(choice, presentation),
+        "value": number(row["value"]),
+        "confidence": number(row["confidence"]),
+        "text": row["text"],
+        "events": row["events"],
+    }
+
+
+def _slot_of(candidate_id: int | None, slots: Sequence[Slot]) -> int | None:
+    if candidate_id is not None:
+        return next(i for i, slot in enumerate(slots) if slot.candidate_id == candidate_id)
+    return 0 if len(slots) == 1 else None
+
+
+def _slots(task_ids: Collection[int]) -> Mapping[int, list[Slot]]:
+    found: defaultdict[int, list[Slot]] = defaultdict(list)
+    rows = TaskCandidate.objects.filter(task_id__in=task_ids).order_by("task_id", "slot")
+    fields = ("task_id", "candidate_id", "candidate__system__name", "candidate__take")
+    for task_id, candidate_id, system, take in rows.values_list(*fields):
+        found[task_id].append(Slot(candidate_id, system, take))
+    return found
+
+
+def _answers(judgment_ids: Collection[int]) -> Mapping[int, list[Row]]:
+    """By judgment, in the order of the protocol's questions."""
+    found: defaultdict[int, list[Row]] = defaultdict(list)
+    rows = Answer.objects.filter(judgment_id__in=judgment_ids).order_by("question_id", "pk")
+    fields = ("judgment_id", "question_id", "candidate_id", "choice", "value", "confidence", "text", "events")
+    for row in rows.values(*fields):
+        found[row["judgment_id"]].append(row)
+    return found
+
+
+def _exclusion_reasons(judgment_ids: Collection[int]) -> dict[int, str]:
+    """The reason of the mark that stands."""
+    if not judgment_ids:
+        return {}
+    rows = Exclusion.objects.filter(judgment_id__in=judgment_ids).order_by("pk")
+    return dict(rows.values_list("judgment_id", "reason"))

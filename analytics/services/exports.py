@@ -1,0 +1,101 @@
+"""Writing a study out: every judgment and item, in one of the formats, with a manifest of what was written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from analytics.exporters import EXPORTERS, Exporter
+from analytics.records.items import item_records
+from analytics.records.judgments import judgment_records
+from analytics.records.moment import one_moment
+from analytics.services.manifest import Tally, manifest
+from annotation.errors import InvalidInput
+from annotation.models import Study
+
+OnProgress = Callable[[int], None]
+
+MANIFEST = "manifest.json"
+PROGRESS_EVERY = 1000
+
+
+def exporter(format: str) -> Exporter:
+    if format not in EXPORTERS:
+        raise InvalidInput(
+            f"{format!r} is not an export format; use {' or '.join(EXPORTERS)}.", code="bad_format"
+        )
+    return EXPORTERS[format]
+
+
+def write(study: Study, *, format: str, out: Path, on_progress: OnProgress | None = None) -> dict[str, Any]:
+    """Fill the folder `out`, which must be empty or absent, and return the manifest.
+
+    The folder appears complete or not at all. Equal data and equal code give equal bytes. `on_progress` hears the
+    number of judgments written so far; it is called inside the transaction that keeps the export of one moment.
+    """
+    chosen = exporter(format)
+    _check_free(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = out.parent / f".{out.name}.{uuid.uuid4().hex}"
+    partial.mkdir()
+    try:
+        made = _fill(partial, study, format=format, chosen=chosen, on_progress=on_progress)
+        partial.rename(out)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return made
+
+
+def _check_free(out: Path) -> None:
+    if out.is_dir() and not any(out.iterdir()):
+        return
+    if out.exists():
+        raise InvalidInput(
+            f"{out} is there already and not an empty folder; name one that is empty or not there yet.",
+            code="not_empty",
+        )
+
+
+def _fill(
+    folder: Path, study: Study, *, format: str, chosen: Exporter, on_progress: OnProgress | None
+) -> dict[str, Any]:
+    tally = Tally()
+    with one_moment():
+        study = Study.objects.get(pk=study.pk)
+        judgments = _reported(tally.judgments(judgment_records(study)), on_progress)
+        parts = {
+            "judgments": chosen.judgments(judgments),
+            "items": chosen.items(tally.items(item_records(study))),
+        }
+        files = {
+            f"{name}.{chosen.extension}": _write_lines(folder / f"{name}.{chosen.extension}", lines)
+            for name, lines in parts.items()
+        }
+        made = manifest(study, format=format, tally=tally, files=files)
+    text = json.dumps(made, ensure_ascii=False, indent=2) + "\n"
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    return made
+
+
+def _reported(records: Iterable[dict[str, Any]], on_progress: OnProgress | None) -> Iterator[dict[str, Any]]:
+    for number, record in enumerate(records, start=1):
+        if on_progress is not None and number % PROGRESS_EVERY == 0:
+            on_progress(number)
+        yield record
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> dict[str, Any]:
+    digest, size = hashlib.sha256(), 0
+    with path.open("wb") as file:
+        for line in lines:
+            data = line.encode()
+            file.write(data)
+            digest.update(data)
+            size += len(data)
+    return {"bytes": size, "sha256": digest.hexdigest()}

@@ -1,0 +1,62 @@
+"""`manage.py export`, as typed."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.models import Study
+from tests import factories
+from tests.analytics.votes import votes
+
+pytestmark = pytest.mark.django_db
+
+
+def typed(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command("export", *arguments, stdout=out)
+    return out.getvalue()
+
+
+@pytest.fixture
+def study() -> Study:
+    study = factories.StudyFactory()
+    votes(factories.rating_task(study, "a"), [1, 2])
+    return study
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
+def test_it_fills_the_folder_and_says_what_is_there(study, tmp_path, format):
+    said = typed(study.slug, "--format", format, "--out", str(tmp_path / "out"))
+    assert said.startswith("2 judgments with 2 answers and 1 item versions are in ")
+    assert (tmp_path / "out" / f"judgments.{format}").stat().st_size > 0
+
+
+def test_a_relative_folder_is_meant_from_where_one_stands(study, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    typed(study.slug, "--format", "jsonl", "--out", "here")
+    assert (tmp_path / "here" / "manifest.json").exists()
+
+
+def test_an_unknown_study_is_a_sentence(tmp_path):
+    with pytest.raises(CommandError, match="no study with the address 'nowhere'"):
+        typed("nowhere", "--format", "jsonl", "--out", str(tmp_path / "out"))
+
+
+def test_an_unknown_format_is_a_sentence(study, tmp_path):
+    with pytest.raises(CommandError, match="'xml' is not an export format; use jsonl or csv"):
+        typed(study.slug, "--format", "xml", "--out", str(tmp_path / "out"))
+
+
+def test_a_full_folder_is_a_sentence(study, tmp_path):
+    (tmp_path / "mine.txt").touch()
+    with pytest.raises(CommandError, match="not an empty folder"):
+        typed(study.slug, "--format", "csv", "--out", str(tmp_path))
+
+
+def test_a_place_that_cannot_be_written_is_a_sentence(study, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(CommandError, match="could not be written, and nothing was left behind"):
+        typed(study.slug, "--format", "csv", "--out", str(tmp_path / "file" / "out"))
