@@ -1,0 +1,59 @@
+"""The little Markdown that guidelines are written in, as HTML that is safe to show.
+
+Paragraphs, `## headings`, numbered and bulleted lists, **bold**, *emphasis* and `code`. Everything is escaped before
+anything is marked up, so no text can bring an element, an attribute or a link of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+_BLOCK_BREAK = re.compile(r"\n\s*\n")
+_ITEM = {"ol": re.compile(r"\d+[.)]\s+"), "ul": re.compile(r"[-*]\s+")}
+_HEADING = re.compile(r"#{1,6}\s+")
+_CODE = re.compile(r"`([^`]+)`")
+_MARKS = (
+    (re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*"), r"<strong>\1</strong>"),
+    (re.compile(r"\*(?=\S)(.+?)(?<=\S)\*"), r"<em>\1</em>"),
+)
+
+
+def to_html(text: str) -> str:
+    blocks = (block.strip("\n") for block in _BLOCK_BREAK.split(text.replace("\r\n", "\n").strip()))
+    return "\n".join(_block(block.split("\n")) for block in blocks if block)
+
+
+def _block(lines: list[str]) -> str:
+    for tag, mark in _ITEM.items():
+        if mark.match(lines[0]):
+            items = "".join(f"<li>{_inline(item)}</li>" for item in _items(lines, mark))
+            return f"<{tag}>{items}</{tag}>"
+    if heading := _HEADING.match(lines[0]):
+        rest = f"\n{_block(lines[1:])}" if lines[1:] else ""
+        return f"<h3>{_inline(lines[0][heading.end() :])}</h3>{rest}"
+    return f"<p>{_inline(' '.join(line.strip() for line in lines))}</p>"
+
+
+def _items(lines: list[str], mark: re.Pattern[str]) -> list[str]:
+    """One text per list item; a line without the mark continues the item before it."""
+    items: list[str] = []
+    for line in lines:
+        if found := mark.match(line):
+            items.append(line[found.end() :])
+        else:
+            items[-1] += f" {line.strip()}"
+    return items
+
+
+def _inline(text: str) -> str:
+    """Marks outside code only: `**` between backticks means itself."""
+    parts = _CODE.split(escape(text))
+    for index, part in enumerate(parts):
+        if index % 2:
+            parts[index] = f"<code>{part}</code>"
+            continue
+        for mark, html in _MARKS:
+            part = mark.sub(html, part)
+        parts[index] = part
+    return "".join(parts)

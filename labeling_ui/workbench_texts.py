@@ -1,0 +1,123 @@
+"""What the workbench says from JavaScript, handed to it translated. `{name}` is filled in by the browser."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+
+def texts() -> dict[str, str]:
+    return _parts() | _players() | _answers() | _sending() | _states()
+
+
+def _parts() -> dict[str, str]:
+    """Headings of what is shown, by the name of the item's field."""
+    return {
+        "content.prompt": _("Instruction"),
+        "content.lyrics": _("Lyrics"),
+        "content.reference_clip": _("Reference clip"),
+        "content.question": _("Question"),
+        "content.reference": _("Reference answer"),
+        "content.rationale": _("Rationale"),
+        "content.transcript": _("Transcript"),
+        "content.clip": _("Recording"),
+        "part.instruction": _("First, the instruction"),
+        "part.about": _("What was asked"),
+        "part.pair": _("Then the two pieces"),
+        "part.candidates": _("The candidates"),
+        "part.answer": _("The answer to judge"),
+        "part.candidate": _("Candidate {label}"),
+        "part.show_all": _("Show all"),
+        "part.progress": _("{done} of {tasks} done"),
+    }
+
+
+def _players() -> dict[str, str]:
+    return {
+        "player.play": _("Play {clip}"),
+        "player.pause": _("Pause {clip}"),
+        "player.position": _("Position in {clip}"),
+        "player.time": _("{position} of {duration}"),
+        "player.switch": _("Switch, keeping the place"),
+        "player.failed": _(
+            "This clip could not be loaded. Check your connection and try again; if it stays silent, "
+            "skip the task and say so."
+        ),
+        "player.again": _("Try again"),
+    }
+
+
+def _answers() -> dict[str, str]:
+    return {
+        "answer.tie": _("Tie"),
+        "answer.both_bad": _("Both bad"),
+        "answer.optional": _("optional"),
+        "answer.clear": _("Clear"),
+        "answer.codes": _("Anything to report?"),
+        "answer.comment": _("Comment"),
+        "answer.glossary": _("Words that help"),
+        "answer.insert_time": _("Insert the time {time}"),
+        "answer.characters": _("{used} of {most} characters"),
+        "answer.between": _("A number from {least} to {most}"),
+        "missing.choice": _("Choose one."),
+        "missing.value": _("Give a rating."),
+        "missing.value_or_code": _("Give a rating, or say why not with code {codes}."),
+        "missing.confidence": _("Say how sure you are."),
+        "missing.text": _("Write at least one sentence."),
+        "missing.number": _("Give a number from {least} to {most}."),
+        "missing.summary": _("{count} to go. The first one is marked."),
+    }
+
+
+def _sending() -> dict[str, str]:
+    """While a vote travels, and when it does not arrive. Keys after `refused.` are the API's stable codes."""
+    return {
+        "sending.now": _("Sending…"),
+        "sending.saved": _("Saved."),
+        "sending.surplus": _("Saved as an extra answer: others had completed this task meanwhile."),
+        "sending.unreachable": _(
+            "The server cannot be reached. Your answer is kept here and sent again by itself."
+        ),
+        "sending.failed": _(
+            "The server could not save this: {detail} Your answer is kept here and sent again by itself."
+        ),
+        "sending.signed_out": _(
+            "You are signed out. Your answer is kept here: sign in again, then come back to this page."
+        ),
+        "sending.sign_in": _("Sign in (opens a new tab)"),
+        "sending.again": _("Send now"),
+        "sending.edit": _("Change my answer"),
+        "sending.next": _("Go on to the next task"),
+        "sending.retry_in": _("Next try in {seconds} s."),
+        "refused.already_submitted": _(
+            "You have already answered this task, perhaps in another window. The first answer stands."
+        ),
+        "refused.client_id_reused": _("Your first answer to this task had already arrived, and it stands."),
+        "refused.skipped": _("You skipped this task, so it cannot be answered any more."),
+        "refused.given_back": _("You gave this task back, perhaps in another window."),
+        "refused.not_found": _("This task is not yours any more."),
+        "refused.invalid": _(
+            "The server did not accept this answer. Your answer is kept; see the marked questions."
+        ),
+        "refused.closed": _("This task is not open any more."),
+        "refused.other": _("The server refused: {detail}"),
+        "lease.over": _(
+            "The time for this task has run out. You can still send your answer; it may count as an extra one."
+        ),
+    }
+
+
+def _states() -> dict[str, str]:
+    return {
+        "state.study_not_running": _("This study is not open for rating at the moment. Come back later."),
+        "state.rater_paused": _("Your work in this study is paused. Ask the researcher who invited you."),
+        "state.unreachable": _("The server cannot be reached. Check your connection."),
+        "state.failed": _("The server has a problem: {detail}"),
+        "state.signed_out": _("You are signed out."),
+        "stop.failed": _(
+            "The task could not be given back; it returns to the others by itself in a few minutes."
+        ),
+        "stop.leave": _("Leave anyway"),
+        "skip.choose": _("Choose a reason."),
+        "say.task": _("Next task. {progress}"),
+        "say.end": _("There is nothing more to judge for now."),
+    }

@@ -1,0 +1,122 @@
+/** One ask on the page: its main control and, where the protocol wants it, how sure the rater is. */
+import { createChoices } from "./choices.js";
+import { h } from "./dom.js";
+import { createNumberAnswer } from "./number_answer.js";
+import { CANDIDATE_LABELS, choicesOf, confidenceIsRequired, isRequired, pointsOf } from "./protocol.js";
+import { createTextAnswer } from "./text_answer.js";
+import { inLanguage } from "./texts.js";
+
+const KEY_OF_CHOICE = { A: "A", B: "B", tie: "T", both_bad: "N" };
+
+/**
+ * `onChange(value)` gets the ask's whole value, {choice, value, confidence, text}. The view's `press(key)` answers a
+ * key meant for this ask, `write(value)` restores a draft, `showProblem(part, text)` marks what is missing.
+ */
+export function createAskView(ask, { language, t, glossary, position, onChange }) {
+  const { question } = ask;
+  const value = {};
+  const main = mainControl();
+  const confidence = question.confidence ? confidenceControl() : null;
+  const clear = mayBeLeftOut(question) ? clearButton(t, () => main.clear()) : null;
+  const element = h("section", { class: "ask card", "data-ask": ask.id }, main.element, clear, confidence?.element);
+
+  function enter(part, entered) {
+    if (entered === undefined) delete value[part];
+    else value[part] = entered;
+    showClear();
+    onChange({ ...value });
+  }
+
+  function mainControl() {
+    const common = { legend: titleOf(ask, language), help: inLanguage(question.help, language), required: isRequired(question) };
+    if (question.kind === "preference") {
+      const options = choicesOf(question).map((choice) => choiceOption(choice, t));
+      return createChoices({ ...common, look: "pair", options, onChange: (choice) => enter("choice", choice) });
+    }
+    if (question.kind === "text") {
+      const maxLength = question.max_length ?? 2000;
+      return createTextAnswer({ ...common, maxLength, glossary, language, position, t, onChange: (text) => enter("text", text) });
+    }
+    const onChangeValue = (number) => enter("value", number);
+    const points = pointsOf(question);
+    if (points.length) {
+      const look = points.some((point) => point.meaning) ? "scale rows" : "scale";
+      return createChoices({ ...common, look, options: pointOptions(points, language), onChange: onChangeValue });
+    }
+    const { minimum, maximum } = question;
+    const range = t("answer.between", { least: minimum, most: maximum });
+    return createNumberAnswer({ ...common, range, minimum, maximum, onChange: onChangeValue });
+  }
+
+  function confidenceControl() {
+    return createChoices({
+      legend: inLanguage(question.confidence.title, language),
+      look: "scale confidence",
+      options: pointOptions(question.confidence.points, language),
+      required: confidenceIsRequired(question),
+      onChange: (number) => enter("confidence", number),
+    });
+  }
+
+  function showClear() {
+    if (clear) clear.hidden = value.choice === undefined && value.value === undefined;
+  }
+
+  /** Digits fill the scale, then the confidence; where the choice has letters, digits are the confidence's. */
+  function pressDigit(digit) {
+    if (question.kind === "preference" && !confidence) return main.press(choicesOf(question)[digit - 1]);
+    const mainFirst = question.kind !== "preference" && value.value === undefined;
+    return (confidence && !mainFirst ? confidence : main).press(digit);
+  }
+
+  return {
+    ask,
+    element,
+    write(saved) {
+      Object.assign(value, saved);
+      const entered = saved.choice ?? saved.value ?? saved.text;
+      if (entered !== undefined) main.write(entered);
+      if (saved.confidence !== undefined) confidence?.write(saved.confidence);
+      showClear();
+    },
+    press(key) {
+      if (/^[0-9]$/.test(key)) return pressDigit(Number(key));
+      const choice = Object.keys(KEY_OF_CHOICE).find((name) => KEY_OF_CHOICE[name] === key.toUpperCase());
+      return question.kind === "preference" && choice !== undefined && main.press(choice);
+    },
+    focus: (part = "main") => (part === "confidence" && confidence ? confidence : main).focus(),
+    showProblem: (part, text) => (part === "confidence" && confidence ? confidence : main).showProblem(text),
+    clearProblems() {
+      main.showProblem("");
+      confidence?.showProblem("");
+    },
+    showTime: () => main.showTime?.(),
+  };
+}
+
+function mayBeLeftOut(question) {
+  return question.kind !== "text" && (!isRequired(question) || Boolean(question.excused_by?.length));
+}
+
+function titleOf({ question, position }, language) {
+  const title = inLanguage(question.title, language);
+  return position === null ? title : `${CANDIDATE_LABELS[position]}: ${title}`;
+}
+
+function choiceOption(choice, t) {
+  if (choice.length === 1) return { value: choice, face: choice };
+  return { value: choice, face: t(`answer.${choice}`), key: KEY_OF_CHOICE[choice] };
+}
+
+function pointOptions(points, language) {
+  return points.map(({ value, label, meaning }) => ({
+    value,
+    face: String(value),
+    label: inLanguage(label, language),
+    meaning: inLanguage(meaning, language),
+  }));
+}
+
+function clearButton(t, onclick) {
+  return h("button", { type: "button", class: "plain-button clear", hidden: true, onclick }, t("answer.clear"));
+}

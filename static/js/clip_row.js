@@ -1,0 +1,82 @@
+/** One clip on the page: play button, waveform, time, and what to do when it will not load. */
+import { h } from "./dom.js";
+import { clock } from "./texts.js";
+import { createWaveform } from "./waveform.js";
+
+const PLAY = "M7 4.5v15l13-7.5z";
+const PAUSE = "M6 4.5h4.5v15H6zM13.5 4.5H18v15h-4.5z";
+
+/** `mark` is the letter shown on the row of a candidate; `label` is what it is called in sentences. */
+export function createClipRow({ clip, mark, label, player, t }) {
+  const icon = svgIcon();
+  const button = h("button", { type: "button", class: "play", onclick: () => toggle() }, icon.element);
+  const waveform = createWaveform({
+    peaks: clip.peaks,
+    duration: clip.duration,
+    label: t("player.position", { clip: label }),
+    valueText: (position, duration) => t("player.time", { position, duration }),
+    onSeek: (seconds) => player.seek(seconds, clip.name),
+  });
+  const time = h("span", { class: "time number", "aria-hidden": "true" });
+  const failure = h(
+    "div",
+    { class: "problem clip-failure", role: "alert", hidden: true },
+    h("span", {}, t("player.failed")),
+    h("button", { type: "button", class: "button", onclick: () => retry() }, t("player.again")),
+  );
+  const element = h(
+    "div",
+    { class: "clip-row", "data-clip": clip.name },
+    mark ? h("span", { class: "clip-mark", "aria-hidden": "true" }, mark) : null,
+    button,
+    waveform.element,
+    time,
+    failure,
+  );
+
+  function toggle() {
+    if (player.current === clip.name && player.playing) player.pause();
+    else player.play(clip.name);
+  }
+
+  function retry() {
+    failure.hidden = true;
+    player.retry(clip.name);
+  }
+
+  function showState() {
+    const here = player.current === clip.name;
+    const playing = here && player.playing;
+    element.classList.toggle("current", here);
+    element.classList.toggle("playing", playing);
+    icon.show(playing ? PAUSE : PLAY);
+    button.setAttribute("aria-label", t(playing ? "player.pause" : "player.play", { clip: label }));
+  }
+
+  function showTime() {
+    const position = player.position(clip.name);
+    waveform.show(position);
+    const text = `${clock(position)} / ${clock(clip.duration)}`;
+    if (time.textContent !== text) time.textContent = text;
+  }
+
+  player.addEventListener("change", showState);
+  player.addEventListener("time", ({ detail }) => detail.name === clip.name && showTime());
+  player.addEventListener("ended", ({ detail }) => detail.name === clip.name && showTime());
+  player.addEventListener("failed", ({ detail }) => {
+    if (detail.name === clip.name) failure.hidden = false;
+  });
+  showState();
+  showTime();
+  return element;
+}
+
+function svgIcon() {
+  const namespace = "http://www.w3.org/2000/svg";
+  const element = document.createElementNS(namespace, "svg");
+  const path = document.createElementNS(namespace, "path");
+  element.setAttribute("viewBox", "0 0 24 24");
+  element.setAttribute("aria-hidden", "true");
+  element.append(path);
+  return { element, show: (shape) => path.setAttribute("d", shape) };
+}

@@ -1,0 +1,15 @@
+/** Keeps leases alive while somebody looks at the page: at once when it comes to the front, then every 30 seconds. */
+const EVERY_MS = 30_000;
+
+/** `held()` gives assignment ids; `onLost(id)` is told which of them the server has closed. */
+export function startHeartbeat({ api, held, onLost }) {
+  async function beat() {
+    if (document.visibilityState !== "visible") return;
+    for (const id of held()) {
+      const outcome = await api.heartbeat(id);
+      if (outcome.kind === "refused") onLost(id);
+    }
+  }
+  setInterval(beat, EVERY_MS);
+  document.addEventListener("visibilitychange", beat);
+}

@@ -1,0 +1,9 @@
+/** Shows a <time>, written in UTC by the server, in the reader's own zone: the clock alone where the server gave no day. */
+export default function start(element) {
+  const moment = new Date(element.dateTime);
+  const clock = { hour: "2-digit", minute: "2-digit" };
+  const day = { year: "numeric", month: "short", day: "numeric" };
+  const format = element.textContent.includes("-") ? { ...day, ...clock } : clock;
+  element.title = element.textContent.trim();
+  element.textContent = new Intl.DateTimeFormat(document.documentElement.lang, format).format(moment);
+}

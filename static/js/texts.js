@@ -1,0 +1,23 @@
+/** Texts: from the protocol in the reader's language, and from the page with blanks to fill. */
+
+/** A protocol's text is a string, or a table of strings by language in which English is always there. */
+export function inLanguage(text, language) {
+  if (text === null || text === undefined) return "";
+  if (typeof text === "string") return text.trim();
+  return (text[language] || text.en || "").trim();
+}
+
+export function fill(text, values = {}) {
+  return text.replace(/\{(\w+)\}/g, (blank, name) => (name in values ? String(values[name]) : blank));
+}
+
+/** Seconds as people say them: 0:07, 1:05, 61:00. */
+export function clock(seconds) {
+  const whole = Math.max(0, Math.floor(Number.isFinite(seconds) ? seconds : 0));
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
+}
+
+/** The texts of the page: t("player.play", {clip: "A"}). An unknown key shows itself, so that tests see it. */
+export function translator(texts) {
+  return (key, values) => fill(texts[key] ?? key, values);
+}

@@ -1,0 +1,93 @@
+/** A waveform to look at and to seek in: a slider drawn from the server's peaks. */
+import { h } from "./dom.js";
+import { bars, decodePeaks } from "./peaks.js";
+import { clock } from "./texts.js";
+
+const BARS = 160;
+const HEIGHT = 100;
+const QUIETEST = 0.02; // silence is drawn as a line, not as nothing
+
+/** `onSeek(seconds)` is called for clicks, drags and keys; `show(seconds)` draws the place reached. */
+export function createWaveform({ peaks, duration, label, valueText, onSeek }) {
+  const outline = outlineOf(peaks);
+  const heard = drawing(outline, "heard");
+  const element = h(
+    "div",
+    {
+      class: "waveform",
+      dir: "ltr", // time runs to the right in every language
+      role: "slider",
+      tabindex: "0",
+      "aria-label": label,
+      "aria-valuemin": "0",
+      "aria-valuemax": duration.toFixed(1),
+      onkeydown: byKey,
+      onpointerdown: byPointer,
+    },
+    drawing(outline, "whole"),
+    heard,
+  );
+  let position = 0;
+  let spoken = -1;
+
+  function show(seconds) {
+    position = seconds;
+    const share = duration ? Math.min(1, seconds / duration) : 0;
+    heard.style.clipPath = `inset(0 ${100 * (1 - share)}% 0 0)`;
+    if (Math.floor(seconds) === spoken) return;
+    spoken = Math.floor(seconds);
+    element.setAttribute("aria-valuenow", seconds.toFixed(1));
+    element.setAttribute("aria-valuetext", valueText(clock(seconds), clock(duration)));
+  }
+
+  function byKey(event) {
+    const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key in steps) onSeek(position + steps[event.key]);
+    else if (event.key === "Home") onSeek(0);
+    else if (event.key === "End") onSeek(duration);
+    else return;
+    event.preventDefault();
+  }
+
+  function byPointer(event) {
+    if (event.button !== 0) return;
+    element.setPointerCapture(event.pointerId);
+    const follow = ({ clientX }) => {
+      const box = element.getBoundingClientRect();
+      onSeek(((clientX - box.left) / box.width) * duration);
+    };
+    follow(event);
+    element.addEventListener("pointermove", follow);
+    element.addEventListener("lostpointercapture", () => element.removeEventListener("pointermove", follow), {
+      once: true,
+    });
+  }
+
+  show(0);
+  return { element, show };
+}
+
+/** One thin rectangle per bar, as SVG path data. */
+function outlineOf(peaks) {
+  return bars(decodePeaks(peaks), BARS)
+    .map(([low, high], index) => {
+      const top = (HEIGHT / 2) * (1 - Math.max(high, QUIETEST));
+      const bottom = (HEIGHT / 2) * (1 - Math.min(low, -QUIETEST));
+      return `M${index + 0.15} ${top.toFixed(1)}h.7V${bottom.toFixed(1)}h-.7z`;
+    })
+    .join("");
+}
+
+function drawing(outline, look) {
+  const namespace = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(namespace, "svg");
+  const path = document.createElementNS(namespace, "path");
+  path.setAttribute("d", outline);
+  svg.setAttribute("viewBox", `0 0 ${BARS} ${HEIGHT}`);
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("aria-hidden", "true");
+  svg.setAttribute("class", look);
+  svg.append(path);
+  return svg;
+}

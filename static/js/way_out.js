@@ -1,0 +1,46 @@
+/** Leaving a task unanswered: skipping it for a reason, or giving everything back for now. */
+import { askToSkip, askToStop } from "./dialogs.js";
+import { isEmpty } from "./drafts.js";
+
+export function createWayOut({ api, queue, screen, t, language, home, onSkipped }) {
+  let leaving = false;
+
+  async function skip({ assignment, definition, view }) {
+    view.player.pause();
+    const send = async (why) => {
+      const outcome = await api.skip(assignment.id, why);
+      if (outcome.kind === "ok") return null;
+      const known = `state.${outcome.kind}`;
+      return t(known) === known ? outcome.detail : t(known, { detail: outcome.detail });
+    };
+    const skipped = await askToSkip({ reasons: definition.skip_reasons ?? [], language, t, send });
+    if (skipped) onSkipped();
+  }
+
+  async function stop({ assignment, draft, view }, drafts) {
+    view.player.pause();
+    if (!isEmpty(draft) && !(await askToStop())) return;
+    for (const id of queue.held()) {
+      const outcome = await api.giveBack(id);
+      if (outcome.kind !== "ok" && outcome.kind !== "refused") {
+        screen.notice(t("stop.failed"), { look: "warning", actions: [{ text: t("stop.leave"), onclick: leave }] });
+        return;
+      }
+    }
+    drafts.remove(assignment.id);
+    leave();
+  }
+
+  function leave() {
+    leaving = true;
+    globalThis.location.assign(home);
+  }
+
+  return {
+    skip,
+    stop,
+    get leaving() {
+      return leaving;
+    },
+  };
+}
