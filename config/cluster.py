@@ -120,8 +120,9 @@ class Cluster:
         server.ensure_pgdata_inited()  # ownership and reach, for when root runs it under another account
         socket_folder = find_suitable_socket_dir(self.data, server.runtime_path)
         if server.system_user and socket_folder != self.data:
-            socket_folder.chmod(0o777)
-        options = f"-h '' -k {shlex.quote(str(socket_folder))}"
+            shutil.chown(socket_folder, server.system_user)
+        # Whoever reaches the socket is let in, so nobody but this account (and root) may reach it.
+        options = f"-h '' -k {shlex.quote(str(socket_folder))} -c unix_socket_permissions=0700"
         self._pg_ctl("-w", "-t", str(START_SECONDS), "-o", options, "-l", str(self.log), "start")
         return True
 

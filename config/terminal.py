@@ -22,7 +22,9 @@ class Interruption:
     def __init__(self) -> None:
         self._asked = False
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._ask)
+            # Under nohup the end of the terminal is to be ignored, and stays so.
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self._ask)
 
     def pause(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds

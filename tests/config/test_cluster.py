@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import psycopg
 import pytest
@@ -17,6 +20,7 @@ from config.cluster import Cluster
 HOLD = """
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 from config.cluster import Cluster
 cluster = Cluster(Path(sys.argv[1]))
 cluster.hold()
@@ -50,6 +54,26 @@ def test_it_serves_from_a_folder_with_a_space_in_its_name(cluster: Cluster) -> N
     with psycopg.connect(cluster.url("postgres")) as connection:
         assert connection.execute("SHOW fsync").fetchone() == ("off",)
         assert connection.execute("SHOW data_directory").fetchone() == (str(cluster.data),)
+
+
+def test_only_its_own_account_reaches_it(cluster: Cluster) -> None:
+    cluster.hold()
+    socket = next(cluster.data.glob(".s.PGSQL.*[0-9]"))
+    assert stat.S_IMODE(socket.stat().st_mode) == 0o700
+
+
+def test_it_serves_where_the_path_is_too_long_for_a_socket(home: Path) -> None:
+    folder = home / ("long" * 20) / ("long" * 20)
+    folder.mkdir(parents=True)
+    cluster = Cluster(folder, {"fsync": "off"})
+    cluster.hold()
+    try:
+        with psycopg.connect(cluster.url("postgres")) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+    finally:
+        elsewhere = unquote(cluster.url("postgres").partition("?host=")[2])
+        cluster.leave()
+        shutil.rmtree(elsewhere)
 
 
 def test_it_stops_with_its_last_holder(cluster: Cluster) -> None:
