@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
 from rest_framework import exceptions
@@ -25,6 +25,8 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
             for p in error.problems
         ]
         return problem(error.status, error.code, error.message, problems)
+    if isinstance(error, RequestDataTooBig):
+        return problem(413, "too_large", "This request is too large.", [])
     response = exception_handler(error, context)
     if response is None:
         return None

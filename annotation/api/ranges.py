@@ -44,8 +44,9 @@ def _wanted(header: str) -> tuple[int | None, int | None] | None:
     if match is None:
         return None
     first, last = (int(digits) if digits else None for digits in match.groups())
+    empty = first is None and last is None
     backwards = first is not None and last is not None and last < first
-    return None if backwards or first is last is None else (first, last)
+    return None if empty or backwards else (first, last)
 
 
 def _within(first: int | None, last: int | None, size: int) -> tuple[int, int]:
