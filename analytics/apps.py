@@ -5,3 +5,8 @@ from django.apps import AppConfig
 
 class AnalyticsConfig(AppConfig):
     name = "analytics"
+
+    def ready(self) -> None:
+        from annotation.services import jobs
+
+        jobs.KINDS["export"] = "analytics.services.export_jobs:run"

@@ -147,10 +147,8 @@ def test_beat_wakes_one_computation_for_each_study_that_is_due(study, monkeypatc
     done = factories.StudyFactory()
     figures.refresh(done.pk)
     sent = []
-    monkeypatch.setattr(
-        tasks.refresh_study_figures, "apply_async", lambda args, **options: sent.append((args, options))
-    )
+    monkeypatch.setattr(tasks.refresh_study_figures, "delay", sent.append)
     tasks.refresh_figures()
-    assert [args for args, _ in sent] == [[study.pk]]
+    assert sent == [study.pk]
     tasks.refresh_study_figures(study.pk)
     assert figures.due() == []

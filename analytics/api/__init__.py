@@ -1,0 +1,1 @@
+"""The HTTP API of analysis: find, check, call one service, answer."""

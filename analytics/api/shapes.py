@@ -1,0 +1,58 @@
+"""What the analysis endpoints take and give."""
+
+from __future__ import annotations
+
+from rest_framework import serializers
+
+from analytics.exporters import EXPORTERS
+from annotation.api.shapes import In
+from annotation.models import Job
+
+
+class AlphaOut(serializers.Serializer):
+    """Krippendorff's alpha; null, with the reason, where it is not defined."""
+
+    level = serializers.CharField()
+    alpha = serializers.FloatField(allow_null=True)
+    ci95 = serializers.ListField(child=serializers.FloatField(), min_length=2, max_length=2, allow_null=True)
+    ci_method = serializers.CharField()
+    units = serializers.IntegerField()
+    pairable_units = serializers.IntegerField(help_text="With two or more ratings.")
+    ratings = serializers.IntegerField()
+    pairable_ratings = serializers.IntegerField()
+    reason = serializers.CharField(allow_null=True)
+
+
+class QuestionAgreementOut(AlphaOut):
+    title = serializers.CharField()
+    kind = serializers.CharField()
+    raters = serializers.IntegerField(allow_null=True, help_text="Named ones; null where nobody was named.")
+    unnamed_raters = serializers.BooleanField(help_text="Some or all ratings name nobody.")
+    percent_agreement = serializers.FloatField(allow_null=True)
+    percent_agreement_kind = serializers.CharField()
+    percent_agreement_per_unit = serializers.FloatField(allow_null=True)
+    percent_agreement_observed = serializers.FloatField(allow_null=True)
+    symmetric = AlphaOut(
+        required=False, help_text="For preferences: which candidate is listed first is arbitrary."
+    )
+    protocol_versions = serializers.ListField(child=serializers.IntegerField())
+    protocol_versions_left_out = serializers.ListField(
+        child=serializers.IntegerField(), help_text="They ask on another scale."
+    )
+
+
+class AgreementOut(serializers.Serializer):
+    computed_at = serializers.DateTimeField(
+        allow_null=True, help_text="Figures follow the judgments within a minute; null before the first."
+    )
+    questions = serializers.DictField(child=QuestionAgreementOut())
+
+
+class ExportIn(In):
+    format = serializers.ChoiceField(list(EXPORTERS))
+
+
+class ExportOut(serializers.Serializer):
+    job = serializers.UUIDField()
+    state = serializers.ChoiceField(Job.State.choices)
+    file = serializers.CharField(help_text="Path of the archive once the job is done.")

@@ -1,0 +1,58 @@
+"""Stored figures and exports of a study, for those who run it."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.urls import reverse
+from drf_spectacular.utils import OpenApiTypes, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from analytics.api.shapes import AgreementOut, ExportIn, ExportOut
+from analytics.services import export_jobs, figures
+from annotation import access
+from annotation.api import ranges
+from annotation.api.shapes import problems
+
+
+class AgreementView(APIView):
+    @extend_schema(operation_id="agreement", responses={200: AgreementOut, **problems(403, 404)})
+    def get(self, request: Request, slug: str) -> Response:
+        """How far raters agree, question by question, as last computed."""
+        study = access.managed_study(request.user, slug)
+        found = figures.current(study)
+        return Response({"computed_at": found.computed_at, "questions": found.agreement})
+
+
+class ExportsView(APIView):
+    @extend_schema(
+        operation_id="start_export", request=ExportIn, responses={202: ExportOut, **problems(400, 403, 404)}
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Start writing every judgment and item to an archive, in the background."""
+        study = access.managed_study(request.user, slug)
+        job = export_jobs.start(study, actor=request.user, **ExportIn.parsed(request.data))
+        body = {"job": job.pk, "state": job.state, "file": reverse("api_export_file", args=[job.pk])}
+        return Response(body, status=202)
+
+
+class ExportFileView(APIView):
+    @extend_schema(
+        operation_id="export_file",
+        responses={
+            (200, "application/zip"): OpenApiTypes.BINARY,
+            (206, "application/zip"): OpenApiTypes.BINARY,
+            416: None,
+            **problems(403, 404, 409),
+        },
+    )
+    def get(self, request: Request, job_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
+        """The archive of a finished export. Supports ranges."""
+        job = access.job_of(request.user, job_id)
+        django_request: HttpRequest = request._request
+        response = ranges.send(django_request, export_jobs.opened(job), content_type="application/zip")
+        response["Content-Disposition"] = f'attachment; filename="{export_jobs.file_stem(job)}.zip"'
+        return response

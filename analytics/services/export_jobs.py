@@ -1,0 +1,68 @@
+"""Exports that a researcher asks for in the browser: made in the background, kept in the media folder."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from django.core.files.base import File
+from django.core.files.storage import default_storage
+
+from analytics.services import exports
+from analytics.services.archive import pack
+from analytics.services.heartbeat import Heartbeat
+from annotation.errors import Conflict, NotFound
+from annotation.models import Job, Judgment, Study, User
+from annotation.services import jobs
+from annotation.services.jobs import Running
+
+KIND = "export"
+
+
+def start(study: Study, *, format: str, actor: User) -> Job:
+    exports.exporter(format)
+    return jobs.enqueue(KIND, study=study, params={"format": format}, actor=actor)
+
+
+def run(running: Running) -> dict[str, Any]:
+    """The job's work; what it returns is the job's report. Started over, it writes the same file again."""
+    job = running.job
+    assert job.study is not None
+    total = Judgment.objects.filter(study=job.study).count()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, archive = Path(scratch) / file_stem(job), Path(scratch) / "archive"
+        with Heartbeat(running, total=total) as progress:
+            manifest = exports.write(job.study, format=job.params["format"], out=folder, on_progress=progress)
+            pack(folder, archive)
+        _keep(job, archive)
+        sha256 = hashlib.file_digest(archive.open("rb"), "sha256").hexdigest()
+        return {"bytes": archive.stat().st_size, "sha256": sha256, "counts": manifest["counts"]}
+
+
+def file_stem(job: Job) -> str:
+    assert job.study is not None
+    return f"{job.study.slug}-{job.params['format']}"
+
+
+def opened(job: Job) -> File[bytes]:
+    """The finished archive. Raises Conflict with a sentence while there is none, NotFound for other kinds of job."""
+    if job.kind != KIND:
+        raise NotFound
+    if not job.is_finished:
+        raise Conflict("This export is still being written; try again in a moment.", code="not_ready")
+    if job.state != Job.State.DONE or not default_storage.exists(_stored(job)):
+        raise Conflict("This export has no file, or has it no longer. Start a new one.", code="no_file")
+    return default_storage.open(_stored(job))
+
+
+def _keep(job: Job, archive: Path) -> None:
+    # A worker that died after saving left the file of an earlier attempt.
+    default_storage.delete(_stored(job))
+    with archive.open("rb") as file:
+        default_storage.save(_stored(job), File(file))
+
+
+def _stored(job: Job) -> str:
+    return f"exports/{job.pk}.zip"
