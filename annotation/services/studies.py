@@ -14,7 +14,7 @@ from annotation.services import protocols
 
 # From each state, where a study may go. A closed study can be opened again: closing loses nothing.
 TRANSITIONS = {
-    Study.State.DRAFT: {Study.State.RUNNING},
+    Study.State.DRAFT: {Study.State.RUNNING, Study.State.CLOSED},
     Study.State.RUNNING: {Study.State.PAUSED, Study.State.CLOSED},
     Study.State.PAUSED: {Study.State.RUNNING, Study.State.CLOSED},
     Study.State.CLOSED: {Study.State.RUNNING},

@@ -1,0 +1,124 @@
+"""Reading the answer columns of one row of a plain table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from annotation.importers.records import AnswerRecord, RowProblem
+from annotation.protocols import Protocol, QuestionSpec
+from annotation.rules.answers import BOTH_BAD, FIRST, SECOND, TIE
+
+
+@dataclass(frozen=True)
+class Cells:
+    """One row's values by field name; what is not there is empty."""
+
+    row: str
+    values: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> str:
+        return self.values.get(name, "")
+
+    def problem(self, name: str, problem: str, remedy: str) -> RowProblem:
+        return RowProblem(self.row, name, problem, remedy)
+
+
+def read_answer(
+    cells: Cells, protocol: Protocol, order: list[int]
+) -> tuple[AnswerRecord | None, list[RowProblem]]:
+    """The row's answer in the task's own terms; None where only codes or a comment are given."""
+    if not cells["question"] and not cells["value"]:
+        return None, []
+    question = protocol.question(cells["question"])
+    if question is None:
+        known = ", ".join(spec.key for spec in protocol.questions)
+        return None, [
+            cells.problem("question", f"{cells['question']!r} is not asked here", f"Use one of {known}.")
+        ]
+    confidence, problems = _confidence(cells, question)
+    if question.kind == "text":
+        return AnswerRecord(question.key, text=cells["value"]), problems
+    if question.kind == "preference":
+        choice = _choice(cells["value"], order)
+        if choice is None:
+            problems.append(
+                cells.problem(
+                    "value", f"{cells['value']!r} is not a preference", "Use A, B, tie or both_bad."
+                )
+            )
+        return AnswerRecord(question.key, choice=choice, confidence=confidence), problems
+    value, faults = _value(cells, question)
+    return AnswerRecord(question.key, value=value, confidence=confidence), problems + faults
+
+
+def read_codes(cells: Cells, protocol: Protocol) -> tuple[tuple[str, ...], list[RowProblem]]:
+    """Feedback codes, separated by blanks, commas or semicolons."""
+    codes = sorted({code for code in re.split(r"[\s,;]+", cells["codes"]) if code})
+    known = protocol.code_keys
+    problems = [
+        cells.problem(
+            "codes",
+            f"{code!r} is not one of the codes {', '.join(known) or '(this protocol has none)'}",
+            "Mend the code.",
+        )
+        for code in codes
+        if code not in known
+    ]
+    return tuple(codes), problems
+
+
+def _choice(said: str, order: list[int]) -> int | None:
+    match said.strip().lower():
+        case "a":
+            return FIRST if order[0] == 0 else SECOND
+        case "b":
+            return FIRST if order[0] == 1 else SECOND
+        case "tie":
+            return TIE
+        case "both_bad":
+            return BOTH_BAD
+        case _:
+            return None
+
+
+def _value(cells: Cells, question: QuestionSpec) -> tuple[float | None, list[RowProblem]]:
+    scale = (
+        ", ".join(f"{value:g}" for value in question.values)
+        or f"{question.minimum:g} to {question.maximum:g}"
+    )
+    value = _number(cells["value"])
+    low, high = question.minimum, question.maximum
+    inside = value is not None and (low is None or value >= low) and (high is None or value <= high)
+    if value is None or (question.values and value not in question.values) or not inside:
+        return None, [
+            cells.problem("value", f"{cells['value']!r} is not on the scale {scale}", "Mend the value.")
+        ]
+    return value, []
+
+
+def _confidence(cells: Cells, question: QuestionSpec) -> tuple[float | None, list[RowProblem]]:
+    if not cells["confidence"]:
+        return None, []
+    if question.confidence is None:
+        return None, [
+            cells.problem("confidence", f"is not asked with {question.key}", "Leave the cell empty.")
+        ]
+    low, high = question.confidence.values[0], question.confidence.values[-1]
+    value = _number(cells["confidence"])
+    if value is None or not low <= value <= high:
+        return None, [
+            cells.problem(
+                "confidence", f"{cells['confidence']!r} is not {low:g} to {high:g}", "Mend the confidence."
+            )
+        ]
+    return value, []
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if abs(value) < 1e300 else None

@@ -1,0 +1,183 @@
+"""CMI-Pref's published columns: JSONL, one row per vote, audio paths relative to the file (arXiv 2603.00610).
+
+Rows about the same two clips of one prompt are votes on one task, in whichever order they name the clips. Rows without
+a vote make a task that waits for raters. `user id` names a rater; without it the vote is an unnamed rater's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from annotation.importers import files
+from annotation.importers.records import (
+    AnswerRecord,
+    CandidateRecord,
+    ItemRecord,
+    JudgmentRecord,
+    RowProblem,
+    TaskRecord,
+)
+from annotation.protocols import Protocol
+from annotation.rules.answers import FIRST, SECOND, TIE
+
+VOTES = {"alignment": "preference-alignment", "musicality": "preference-musicality"}
+SIDES = {"model_a": 0, "a": 0, "model_b": 1, "b": 1}
+TIES = {"both", "tie"}
+STRATA = ("source", "split")
+REQUIRED = ("prompt", "audio-path", "audio2", "model_a", "model_b")
+
+
+def read(
+    source: Path, protocol: Protocol, column_map: Mapping[str, str]
+) -> Iterator[TaskRecord | RowProblem]:
+    tasks: dict[str, TaskRecord] = {}
+    for entry in files.json_lines(source):
+        if isinstance(entry, RowProblem):
+            yield entry
+            continue
+        found = _row(*entry, source.parent, protocol)
+        if isinstance(found, list):
+            yield from found
+            continue
+        record = tasks.setdefault(found.external_id, found)
+        if record is not found:
+            if problem := _conflict(record, found):
+                yield problem
+                continue
+            record.judgments += found.judgments
+    yield from tasks.values()
+
+
+def _row(row: str, entry: dict[str, Any], folder: Path, protocol: Protocol) -> TaskRecord | list[RowProblem]:
+    if missing := [name for name in REQUIRED if not str(entry.get(name) or "").strip()]:
+        return [
+            RowProblem(row, name, "is missing", "Every row names its prompt, both clips and both models.")
+            for name in missing
+        ]
+    paths = {
+        field: files.beside(folder, str(entry[field]), row=row, field=field)
+        for field in ("audio-path", "audio2", "ref-audio-path")
+        if entry.get(field)
+    }
+    problems = [path for path in paths.values() if isinstance(path, RowProblem)]
+    audio = {field: path for field, path in paths.items() if isinstance(path, Path)}
+    if audio.get("audio-path") and audio.get("audio-path") == audio.get("audio2"):
+        problems.append(
+            RowProblem(
+                row, "audio2", "is the same file as audio-path", "Name the two clips that were compared."
+            )
+        )
+    order, vote, faults = _vote(row, entry, protocol)
+    problems += faults
+    if problems:
+        return problems
+    shown = [
+        CandidateRecord(str(entry["model_a"]), audio=audio["audio-path"]),
+        CandidateRecord(str(entry["model_b"]), audio=audio["audio2"]),
+    ]
+    names = [str(entry["audio-path"]), str(entry["audio2"])]
+    item = _item(entry, audio)
+    return TaskRecord(
+        row=row,
+        external_id=f"{item.external_id} | {names[order[0]]} | {names[order[1]]}"[:300],
+        item=item,
+        candidates=tuple(shown[position] for position in order),
+        judgments=[vote] if vote else [],
+    )
+
+
+def _item(entry: dict[str, Any], audio: Mapping[str, Path]) -> ItemRecord:
+    texts = {"prompt": str(entry["prompt"]), "lyrics": str(entry.get("lyrics") or "")}
+    reference = str(entry.get("ref-audio-path") or "")
+    digest = hashlib.sha256("\x1f".join([*texts.values(), reference]).encode()).hexdigest()[:16]
+    return ItemRecord(
+        external_id=str(entry.get("prompt id") or f"prompt-{digest}"),
+        texts=texts,
+        reference_audio=audio.get("ref-audio-path"),
+        strata={name: str(entry[name]) for name in STRATA if entry.get(name)},
+    )
+
+
+def _vote(
+    row: str, entry: dict[str, Any], protocol: Protocol
+) -> tuple[list[int], JudgmentRecord | None, list[RowProblem]]:
+    """The stable order of the two clips, the vote in those terms (None where there is none), and its faults."""
+    keys = [(str(entry["model_a"]), str(entry["audio-path"])), (str(entry["model_b"]), str(entry["audio2"]))]
+    order = sorted((0, 1), key=lambda position: keys[position])
+    answers, problems = [], []
+    for question, column in VOTES.items():
+        if (said := entry.get(column)) in (None, ""):
+            continue
+        choice = _choice(str(said), order)
+        if choice is None:
+            problems.append(
+                RowProblem(row, column, f"{said!r} is not a preference", "Use model_a, model_b or both.")
+            )
+        confidence, fault = _confidence(row, f"confidence_{column}", entry)
+        problems += fault
+        answers.append(AnswerRecord(question, choice=choice, confidence=confidence))
+    if evidence := str(entry.get("feedback") or "").strip():
+        answers.append(AnswerRecord("evidence", text=evidence))
+    rater = str(entry.get("user id") or "")
+    if unknown := [answer.question for answer in answers if protocol.question(answer.question) is None]:
+        problems.append(
+            RowProblem(
+                row, ", ".join(unknown), "is not asked by the study's protocol", "Use the cmi-pref protocol."
+            )
+        )
+    if not answers or problems:
+        return order, None, problems
+    # Shown as listed: model_a is what the rater heard as A.
+    presentation = tuple(order.index(position) for position in (0, 1))
+    return order, JudgmentRecord(rater or f"line {row}", row, rater, tuple(answers), (), "", presentation), []
+
+
+def _choice(said: str, order: list[int]) -> int | None:
+    if said in TIES:
+        return TIE
+    if said not in SIDES:
+        return None
+    return FIRST if order[0] == SIDES[said] else SECOND
+
+
+def _confidence(row: str, column: str, entry: dict[str, Any]) -> tuple[float | None, list[RowProblem]]:
+    """1 to 5 in halves, as published; the form here asks for whole points, imported votes keep what was given."""
+    said = entry.get(column)
+    if said in (None, ""):
+        return None, []
+    try:
+        value = float(said)
+    except (TypeError, ValueError):
+        value = 0.0
+    if not 1 <= value <= 5 or value * 2 != int(value * 2):
+        return None, [
+            RowProblem(
+                row,
+                column,
+                f"{said!r} is not 1 to 5 in steps of 0.5",
+                "Mend the confidence, or leave it out.",
+            )
+        ]
+    return value, []
+
+
+def _conflict(record: TaskRecord, found: TaskRecord) -> RowProblem | None:
+    if (record.item.texts, record.item.reference_audio) != (found.item.texts, found.item.reference_audio):
+        return RowProblem(
+            found.row,
+            "prompt",
+            f"differs from row {record.row}, which has the same prompt id",
+            "Give it another prompt id.",
+        )
+    given = {judgment.key for judgment in record.judgments}
+    if doubled := [judgment.key for judgment in found.judgments if judgment.key in given]:
+        return RowProblem(
+            found.row,
+            "user id",
+            f"{doubled[0]} has voted on this pair before",
+            "Keep one vote per person and pair.",
+        )
+    return None

@@ -1,0 +1,63 @@
+"""Reading source files so that every fault is a row problem with a remedy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from annotation.importers.records import RowProblem
+
+UTF8 = "Save the file as UTF-8 and import it again."
+
+
+def lines(path: Path) -> Iterator[tuple[int, str] | RowProblem]:
+    """Numbered lines of a UTF-8 file (a byte order mark is fine); a line in another encoding is a problem."""
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, 1):
+            try:
+                yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                yield RowProblem(
+                    str(number),
+                    "",
+                    f"is not UTF-8 (byte {error.start + 1} of the line, 0x{raw[error.start]:02x})",
+                    UTF8,
+                )
+
+
+def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]] | RowProblem]:
+    """The objects of a JSONL file by line number; blank lines are passed over."""
+    for line in lines(path):
+        if isinstance(line, RowProblem):
+            yield line
+            continue
+        number, text = line
+        if not text.strip():
+            continue
+        try:
+            value = json.loads(text)
+        except ValueError as error:
+            yield RowProblem(str(number), "", f"is not JSON: {error}", "Write one JSON object per line.")
+            continue
+        if isinstance(value, dict):
+            yield str(number), value
+        else:
+            yield RowProblem(
+                str(number), "", "is not a JSON object", 'Write {"column": value, …} on each line.'
+            )
+
+
+def beside(folder: Path, name: str, *, row: str, field: str) -> Path | RowProblem:
+    """The file `name` below `folder`. Paths that leave the folder are refused, whatever is there."""
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        return RowProblem(
+            row, field, f"{name} is outside the source's folder", "Use a path below the source file."
+        )
+    if not path.is_file():
+        return RowProblem(
+            row, field, f"{name} is not there", f"Put the file at {name} beside the source, or mend the path."
+        )
+    return path

@@ -1,0 +1,282 @@
+"""Bringing a source into a study: read, check against what is there, take the audio in, write, all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from django.db import transaction
+
+from annotation import audit, protocols
+from annotation.errors import Conflict, InvalidInput
+from annotation.importers import FORMATS
+from annotation.importers.records import ItemRecord, RowProblem, TaskRecord, content_sha256
+from annotation.models import ItemVersion, Job, Study, Task, User
+from annotation.services import clips, import_rows, jobs, studies
+from annotation.services.protocols import loaded
+
+# A report is read by a person: what is wrong a thousand times is wrong in the same way.
+MAX_PROBLEMS = 1000
+
+
+class Progress(Protocol):
+    def __call__(self, done: int, total: int | None = None, *, stage: str = "") -> None: ...
+
+
+@dataclass(frozen=True)
+class NewStudy:
+    """A study to be created by the import, in the same transaction: a failed import leaves none behind."""
+
+    slug: str
+    title: str
+    preset: str
+    overlap: int = 3
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to import and how. `overlap` is what the tasks want (the study's, by default); in an `archive` tasks that
+    bring judgments want no more than those."""
+
+    source: str
+    format: str
+    column_map: dict[str, str] = field(default_factory=dict)
+    overlap: int | None = None
+    archive: bool = False
+    dry_run: bool = False
+    skip_bad_rows: bool = False
+    new_study: NewStudy | None = None
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, Any]) -> Order:
+        new = params.get("new_study")
+        return cls(**{**params, "new_study": NewStudy(**new) if new else None})
+
+
+@dataclass
+class Read:
+    """What a source turned into: the records that can be used, and every problem found on the way."""
+
+    by_name: dict[str, TaskRecord] = field(default_factory=dict)
+    problems: list[RowProblem] = field(default_factory=list)
+
+    @property
+    def records(self) -> list[TaskRecord]:
+        return list(self.by_name.values())
+
+    def drop(self, record: TaskRecord, problems: Iterable[RowProblem]) -> None:
+        self.by_name.pop(record.external_id, None)
+        self.problems += problems
+
+
+def start(
+    study: Study | None,
+    source: Path,
+    *,
+    format: str,
+    actor: User | None,
+    column_map: Mapping[str, str] | None = None,
+    overlap: int | None = None,
+    archive: bool = False,
+    dry_run: bool = False,
+    skip_bad_rows: bool = False,
+    new_study: NewStudy | None = None,
+) -> Job:
+    """Queue an import into a study, or into one that it creates."""
+    order = Order(
+        str(source.resolve()),
+        format,
+        dict(column_map or {}),
+        overlap,
+        archive,
+        dry_run,
+        skip_bad_rows,
+        new_study,
+    )
+    check_order(study, order)
+    return jobs.enqueue("import", study=study, params=asdict(order), actor=actor)
+
+
+def check_order(study: Study | None, order: Order) -> None:
+    """Refuse what cannot be begun at all."""
+    if order.format not in FORMATS:
+        raise InvalidInput(f"{order.format!r} is not a format; use {', '.join(FORMATS)}.", code="bad_format")
+    if not Path(order.source).exists():
+        raise InvalidInput(f"{order.source} is not there.", code="no_source")
+    if order.column_map and not FORMATS[order.format].takes_column_map:
+        raise InvalidInput(
+            f"The columns of {order.format} are fixed; leave the column map out.", code="bad_column_map"
+        )
+    if study is None:
+        assert order.new_study is not None
+        if order.new_study.preset not in protocols.preset_keys():
+            known = ", ".join(protocols.preset_keys())
+            raise InvalidInput(
+                f"{order.new_study.preset!r} is not a protocol; use one of {known}.", code="bad_protocol"
+            )
+        if Study.objects.filter(slug=order.new_study.slug).exists():
+            raise Conflict(
+                f"A study with the address {order.new_study.slug!r} exists already.", code="slug_taken"
+            )
+
+
+def run(running: jobs.Running) -> dict[str, Any]:
+    """Do an import job. Raises jobs.Failure, with the problems found, when nothing was imported."""
+    order = Order.from_params(running.job.params)
+    study = running.job.study
+    if order.dry_run:
+        return rehearse(study, order, progress=running.progress)
+    read = _read_and_compare(study, order, running.progress)
+    taken = _take_audio(read, clips.take_in, running.progress)
+    try:
+        _check_content(study, read, taken)
+        _stop_at_problems(read, order)
+        running.progress(0, len(read.by_name), stage="writing")
+        counts = _write(running.job, study, order, read, taken)
+    except BaseException:
+        clips.discard(taken.created)
+        raise
+    return {**_report(read, taken), "created": asdict(counts)}
+
+
+def rehearse(study: Study | None, order: Order, *, progress: Progress) -> dict[str, Any]:
+    """The whole of an import but the writing: the same problems, or the report of what would be imported."""
+    read = _read_and_compare(study, order, progress)
+    taken = _take_audio(read, clips.look_at, progress)
+    _check_content(study, read, taken)
+    _stop_at_problems(read, order)
+    return {**_report(read, taken), "dry_run": True}
+
+
+@transaction.atomic
+def _write(job: Job, study: Study | None, order: Order, read: Read, taken: clips.Taken) -> import_rows.Counts:
+    actor = job.created_by
+    if study is None:
+        assert order.new_study is not None
+        study = studies.create(**asdict(order.new_study), actor=actor)
+        Job.objects.filter(pk=job.pk).update(study=study)
+    counts = import_rows.write(study, read.records, taken, overlap=order.overlap, archive=order.archive)
+    audit.record(
+        "import.done",
+        actor=actor,
+        study=study,
+        subject=f"job {job.pk}",
+        format=order.format,
+        **asdict(counts),
+    )
+    if order.archive and not Task.objects.filter(study=study, wants_more=True).exists():
+        studies.set_state(study, Study.State.CLOSED, actor=actor)
+    return counts
+
+
+def _read_and_compare(study: Study | None, order: Order, progress: Progress) -> Read:
+    protocol = loaded(study.protocol_version_id).spec if study else protocols.preset(_preset(order))
+    read = Read()
+    entries = FORMATS[order.format].read(Path(order.source), protocol, order.column_map)
+    for number, entry in enumerate(entries, 1):
+        progress(number, stage="reading")
+        if isinstance(entry, RowProblem):
+            read.problems.append(entry)
+        elif (earlier := read.by_name.setdefault(entry.external_id, entry)) is not entry:
+            problem = f"{entry.external_id!r} is on row {earlier.row} as well"
+            read.problems.append(
+                RowProblem(entry.row, "id", problem, "Keep one of the two, or give one another id.")
+            )
+    if not read.by_name and not read.problems:
+        problem = f"{Path(order.source).name} holds nothing to import"
+        read.problems.append(RowProblem("", "", problem, "Is it the right file, in the right format?"))
+    _check_one_content_per_item(read)
+    if study is not None:
+        _compare_with_earlier(study, read)
+    return read
+
+
+def _preset(order: Order) -> str:
+    assert order.new_study is not None
+    return order.new_study.preset
+
+
+def _check_one_content_per_item(read: Read) -> None:
+    """Tasks about one item must agree on what the item is."""
+    items: dict[str, TaskRecord] = {}
+    for record in read.records:
+        first = items.setdefault(record.item.external_id, record)
+        if first.item != record.item:
+            problem = f"item {record.item.external_id!r} has other content on row {first.row}"
+            remedy = "Give it another item id, or make the texts the same."
+            read.drop(record, [RowProblem(record.row, "item", problem, remedy)])
+
+
+ONLY_ADDS = "Corrections are made in the product, as a new version; import changed material under a new id."
+
+
+def _compare_with_earlier(study: Study, read: Read) -> None:
+    """Tasks imported before must have the candidates they had."""
+    earlier = import_rows.candidates_of(study, list(read.by_name))
+    for record in read.records:
+        there = earlier.get(record.external_id)
+        if there is not None and there != [
+            (candidate.system, candidate.text) for candidate in record.candidates
+        ]:
+            problem = f"{record.external_id!r} was imported before with other candidates"
+            read.drop(record, [RowProblem(record.row, "id", problem, ONLY_ADDS)])
+
+
+def _check_content(study: Study | None, read: Read, taken: clips.Taken) -> None:
+    """An item imported before must be what it was: imports add, they never overwrite."""
+    if study is None:
+        return
+    items: dict[str, ItemRecord] = {record.item.external_id: record.item for record in read.records}
+    versions = ItemVersion.objects.filter(item__study=study, number=1)
+    known: dict[str, str] = {}
+    for names in import_rows.batches(list(items), 5000):
+        rows = versions.filter(item__external_id__in=names)
+        known.update(rows.values_list("item__external_id", "content_sha256"))
+    for record in read.records:
+        before = known.get(record.item.external_id)
+        if before is not None and before != content_sha256(record.item, taken.hashes):
+            problem = f"{record.item.external_id!r} was imported before with other content"
+            read.drop(record, [RowProblem(record.row, "item", problem, ONLY_ADDS)])
+
+
+class _Taker(Protocol):
+    def __call__(self, paths: Iterable[Path], *, on_progress: clips.OnProgress) -> clips.Taken: ...
+
+
+def _take_audio(read: Read, take: _Taker, progress: Progress) -> clips.Taken:
+    """Take in, or only look at, every file the records need; records with a bad file are dropped."""
+    wanted: dict[Path, list[tuple[TaskRecord, str]]] = {}
+    for record in read.records:
+        for name, path in record.audio():
+            wanted.setdefault(path, []).append((record, name))
+    taken = take(wanted, on_progress=lambda done, total: progress(done, total, stage="audio"))
+    for path, error in taken.errors.items():
+        for record, name in wanted[path]:
+            read.drop(record, [RowProblem(record.row, name, f"{path.name}: {error.message}", error.remedy)])
+    return taken
+
+
+def _stop_at_problems(read: Read, order: Order) -> None:
+    if not read.problems or (order.skip_bad_rows and read.by_name):
+        return
+    n = len(read.problems)
+    raise jobs.Failure(
+        f"{n} problem{'s' if n > 1 else ''} found; nothing was imported.",
+        report={"problems": _shown(read.problems), "n_problems": n},
+    )
+
+
+def _report(read: Read, taken: clips.Taken) -> dict[str, Any]:
+    return {
+        "tasks": len(read.by_name),
+        "judgments": sum(len(record.judgments) for record in read.records),
+        "problems": _shown(read.problems),
+        "n_problems": len(read.problems),
+        "notes": [f"{path.name} is silent; raters will hear nothing." for path in taken.silent[:100]],
+    }
+
+
+def _shown(problems: list[RowProblem]) -> list[dict[str, str]]:
+    return [asdict(problem) for problem in problems[:MAX_PROBLEMS]]

@@ -1,0 +1,194 @@
+"""Background work as rows. A message says that there is work; the row says what, how far, and who is at it.
+
+A worker holds a lease on the row and renews it as it reports progress, and an advisory lock as long as its database
+connection lives. When it is killed, the lease runs out and a sweep sends the job again: every kind of work must
+therefore be safe to start over. A worker that is merely slow (one long transaction) still holds its lock, and a second
+one leaves it alone.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from importlib import import_module
+from typing import Any
+
+from django.db import DatabaseError, connection, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from annotation import audit
+from annotation.errors import Conflict, DomainError
+from annotation.models import Job, Study, User
+
+LEASE_SECONDS = 60
+MAX_ATTEMPTS = 5
+_REPORT_EVERY_SECONDS = 0.5
+
+# What runs a kind: "module:function", taking a Running. Other apps add theirs when they start.
+KINDS = {"import": "annotation.services.imports:run"}
+
+
+class Cancelled(Exception):
+    """The job was cancelled while it ran; its work so far is rolled back by whoever does it."""
+
+
+class LostLease(Exception):
+    """Another worker has taken the job over: this one stops without a word."""
+
+
+class Failure(Exception):
+    """The work cannot be done, for a reason its owner can read; `report` is kept with the job."""
+
+    def __init__(self, message: str, *, report: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.report = report or {}
+
+
+class Running:
+    """A claimed job, in the hands of the function that does its work."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self._reported = 0.0
+
+    def progress(self, done: int, total: int | None = None, *, stage: str = "") -> None:
+        """Say how far it is, and keep the lease. Cheap to call often. Raises Cancelled, LostLease."""
+        now = time.monotonic()
+        if now - self._reported < _REPORT_EVERY_SECONDS and stage in ("", self.job.stage):
+            return
+        self._reported = now
+        self.job.stage = stage or self.job.stage
+        held = Job.objects.filter(pk=self.job.pk, lease_token=self.job.lease_token)
+        if not held.filter(state=Job.State.RUNNING).update(
+            done=done, total=total, stage=self.job.stage, lease_expires_at=_lease_end()
+        ):
+            raise Cancelled if held.filter(state=Job.State.CANCELLED).exists() else LostLease
+
+
+@transaction.atomic
+def enqueue(kind: str, *, study: Study | None, params: dict[str, Any], actor: User | None) -> Job:
+    """Record a job and wake a worker once this transaction has committed."""
+    job = Job.objects.create(kind=kind, study=study, params=params, created_by=actor)
+    audit.record(f"{kind}.requested", actor=actor, study=study, subject=f"job {job.pk}")
+    transaction.on_commit(lambda: _wake(job.pk), robust=True)
+    return job
+
+
+def run(job_id: uuid.UUID) -> bool:
+    """Do a job's work if nobody else does; False when it was taken or finished already."""
+    with _alone(job_id) as alone:
+        job = _claim(job_id) if alone else None
+        return job is not None and _do(job)
+
+
+def _do(job: Job) -> bool:
+    try:
+        report = _function(job.kind)(Running(job))
+    except LostLease:
+        return False
+    except Cancelled:
+        return True
+    except (Failure, DomainError) as failure:
+        report = getattr(failure, "report", {})
+        _finish(job, Job.State.FAILED, message=str(failure), report=report)
+    except Exception:
+        # The lease is given up at once, so that the sweep tries again; the error goes to the worker's log.
+        Job.objects.filter(pk=job.pk, lease_token=job.lease_token).update(lease_expires_at=timezone.now())
+        raise
+    else:
+        _finish(job, Job.State.DONE, report=report or {})
+    return True
+
+
+def cancel(job: Job, *, actor: User) -> Job:
+    """Stop a job that has not finished. A running one notices at its next step and undoes what it did."""
+    stopped = Job.objects.filter(pk=job.pk, state__in=Job.UNFINISHED).update(
+        state=Job.State.CANCELLED, finished_at=timezone.now(), message="Cancelled."
+    )
+    if not stopped:
+        raise Conflict("This job has finished already.", code="finished")
+    audit.record(f"{job.kind}.cancelled", actor=actor, study=job.study, subject=f"job {job.pk}")
+    job.refresh_from_db()
+    return job
+
+
+def wake_stale(*, waiting_seconds: int = 30) -> int:
+    """Send again what was never picked up or whose worker is gone; give up on what keeps killing its worker."""
+    now = timezone.now()
+    gone = Q(state=Job.State.RUNNING, lease_expires_at__lt=now)
+    Job.objects.filter(gone, attempts__gte=MAX_ATTEMPTS).update(
+        state=Job.State.FAILED,
+        finished_at=now,
+        message=f"The worker died {MAX_ATTEMPTS} times at this job. Its log says why; nothing was changed.",
+    )
+    waiting = Q(state=Job.State.QUEUED, created_at__lt=now - timedelta(seconds=waiting_seconds))
+    stale = list(Job.objects.filter(gone | waiting).values_list("pk", flat=True)[:100])
+    for job_id in stale:
+        _wake(job_id)
+    return len(stale)
+
+
+@contextmanager
+def _alone(job_id: uuid.UUID) -> Iterator[bool]:
+    """Whether this is the only connection at the job. The lock goes with the connection, however that ends."""
+    key = job_id.int & 0x7FFF_FFFF_FFFF_FFFF
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s::bigint)", [key])
+        alone = cursor.fetchone()[0]
+    try:
+        yield alone
+    finally:
+        if alone and connection.connection is not None:
+            with suppress(DatabaseError), connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s::bigint)", [key])
+
+
+def _claim(job_id: uuid.UUID) -> Job | None:
+    now = timezone.now()
+    free = Q(state=Job.State.QUEUED) | Q(
+        state=Job.State.RUNNING, lease_expires_at__lt=now, attempts__lt=MAX_ATTEMPTS
+    )
+    claimed = Job.objects.filter(free, pk=job_id).update(
+        state=Job.State.RUNNING,
+        lease_token=uuid.uuid4(),
+        lease_expires_at=_lease_end(),
+        attempts=F("attempts") + 1,
+        started_at=now,
+    )
+    return Job.objects.select_related("study", "created_by").get(pk=job_id) if claimed else None
+
+
+def _finish(job: Job, state: str, *, report: dict[str, Any], message: str = "") -> None:
+    """Close the job, unless it was cancelled or taken over meanwhile. What is done is all of it."""
+    values: dict[str, Any] = {
+        "state": state,
+        "report": report,
+        "message": message,
+        "finished_at": timezone.now(),
+    }
+    if state == Job.State.DONE:
+        values["done"] = F("total")
+    Job.objects.filter(pk=job.pk, lease_token=job.lease_token, state=Job.State.RUNNING, total=None).update(
+        total=0
+    )
+    Job.objects.filter(pk=job.pk, lease_token=job.lease_token, state=Job.State.RUNNING).update(**values)
+
+
+def _function(kind: str) -> Callable[[Running], dict[str, Any] | None]:
+    module, _, name = KINDS[kind].partition(":")
+    function: Callable[[Running], dict[str, Any] | None] = getattr(import_module(module), name)
+    return function
+
+
+def _lease_end() -> Any:
+    return timezone.now() + timedelta(seconds=LEASE_SECONDS)
+
+
+def _wake(job_id: uuid.UUID) -> None:
+    from annotation.tasks import run_job  # tasks import this module
+
+    run_job.delay(str(job_id))
