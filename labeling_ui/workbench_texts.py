@@ -64,7 +64,7 @@ def _answers() -> dict[str, str]:
         "missing.confidence": _("Say how sure you are."),
         "missing.text": _("Write at least one sentence."),
         "missing.number": _("Give a number from {least} to {most}."),
-        "missing.summary": _("{count} to go. The first one is marked."),
+        "missing.summary": _("Still missing: {count}. You are at the first."),
     }
 
 

@@ -52,7 +52,10 @@ export default function workbench(root) {
       given: screen.part("given"),
       place: screen.part("asked"),
       clipUrl: (name) => api.clip(assignment.id, name),
-      onChange: () => drafts.save(assignment.id, draft),
+      onChange() {
+        drafts.save(assignment.id, draft);
+        screen.clearNotice(); // it was about the answers as they were
+      },
     });
     task = { assignment, definition, draft, view, over: false };
     screen.clearNotice();

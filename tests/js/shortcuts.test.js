@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { isOurs, nameOf } from "../../static/js/shortcuts.js";
+
+const press = (key, more = {}) => nameOf({ key, ...more });
+const BODY = { tag: "BODY" };
+
+test("presses have one name each", () => {
+  assert.equal(press("A", { shiftKey: true }), "a");
+  assert.equal(press(" "), "Space");
+  assert.equal(press("Enter", { metaKey: true }), "Ctrl+Enter");
+  assert.equal(press("?", { shiftKey: true }), "?");
+  assert.equal(press("ArrowLeft"), null);
+});
+
+test("the browser's own chords and half-typed words are left alone", () => {
+  assert.equal(press("a", { ctrlKey: true }), null);
+  assert.equal(press("a", { altKey: true }), null);
+  assert.equal(press("Enter", { ctrlKey: true, isComposing: true }), null);
+});
+
+test("in a text only sending and leaving are ours", () => {
+  const text = { tag: "TEXTAREA", type: "textarea" };
+  assert.deepEqual(["a", "1", "Space", "Enter", "?"].filter((name) => isOurs(name, text)), []);
+  assert.equal(isOurs("Ctrl+Enter", text), true);
+  assert.equal(isOurs("Escape", text), true);
+});
+
+test("Space and Enter stay with what they would press", () => {
+  assert.equal(isOurs("Space", { tag: "BUTTON" }), false);
+  assert.equal(isOurs("Enter", { tag: "A" }), false);
+  assert.equal(isOurs("Space", { tag: "INPUT", type: "checkbox" }), false);
+  assert.equal(isOurs("Space", { tag: "INPUT", type: "radio", checked: false }), false);
+  assert.equal(isOurs("Space", { tag: "INPUT", type: "radio", checked: true }), true);
+  assert.equal(isOurs("a", { tag: "BUTTON" }), true);
+  assert.equal(isOurs("Space", BODY), true);
+});
+
+test("Enter in a number goes on instead of sending the form", () => {
+  const number = { tag: "INPUT", type: "number" };
+  assert.equal(isOurs("Enter", number), true);
+  assert.equal(isOurs("5", number), false);
+});
