@@ -8,13 +8,13 @@ from pathlib import Path
 
 import psycopg
 
+from annotation.demo import accounts
 from config import env
 from config.processes import Failed
 from config.supervisor import Supervisor
 from config.terminal import say
 
-ACCOUNTS = tuple(f"{role}@demo.example" for role in ("annotator", "expert", "researcher", "admin"))
-PASSWORD = "concord-demo"
+ACCOUNTS = tuple(accounts.email(role) for role in accounts.ROLES)
 # Stays from the beginning of the making to its end, so that a start that was interrupted is taken up again.
 UNFINISHED = "demo.unfinished"
 
@@ -44,7 +44,7 @@ def is_wanted(unfinished: Path) -> bool:
 def how_to_sign_in() -> str:
     """The end of the launcher's one line."""
     if _exists("SELECT FROM annotation_user WHERE email = %s", ACCOUNTS[-1]):
-        return f"Sign in as {', '.join(ACCOUNTS[:-1])} or {ACCOUNTS[-1]}; password {PASSWORD}."
+        return f"Sign in as {', '.join(ACCOUNTS[:-1])} or {ACCOUNTS[-1]}; password {accounts.PASSWORD}."
     return "There are no demo accounts; make your own with ./run manage createsuperuser."
 
 

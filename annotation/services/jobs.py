@@ -104,6 +104,15 @@ def _do(job: Job) -> bool:
     return True
 
 
+def run_here(job: Job) -> None:
+    """Do a queued job's work in this process, unless a worker was quicker, and wait for its end either way."""
+    run(job.pk)
+    job.refresh_from_db()
+    while not job.is_finished:
+        time.sleep(0.2)
+        job.refresh_from_db()
+
+
 def cancel(job: Job, *, actor: User) -> Job:
     """Stop a job that has not finished. A running one notices at its next step and undoes what it did."""
     stopped = Job.objects.filter(pk=job.pk, state__in=Job.UNFINISHED).update(

@@ -1,0 +1,84 @@
+"""The demo studies, made like anybody's: their files are imported, their accounts are members."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.db import transaction
+
+from annotation.demo import accounts
+from annotation.models import Job, Rater, Study, User
+from annotation.models.people import Role
+from annotation.services import imports, jobs, people, studies
+
+SLUGS = ("demo-music", "demo-audio-qa")
+
+
+@dataclass(frozen=True)
+class DemoStudy:
+    slug: str
+    title: str
+    format: str
+    source: Path
+    description: str
+
+
+def studies_in(folder: Path) -> list[DemoStudy]:
+    """What `annotation.demo.write.write_demo` left in a folder."""
+    return [
+        DemoStudy(
+            SLUGS[0],
+            "Demo: which music is better?",
+            "cmi-pref",
+            folder / "music" / "cmi.jsonl",
+            "Short pieces made by five imaginary systems, compared two at a time. Every clip is synthesised, the "
+            "quality of each system is known, and simulated raters of known reliability have judged a part.",
+        ),
+        DemoStudy(
+            SLUGS[1],
+            "Demo: is the answer right?",
+            "orca",
+            folder / "audio_qa",
+            "Questions about synthesised sound scenes, answered by four imaginary systems. What happens in each scene "
+            "is known, some questions are flawed on purpose, and a part has been rated by simulated raters.",
+        ),
+    ]
+
+
+def is_complete() -> bool:
+    """Both studies are there and open; what is left is only to make sure of the accounts."""
+    return Study.objects.filter(slug__in=SLUGS).exclude(state=Study.State.DRAFT).count() == len(SLUGS)
+
+
+def bring_in(demo: DemoStudy) -> None:
+    """Create, import and start one demo study; take up where an interrupted run stopped."""
+    study = Study.objects.filter(slug=demo.slug).first()
+    if study is None:
+        new = imports.NewStudy(demo.slug, demo.title, demo.format, overlap=3)
+        job = imports.start(None, demo.source, format=demo.format, actor=None, overlap=3, new_study=new)
+        jobs.run_here(job)
+        if job.state != Job.State.DONE:
+            raise jobs.Failure(f"The demo could not be imported: {job.message}", report=job.report)
+        study = Study.objects.get(slug=demo.slug)
+    with transaction.atomic():
+        Rater.objects.filter(study=study, origin=Rater.Origin.IMPORTED).update(origin=Rater.Origin.SIMULATED)
+        studies.change(study, actor=None, description=demo.description)
+        if study.state == Study.State.DRAFT:
+            studies.set_state(study, Study.State.RUNNING, actor=None)
+
+
+@transaction.atomic
+def add_accounts() -> None:
+    """One account per role, member of every demo study."""
+    for role in accounts.ROLES:
+        email = accounts.email(role)
+        user = User.objects.filter(email=email).first()
+        if user is None:
+            manages = role in (Role.RESEARCHER, Role.ADMIN)
+            user = User.objects.create_user(
+                email, accounts.PASSWORD, name=f"Demo {role}", may_create_studies=manages,
+                is_staff=role == Role.ADMIN, is_superuser=role == Role.ADMIN,
+            )  # fmt: skip
+        for study in Study.objects.filter(slug__in=SLUGS):
+            people.add_member(study, user, role=role, actor=None)

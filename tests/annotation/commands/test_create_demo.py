@@ -1,0 +1,58 @@
+"""The demo: made through the product's own import, known truth kept out of it, harmless to repeat."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from annotation.demo import accounts, write
+from annotation.management.commands import create_demo
+from annotation.models import Judgment, Membership, Rater, Study, Task, User
+from annotation.models.people import Role
+from annotation.services import leases
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+
+@pytest.fixture
+def small_demo(monkeypatch):
+    """Six prompts and five questions instead of all."""
+    monkeypatch.setattr(
+        create_demo, "write_demo", lambda folder: write.write_demo(Path(folder), prompts=6, questions=5)
+    )
+    call_command("create_demo")
+
+
+def test_it_makes_two_running_studies_that_wait_for_judgments(small_demo):
+    for study in Study.objects.all():
+        assert study.state == Study.State.RUNNING
+        assert study.tasks.filter(wants_more=True).exists()
+        assert Judgment.objects.filter(study=study).exists()
+    assert set(Study.objects.values_list("slug", flat=True)) == {"demo-music", "demo-audio-qa"}
+
+
+def test_its_raters_are_marked_as_simulated(small_demo):
+    imported = Rater.objects.exclude(external_id="")
+    assert set(imported.values_list("origin", flat=True)) == {Rater.Origin.SIMULATED}
+
+
+def test_every_role_has_an_account_in_both_studies(small_demo):
+    for role in accounts.ROLES:
+        user = User.objects.get(email=accounts.email(role))
+        assert user.check_password(accounts.PASSWORD)
+        assert list(Membership.objects.filter(user=user).values_list("role", flat=True)) == [role, role]
+    assert set(accounts.ROLES) == set(Role.values)
+
+
+def test_the_demo_annotator_can_start_at_once(small_demo):
+    user = User.objects.get(email=accounts.email("annotator"))
+    for slug in ("demo-music", "demo-audio-qa"):
+        assert leases.lease_next(user, slug)[1] is not None
+
+
+def test_repeating_it_adds_nothing(small_demo):
+    before = [model.objects.count() for model in (Study, Task, Judgment, User, Membership)]
+    call_command("create_demo")
+    assert [model.objects.count() for model in (Study, Task, Judgment, User, Membership)] == before
