@@ -15,584 +15,1447 @@ import annotation.models.study
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
+        ("auth", "0012_alter_user_first_name_max_length"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Assignment',
+            name="Assignment",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('pass_number', models.PositiveSmallIntegerField(default=1)),
-                ('state', models.PositiveSmallIntegerField(choices=[(1, 'Open'), (2, 'Submitted'), (3, 'Skipped'), (4, 'Returned'), (5, 'Expired')], default=1)),
-                ('presentation', django.contrib.postgres.fields.ArrayField(base_field=models.PositiveSmallIntegerField(), size=None)),
-                ('leased_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('expires_at', models.DateTimeField()),
-                ('closed_at', models.DateTimeField(blank=True, null=True)),
-                ('skip_reason', models.CharField(blank=True, default='', max_length=40)),
-                ('skip_comment', models.TextField(blank=True, default='')),
+                (
+                    "id",
+                    models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
+                ),
+                ("pass_number", models.PositiveSmallIntegerField(default=1)),
+                (
+                    "state",
+                    models.PositiveSmallIntegerField(
+                        choices=[
+                            (1, "Open"),
+                            (2, "Submitted"),
+                            (3, "Skipped"),
+                            (4, "Returned"),
+                            (5, "Expired"),
+                        ],
+                        default=1,
+                    ),
+                ),
+                (
+                    "presentation",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.PositiveSmallIntegerField(), size=None
+                    ),
+                ),
+                ("leased_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("expires_at", models.DateTimeField()),
+                ("closed_at", models.DateTimeField(blank=True, null=True)),
+                ("skip_reason", models.CharField(blank=True, default="", max_length=40)),
+                ("skip_comment", models.TextField(blank=True, default="")),
             ],
         ),
         migrations.CreateModel(
-            name='Clip',
+            name="Clip",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('sha256', models.CharField(max_length=64, unique=True)),
-                ('canonical_sha256', models.CharField(max_length=64)),
-                ('original', models.FileField(max_length=200, upload_to='')),
-                ('canonical', models.FileField(max_length=200, upload_to='')),
-                ('source_codec', models.CharField(max_length=40)),
-                ('source_sample_rate', models.PositiveIntegerField()),
-                ('channels', models.PositiveSmallIntegerField()),
-                ('n_samples', models.BigIntegerField()),
-                ('duration_s', models.FloatField()),
-                ('n_bytes', models.BigIntegerField()),
-                ('silent', models.BooleanField(default=False)),
-                ('loudness_lufs', models.FloatField(blank=True, null=True)),
-                ('true_peak_dbtp', models.FloatField(blank=True, null=True)),
-                ('peaks', models.BinaryField()),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("sha256", models.CharField(max_length=64, unique=True)),
+                ("canonical_sha256", models.CharField(max_length=64)),
+                ("original", models.FileField(max_length=200, upload_to="")),
+                ("canonical", models.FileField(max_length=200, upload_to="")),
+                ("source_codec", models.CharField(max_length=40)),
+                ("source_sample_rate", models.PositiveIntegerField()),
+                ("channels", models.PositiveSmallIntegerField()),
+                ("n_samples", models.BigIntegerField()),
+                ("duration_s", models.FloatField()),
+                ("n_bytes", models.BigIntegerField()),
+                ("silent", models.BooleanField(default=False)),
+                ("loudness_lufs", models.FloatField(blank=True, null=True)),
+                ("true_peak_dbtp", models.FloatField(blank=True, null=True)),
+                ("peaks", models.BinaryField()),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
             ],
         ),
         migrations.CreateModel(
-            name='Item',
+            name="Item",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('external_id', models.CharField(max_length=300)),
-                ('state', models.CharField(choices=[('active', 'Active'), ('withdrawn', 'Withdrawn')], default='active', max_length=10)),
-                ('strata', models.JSONField(blank=True, default=dict)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("external_id", models.CharField(max_length=300)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("active", "Active"), ("withdrawn", "Withdrawn")],
+                        default="active",
+                        max_length=10,
+                    ),
+                ),
+                ("strata", models.JSONField(blank=True, default=dict)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
             ],
         ),
         migrations.CreateModel(
-            name='User',
+            name="User",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('password', models.CharField(max_length=128, verbose_name='password')),
-                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
-                ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
-                ('email', models.EmailField(max_length=254, unique=True, verbose_name='e-mail address')),
-                ('name', models.CharField(blank=True, max_length=150, verbose_name='name')),
-                ('is_staff', models.BooleanField(default=False)),
-                ('is_active', models.BooleanField(default=True)),
-                ('may_create_studies', models.BooleanField(default=False)),
-                ('date_joined', models.DateTimeField(default=django.utils.timezone.now)),
-                ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
-                ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("password", models.CharField(max_length=128, verbose_name="password")),
+                ("last_login", models.DateTimeField(blank=True, null=True, verbose_name="last login")),
+                (
+                    "is_superuser",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates that this user has all permissions without explicitly assigning them.",
+                        verbose_name="superuser status",
+                    ),
+                ),
+                ("email", models.EmailField(max_length=254, unique=True, verbose_name="e-mail address")),
+                ("name", models.CharField(blank=True, max_length=150, verbose_name="name")),
+                ("is_staff", models.BooleanField(default=False)),
+                ("is_active", models.BooleanField(default=True)),
+                ("may_create_studies", models.BooleanField(default=False)),
+                ("date_joined", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "groups",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="The groups this user belongs to. A user will get all permissions granted to each of their groups.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.group",
+                        verbose_name="groups",
+                    ),
+                ),
+                (
+                    "user_permissions",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="Specific permissions for this user.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.permission",
+                        verbose_name="user permissions",
+                    ),
+                ),
             ],
             options={
-                'abstract': False,
+                "abstract": False,
             },
         ),
         migrations.CreateModel(
-            name='ItemVersion',
+            name="ItemVersion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveSmallIntegerField(default=1)),
-                ('prompt', models.TextField(blank=True)),
-                ('lyrics', models.TextField(blank=True)),
-                ('question', models.TextField(blank=True)),
-                ('reference', models.TextField(blank=True)),
-                ('rationale', models.TextField(blank=True)),
-                ('transcript', models.TextField(blank=True)),
-                ('extra', models.JSONField(blank=True, default=dict)),
-                ('content_sha256', models.CharField(max_length=64)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('clip', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.clip')),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('item', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='versions', to='annotation.item')),
-                ('reference_clip', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.clip')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveSmallIntegerField(default=1)),
+                ("prompt", models.TextField(blank=True)),
+                ("lyrics", models.TextField(blank=True)),
+                ("question", models.TextField(blank=True)),
+                ("reference", models.TextField(blank=True)),
+                ("rationale", models.TextField(blank=True)),
+                ("transcript", models.TextField(blank=True)),
+                ("extra", models.JSONField(blank=True, default=dict)),
+                ("content_sha256", models.CharField(max_length=64)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "clip",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="annotation.clip",
+                    ),
+                ),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "item",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="versions",
+                        to="annotation.item",
+                    ),
+                ),
+                (
+                    "reference_clip",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="annotation.clip",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='item',
-            name='current_version',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.itemversion'),
+            model_name="item",
+            name="current_version",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to="annotation.itemversion",
+            ),
         ),
         migrations.CreateModel(
-            name='Judgment',
+            name="Judgment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('client_id', models.UUIDField(default=uuid.uuid4)),
-                ('payload_sha256', models.BinaryField(max_length=32)),
-                ('origin', models.PositiveSmallIntegerField(choices=[(1, 'Rated here'), (2, 'Imported'), (3, 'Simulated'), (4, "Expert's own")], default=1)),
-                ('revision', models.PositiveSmallIntegerField(default=1)),
-                ('effective', models.BooleanField(default=True)),
-                ('excluded', models.BooleanField(default=False)),
-                ('surplus', models.BooleanField(default=False)),
-                ('presentation', django.contrib.postgres.fields.ArrayField(base_field=models.PositiveSmallIntegerField(), null=True, size=None)),
-                ('codes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=16), default=list, size=None)),
-                ('comment', models.TextField(blank=True, default='')),
-                ('telemetry', models.JSONField(null=True)),
-                ('started_at', models.DateTimeField(null=True)),
-                ('submitted_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('assignment', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='annotation.assignment')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("client_id", models.UUIDField(default=uuid.uuid4)),
+                ("payload_sha256", models.BinaryField(max_length=32)),
+                (
+                    "origin",
+                    models.PositiveSmallIntegerField(
+                        choices=[(1, "Rated here"), (2, "Imported"), (3, "Simulated"), (4, "Expert's own")],
+                        default=1,
+                    ),
+                ),
+                ("revision", models.PositiveSmallIntegerField(default=1)),
+                ("effective", models.BooleanField(default=True)),
+                ("excluded", models.BooleanField(default=False)),
+                ("surplus", models.BooleanField(default=False)),
+                (
+                    "presentation",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.PositiveSmallIntegerField(), null=True, size=None
+                    ),
+                ),
+                (
+                    "codes",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=16), default=list, size=None
+                    ),
+                ),
+                ("comment", models.TextField(blank=True, default="")),
+                ("telemetry", models.JSONField(null=True)),
+                ("started_at", models.DateTimeField(null=True)),
+                ("submitted_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "assignment",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="judgments",
+                        to="annotation.assignment",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Exclusion',
+            name="Exclusion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('action', models.CharField(choices=[('exclude', 'Exclude'), ('restore', 'Restore')], max_length=10)),
-                ('reason', models.CharField(max_length=40)),
-                ('comment', models.TextField(blank=True, default='')),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('actor', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('judgment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='exclusions', to='annotation.judgment')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "action",
+                    models.CharField(choices=[("exclude", "Exclude"), ("restore", "Restore")], max_length=10),
+                ),
+                ("reason", models.CharField(max_length=40)),
+                ("comment", models.TextField(blank=True, default="")),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "actor",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "judgment",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="exclusions",
+                        to="annotation.judgment",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ProtocolVersion',
+            name="ProtocolVersion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveSmallIntegerField()),
-                ('preset', models.CharField(max_length=40)),
-                ('definition', models.JSONField()),
-                ('definition_sha256', models.CharField(max_length=64)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveSmallIntegerField()),
+                ("preset", models.CharField(max_length=40)),
+                ("definition", models.JSONField()),
+                ("definition_sha256", models.CharField(max_length=64)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='judgment',
-            name='protocol_version',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.protocolversion'),
+            model_name="judgment",
+            name="protocol_version",
+            field=models.ForeignKey(
+                db_constraint=False,
+                db_index=False,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to="annotation.protocolversion",
+            ),
         ),
         migrations.AddField(
-            model_name='assignment',
-            name='protocol_version',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.protocolversion'),
+            model_name="assignment",
+            name="protocol_version",
+            field=models.ForeignKey(
+                db_constraint=False,
+                db_index=False,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to="annotation.protocolversion",
+            ),
         ),
         migrations.CreateModel(
-            name='Question',
+            name="Question",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=40)),
-                ('position', models.PositiveSmallIntegerField()),
-                ('kind', models.CharField(choices=[('preference', 'Preference'), ('rating', 'Rating'), ('correctness', 'Correctness'), ('events', 'Events'), ('text', 'Text')], max_length=12)),
-                ('level', models.CharField(blank=True, choices=[('nominal', 'Nominal'), ('ordinal', 'Ordinal'), ('interval', 'Interval'), ('ratio', 'Ratio'), ('', 'Not measured')], max_length=10)),
-                ('title', models.CharField(max_length=200)),
-                ('points', django.contrib.postgres.fields.ArrayField(base_field=models.FloatField(), blank=True, default=list, size=None)),
-                ('protocol_version', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='questions', to='annotation.protocolversion')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.CharField(max_length=40)),
+                ("position", models.PositiveSmallIntegerField()),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("preference", "Preference"),
+                            ("rating", "Rating"),
+                            ("correctness", "Correctness"),
+                            ("events", "Events"),
+                            ("text", "Text"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                (
+                    "level",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("nominal", "Nominal"),
+                            ("ordinal", "Ordinal"),
+                            ("interval", "Interval"),
+                            ("ratio", "Ratio"),
+                            ("", "Not measured"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("title", models.CharField(max_length=200)),
+                (
+                    "points",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.FloatField(), blank=True, default=list, size=None
+                    ),
+                ),
+                (
+                    "protocol_version",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="questions",
+                        to="annotation.protocolversion",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['protocol_version_id', 'position'],
+                "ordering": ["protocol_version_id", "position"],
             },
         ),
         migrations.CreateModel(
-            name='Rater',
+            name="Rater",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('pseudonym', models.CharField(default=annotation.models.people.new_pseudonym, max_length=40)),
-                ('external_id', models.CharField(blank=True, default='', max_length=200)),
-                ('origin', models.CharField(choices=[('person', 'Person'), ('imported', 'Imported'), ('simulated', 'Simulated')], default='person', max_length=10)),
-                ('state', models.CharField(choices=[('active', 'Active'), ('paused', 'Paused'), ('excluded', 'Excluded')], default='active', max_length=10)),
-                ('cursor', models.FloatField(default=0.0)),
-                ('n_judgments', models.IntegerField(default=0)),
-                ('n_surplus', models.IntegerField(default=0)),
-                ('n_skips', models.IntegerField(default=0)),
-                ('n_tasks_filled', models.IntegerField(default=0)),
-                ('last_judgment_at', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='raters', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "pseudonym",
+                    models.CharField(default=annotation.models.people.new_pseudonym, max_length=40),
+                ),
+                ("external_id", models.CharField(blank=True, default="", max_length=200)),
+                (
+                    "origin",
+                    models.CharField(
+                        choices=[("person", "Person"), ("imported", "Imported"), ("simulated", "Simulated")],
+                        default="person",
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("active", "Active"), ("paused", "Paused"), ("excluded", "Excluded")],
+                        default="active",
+                        max_length=10,
+                    ),
+                ),
+                ("cursor", models.FloatField(default=0.0)),
+                ("n_judgments", models.IntegerField(default=0)),
+                ("n_surplus", models.IntegerField(default=0)),
+                ("n_skips", models.IntegerField(default=0)),
+                ("n_tasks_filled", models.IntegerField(default=0)),
+                ("last_judgment_at", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="raters",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='judgment',
-            name='rater',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='annotation.rater'),
+            model_name="judgment",
+            name="rater",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="judgments",
+                to="annotation.rater",
+            ),
         ),
         migrations.AddField(
-            model_name='assignment',
-            name='rater',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='assignments', to='annotation.rater'),
+            model_name="assignment",
+            name="rater",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="assignments", to="annotation.rater"
+            ),
         ),
         migrations.CreateModel(
-            name='ReviewCase',
+            name="ReviewCase",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('open', 'Open'), ('claimed', 'Claimed'), ('returned', 'Returned'), ('resolved', 'Resolved')], default='open', max_length=10)),
-                ('decision', models.CharField(blank=True, choices=[('', 'Undecided'), ('corrected', 'Corrected'), ('fine', 'Fine as it is'), ('withdrawn', 'Item withdrawn'), ('returned', 'Returned to raters')], default='', max_length=10)),
-                ('priority', models.FloatField(default=0.0)),
-                ('claim_expires_at', models.DateTimeField(blank=True, null=True)),
-                ('comment', models.TextField(blank=True, default='')),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('resolved_at', models.DateTimeField(blank=True, null=True)),
-                ('assigned_to', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('blind_judgment', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.judgment')),
-                ('item', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='review_cases', to='annotation.item')),
-                ('item_version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.itemversion')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("open", "Open"),
+                            ("claimed", "Claimed"),
+                            ("returned", "Returned"),
+                            ("resolved", "Resolved"),
+                        ],
+                        default="open",
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "decision",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("", "Undecided"),
+                            ("corrected", "Corrected"),
+                            ("fine", "Fine as it is"),
+                            ("withdrawn", "Item withdrawn"),
+                            ("returned", "Returned to raters"),
+                        ],
+                        default="",
+                        max_length=10,
+                    ),
+                ),
+                ("priority", models.FloatField(default=0.0)),
+                ("claim_expires_at", models.DateTimeField(blank=True, null=True)),
+                ("comment", models.TextField(blank=True, default="")),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("resolved_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "assigned_to",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "blind_judgment",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="annotation.judgment",
+                    ),
+                ),
+                (
+                    "item",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="review_cases",
+                        to="annotation.item",
+                    ),
+                ),
+                (
+                    "item_version",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="annotation.itemversion",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Draft',
+            name="Draft",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('field', models.CharField(max_length=20)),
-                ('text', models.TextField(blank=True, default='')),
-                ('provenance', models.JSONField(default=dict)),
-                ('state', models.CharField(choices=[('proposed', 'Proposed'), ('accepted', 'Accepted'), ('edited', 'Accepted with edits'), ('rejected', 'Rejected'), ('failed', 'Failed')], default='proposed', max_length=10)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('case', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='drafts', to='annotation.reviewcase')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("field", models.CharField(max_length=20)),
+                ("text", models.TextField(blank=True, default="")),
+                ("provenance", models.JSONField(default=dict)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("proposed", "Proposed"),
+                            ("accepted", "Accepted"),
+                            ("edited", "Accepted with edits"),
+                            ("rejected", "Rejected"),
+                            ("failed", "Failed"),
+                        ],
+                        default="proposed",
+                        max_length=10,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "case",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="drafts",
+                        to="annotation.reviewcase",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Correction',
+            name="Correction",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('field', models.CharField(max_length=20)),
-                ('before', models.TextField(blank=True)),
-                ('after', models.TextField(blank=True)),
-                ('reason', models.CharField(max_length=40)),
-                ('comment', models.TextField(blank=True, default='')),
-                ('origin', models.CharField(choices=[('expert', 'Expert'), ('draft', 'AI draft, accepted'), ('edited', 'AI draft, edited')], default='expert', max_length=10)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('author', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('draft', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.draft')),
-                ('version_after', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='corrections', to='annotation.itemversion')),
-                ('version_before', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.itemversion')),
-                ('case', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='corrections', to='annotation.reviewcase')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("field", models.CharField(max_length=20)),
+                ("before", models.TextField(blank=True)),
+                ("after", models.TextField(blank=True)),
+                ("reason", models.CharField(max_length=40)),
+                ("comment", models.TextField(blank=True, default="")),
+                (
+                    "origin",
+                    models.CharField(
+                        choices=[
+                            ("expert", "Expert"),
+                            ("draft", "AI draft, accepted"),
+                            ("edited", "AI draft, edited"),
+                        ],
+                        default="expert",
+                        max_length=10,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "author",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "draft",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="annotation.draft",
+                    ),
+                ),
+                (
+                    "version_after",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="corrections",
+                        to="annotation.itemversion",
+                    ),
+                ),
+                (
+                    "version_before",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="annotation.itemversion",
+                    ),
+                ),
+                (
+                    "case",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="corrections",
+                        to="annotation.reviewcase",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='CaseReason',
+            name="CaseReason",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('rule', models.CharField(max_length=40)),
-                ('evidence', models.JSONField(default=dict)),
-                ('fired_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('case', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reasons', to='annotation.reviewcase')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("rule", models.CharField(max_length=40)),
+                ("evidence", models.JSONField(default=dict)),
+                ("fired_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "case",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="reasons",
+                        to="annotation.reviewcase",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Study',
+            name="Study",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.SlugField(max_length=80, unique=True)),
-                ('title', models.CharField(max_length=200, verbose_name='title')),
-                ('description', models.TextField(blank=True, verbose_name='description')),
-                ('state', models.CharField(choices=[('draft', 'Draft'), ('running', 'Running'), ('paused', 'Paused'), ('closed', 'Closed')], default='draft', max_length=10)),
-                ('overlap', models.PositiveSmallIntegerField(default=3, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)], verbose_name='overlap')),
-                ('order', models.CharField(choices=[('shuffled', 'Shuffled: every rater starts somewhere else'), ('listed', 'As listed: every rater starts at the first item')], default='shuffled', max_length=10, verbose_name='order')),
-                ('lease_minutes', models.PositiveSmallIntegerField(default=15, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(600)], verbose_name='minutes to finish a task')),
-                ('gold_rate', models.FloatField(default=0.0)),
-                ('repeat_rate', models.FloatField(default=0.0)),
-                ('rules', models.JSONField(blank=True, default=dict)),
-                ('seed', models.BigIntegerField(default=annotation.models.study.new_seed)),
-                ('n_items', models.IntegerField(default=0)),
-                ('n_tasks', models.IntegerField(default=0)),
-                ('n_unnamed_judgments', models.IntegerField(default=0)),
-                ('n_unnamed_tasks_filled', models.IntegerField(default=0)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('protocol_version', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.protocolversion')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("slug", models.SlugField(max_length=80, unique=True)),
+                ("title", models.CharField(max_length=200, verbose_name="title")),
+                ("description", models.TextField(blank=True, verbose_name="description")),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("draft", "Draft"),
+                            ("running", "Running"),
+                            ("paused", "Paused"),
+                            ("closed", "Closed"),
+                        ],
+                        default="draft",
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "overlap",
+                    models.PositiveSmallIntegerField(
+                        default=3,
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(1000),
+                        ],
+                        verbose_name="overlap",
+                    ),
+                ),
+                (
+                    "order",
+                    models.CharField(
+                        choices=[
+                            ("shuffled", "Shuffled: every rater starts somewhere else"),
+                            ("listed", "As listed: every rater starts at the first item"),
+                        ],
+                        default="shuffled",
+                        max_length=10,
+                        verbose_name="order",
+                    ),
+                ),
+                (
+                    "lease_minutes",
+                    models.PositiveSmallIntegerField(
+                        default=15,
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(600),
+                        ],
+                        verbose_name="minutes to finish a task",
+                    ),
+                ),
+                ("gold_rate", models.FloatField(default=0.0)),
+                ("repeat_rate", models.FloatField(default=0.0)),
+                ("rules", models.JSONField(blank=True, default=dict)),
+                ("seed", models.BigIntegerField(default=annotation.models.study.new_seed)),
+                ("n_items", models.IntegerField(default=0)),
+                ("n_tasks", models.IntegerField(default=0)),
+                ("n_unnamed_judgments", models.IntegerField(default=0)),
+                ("n_unnamed_tasks_filled", models.IntegerField(default=0)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "protocol_version",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="annotation.protocolversion",
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'studies',
+                "verbose_name_plural": "studies",
             },
         ),
         migrations.AddField(
-            model_name='reviewcase',
-            name='study',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='review_cases', to='annotation.study'),
+            model_name="reviewcase",
+            name="study",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="review_cases",
+                to="annotation.study",
+            ),
         ),
         migrations.AddField(
-            model_name='rater',
-            name='study',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='raters', to='annotation.study'),
+            model_name="rater",
+            name="study",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="raters", to="annotation.study"
+            ),
         ),
         migrations.AddField(
-            model_name='protocolversion',
-            name='study',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='protocol_versions', to='annotation.study'),
+            model_name="protocolversion",
+            name="study",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="protocol_versions",
+                to="annotation.study",
+            ),
         ),
         migrations.CreateModel(
-            name='Membership',
+            name="Membership",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(choices=[('annotator', 'Annotator'), ('expert', 'Expert'), ('researcher', 'Researcher'), ('admin', 'Admin')], max_length=12)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='annotation.study')),
-            ],
-        ),
-        migrations.AddField(
-            model_name='judgment',
-            name='study',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='annotation.study'),
-        ),
-        migrations.CreateModel(
-            name='Job',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('kind', models.CharField(max_length=20)),
-                ('state', models.CharField(choices=[('queued', 'Waiting'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=10)),
-                ('params', models.JSONField(default=dict)),
-                ('stage', models.CharField(blank=True, default='', max_length=40)),
-                ('done', models.BigIntegerField(default=0)),
-                ('total', models.BigIntegerField(blank=True, null=True)),
-                ('report', models.JSONField(default=dict)),
-                ('message', models.TextField(blank=True, default='')),
-                ('lease_token', models.UUIDField(blank=True, null=True)),
-                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('study', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='jobs', to='annotation.study')),
-            ],
-        ),
-        migrations.AddField(
-            model_name='item',
-            name='study',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='items', to='annotation.study'),
-        ),
-        migrations.CreateModel(
-            name='Invitation',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(choices=[('annotator', 'Annotator'), ('expert', 'Expert'), ('researcher', 'Researcher'), ('admin', 'Admin')], max_length=12)),
-                ('token_sha256', models.CharField(max_length=64, unique=True)),
-                ('max_uses', models.PositiveIntegerField(default=1)),
-                ('uses', models.PositiveIntegerField(default=0)),
-                ('expires_at', models.DateTimeField()),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('created_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='invitations', to='annotation.study')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='AuditEvent',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('action', models.CharField(max_length=60)),
-                ('subject', models.CharField(blank=True, max_length=120)),
-                ('data', models.JSONField(default=dict)),
-                ('actor', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('study', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.study')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='System',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=200)),
-                ('description', models.TextField(blank=True)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='systems', to='annotation.study')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Candidate',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('take', models.PositiveSmallIntegerField(default=1)),
-                ('text', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('clip', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.clip')),
-                ('item_version', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='candidates', to='annotation.itemversion')),
-                ('system', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='candidates', to='annotation.system')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Task',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('external_id', models.CharField(max_length=300)),
-                ('kind', models.PositiveSmallIntegerField(choices=[(1, 'Regular'), (2, 'Training'), (3, 'Gold'), (4, 'Trap'), (5, 'Repeat')], default=1)),
-                ('state', models.PositiveSmallIntegerField(choices=[(1, 'Ready'), (2, 'Held back'), (3, 'Withdrawn')], default=1)),
-                ('overlap', models.PositiveSmallIntegerField()),
-                ('n_judgments', models.PositiveSmallIntegerField(default=0)),
-                ('n_leases', models.PositiveSmallIntegerField(default=0)),
-                ('order_balance', models.SmallIntegerField(default=0)),
-                ('n_draws', models.PositiveIntegerField(default=0)),
-                ('shuffle_key', models.FloatField()),
-                ('priority', models.FloatField(default=0.0)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('wants_more', models.GeneratedField(db_persist=True, expression=models.Q(('state', 1), ('n_judgments__lt', django.db.models.expressions.CombinedExpression(models.F('overlap'), '-', models.F('n_leases')))), output_field=models.BooleanField())),
-                ('item_version', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tasks', to='annotation.itemversion')),
-                ('repeats', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='repeated_by', to='annotation.task')),
-                ('study', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='tasks', to='annotation.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[
+                            ("annotator", "Annotator"),
+                            ("expert", "Expert"),
+                            ("researcher", "Researcher"),
+                            ("admin", "Admin"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to="annotation.study",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='judgment',
-            name='task',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='annotation.task'),
+            model_name="judgment",
+            name="study",
+            field=models.ForeignKey(
+                db_constraint=False,
+                db_index=False,
+                on_delete=django.db.models.deletion.CASCADE,
+                to="annotation.study",
+            ),
         ),
         migrations.CreateModel(
-            name='GoldKey',
+            name="Job",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('question_key', models.CharField(max_length=40)),
-                ('choice', models.PositiveSmallIntegerField(blank=True, null=True)),
-                ('value', models.FloatField(blank=True, null=True)),
-                ('tolerance', models.FloatField(default=0.0)),
-                ('explanation', models.TextField(blank=True)),
-                ('task', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='gold_keys', to='annotation.task')),
+                (
+                    "id",
+                    models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
+                ),
+                ("kind", models.CharField(max_length=20)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "Waiting"),
+                            ("running", "Running"),
+                            ("done", "Done"),
+                            ("failed", "Failed"),
+                            ("cancelled", "Cancelled"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("params", models.JSONField(default=dict)),
+                ("stage", models.CharField(blank=True, default="", max_length=40)),
+                ("done", models.BigIntegerField(default=0)),
+                ("total", models.BigIntegerField(blank=True, null=True)),
+                ("report", models.JSONField(default=dict)),
+                ("message", models.TextField(blank=True, default="")),
+                ("lease_token", models.UUIDField(blank=True, null=True)),
+                ("lease_expires_at", models.DateTimeField(blank=True, null=True)),
+                ("attempts", models.PositiveSmallIntegerField(default=0)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("started_at", models.DateTimeField(blank=True, null=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="jobs",
+                        to="annotation.study",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='assignment',
-            name='task',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='assignments', to='annotation.task'),
+            model_name="item",
+            name="study",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="items", to="annotation.study"
+            ),
         ),
         migrations.CreateModel(
-            name='Answer',
+            name="Invitation",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('choice', models.PositiveSmallIntegerField(choices=[(1, 'First'), (2, 'Second'), (3, 'Tie'), (4, 'Both bad')], null=True)),
-                ('value', models.FloatField(null=True)),
-                ('confidence', models.FloatField(null=True)),
-                ('text', models.TextField(blank=True, default='')),
-                ('events', models.JSONField(null=True)),
-                ('counted', models.BooleanField(default=True)),
-                ('candidate', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.candidate')),
-                ('judgment', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='answers', to='annotation.judgment')),
-                ('question', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.question')),
-                ('task', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.task')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[
+                            ("annotator", "Annotator"),
+                            ("expert", "Expert"),
+                            ("researcher", "Researcher"),
+                            ("admin", "Admin"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                ("token_sha256", models.CharField(max_length=64, unique=True)),
+                ("max_uses", models.PositiveIntegerField(default=1)),
+                ("uses", models.PositiveIntegerField(default=0)),
+                ("expires_at", models.DateTimeField()),
+                ("revoked_at", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="invitations",
+                        to="annotation.study",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='TaskCandidate',
+            name="AuditEvent",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slot', models.PositiveSmallIntegerField()),
-                ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.candidate')),
-                ('task', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='slots', to='annotation.task')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("action", models.CharField(max_length=60)),
+                ("subject", models.CharField(blank=True, max_length=120)),
+                ("data", models.JSONField(default=dict)),
+                (
+                    "actor",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="annotation.study",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="System",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=200)),
+                ("description", models.TextField(blank=True)),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="systems",
+                        to="annotation.study",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="Candidate",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("take", models.PositiveSmallIntegerField(default=1)),
+                ("text", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "clip",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="annotation.clip",
+                    ),
+                ),
+                (
+                    "item_version",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="candidates",
+                        to="annotation.itemversion",
+                    ),
+                ),
+                (
+                    "system",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="candidates",
+                        to="annotation.system",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="Task",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("external_id", models.CharField(max_length=300)),
+                (
+                    "kind",
+                    models.PositiveSmallIntegerField(
+                        choices=[(1, "Regular"), (2, "Training"), (3, "Gold"), (4, "Trap"), (5, "Repeat")],
+                        default=1,
+                    ),
+                ),
+                (
+                    "state",
+                    models.PositiveSmallIntegerField(
+                        choices=[(1, "Ready"), (2, "Held back"), (3, "Withdrawn")], default=1
+                    ),
+                ),
+                ("overlap", models.PositiveSmallIntegerField()),
+                ("n_judgments", models.PositiveSmallIntegerField(default=0)),
+                ("n_leases", models.PositiveSmallIntegerField(default=0)),
+                ("order_balance", models.SmallIntegerField(default=0)),
+                ("n_draws", models.PositiveIntegerField(default=0)),
+                ("shuffle_key", models.FloatField()),
+                ("priority", models.FloatField(default=0.0)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "wants_more",
+                    models.GeneratedField(
+                        db_persist=True,
+                        expression=models.Q(
+                            ("state", 1),
+                            (
+                                "n_judgments__lt",
+                                django.db.models.expressions.CombinedExpression(
+                                    models.F("overlap"), "-", models.F("n_leases")
+                                ),
+                            ),
+                        ),
+                        output_field=models.BooleanField(),
+                    ),
+                ),
+                (
+                    "item_version",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="tasks",
+                        to="annotation.itemversion",
+                    ),
+                ),
+                (
+                    "repeats",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="repeated_by",
+                        to="annotation.task",
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="tasks",
+                        to="annotation.study",
+                    ),
+                ),
+            ],
+        ),
+        migrations.AddField(
+            model_name="judgment",
+            name="task",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="judgments",
+                to="annotation.task",
+            ),
+        ),
+        migrations.CreateModel(
+            name="GoldKey",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("question_key", models.CharField(max_length=40)),
+                ("choice", models.PositiveSmallIntegerField(blank=True, null=True)),
+                ("value", models.FloatField(blank=True, null=True)),
+                ("tolerance", models.FloatField(default=0.0)),
+                ("explanation", models.TextField(blank=True)),
+                (
+                    "task",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="gold_keys",
+                        to="annotation.task",
+                    ),
+                ),
+            ],
+        ),
+        migrations.AddField(
+            model_name="assignment",
+            name="task",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="assignments", to="annotation.task"
+            ),
+        ),
+        migrations.CreateModel(
+            name="Answer",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "choice",
+                    models.PositiveSmallIntegerField(
+                        choices=[(1, "First"), (2, "Second"), (3, "Tie"), (4, "Both bad")], null=True
+                    ),
+                ),
+                ("value", models.FloatField(null=True)),
+                ("confidence", models.FloatField(null=True)),
+                ("text", models.TextField(blank=True, default="")),
+                ("events", models.JSONField(null=True)),
+                ("counted", models.BooleanField(default=True)),
+                (
+                    "candidate",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="annotation.candidate",
+                    ),
+                ),
+                (
+                    "judgment",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="answers",
+                        to="annotation.judgment",
+                    ),
+                ),
+                (
+                    "question",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="annotation.question",
+                    ),
+                ),
+                (
+                    "task",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="annotation.task",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="TaskCandidate",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("slot", models.PositiveSmallIntegerField()),
+                (
+                    "candidate",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="annotation.candidate",
+                    ),
+                ),
+                (
+                    "task",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="slots",
+                        to="annotation.task",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['task_id', 'slot'],
+                "ordering": ["task_id", "slot"],
             },
         ),
         migrations.AddConstraint(
-            model_name='itemversion',
-            constraint=models.UniqueConstraint(fields=('item', 'number'), name='item_version_number_once'),
+            model_name="itemversion",
+            constraint=models.UniqueConstraint(fields=("item", "number"), name="item_version_number_once"),
         ),
         migrations.AddConstraint(
-            model_name='question',
-            constraint=models.UniqueConstraint(fields=('protocol_version', 'key'), name='question_key_once'),
+            model_name="question",
+            constraint=models.UniqueConstraint(fields=("protocol_version", "key"), name="question_key_once"),
         ),
         migrations.AddConstraint(
-            model_name='correction',
-            constraint=models.UniqueConstraint(fields=('version_after', 'field'), name='correction_once_per_field'),
+            model_name="correction",
+            constraint=models.UniqueConstraint(
+                fields=("version_after", "field"), name="correction_once_per_field"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='casereason',
-            constraint=models.UniqueConstraint(fields=('case', 'rule'), name='case_reason_once_per_rule'),
+            model_name="casereason",
+            constraint=models.UniqueConstraint(fields=("case", "rule"), name="case_reason_once_per_rule"),
         ),
         migrations.AddIndex(
-            model_name='reviewcase',
-            index=models.Index(fields=['study', 'state', '-priority', 'id'], name='review_queue'),
+            model_name="reviewcase",
+            index=models.Index(fields=["study", "state", "-priority", "id"], name="review_queue"),
         ),
         migrations.AddConstraint(
-            model_name='reviewcase',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'resolved'), _negated=True), fields=('item_version',), name='review_case_one_unresolved_per_version'),
+            model_name="reviewcase",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state", "resolved"), _negated=True),
+                fields=("item_version",),
+                name="review_case_one_unresolved_per_version",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='rater',
-            constraint=models.UniqueConstraint(fields=('study', 'pseudonym'), name='rater_pseudonym_once_per_study'),
+            model_name="rater",
+            constraint=models.UniqueConstraint(
+                fields=("study", "pseudonym"), name="rater_pseudonym_once_per_study"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='rater',
-            constraint=models.UniqueConstraint(fields=('study', 'user'), name='rater_user_once_per_study'),
+            model_name="rater",
+            constraint=models.UniqueConstraint(fields=("study", "user"), name="rater_user_once_per_study"),
         ),
         migrations.AddConstraint(
-            model_name='rater',
-            constraint=models.UniqueConstraint(condition=models.Q(('external_id', ''), _negated=True), fields=('study', 'external_id'), name='rater_external_id_once_per_study'),
+            model_name="rater",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("external_id", ""), _negated=True),
+                fields=("study", "external_id"),
+                name="rater_external_id_once_per_study",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='protocolversion',
-            constraint=models.UniqueConstraint(fields=('study', 'number'), name='protocol_version_number_once'),
+            model_name="protocolversion",
+            constraint=models.UniqueConstraint(
+                fields=("study", "number"), name="protocol_version_number_once"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.UniqueConstraint(fields=('user', 'study'), name='membership_one_role_per_study'),
+            model_name="membership",
+            constraint=models.UniqueConstraint(
+                fields=("user", "study"), name="membership_one_role_per_study"
+            ),
         ),
         migrations.AddIndex(
-            model_name='job',
-            index=models.Index(condition=models.Q(('state__in', ('queued', 'running'))), fields=['created_at'], name='job_unfinished'),
+            model_name="job",
+            index=models.Index(
+                condition=models.Q(("state__in", ("queued", "running"))),
+                fields=["created_at"],
+                name="job_unfinished",
+            ),
         ),
         migrations.AddIndex(
-            model_name='job',
-            index=models.Index(fields=['study', '-created_at'], name='job_by_study'),
+            model_name="job",
+            index=models.Index(fields=["study", "-created_at"], name="job_by_study"),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.UniqueConstraint(fields=('study', 'external_id'), name='item_external_id_once_per_study'),
+            model_name="item",
+            constraint=models.UniqueConstraint(
+                fields=("study", "external_id"), name="item_external_id_once_per_study"
+            ),
         ),
         migrations.AddIndex(
-            model_name='auditevent',
-            index=models.Index(fields=['study', '-id'], name='audit_by_study'),
+            model_name="auditevent",
+            index=models.Index(fields=["study", "-id"], name="audit_by_study"),
         ),
         migrations.AddConstraint(
-            model_name='system',
-            constraint=models.UniqueConstraint(fields=('study', 'name'), name='system_name_once_per_study'),
+            model_name="system",
+            constraint=models.UniqueConstraint(fields=("study", "name"), name="system_name_once_per_study"),
         ),
         migrations.AddConstraint(
-            model_name='candidate',
-            constraint=models.UniqueConstraint(fields=('item_version', 'system', 'take'), name='candidate_take_once'),
+            model_name="candidate",
+            constraint=models.UniqueConstraint(
+                fields=("item_version", "system", "take"), name="candidate_take_once"
+            ),
         ),
         migrations.AddIndex(
-            model_name='task',
-            index=models.Index(condition=models.Q(('wants_more', True)), fields=['study', 'shuffle_key'], name='task_open_in_order'),
+            model_name="task",
+            index=models.Index(
+                condition=models.Q(("wants_more", True)),
+                fields=["study", "shuffle_key"],
+                name="task_open_in_order",
+            ),
         ),
         migrations.AddIndex(
-            model_name='task',
-            index=models.Index(fields=['study', 'id'], name='task_study_keyset'),
+            model_name="task",
+            index=models.Index(fields=["study", "id"], name="task_study_keyset"),
         ),
         migrations.AddConstraint(
-            model_name='task',
-            constraint=models.UniqueConstraint(fields=('study', 'external_id'), name='task_external_id_once_per_study'),
+            model_name="task",
+            constraint=models.UniqueConstraint(
+                fields=("study", "external_id"), name="task_external_id_once_per_study"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='task',
-            constraint=models.CheckConstraint(condition=models.Q(('n_judgments__lte', django.db.models.expressions.CombinedExpression(models.F('overlap'), '-', models.F('n_leases')))), name='task_overlap_never_exceeded'),
+            model_name="task",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "n_judgments__lte",
+                        django.db.models.expressions.CombinedExpression(
+                            models.F("overlap"), "-", models.F("n_leases")
+                        ),
+                    )
+                ),
+                name="task_overlap_never_exceeded",
+            ),
         ),
         migrations.AddIndex(
-            model_name='judgment',
-            index=models.Index(fields=['study', 'id'], name='judgment_study_keyset'),
+            model_name="judgment",
+            index=models.Index(fields=["study", "id"], name="judgment_study_keyset"),
         ),
         migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.UniqueConstraint(fields=('task', 'client_id'), name='judgment_client_id_once_per_task'),
+            model_name="judgment",
+            constraint=models.UniqueConstraint(
+                fields=("task", "client_id"), name="judgment_client_id_once_per_task"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.UniqueConstraint(fields=('assignment', 'revision'), name='judgment_revision_once_per_assignment'),
+            model_name="judgment",
+            constraint=models.UniqueConstraint(
+                fields=("assignment", "revision"), name="judgment_revision_once_per_assignment"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='goldkey',
-            constraint=models.UniqueConstraint(fields=('task', 'question_key'), name='gold_key_once_per_question'),
+            model_name="goldkey",
+            constraint=models.UniqueConstraint(
+                fields=("task", "question_key"), name="gold_key_once_per_question"
+            ),
         ),
         migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(condition=models.Q(('state', 1)), fields=['rater', 'leased_at'], name='assignment_open_of_rater'),
+            model_name="assignment",
+            index=models.Index(
+                condition=models.Q(("state", 1)),
+                fields=["rater", "leased_at"],
+                name="assignment_open_of_rater",
+            ),
         ),
         migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(condition=models.Q(('state', 1)), fields=['expires_at'], name='assignment_open_by_expiry'),
+            model_name="assignment",
+            index=models.Index(
+                condition=models.Q(("state", 1)), fields=["expires_at"], name="assignment_open_by_expiry"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', (1, 2, 3))), fields=('task', 'rater', 'pass_number'), name='assignment_once_per_pass'),
+            model_name="assignment",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state__in", (1, 2, 3))),
+                fields=("task", "rater", "pass_number"),
+                name="assignment_once_per_pass",
+            ),
         ),
         migrations.AddIndex(
-            model_name='answer',
-            index=models.Index(condition=models.Q(('counted', True)), fields=['question', 'task'], name='answer_counted_by_question'),
+            model_name="answer",
+            index=models.Index(
+                condition=models.Q(("counted", True)),
+                fields=["question", "task"],
+                name="answer_counted_by_question",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='answer',
-            constraint=models.UniqueConstraint(fields=('judgment', 'question', 'candidate'), name='answer_once_per_question', nulls_distinct=False),
+            model_name="answer",
+            constraint=models.UniqueConstraint(
+                fields=("judgment", "question", "candidate"),
+                name="answer_once_per_question",
+                nulls_distinct=False,
+            ),
         ),
         migrations.AddConstraint(
-            model_name='taskcandidate',
-            constraint=models.UniqueConstraint(fields=('task', 'slot'), name='task_slot_once'),
+            model_name="taskcandidate",
+            constraint=models.UniqueConstraint(fields=("task", "slot"), name="task_slot_once"),
         ),
     ]
