@@ -125,6 +125,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Judgments of generated audio and music: studies, assignments, judgments, agreement, exports.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_NAME_OVERRIDES": {
         "StudyState": "annotation.models.Study.State",
@@ -206,7 +207,9 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
-FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
+# Uploads, and what archives among them unpack to.
+UPLOAD_MAX_BYTES = env.integer("CONCORD_UPLOAD_MAX_MB", 4096, minimum=1, maximum=10**6) * 1024 * 1024
+FILE_UPLOAD_HANDLERS = ["annotation.uploads.BoundedUploadHandler"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 
 # ── Language and time ────────────────────────────────────────────────────────

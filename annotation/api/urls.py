@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from annotation.api import content, people, rating, studies
+from annotation.api import content, jobs, people, rating, studies
 
 urlpatterns = [
     path("me/", studies.MeView.as_view(), name="api_me"),
@@ -22,6 +22,7 @@ urlpatterns = [
     path("studies/<slug:slug>/judgments/", content.JudgmentsView.as_view(), name="api_judgments"),
     path("studies/<slug:slug>/exclusions/", content.ExclusionsView.as_view(), name="api_exclusions"),
     path("studies/<slug:slug>/audit/", content.AuditView.as_view(), name="api_audit"),
+    path("studies/<slug:slug>/imports/", jobs.ImportsView.as_view(), name="api_imports"),
     path("studies/<slug:slug>/next/", rating.NextView.as_view(), name="api_next"),
     path("studies/<slug:slug>/protocol/", rating.ProtocolView.as_view(), name="api_protocol"),
     path("assignments/<uuid:assignment_id>/", rating.AssignmentView.as_view(), name="api_assignment"),
@@ -30,4 +31,6 @@ urlpatterns = [
     path("assignments/<uuid:assignment_id>/skip/", rating.SkipView.as_view(), name="api_skip"),
     path("assignments/<uuid:assignment_id>/give-back/", rating.GiveBackView.as_view(), name="api_give_back"),
     path("assignments/<uuid:assignment_id>/clips/<slug:name>/", rating.ClipView.as_view(), name="api_clip"),
+    path("jobs/<uuid:job_id>/", jobs.JobView.as_view(), name="api_job"),
+    path("jobs/<uuid:job_id>/cancel/", jobs.CancelView.as_view(), name="api_cancel_job"),
 ]

@@ -1,0 +1,241 @@
+"""Who may call what. Every route of the API has its row here; a route without one fails the first test.
+
+Each call is made by everybody, on a study of their own and on objects of another. Whoever may not hears 403 or 404, and
+nothing of the study; an object of somebody else's looks like one that is not there.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.urls import URLPattern, get_resolver, reverse
+
+from tests import factories
+from tests.annotation.api.conftest import Api, World
+
+pytestmark = pytest.mark.django_db
+
+ACTORS = ("anonymous", "stranger", "outsider", "annotator", "expert", "researcher", "admin")
+OK, DENIED, ABSENT = "ok", 403, 404
+
+# What each actor hears, in the order above. The outsider is a researcher of another study.
+Verdicts = tuple[Any, ...]
+SIGNED_IN: Verdicts = (DENIED, OK, OK, OK, OK, OK, OK)
+NOBODY: Verdicts = (DENIED,) * 7
+MEMBERS: Verdicts = (DENIED, ABSENT, ABSENT, OK, OK, OK, OK)
+RATERS: Verdicts = (DENIED, ABSENT, ABSENT, OK, OK, DENIED, DENIED)
+MANAGERS: Verdicts = (DENIED, ABSENT, ABSENT, DENIED, DENIED, OK, OK)
+ADMINS: Verdicts = (DENIED, ABSENT, ABSENT, DENIED, DENIED, DENIED, OK)
+THE_RATER: Verdicts = (DENIED, ABSENT, ABSENT, OK, ABSENT, ABSENT, ABSENT)
+# A job has no study in its address: to those who do not run its study it is not there.
+JOB_MANAGERS: Verdicts = (DENIED, ABSENT, ABSENT, ABSENT, ABSENT, OK, OK)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A call that succeeds for whoever may make it, with what it then answers."""
+
+    route: str
+    method: str
+    verdicts: Verdicts
+    status: int = 200
+    body: Callable[[World], Any] = lambda world: None
+
+
+def vote(world: World) -> dict[str, Any]:
+    answers = [
+        {"question": "alignment", "choice": "A", "confidence": 3},
+        {"question": "musicality", "choice": "A", "confidence": 3},
+        {"question": "evidence", "text": "x"},
+    ]
+    return {"client_id": str(uuid.uuid4()), "answers": answers}
+
+
+ROWS = [
+    Row("api_me", "get", SIGNED_IN),
+    Row("api_schema", "get", SIGNED_IN),
+    Row("api_studies", "get", SIGNED_IN),
+    Row("api_studies", "post", NOBODY, body=lambda w: {"slug": "x", "title": "x", "preset": "orca"}),
+    Row("api_study", "get", MEMBERS),
+    Row("api_study", "patch", MANAGERS, body=lambda w: {"title": "x"}),
+    Row("api_protocol", "get", MEMBERS),
+    Row("api_next", "post", RATERS, body=lambda w: {}),
+    Row("api_raters", "get", MANAGERS),
+    Row("api_rater", "patch", MANAGERS, body=lambda w: {"state": "paused", "reason": "x"}),
+    Row("api_members", "get", MANAGERS),
+    Row("api_member", "patch", ADMINS, body=lambda w: {"role": "annotator"}),
+    Row("api_member", "delete", ADMINS, 204),
+    Row("api_invitations", "get", MANAGERS),
+    Row("api_invitations", "post", MANAGERS, 201, body=lambda w: {"role": "annotator"}),
+    Row("api_invitation", "delete", MANAGERS, 204),
+    Row("api_items", "get", MANAGERS),
+    Row("api_judgments", "get", MANAGERS),
+    Row(
+        "api_exclusions",
+        "post",
+        MANAGERS,
+        body=lambda w: {"action": "exclude", "client_ids": [str(w.judgment.client_id)], "reason": "x"},
+    ),
+    Row("api_audit", "get", MANAGERS),
+    Row("api_assignment", "get", THE_RATER),
+    Row("api_heartbeat", "post", THE_RATER),
+    Row("api_judgment", "post", THE_RATER, 201, body=vote),
+    Row("api_skip", "post", THE_RATER, 204, body=lambda w: {"reason": "audio"}),
+    Row("api_give_back", "post", THE_RATER, 204),
+    Row("api_clip", "get", THE_RATER),
+    Row("api_job", "get", JOB_MANAGERS),
+    Row("api_cancel_job", "post", JOB_MANAGERS),
+]
+EACH = pytest.mark.parametrize("row", ROWS, ids=[f"{row.method} {row.route}" for row in ROWS])
+
+
+def objects(world: World) -> dict[str, Any]:
+    """What the parameters of the routes stand for in a study."""
+    return {
+        "slug": world.study.slug,
+        "pseudonym": world.rater.pseudonym,
+        "member_id": world.membership.pk,
+        "invitation_id": world.invitation.pk,
+        "assignment_id": world.open.pk,
+        "name": "a",
+        "job_id": world.job.pk,
+    }
+
+
+NOWHERE = {
+    "slug": "nowhere",
+    "pseudonym": "R-NOBODY",
+    "member_id": 0,
+    "invitation_id": 0,
+    "assignment_id": uuid.UUID(int=0),
+    "name": "a",
+    "job_id": uuid.UUID(int=0),
+}
+
+
+def routes(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
+    for pattern in get_resolver().url_patterns if patterns is None else patterns:
+        path = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLPattern):
+            yield path, pattern
+        else:
+            yield from routes(pattern.url_patterns, path)
+
+
+API = {pattern.name: pattern for path, pattern in routes() if path.startswith("api/")}
+
+
+def parameters(row: Row) -> list[str]:
+    return list(API[row.route].pattern.converters)
+
+
+def path_of(row: Row, values: dict[str, Any]) -> str:
+    return reverse(row.route, kwargs={name: values[name] for name in parameters(row)})
+
+
+@pytest.fixture
+def people(api, world: World, elsewhere: World) -> dict[str, Api]:
+    accounts = {
+        "anonymous": None,
+        "stranger": factories.UserFactory(),
+        "outsider": elsewhere.researcher,
+        "annotator": world.annotator,
+        "expert": world.expert,
+        "researcher": world.researcher,
+        "admin": world.admin,
+    }
+    return {actor: api(accounts[actor]) for actor in ACTORS}
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def call(api: Api, row: Row, path: str, world: World) -> Any:
+    with undone():
+        return api.call(row.method, path, row.body(world))
+
+
+def assert_refused(response: Any, statuses: set[int]) -> None:
+    assert response.status_code in statuses
+    assert response["Content-Type"] == "application/problem+json"
+    body = response.content.decode()
+    assert "SECRET" not in body
+    assert "example" not in body
+    assert "R-" not in body
+
+
+def test_every_route_and_method_has_its_row():
+    served = {
+        (name, method)
+        for name, pattern in API.items()
+        for method in ("get", "post", "put", "patch", "delete")
+        if hasattr(pattern.callback.view_class, method)
+    }
+    assert served == {(row.route, row.method) for row in ROWS}
+
+
+@EACH
+def test_everybody_hears_what_the_row_says(row, people, world):
+    path = path_of(row, objects(world))
+    for actor, verdict in zip(ACTORS, row.verdicts, strict=True):
+        response = call(people[actor], row, path, world)
+        if verdict == OK:
+            assert (actor, response.status_code) == (actor, row.status)
+        else:
+            assert_refused(response, {verdict})
+
+
+@EACH
+def test_another_studys_objects_are_not_there(row, people, world, elsewhere):
+    if not parameters(row):
+        pytest.skip("no object in the address")
+    path = path_of(row, objects(elsewhere))
+    for actor in ("anonymous", "stranger", "annotator", "expert", "researcher", "admin"):
+        assert_refused(call(people[actor], row, path, elsewhere), {403 if actor == "anonymous" else 404})
+
+
+@EACH
+def test_another_studys_objects_are_not_there_under_the_own_studys_name_either(row, people, world, elsewhere):
+    if len(parameters(row)) < 2 or "slug" not in parameters(row):
+        pytest.skip("no object below the study")
+    path = path_of(row, {**objects(elsewhere), "slug": world.study.slug})
+    for actor in ("annotator", "expert", "researcher", "admin"):
+        assert_refused(call(people[actor], row, path, elsewhere), {403, 404})
+
+
+@EACH
+def test_what_is_somebody_elses_looks_like_what_is_not_there(row, people, world, elsewhere):
+    if not parameters(row):
+        pytest.skip("no object in the address")
+    for actor in ("stranger", "annotator", "admin"):
+        foreign, nothing = (
+            call(people[actor], row, path_of(row, values), elsewhere)
+            for values in (objects(elsewhere), NOWHERE)
+        )
+        assert (foreign.status_code, foreign.content) == (nothing.status_code, nothing.content)
+        assert dict(foreign.items()) == dict(nothing.items())
+
+
+def test_a_body_does_not_lead_to_another_studys_judgments(people, world, elsewhere):
+    body = {"action": "exclude", "reason": "x"}
+    for chosen in ({"client_ids": [str(elsewhere.judgment.client_id)]}, {"rater": elsewhere.rater.pseudonym}):
+        response = people["admin"].post("studies/here/exclusions/", {**body, **chosen})
+        assert response.status_code == 400
+    elsewhere.judgment.refresh_from_db()
+    assert not elsewhere.judgment.excluded
+
+
+def test_holding_somebody_elses_assignment_gives_nothing_away(people, world, elsewhere):
+    response = people["expert"].post("studies/here/next/", {"holding": [str(elsewhere.open.pk)]})
+    assert response.status_code == 200
+    assert str(elsewhere.open.pk) not in response.content.decode()

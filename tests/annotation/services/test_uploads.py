@@ -1,0 +1,207 @@
+"""Sources that come in through the browser: tables, archives, and archives that must not be unpacked."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from annotation.errors import InvalidInput
+from annotation.models import Job
+from annotation.services import uploads
+
+pytestmark = pytest.mark.django_db
+
+TABLE = b"item_id,prompt\n1,A waltz\n"
+
+
+@pytest.fixture(autouse=True)
+def home(settings, tmp_path) -> Path:
+    settings.HOME = tmp_path / "home"
+    settings.HOME.mkdir()
+    return settings.HOME
+
+
+def upload(content: bytes, name: str = "study.csv") -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, content)
+
+
+def archive(*entries: tuple[str | zipfile.ZipInfo, bytes]) -> SimpleUploadedFile:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in entries:
+            file.writestr(name, content)
+    return upload(buffer.getvalue(), "study.zip")
+
+
+def refusal(given: SimpleUploadedFile, format: str = "csv") -> str:
+    with pytest.raises(InvalidInput) as caught:
+        uploads.receive(given, format=format)
+    (problem,) = caught.value.problems
+    assert problem.field == "file"
+    assert problem.remedy
+    return problem.message
+
+
+def left_behind(home: Path) -> list[Path]:
+    return list((home / "uploads").iterdir()) if (home / "uploads").exists() else []
+
+
+def test_a_table_is_stored_below_the_home(home):
+    source = uploads.receive(upload(TABLE), format="csv")
+    assert source.read_bytes() == TABLE
+    assert source.name == "study.csv"
+    assert source.is_relative_to(home / "uploads")
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "/etc/passwd", "琴" * 200 + ".csv", "…", "a b;c$(d).csv"]
+)
+def test_a_tables_name_is_never_a_path_and_never_too_long(home, name):
+    source = uploads.receive(upload(TABLE, name), format="csv")
+    assert source.parent.parent == home / "uploads"
+    assert source.read_bytes() == TABLE
+
+
+def test_an_archive_is_unpacked_beside_its_audio():
+    source = uploads.receive(archive(("study.csv", TABLE), ("audio/1.wav", b"RIFF")), format="csv")
+    assert source.name == "study.csv"
+    assert (source.parent / "audio" / "1.wav").read_bytes() == b"RIFF"
+
+
+def test_a_folder_around_everything_and_what_macos_adds_are_seen_through():
+    given = archive(
+        ("my study/votes.jsonl", b"{}"), ("my study/a.wav", b"RIFF"), ("__MACOSX/my study/._a.wav", b"\0")
+    )
+    source = uploads.receive(given, format="cmi-pref")
+    assert (source.name, (source.parent / "a.wav").exists()) == ("votes.jsonl", True)
+
+
+def test_names_packed_with_the_other_separator_are_read_as_meant():
+    source = uploads.receive(archive(("study.csv", TABLE), ("audio\\1.wav", b"RIFF")), format="csv")
+    assert (source.parent / "audio" / "1.wav").exists()
+
+
+def test_a_format_of_several_files_gets_their_folder():
+    source = uploads.receive(archive(("orca/a.json", b"{}"), ("orca/b.json", b"{}")), format="orca")
+    assert sorted(path.name for path in source.iterdir()) == ["a.json", "b.json"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../evil.csv",
+        "a/../../evil.csv",
+        "/evil.csv",
+        "C:/evil.csv",
+        "C:evil.csv",
+        "..\\evil.csv",
+        "\\\\host\\evil",
+    ],
+)
+def test_a_path_that_leads_out_is_refused(home, tmp_path, name):
+    assert "leads out of it" in refusal(archive(("study.csv", TABLE), (name, b"x")))
+    assert left_behind(home) == []
+    assert not list(tmp_path.rglob("evil*"))
+
+
+def test_a_link_is_refused(home):
+    link = zipfile.ZipInfo("link.csv")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    assert "is a link" in refusal(archive((link, b"/etc/passwd")))
+    assert left_behind(home) == []
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(home, settings):
+    settings.UPLOAD_MAX_BYTES = 1_000_000
+    given = archive(("study.csv", TABLE), ("bomb.wav", b"\0" * 2_000_000))
+    assert given.size < 10_000
+    assert "unpacks to 2 MB" in refusal(given)
+    assert left_behind(home) == []
+
+
+def test_an_entry_that_lies_about_its_size_writes_no_more_than_it_said(home):
+    """The sizes that the limit is checked against are the ones that hold."""
+    given = archive(("study.csv", b"\0" * 1_000_000))
+    content = given.read().replace((1_000_000).to_bytes(4, "little"), (10).to_bytes(4, "little"))
+    assert "cannot be unpacked" in refusal(upload(content, "lie.zip"))
+    assert left_behind(home) == []
+
+
+def test_too_many_entries_are_refused(monkeypatch):
+    monkeypatch.setattr(uploads, "MAX_ENTRIES", 2)
+    assert "holds 3 files" in refusal(archive(("a.csv", b""), ("b", b""), ("c", b"")))
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_entries_of_one_name_are_refused():
+    assert "the same name" in refusal(archive(("study.csv", TABLE), ("study.csv", b"other")))
+
+
+def test_a_file_where_a_folder_is_wanted_is_refused():
+    assert "the same name" in refusal(archive(("study.csv", TABLE), ("a", b"x"), ("a/b", b"x")))
+
+
+@pytest.mark.parametrize("at", [60, 100, 200])
+def test_a_damaged_archive_is_refused(home, at):
+    content = bytearray(archive(("study.csv", os.urandom(500))).read())
+    content[at] ^= 0xFF
+    assert "cannot be unpacked" in refusal(upload(bytes(content), "study.zip"))
+    assert left_behind(home) == []
+
+
+def test_an_archive_with_a_password_is_refused():
+    content = bytearray(archive(("study.csv", TABLE)).read())
+    directory = content.index(b"PK\1\2")
+    content[directory + 8] |= 1
+    assert "password" in refusal(upload(bytes(content), "study.zip"))
+
+
+def test_an_unusual_packing_is_refused():
+    entry = zipfile.ZipInfo("study.csv")
+    entry.compress_type = zipfile.ZIP_LZMA
+    assert "unusual" in refusal(archive((entry, TABLE)))
+
+
+def test_a_name_too_long_for_the_disk_is_refused():
+    assert "too long" in refusal(archive(("琴" * 100 + ".csv", TABLE)))
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ([("a.csv", TABLE), ("b.csv", TABLE)], "holds a.csv, b.csv"),
+        ([("readme.txt", b"x")], "no .csv file at its top"),
+        ([("deep/a.csv", TABLE), ("other/b.wav", b"x")], "no .csv file at its top"),
+        ([], "no .csv file at its top"),
+    ],
+)
+def test_an_archive_holds_exactly_one_table_at_its_top(entries, said):
+    assert said in refusal(archive(*entries))
+
+
+def age(folder: Path) -> None:
+    os.utime(folder, (time.time() - 7200,) * 2)
+
+
+def test_an_upload_goes_when_its_import_is_over(home):
+    source = uploads.receive(upload(TABLE), format="csv")
+    job = Job.objects.create(kind="import", params={"source": str(source)})
+    age(source.parent)
+    uploads.discard_finished()
+    assert source.exists()
+    Job.objects.filter(pk=job.pk).update(state=Job.State.DONE)
+    uploads.discard_finished()
+    assert left_behind(home) == []
+
+
+def test_an_upload_that_has_just_come_is_kept():
+    source = uploads.receive(upload(TABLE), format="csv")
+    uploads.discard_finished()
+    assert source.exists()
