@@ -14,27 +14,11 @@ HOST = "127.0.0.1"
 
 def command(port: int, *, host: str = HOST) -> list[str]:
     return [
-        *(
-            sys.executable,
-            "-m",
-            "granian",
-            "config.wsgi:application",
-            "--interface",
-            "wsgi",
-            "--http",
-            "1",
-            "--no-ws",
-        ),
-        *("--host", host, "--port", str(port), "--backlog", "1024", "--log-level", "warning"),
+        sys.executable, "-m", "granian", "config.wsgi:application", "--interface", "wsgi", "--http", "1", "--no-ws",
+        "--host", host, "--port", str(port), "--backlog", "1024", "--log-level", "warning",
+        "--workers", str(WORKERS), "--blocking-threads", str(THREADS),
         # A thread holds its database connection; ended when idle, it would cost the next rater a new one.
-        *(
-            "--workers",
-            str(WORKERS),
-            "--blocking-threads",
-            str(THREADS),
-            "--blocking-threads-idle-timeout",
-            "600",
-        ),
+        "--blocking-threads-idle-timeout", "600",
         # A worker that dies is replaced; one that cannot start at all ends the server, and the launcher says why.
-        *("--respawn-failed-workers", "--respawn-interval", "1", "--workers-kill-timeout", "5"),
-    ]
+        "--respawn-failed-workers", "--respawn-interval", "1", "--workers-kill-timeout", "5",
+    ]  # fmt: skip
