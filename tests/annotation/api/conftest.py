@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +30,12 @@ from tests import factories
 from tests.annotation.services.answers import comparison
 
 SOUND = b"fLaC" + bytes(range(256)) * 4
+
+
+@pytest.fixture(autouse=True)
+def _home(settings, tmp_path: Path) -> None:
+    """Uploads go to the test's own folder."""
+    settings.HOME = tmp_path
 
 
 @dataclass
@@ -90,6 +97,7 @@ class World:
     judgment: Judgment
     invitation: Invitation
     job: Job
+    exported: Job
 
     @property
     def membership(self) -> Membership:
@@ -131,8 +139,18 @@ def make_world(slug: str) -> World:
         open=Assignment.objects.get(pk=second.id),
         judgment=judgment,
         invitation=people.invite(study, role=Role.ANNOTATOR, actor=names[Role.ADMIN])[0],
-        job=Job.objects.create(kind="import", study=study, report={"rows": "SECRET"}),
+        job=Job.objects.create(
+            kind="import", study=study, params={"source": "SECRET.csv"}, report={"rows": "SECRET"}
+        ),
+        exported=exported(study),
     )
+
+
+def exported(study: Study) -> Job:
+    """A finished export with its file."""
+    job = Job.objects.create(kind="export", study=study, params={"format": "jsonl"}, state=Job.State.DONE)
+    default_storage.save(f"exports/{job.pk}.zip", ContentFile(b"SECRET archive"))
+    return job
 
 
 @pytest.fixture

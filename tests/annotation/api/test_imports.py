@@ -26,12 +26,6 @@ ORCA = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _home(settings, tmp_path):
-    settings.HOME = tmp_path / "home"
-    settings.HOME.mkdir()
-
-
 @pytest.fixture
 def study() -> Study:
     return factories.StudyFactory(slug="s")

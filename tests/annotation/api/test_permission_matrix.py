@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.urls import URLPattern, get_resolver, reverse
 
@@ -22,6 +23,8 @@ from tests.annotation.api.conftest import Api, World
 pytestmark = pytest.mark.django_db
 
 ACTORS = ("anonymous", "stranger", "outsider", "annotator", "expert", "researcher", "admin")
+# Those who have nothing to do with the other study.
+INSIDERS = ("anonymous", "stranger", "annotator", "expert", "researcher", "admin")
 OK, DENIED, ABSENT = "ok", 403, 404
 
 # What each actor hears, in the order above. The outsider is a researcher of another study.
@@ -46,6 +49,7 @@ class Row:
     verdicts: Verdicts
     status: int = 200
     body: Callable[[World], Any] = lambda world: None
+    multipart: bool = False
 
 
 def vote(world: World) -> dict[str, Any]:
@@ -55,6 +59,10 @@ def vote(world: World) -> dict[str, Any]:
         {"question": "evidence", "text": "x"},
     ]
     return {"client_id": str(uuid.uuid4()), "answers": answers}
+
+
+def table(world: World) -> dict[str, Any]:
+    return {"file": SimpleUploadedFile("table.csv", b"item_id\n"), "format": "csv"}
 
 
 ROWS = [
@@ -89,10 +97,13 @@ ROWS = [
     Row("api_skip", "post", THE_RATER, 204, body=lambda w: {"reason": "audio"}),
     Row("api_give_back", "post", THE_RATER, 204),
     Row("api_clip", "get", THE_RATER),
+    Row("api_imports", "post", MANAGERS, 202, body=table, multipart=True),
+    Row("api_agreement", "get", MANAGERS),
+    Row("api_exports", "post", MANAGERS, 202, body=lambda w: {"format": "jsonl"}),
+    Row("api_export_file", "get", JOB_MANAGERS),
     Row("api_job", "get", JOB_MANAGERS),
     Row("api_cancel_job", "post", JOB_MANAGERS),
 ]
-EACH = pytest.mark.parametrize("row", ROWS, ids=[f"{row.method} {row.route}" for row in ROWS])
 
 
 def objects(world: World) -> dict[str, Any]:
@@ -105,6 +116,7 @@ def objects(world: World) -> dict[str, Any]:
         "assignment_id": world.open.pk,
         "name": "a",
         "job_id": world.job.pk,
+        "export_id": world.exported.pk,
     }
 
 
@@ -136,7 +148,13 @@ def parameters(row: Row) -> list[str]:
 
 
 def path_of(row: Row, values: dict[str, Any]) -> str:
+    if row.route == "api_export_file":
+        values = {**values, "job_id": values.get("export_id", values["job_id"])}
     return reverse(row.route, kwargs={name: values[name] for name in parameters(row)})
+
+
+ABOUT_AN_OBJECT = [row for row in ROWS if parameters(row)]
+BELOW_A_STUDY = [row for row in ABOUT_AN_OBJECT if "slug" in parameters(row) and len(parameters(row)) > 1]
 
 
 @pytest.fixture
@@ -162,16 +180,19 @@ def undone() -> Iterator[None]:
 
 def call(api: Api, row: Row, path: str, world: World) -> Any:
     with undone():
+        if row.multipart:
+            return api.client.post(path, row.body(world))
         return api.call(row.method, path, row.body(world))
 
 
-def assert_refused(response: Any, statuses: set[int]) -> None:
-    assert response.status_code in statuses
-    assert response["Content-Type"] == "application/problem+json"
+def fault(response: Any, allowed: set[int]) -> str:
+    """What is wrong with a refusal; empty when it is one of those allowed and says nothing of the study."""
     body = response.content.decode()
-    assert "SECRET" not in body
-    assert "example" not in body
-    assert "R-" not in body
+    if response.status_code not in allowed:
+        return f"{response.status_code} instead of {allowed}"
+    if response["Content-Type"] != "application/problem+json":
+        return f"{response['Content-Type']} instead of problem+json"
+    return next((f"tells {word!r}" for word in ("SECRET", "example", "R-") if word in body), "")
 
 
 def test_every_route_and_method_has_its_row():
@@ -184,46 +205,51 @@ def test_every_route_and_method_has_its_row():
     assert served == {(row.route, row.method) for row in ROWS}
 
 
-@EACH
-def test_everybody_hears_what_the_row_says(row, people, world):
-    path = path_of(row, objects(world))
-    for actor, verdict in zip(ACTORS, row.verdicts, strict=True):
-        response = call(people[actor], row, path, world)
-        if verdict == OK:
-            assert (actor, response.status_code) == (actor, row.status)
-        else:
-            assert_refused(response, {verdict})
+def test_everybody_hears_what_the_row_says(people, world):
+    faults = []
+    for row in ROWS:
+        path = path_of(row, objects(world))
+        for actor, verdict in zip(ACTORS, row.verdicts, strict=True):
+            response = call(people[actor], row, path, world)
+            if verdict != OK:
+                wrong = fault(response, {verdict})
+            else:
+                wrong = (
+                    "" if response.status_code == row.status else f"{response.status_code}, not {row.status}"
+                )
+            faults += [(row.route, row.method, actor, wrong)] if wrong else []
+    assert faults == []
 
 
-@EACH
-def test_another_studys_objects_are_not_there(row, people, world, elsewhere):
-    if not parameters(row):
-        pytest.skip("no object in the address")
-    path = path_of(row, objects(elsewhere))
-    for actor in ("anonymous", "stranger", "annotator", "expert", "researcher", "admin"):
-        assert_refused(call(people[actor], row, path, elsewhere), {403 if actor == "anonymous" else 404})
+def test_another_studys_objects_are_not_there(people, world, elsewhere):
+    faults = []
+    for row in ABOUT_AN_OBJECT:
+        for actor in INSIDERS:
+            response = call(people[actor], row, path_of(row, objects(elsewhere)), elsewhere)
+            wrong = fault(response, {403 if actor == "anonymous" else 404})
+            faults += [(row.route, row.method, actor, wrong)] if wrong else []
+    assert faults == []
 
 
-@EACH
-def test_another_studys_objects_are_not_there_under_the_own_studys_name_either(row, people, world, elsewhere):
-    if len(parameters(row)) < 2 or "slug" not in parameters(row):
-        pytest.skip("no object below the study")
-    path = path_of(row, {**objects(elsewhere), "slug": world.study.slug})
-    for actor in ("annotator", "expert", "researcher", "admin"):
-        assert_refused(call(people[actor], row, path, elsewhere), {403, 404})
+def test_another_studys_objects_are_not_there_under_the_own_studys_name_either(people, world, elsewhere):
+    faults = []
+    for row in BELOW_A_STUDY:
+        path = path_of(row, {**objects(elsewhere), "slug": world.study.slug})
+        for actor in INSIDERS:
+            wrong = fault(call(people[actor], row, path, elsewhere), {403, 404})
+            faults += [(row.route, row.method, actor, wrong)] if wrong else []
+    assert faults == []
 
 
-@EACH
-def test_what_is_somebody_elses_looks_like_what_is_not_there(row, people, world, elsewhere):
-    if not parameters(row):
-        pytest.skip("no object in the address")
-    for actor in ("stranger", "annotator", "admin"):
-        foreign, nothing = (
-            call(people[actor], row, path_of(row, values), elsewhere)
-            for values in (objects(elsewhere), NOWHERE)
-        )
-        assert (foreign.status_code, foreign.content) == (nothing.status_code, nothing.content)
-        assert dict(foreign.items()) == dict(nothing.items())
+def test_what_is_somebody_elses_looks_like_what_is_not_there(people, world, elsewhere):
+    for row in ABOUT_AN_OBJECT:
+        for actor in ("stranger", "annotator", "admin"):
+            foreign, nothing = (
+                call(people[actor], row, path_of(row, values), elsewhere)
+                for values in (objects(elsewhere), NOWHERE)
+            )
+            assert (row.route, foreign.status_code) == (row.route, nothing.status_code)
+            assert (foreign.content, dict(foreign.items())) == (nothing.content, dict(nothing.items()))
 
 
 def test_a_body_does_not_lead_to_another_studys_judgments(people, world, elsewhere):
