@@ -1,0 +1,73 @@
+"""A real browser against a live server. Sessions come from the sign-in form only where a test is about it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.conf import settings as django_settings
+from django.test import Client
+
+from annotation.models import User
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator:
+    from playwright.sync_api import sync_playwright
+
+    # Playwright runs an event loop in this thread, and the tests look into the database from it.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        browser.close()
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@pytest.fixture
+def context(browser, live_server) -> Iterator:
+    context = browser.new_context(
+        base_url=live_server.url, viewport={"width": 1280, "height": 900}, locale="en"
+    )
+    context.set_default_timeout(10_000)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context) -> Iterator:
+    """A tab in which no script may fail and nothing may break the content security policy."""
+    page = context.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on(
+        "console",
+        lambda message: faults.append(message.text) if "Content Security Policy" in message.text else None,
+    )
+    yield page
+    assert faults == []
+
+
+@pytest.fixture
+def signed_in(context, live_server) -> Callable[[User], None]:
+    """Give the browser the session of an account, without the form."""
+
+    def sign_in(user: User) -> None:
+        client = Client()
+        client.force_login(user)
+        cookie = client.cookies[django_settings.SESSION_COOKIE_NAME]
+        context.add_cookies(
+            [{"name": cookie.key, "value": cookie.value, "url": live_server.url, "httpOnly": True}]
+        )
+
+    return sign_in

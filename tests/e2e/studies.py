@@ -1,0 +1,84 @@
+"""Small studies with sound that plays, and what a rater does on their pages."""
+
+from __future__ import annotations
+
+import wave
+from pathlib import Path
+
+import numpy as np
+from django.conf import settings
+
+from annotation.audio.ingest import measure_and_canonicalise
+from annotation.models import Clip, Study
+from tests import factories
+
+
+def comparison_study(tasks: int = 3) -> Study:
+    """A `cmi-pref` study; the clips of a pair are tones of different pitch, three seconds long."""
+    study = factories.StudyFactory(slug="music", title="Music", preset="cmi-pref", overlap=1)
+    for number in range(tasks):
+        for side, hertz in ((1, 300), (2, 400)):
+            tone(f"pair-{number}-{side}", hertz=hertz)
+        reference = tone(f"reference-{number}", hertz=200)
+        instruction = {
+            "prompt": f"Tune number {number}",
+            "lyrics": "la la\n" * 100,
+            "reference_clip": reference,
+        }
+        factories.comparison_task(study, f"pair-{number}", **instruction)
+    return study
+
+
+def rating_study(tasks: int = 3) -> Study:
+    """An `orca` study."""
+    study = factories.StudyFactory(slug="answers", title="Answers", preset="orca", overlap=1)
+    for number in range(tasks):
+        recording = tone(f"recording-{number}", hertz=500)
+        factories.rating_task(study, f"answer-{number}", rationale="It rings.", clip=recording)
+    return study
+
+
+def tone(name: str, *, hertz: float, seconds: float = 3.0) -> Clip:
+    """A clip row with a file behind it and its true waveform."""
+    clip = factories.clip(name, seconds=seconds)
+    target = Path(settings.MEDIA_ROOT) / clip.canonical.name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    source = target.with_suffix(".wav")
+    with wave.open(str(source), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(48_000)
+        time = np.arange(int(48_000 * seconds)) / 48_000
+        file.writeframes((8000 * np.sin(2 * np.pi * hertz * time)).astype("<i2").tobytes())
+    Clip.objects.filter(pk=clip.pk).update(peaks=measure_and_canonicalise(source, target).peaks)
+    return clip
+
+
+def open_work(page, study: Study) -> None:
+    """Through the guidelines to the first task."""
+    page.goto(f"/studies/{study.slug}/work/")
+    if "/guidelines/" in page.url:
+        page.get_by_role("button", name="Start rating").click()
+    page.wait_for_selector("[data-state=working]")
+
+
+def prompt_shown(page) -> str:
+    return str(page.locator(".given .headline").first.inner_text())
+
+
+def answer_comparison(page, *, evidence: str = "B drifts at @0:01.") -> None:
+    page.get_by_role("radiogroup", name="Which follows the instruction better?").get_by_label(
+        "A", exact=True
+    ).check(force=True)
+    page.get_by_role("radiogroup", name="How sure are you?").get_by_label("Quite").check(force=True)
+    page.get_by_role("radiogroup", name="Which is better music?").get_by_label("B", exact=True).check(
+        force=True
+    )
+    page.get_by_role("radiogroup", name="How large is the difference?").get_by_label("Moderate").check(
+        force=True
+    )
+    page.get_by_label("What did you hear?").fill(evidence)
+
+
+def submit(page) -> None:
+    page.get_by_role("button", name="Submit").click()

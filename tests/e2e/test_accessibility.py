@@ -1,0 +1,71 @@
+"""axe-core finds nothing serious on any page a rater meets, light or dark, wide or narrow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import studies
+from tests.factories import member
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+AXE = Path(__file__).resolve().parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+RUN = """async () => (await axe.run()).violations
+    .filter(({impact}) => ["serious", "critical"].includes(impact))
+    .flatMap(({id, nodes}) => nodes.map(({target, failureSummary}) => `${id} ${target}: ${failureSummary}`))"""
+SIDEWAYS = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+
+
+@pytest.fixture(
+    params=[(1280, "light"), (1280, "dark"), (390, "light")], ids=lambda value: f"{value[0]}-{value[1]}"
+)
+def looked_at(page, request):
+    width, scheme = request.param
+    page.set_viewport_size({"width": width, "height": 844})
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    return page
+
+
+def check(page) -> None:
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert page.evaluate(RUN) == []
+    assert not page.evaluate(SIDEWAYS), "the page scrolls sideways"
+
+
+def test_sign_in_and_the_page_for_nothing_found(looked_at):
+    looked_at.goto("/sign-in/")
+    looked_at.get_by_role("main").get_by_role("button", name="Sign in").click()
+    check(looked_at)
+    looked_at.goto("/nothing/here/")
+    check(looked_at)
+
+
+def test_a_comparison_from_home_to_the_end(looked_at, signed_in):
+    study = studies.comparison_study(tasks=1)
+    signed_in(member(study))
+    looked_at.goto("/")
+    check(looked_at)
+    looked_at.goto(f"/studies/{study.slug}/guidelines/")
+    check(looked_at)
+    studies.open_work(looked_at, study)
+    check(looked_at)
+    studies.submit(looked_at)  # with everything missing marked
+    check(looked_at)
+    looked_at.get_by_role("button", name="Skip…").click()
+    check(looked_at)
+    looked_at.keyboard.press("Escape")
+    studies.answer_comparison(looked_at)
+    check(looked_at)
+    studies.submit(looked_at)
+    looked_at.get_by_role("heading", name="Thank you").wait_for()
+    check(looked_at)
+
+
+def test_a_rating(looked_at, signed_in):
+    study = studies.rating_study(tasks=1)
+    signed_in(member(study))
+    studies.open_work(looked_at, study)
+    looked_at.get_by_label("Almost correct").check(force=True)
+    check(looked_at)
