@@ -115,12 +115,16 @@ class RaterAtWork:
     n_tasks: int
     lease_minutes: int
     protocol_version_id: int
+    # Their live leases, oldest first, as of the moment the row was asked for.
+    open_leases: list[uuid.UUID]
 
 
 # Written out, like the other statements of the two hot requests: building them anew took longer than running them.
 _RATER_AT_WORK = """
 SELECT r.id, r.state, r.cursor, r.n_judgments,
-       s.id, s.state, s.seed, s.n_tasks, s.lease_minutes, s.protocol_version_id
+       s.id, s.state, s.seed, s.n_tasks, s.lease_minutes, s.protocol_version_id,
+       ARRAY(SELECT a.id FROM annotation_assignment a
+             WHERE a.rater_id = r.id AND a.state = 1 AND a.expires_at > now() ORDER BY a.leased_at)
 FROM annotation_rater r
 JOIN annotation_study s ON s.id = r.study_id
 JOIN annotation_membership m ON m.study_id = s.id AND m.user_id = r.user_id

@@ -73,13 +73,6 @@ FROM per_task p JOIN locked ON locked.id = p.task_id WHERE t.id = p.task_id
 """
 
 
-_OPEN = """
-SELECT id, task_id, protocol_version_id, presentation, expires_at FROM annotation_assignment
-WHERE rater_id = %s AND state = 1 AND expires_at > %s
-ORDER BY leased_at
-"""
-
-
 @dataclass(frozen=True)
 class Lease:
     """An open assignment as far as a briefing needs it."""
@@ -111,15 +104,12 @@ def lease_next(
     """
     rater = access.rater_at_work(user, slug)
     _check_may_rate(rater)
-    with connection.cursor() as cursor:
-        cursor.execute(_OPEN, [rater.rater_id, timezone.now()])
-        open_leases = [Lease(*row) for row in cursor.fetchall()]
-    for lease in open_leases:
-        if lease.id not in holding:
-            return rater, lease
-    if len(open_leases) >= MAX_OPEN_LEASES:
+    for lease_id in rater.open_leases:
+        if lease_id not in holding:
+            return rater, _open_lease(lease_id)
+    if len(rater.open_leases) >= MAX_OPEN_LEASES:
         raise Conflict(
-            f"You hold {len(open_leases)} tasks; submit or release one first.", code="too_many_open"
+            f"You hold {len(rater.open_leases)} tasks; submit or release one first.", code="too_many_open"
         )
     picked = _pick(rater)
     return rater, None if picked is None else _grant(rater, picked)
@@ -245,6 +235,12 @@ def _check_may_rate(rater: RaterAtWork) -> None:
         raise NotAllowed(
             "Your work in this study is paused; ask the researcher who invited you.", code="rater_paused"
         )
+
+
+def _open_lease(lease_id: uuid.UUID) -> Lease:
+    """A lease that was seen open: shown again as it was, even if it ends this very moment."""
+    fields = ("id", "task_id", "protocol_version_id", "presentation", "expires_at")
+    return Lease(*Assignment.objects.values_list(*fields).get(pk=lease_id))
 
 
 def _pick(rater: RaterAtWork) -> _Picked | None:

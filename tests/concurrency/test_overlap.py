@@ -19,6 +19,8 @@ from tests.annotation.services.answers import comparison, rating
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
 
 OVERLAP = 3
+# A race needs luck on a busy machine; that it shows within so many tries is what a control has to prove.
+TRIES = 20
 
 
 def make_study(n_tasks: int, n_raters: int) -> tuple[Study, list[User]]:
@@ -103,12 +105,16 @@ def test_the_race_shows_when_a_lease_takes_no_lock(at_once, monkeypatch):
     unlocked = re.sub(r"FOR UPDATE OF t SKIP LOCKED", "", leases._PICK)
     assert unlocked != leases._PICK
     monkeypatch.setattr(leases, "_PICK", unlocked)
-    study, users = make_study(1, 12)
-    results = at_once([lambda user=user: leases.lease_next(user, study.slug)[1] for user in users])
-    refused = [result for result in results if isinstance(result, IntegrityError)]
+    refused = []
+    for _ in range(TRIES):
+        study, users = make_study(1, 12)
+        results = at_once([lambda user=user: leases.lease_next(user, study.slug)[1] for user in users])
+        refused += [result for result in results if isinstance(result, IntegrityError)]
+        assert over_assigned(study) == []
+        if refused:
+            break
     assert refused
     assert all("task_overlap_never_exceeded" in str(error) for error in refused)
-    assert over_assigned(study) == []
 
 
 def test_twenty_replays_at_once_leave_one_judgment(at_once):
@@ -136,11 +142,16 @@ def test_the_race_shows_when_a_submit_has_no_guard(at_once, monkeypatch):
     unguarded = judgments._RECORD.replace("AND state = %(state_before)s", "")
     assert unguarded != judgments._RECORD
     monkeypatch.setattr(judgments, "_RECORD", unguarded)
-    study, users = make_study(1, 1)
-    _, lease = leases.lease_next(users[0], study.slug)
-    results = at_once([lambda: judgments.submit(users[0], lease.id, rating(2))] * 8)
-    assert any(isinstance(result, IntegrityError) for result in results)
-    assert Judgment.objects.count() == 1
+    refused = []
+    for _ in range(TRIES):
+        study, users = make_study(1, 1)
+        _, lease = leases.lease_next(users[0], study.slug)
+        results = at_once([lambda lease=lease: judgments.submit(users[0], lease.id, rating(2))] * 8)
+        refused += [result for result in results if isinstance(result, IntegrityError)]
+        assert Judgment.objects.filter(study=study).count() == 1
+        if refused:
+            break
+    assert refused
 
 
 @pytest.mark.parametrize("turn", range(5))
