@@ -1,0 +1,17 @@
+"""What the services say when they refuse, listed here so that it is translated where a page shows it."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_noop as _
+
+SENTENCES = (
+    _("There is nothing here, or it is not yours to see."),
+    _("Only researchers and admins of this study can do this."),
+    _("Only admins of this study can do this."),
+    _("Only admins of this study can invite researchers and admins."),
+    _("You manage this study; rating is for its annotators and experts."),
+    _("This invitation has been used up, has expired or was withdrawn. Ask for a new one."),
+    _("This invitation has just been used up. Ask for a new one."),
+    _("This is the study's only admin; make someone else admin first."),
+    _("This study has no protocol yet."),
+)
