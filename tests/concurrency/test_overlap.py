@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db import IntegrityError, connection
@@ -108,7 +109,7 @@ def test_the_race_shows_when_a_lease_takes_no_lock(at_once, monkeypatch):
     refused = []
     for _ in range(TRIES):
         study, users = make_study(1, 12)
-        results = at_once([lambda user=user: leases.lease_next(user, study.slug)[1] for user in users])
+        results = at_once([partial(leases.lease_next, user, study.slug) for user in users])
         refused += [result for result in results if isinstance(result, IntegrityError)]
         assert over_assigned(study) == []
         if refused:
@@ -146,7 +147,7 @@ def test_the_race_shows_when_a_submit_has_no_guard(at_once, monkeypatch):
     for _ in range(TRIES):
         study, users = make_study(1, 1)
         _, lease = leases.lease_next(users[0], study.slug)
-        results = at_once([lambda lease=lease: judgments.submit(users[0], lease.id, rating(2))] * 8)
+        results = at_once([partial(judgments.submit, users[0], lease.id, rating(2))] * 8)
         refused += [result for result in results if isinstance(result, IntegrityError)]
         assert Judgment.objects.filter(study=study).count() == 1
         if refused:
