@@ -8,12 +8,13 @@ from pathlib import Path
 import django
 import pytest
 
-from config import scratch
+from config import scratch, translations
 
 # Before anything imports the settings. The workers of pytest-xdist inherit their parent's server.
 if "PYTEST_XDIST_WORKER" not in os.environ:
     # WhiteNoise complains where the collected files are missing; tests serve them uncollected.
     (scratch.settle() / "static").mkdir()
+translations.compile_changed([Path(__file__).resolve().parents[1] / "labeling_ui" / "locale"])
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
 
