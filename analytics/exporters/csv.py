@@ -1,4 +1,7 @@
-"""CSV: one row per answer, and one per candidate of each item version. Lists and tables are cells of JSON."""
+"""CSV: one row per answer, and one per candidate of each item version.
+
+Codes are joined by semicolons, as the plain import takes them; other lists and tables are cells of JSON.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,7 @@ _ITEM = (
     "study", "item", "state", "strata", "version", "current", "prompt", "lyrics", "question", "reference",
     "rationale", "transcript", "extra",
 )  # fmt: skip
+_CODES = _JUDGMENT.index("codes")
 _CLIP = ("sha256", "canonical_sha256", "seconds")
 
 
@@ -33,6 +37,7 @@ def answer_lines(judgments: Iterable[Record]) -> Iterator[str]:
     yield _line((*_JUDGMENT, *_ANSWER))
     for judgment in judgments:
         shared = [judgment[name] for name in _JUDGMENT]
+        shared[_CODES] = ";".join(judgment["codes"])
         for answer in judgment["answers"] or [{}]:
             yield _line((*shared, *(answer.get(name) for name in _ANSWER)))
 

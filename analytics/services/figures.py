@@ -18,6 +18,9 @@ from annotation.models import Study
 # Computing may take this share of the time: a study that takes 15 s is computed every five minutes.
 _SHARE = 0.05
 _REFRESH_LOCK = 7_303_015
+# Right after a large import the planner may know nothing of the new rows and choose a plan that never ends. It is
+# stopped here, and the next attempt finds better statistics.
+_LONGEST_STATEMENT = "5min"
 
 # The largest judgment id alone would miss a vote that commits after a later one. Raters' counters and the time of
 # their last judgment move in the vote's own transaction, so their sums tell of every vote.
@@ -92,6 +95,8 @@ def refresh(study_id: int) -> bool:
     """Compute a study's figures if they are out of date; False where there was nothing to do or somebody is at it."""
     if not _alone(study_id):
         return False
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('statement_timeout', %s, true)", [_LONGEST_STATEMENT])
     # Read before the data: what is said meanwhile makes the figures stale again, never wrongly current.
     horizon = next((study.horizon for study in _stale() if study.id == study_id), None)
     if horizon is None:

@@ -44,7 +44,12 @@ def test_every_answer_is_a_row_with_its_judgment_repeated():
 
 def test_a_judgment_without_answers_has_one_row():
     (row,) = judged()
-    assert (row["codes"], row["question"], row["value"]) == ('["A"]', "", "")
+    assert (row["codes"], row["question"], row["value"]) == ("A", "", "")
+
+
+def test_codes_are_joined_as_the_plain_import_takes_them():
+    (row,) = judged(codes=["A", "R"])
+    assert row["codes"] == "A;R"
 
 
 def test_lists_and_truth_values_are_json_and_what_is_missing_is_empty():

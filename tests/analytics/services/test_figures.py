@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from analytics import tasks
@@ -107,6 +108,18 @@ def test_a_study_that_takes_long_is_computed_less_often(study):
     StudyFigure.objects.update(seconds=15, computed_at=timezone.now() - timedelta(seconds=290))
     assert figures.due() == []
     StudyFigure.objects.update(computed_at=timezone.now() - timedelta(seconds=310))
+    assert figures.due() == [study.pk]
+
+
+def test_a_plan_that_never_ends_is_stopped_and_tried_again(study, monkeypatch):
+    def endless(study):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(60)")
+
+    monkeypatch.setattr(figures, "scan", endless)
+    monkeypatch.setattr(figures, "_LONGEST_STATEMENT", "10ms")
+    with pytest.raises(OperationalError, match="statement timeout"), transaction.atomic():
+        figures.refresh(study.pk)
     assert figures.due() == [study.pk]
 
 
