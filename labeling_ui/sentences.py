@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as look_up
 from django.utils.translation import gettext_noop as _
+
+from annotation.errors import DomainError
 
 SENTENCES = (
     _("There is nothing here, or it is not yours to see."),
@@ -14,4 +17,12 @@ SENTENCES = (
     _("This invitation has just been used up. Ask for a new one."),
     _("This is the study's only admin; make someone else admin first."),
     _("This study has no protocol yet."),
+    _("Your account may not create studies; ask an operator for it."),
+    _("There is nothing to rate yet: import items first."),
+    _("This job has finished already."),
 )
+
+
+def said(error: DomainError) -> str:
+    """An error's sentence in the reader's language; as the service wrote it where it is not listed here."""
+    return look_up(error.message)

@@ -6,7 +6,19 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 from django.views.i18n import set_language
 
-from labeling_ui.views import auth, home, rate
+from labeling_ui.views import (
+    auth,
+    exports,
+    home,
+    imports,
+    jobs,
+    new_study,
+    people,
+    rate,
+    raters,
+    settings,
+    study,
+)
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -19,5 +31,29 @@ urlpatterns = [
     # ── Rating ───────────────────────────────────────────────────────────────
     path("studies/<slug:slug>/guidelines/", rate.guidelines, name="guidelines"),
     path("studies/<slug:slug>/work/", rate.work, name="work"),
-    # ── Running a study: study, new_study, import, job, people, settings, export ──
+    # ── Running a study ──────────────────────────────────────────────────────
+    path("studies/new/", new_study.new_study, name="new_study"),
+    path("studies/<slug:slug>/", study.study, name="study"),
+    path("studies/<slug:slug>/state/", study.study_state, name="study_state"),
+    path("studies/<slug:slug>/import/", imports.import_items, name="import"),
+    path("studies/<slug:slug>/export/", exports.export, name="export"),
+    path("studies/<slug:slug>/settings/", settings.settings, name="settings"),
+    path("studies/<slug:slug>/people/", people.people, name="people"),
+    path("studies/<slug:slug>/people/<int:member_id>/", people.member, name="member"),
+    path("studies/<slug:slug>/people/<int:member_id>/remove/", people.remove_member, name="remove_member"),
+    path(
+        "studies/<slug:slug>/invitations/<int:invitation_id>/revoke/",
+        people.revoke_invitation,
+        name="revoke_invitation",
+    ),
+    path("studies/<slug:slug>/raters/<str:pseudonym>/", raters.rater, name="rater"),
+    path(
+        "studies/<slug:slug>/raters/<str:pseudonym>/judgments/",
+        raters.rater_judgments,
+        name="rater_judgments",
+    ),
+    path("jobs/<uuid:job_id>/", jobs.job, name="job"),
+    path("jobs/<uuid:job_id>/problems.csv", jobs.job_problems, name="job_problems"),
+    path("jobs/<uuid:job_id>/cancel/", jobs.cancel_job, name="cancel_job"),
+    path("jobs/<uuid:job_id>/import/", imports.import_for_real, name="import_for_real"),
 ]

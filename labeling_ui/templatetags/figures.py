@@ -8,9 +8,9 @@ register = template.Library()
 
 
 @register.filter
-def count(n: int | None) -> str:
+def count(n: object) -> str:
     """12,345; a dash where nothing was counted."""
-    return "–" if n is None else f"{n:,}"
+    return f"{n:,}" if isinstance(n, int) else "–"
 
 
 @register.filter
@@ -22,7 +22,7 @@ def decimals(value: float | None, places: int = 3) -> str:
 @register.filter
 def percent(share: float | None) -> str:
     """41.5 % of a share from 0 to 1."""
-    return "–" if share is None else f"{100 * share:.1f} %"
+    return "–" if share is None else f"{100 * share:.1f}\u00a0%"
 
 
 @register.filter

@@ -1,0 +1,199 @@
+"""A study's figures as its page draws them: texts in the reader's language, lengths of bars in per cent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
+
+from analytics.reports.overview import QuestionOverview, StudyOverview
+from annotation.protocols import Protocol, QuestionSpec
+
+LEVELS: dict[str, Promise] = {
+    "nominal": gettext_lazy("nominal"),
+    "ordinal": gettext_lazy("ordinal"),
+    "interval": gettext_lazy("interval"),
+    "ratio": gettext_lazy("ratio"),
+}
+# Why there is no figure, or no interval: the codes of analytics.reports.agreement.SENTENCES.
+REASONS: dict[str, Promise] = {
+    "no_ratings": gettext_lazy("There are no ratings yet."),
+    "no_pairable_units": gettext_lazy("No unit has two or more ratings yet, so there is nothing to compare."),
+    "no_variation": gettext_lazy(
+        "All ratings that can be compared are equal, so agreement cannot be told from chance."
+    ),
+    "one_pairable_unit": gettext_lazy(
+        "Only one unit has two or more ratings; an interval needs at least two."
+    ),
+    "variation_in_one_unit": gettext_lazy(
+        "Without one of the units all ratings would be equal; there is no interval yet."
+    ),
+    "no_spread": gettext_lazy(
+        "Leaving any unit out gives the same figure, so the data cannot say how uncertain it is."
+    ),
+    "negative_values": gettext_lazy(
+        "The ratio level needs a scale that starts at zero; this one goes below."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Bar:
+    """`length` is in per cent of the longest bar. `share` is of all, 0 to 1; None where the parts make no whole."""
+
+    label: str
+    n: int
+    share: float | None
+    length: float
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where alpha, its interval and the ticks lie on a line that ends at 1, in per cent from its left end.
+
+    ticks: place, label, and the side to which the label leans.
+    """
+
+    start: float
+    at: float
+    low: float | None
+    high: float | None
+    ticks: tuple[tuple[float, str, str], ...]
+
+
+@dataclass(frozen=True)
+class SystemRow:
+    """A system's mean rating or its win rate, `value`; None where nothing was decided."""
+
+    system: str
+    n: int
+    value: float | None
+    length: float
+    sd: float | None = None
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+
+
+@dataclass(frozen=True)
+class QuestionCard:
+    key: str
+    title: str
+    level: str
+    compares: bool
+    alpha: float | None
+    ci: tuple[float, float] | None
+    interval: Interval | None
+    reason: str
+    symmetric: float | None
+    percent: float | None
+    units: int
+    pairable_units: int
+    ratings: int
+    raters: str
+    versions_left_out: str
+    histogram: tuple[Bar, ...]
+    systems: tuple[SystemRow, ...]
+
+
+def question_cards(found: StudyOverview, protocol: Protocol) -> list[QuestionCard]:
+    return [_card(question, protocol.question(question.key)) for question in found.questions]
+
+
+def code_bars(found: StudyOverview, protocol: Protocol) -> list[Bar]:
+    """The most frequent first. A judgment may give several codes, so there is no whole to have shares of."""
+    titles = {code.key: code.title.in_language(_language()) for code in protocol.codes}
+    rows = ((f"{code} · {titles[code]}" if code in titles else code, n) for code, n in found.codes)
+    return [replace(bar, share=None) for bar in _bars(rows)]
+
+
+def _card(question: QuestionOverview, spec: QuestionSpec | None) -> QuestionCard:
+    result = question.agreement
+    ci = None if result["ci95"] is None else (result["ci95"][0], result["ci95"][1])
+    compares = question.kind == "preference"
+    return QuestionCard(
+        key=question.key,
+        title=question.title if spec is None else spec.title.in_language(_language()),
+        level=str(LEVELS[question.level]),
+        compares=compares,
+        alpha=result["alpha"],
+        ci=ci,
+        interval=None if result["alpha"] is None else _interval(result["alpha"], ci),
+        reason=str(REASONS.get(result["reason"] or "", "")),
+        symmetric=result.get("symmetric", {}).get("alpha"),
+        percent=result["percent_agreement"],
+        units=result["units"],
+        pairable_units=result["pairable_units"],
+        ratings=result["ratings"],
+        raters=_raters(result),
+        versions_left_out=", ".join(map(str, result["protocol_versions_left_out"])),
+        histogram=() if compares else tuple(_bars(_labelled(question, spec))),
+        systems=tuple(_wins(question) if compares else _means(question, spec)),
+    )
+
+
+def _interval(alpha: float, ci: tuple[float, float] | None) -> Interval:
+    lowest = min(alpha, ci[0] if ci else alpha)
+    start = 0.0 if lowest >= 0 else max(-1.0, round(lowest - 0.05, 1))
+
+    def place(value: float) -> float:
+        return round(100 * (min(1.0, max(start, value)) - start) / (1.0 - start), 2)
+
+    # Labels of neighbours lean away from each other, so that they stay apart on a narrow screen.
+    anchored = ((start, "start"), (0.667, "end"), (0.8, "start"), (1.0, "end"))
+    ticks = tuple((place(value), f"{value:g}".replace("-", "−"), anchor) for value, anchor in anchored)
+    low, high = (place(ci[0]), place(ci[1])) if ci else (None, None)
+    return Interval(start, place(alpha), low, high, ticks)
+
+
+def _raters(result: Mapping[str, Any]) -> str:
+    if result["raters"] is None:
+        return _("not named")
+    if result["unnamed_raters"]:
+        return _("%(named)s, and others not named") % {"named": result["raters"]}
+    return str(result["raters"])
+
+
+def _labelled(question: QuestionOverview, spec: QuestionSpec | None) -> Iterator[tuple[str, int]]:
+    points = {} if spec is None else {f"{p.value:g}": p.label.in_language(_language()) for p in spec.points}
+    for value, n in question.histogram:
+        yield (f"{value} · {points[value]}" if points.get(value) else value), n
+
+
+def _bars(rows: Iterable[tuple[str, int]]) -> Iterator[Bar]:
+    counted = list(rows)
+    total, longest = sum(n for _label, n in counted), max((n for _label, n in counted), default=0)
+    for label, n in counted:
+        yield Bar(label, n, n / total if total else 0.0, round(100 * n / longest, 2) if longest else 0.0)
+
+
+def _means(question: QuestionOverview, spec: QuestionSpec | None) -> Iterator[SystemRow]:
+    """The bar begins at the scale's lowest value and fills it at the highest."""
+    low, high = _range(question, spec)
+    for one in question.means:
+        length = 100 * (one.mean - low) / (high - low) if high > low else 0.0
+        yield SystemRow(one.system, one.n, one.mean, round(length, 2), sd=one.sd)
+
+
+def _range(question: QuestionOverview, spec: QuestionSpec | None) -> tuple[float, float]:
+    if spec is not None and spec.values:
+        return min(spec.values), max(spec.values)
+    if spec is not None and spec.minimum is not None and spec.maximum is not None:
+        return spec.minimum, spec.maximum
+    return 0.0, max((one.mean for one in question.means), default=0.0)
+
+
+def _wins(question: QuestionOverview) -> Iterator[SystemRow]:
+    for one in question.wins:
+        length = round(100 * one.win_rate, 2) if one.win_rate is not None else 0.0
+        yield SystemRow(
+            one.system, one.n, one.win_rate, length, wins=one.wins, ties=one.ties, losses=one.losses
+        )
+
+
+def _language() -> str:
+    return get_language() or "en"

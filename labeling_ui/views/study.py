@@ -1,0 +1,71 @@
+"""The researcher's page of a study, and its state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST, require_safe
+
+from analytics.reports.overview import Progress, overview
+from annotation import access
+from annotation.errors import InvalidInput
+from annotation.models import Job, Study
+from annotation.models.people import RATING_ROLES
+from annotation.services import studies
+from annotation.services.protocols import loaded
+from labeling_ui import study_figures
+from labeling_ui.next_step import Situation, next_step
+from labeling_ui.sentences import said
+
+_CHANGED = {
+    Study.State.RUNNING: _("The study is running: raters can work."),
+    Study.State.PAUSED: _("The study is paused: nobody gets new tasks."),
+    Study.State.CLOSED: _("The study is closed. Nothing is lost, and it can be opened again."),
+}
+
+
+@login_required
+@require_safe
+def study(request: HttpRequest, slug: str) -> HttpResponse:
+    study = access.managed_study(request.user, slug)
+    found = overview(study, raters_after=request.GET.get("raters_after", ""))
+    protocol = loaded(study.protocol_version_id).spec
+    jobs = list(study.jobs.order_by("-created_at")[:5])
+    context = {
+        "study": study,
+        "overview": found,
+        "progress": found.progress,
+        "step": next_step(_situation(study, found.progress, jobs)).value,
+        "questions": study_figures.question_cards(found, protocol),
+        "codes": study_figures.code_bars(found, protocol),
+        "jobs": jobs,
+    }
+    return render(request, "labeling_ui/study/study.html", context)
+
+
+@login_required
+@require_POST
+def study_state(request: HttpRequest, slug: str) -> HttpResponse:
+    study = access.managed_study(request.user, slug)
+    try:
+        study = studies.set_state(study, request.POST.get("state", ""), actor=request.user)
+    except InvalidInput as error:
+        messages.error(request, said(error))
+    else:
+        messages.success(request, _CHANGED[Study.State(study.state)])
+    return redirect("study", slug)
+
+
+def _situation(study: Study, progress: Progress, jobs: Sequence[Job]) -> Situation:
+    return Situation(
+        state=study.state,
+        tasks=progress.tasks,
+        complete=progress.tasks_complete >= progress.tasks > 0,
+        people=study.memberships.filter(role__in=RATING_ROLES).exists(),
+        importing=any(job.kind == "import" and not job.is_finished for job in jobs),
+    )
