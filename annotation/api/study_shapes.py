@@ -48,6 +48,7 @@ class StudyOut(serializers.Serializer):
 
     slug = serializers.SlugField()
     title = serializers.CharField()
+    description = serializers.CharField(help_text="Written for raters; they see it on the invitation.")
     state = serializers.ChoiceField(Study.State.choices)
     role = serializers.ChoiceField(Role.choices, help_text="Yours in this study.")
 
@@ -59,7 +60,6 @@ class StudyPageOut(PageOut):
 class StudyDetailOut(StudyOut):
     """What those who run the study may know."""
 
-    description = serializers.CharField()
     preset = serializers.CharField(source="protocol_version.preset", default=None)
     protocol_version = serializers.IntegerField(source="protocol_version.number", default=None)
     overlap = serializers.IntegerField()

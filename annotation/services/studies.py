@@ -7,7 +7,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from annotation import audit
-from annotation.errors import Conflict, InvalidInput, NotAllowed
+from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
 from annotation.models import Membership, Study, User
 from annotation.models.people import Role
 from annotation.services import protocols
@@ -19,6 +19,8 @@ TRANSITIONS = {
     Study.State.PAUSED: {Study.State.RUNNING, Study.State.CLOSED},
     Study.State.CLOSED: {Study.State.RUNNING},
 }
+# Addresses under /studies/ that are pages of their own.
+RESERVED_SLUGS = {"new"}
 
 
 @transaction.atomic
@@ -29,6 +31,9 @@ def create(*, slug: str, title: str, preset: str, actor: User | None, **rules: A
     """
     if actor is not None and not actor.may_create_studies:
         raise NotAllowed("Your account may not create studies; ask an operator for it.")
+    if slug in RESERVED_SLUGS:
+        taken = FieldProblem("slug", f"{slug!r} is the address of a page here; choose another.")
+        raise InvalidInput("This address cannot be used.", problems=[taken], code="reserved_slug")
     try:
         with transaction.atomic():
             study = Study.objects.create(slug=slug, title=title, created_by=actor, **rules)

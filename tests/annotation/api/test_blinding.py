@@ -29,8 +29,9 @@ from annotation.models import (
 from annotation.services import judgments, leases
 from scoring.models import Score, Scorer
 from tests import factories
-from tests.annotation.api.conftest import Api, World, store
+from tests.annotation.api.conftest import Api
 from tests.annotation.services.answers import comparison
+from tests.annotation.world import World, store
 
 pytestmark = pytest.mark.django_db
 

@@ -6,7 +6,7 @@ import pytest
 
 from annotation.models import Assignment
 from tests import factories
-from tests.annotation.api.conftest import SOUND, store
+from tests.annotation.world import SOUND, store
 
 pytestmark = pytest.mark.django_db
 

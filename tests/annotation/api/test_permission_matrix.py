@@ -18,7 +18,8 @@ from django.db import transaction
 from django.urls import URLPattern, get_resolver, reverse
 
 from tests import factories
-from tests.annotation.api.conftest import Api, World
+from tests.annotation.api.conftest import Api
+from tests.annotation.world import World
 
 pytestmark = pytest.mark.django_db
 

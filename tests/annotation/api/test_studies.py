@@ -32,7 +32,13 @@ def test_me_tells_my_name_and_my_role_in_each_study(api, world, elsewhere):
 
 def test_it_lists_only_the_studies_one_takes_part_in(api, world, elsewhere):
     (row,) = api(world.annotator).get("studies/").json()["results"]
-    assert row == {"slug": "here", "title": world.study.title, "state": "running", "role": "annotator"}
+    assert row == {
+        "slug": "here",
+        "title": world.study.title,
+        "description": "SECRET plan",
+        "state": "running",
+        "role": "annotator",
+    }
 
 
 def test_an_operator_sees_every_study_as_its_admin(api, world, elsewhere):
@@ -102,6 +108,7 @@ def test_a_slug_that_is_taken_is_a_conflict(api, founder):
     ("change", "field"),
     [
         ({"slug": "not a slug"}, "slug"),
+        ({"slug": "new"}, "slug"),
         ({"title": ""}, "title"),
         ({"title": None}, "title"),
         ({"preset": "orka"}, "preset"),
@@ -120,11 +127,11 @@ def test_what_cannot_be_a_study_is_refused_with_the_field(api, founder, change, 
     assert not Study.objects.exists()
 
 
-def test_raters_see_its_name_and_state_and_managers_all_of_it(api, world):
+def test_raters_see_its_name_description_and_state_and_managers_all_of_it(api, world):
     seen = {user: api(user).get("studies/here/").json() for user in (world.annotator, world.expert)}
-    assert all(set(body) == {"slug", "title", "state", "role"} for body in seen.values())
+    assert all(set(body) == {"slug", "title", "description", "state", "role"} for body in seen.values())
     body = api(world.researcher).get("studies/here/").json()
-    assert (body["description"], body["n_tasks"], body["n_judgments"]) == ("SECRET plan", 3, 1)
+    assert (body["overlap"], body["n_tasks"], body["n_judgments"]) == (2, 3, 1)
 
 
 def test_a_change_is_made_and_logged(api, world):

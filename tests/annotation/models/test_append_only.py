@@ -1,0 +1,87 @@
+"""What was said, corrected, excluded or logged cannot be changed, not even by a programmer's mistake."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+
+from annotation.models import (
+    Answer,
+    AuditEvent,
+    Candidate,
+    Correction,
+    Exclusion,
+    ItemVersion,
+    Judgment,
+    ProtocolVersion,
+    Question,
+)
+from annotation.services import exclusions
+from tests.annotation.world import World, make_world
+
+pytestmark = pytest.mark.django_db
+
+# A column that must not change, for each table that is append-only.
+FROZEN = {
+    Judgment: "comment",
+    Answer: "text",
+    Exclusion: "reason",
+    ItemVersion: "prompt",
+    Candidate: "text",
+    ProtocolVersion: "preset",
+    Question: "title",
+    Correction: "after",
+    AuditEvent: "action",
+}
+MARKS = [(Judgment, "effective"), (Judgment, "excluded"), (Answer, "counted")]
+EACH = pytest.mark.parametrize("model", FROZEN, ids=[model.__name__ for model in FROZEN])
+
+
+@pytest.fixture
+def world() -> World:
+    world = make_world("here")
+    exclusions.mark(
+        Judgment.objects.all(), study=world.study, action="exclude", reason="x", actor=world.admin
+    )
+    version = ItemVersion.objects.first()
+    Correction.objects.create(
+        version_before=version, version_after=version, field="prompt", reason="x", author=world.admin
+    )
+    return world
+
+
+@EACH
+def test_a_row_cannot_be_changed(world, model):
+    assert model.objects.exists()
+    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
+        model.objects.update(**{FROZEN[model]: "changed"})
+
+
+@EACH
+def test_a_row_cannot_be_deleted(world, model):
+    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
+        model.objects.all()._raw_delete("default")
+
+
+@EACH
+def test_a_row_cannot_be_deleted_by_sql_either(world, model):
+    with (
+        pytest.raises(IntegrityError, match="append-only"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(f"DELETE FROM {model._meta.db_table}")
+
+
+@pytest.mark.parametrize(("model", "mark"), MARKS)
+def test_the_bookkeeping_marks_may_move_alone(world, model, mark):
+    assert model.objects.update(**{mark: False}) > 0
+    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
+        model.objects.update(**{mark: True, FROZEN[model]: "changed"})
+
+
+def test_every_append_only_table_has_its_trigger():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname = 'append_only'")
+        guarded = {row[0] for row in cursor.fetchall()}
+    assert guarded == {model._meta.db_table for model in FROZEN}

@@ -1,0 +1,105 @@
+"""A study with something in every corner, and people in every role."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
+from annotation.models import (
+    Assignment,
+    Clip,
+    Invitation,
+    Job,
+    Judgment,
+    Membership,
+    Rater,
+    Study,
+    Task,
+    User,
+)
+from annotation.models.people import Role
+from annotation.services import judgments, leases, people
+from tests import factories
+from tests.annotation.services.answers import comparison
+
+SOUND = b"fLaC" + bytes(range(256)) * 4
+
+
+def store(clip: Clip) -> Clip:
+    """Put a file behind a clip's row."""
+    default_storage.save(clip.canonical.name, ContentFile(SOUND))
+    return clip
+
+
+@dataclass
+class World:
+    """A study of comparisons in which everything exists once, with its people; every text in it says SECRET."""
+
+    study: Study
+    annotator: User
+    expert: User
+    researcher: User
+    admin: User
+    rater: Rater
+    task: Task
+    submitted: Assignment
+    open: Assignment
+    judgment: Judgment
+    invitation: Invitation
+    job: Job
+    exported: Job
+
+    @property
+    def membership(self) -> Membership:
+        return Membership.objects.get(study=self.study, user=self.expert)
+
+
+def make_world(slug: str) -> World:
+    study = factories.StudyFactory(
+        preset="cmi-pref", slug=slug, title=f"SECRET title of {slug}", description="SECRET plan", overlap=2
+    )
+    names = {
+        role: factories.member(study, role, name=f"SECRET {role}", email=f"{role}@{slug}.example")
+        for role in Role.values
+    }
+    for n in range(3):
+        factories.comparison_task(
+            study,
+            f"SECRET-{slug}-{n}",
+            prompt="SECRET prompt",
+            reference_clip=factories.clip(f"{slug}-ref-{n}"),
+        )
+    for clip in Clip.objects.filter(canonical__startswith="clips/"):
+        if not default_storage.exists(clip.canonical.name):
+            store(clip)
+    annotator = names[Role.ANNOTATOR]
+    first = leases.lease_next(annotator, slug)[1]
+    judgments.submit(annotator, first.id, comparison(alignment="A", comment=""))
+    second = leases.lease_next(annotator, slug)[1]
+    judgment = Judgment.objects.get(assignment_id=first.id)
+    return World(
+        study=study,
+        annotator=annotator,
+        expert=names[Role.EXPERT],
+        researcher=names[Role.RESEARCHER],
+        admin=names[Role.ADMIN],
+        rater=Rater.objects.get(user=annotator, study=study),
+        task=judgment.task,
+        submitted=Assignment.objects.get(pk=first.id),
+        open=Assignment.objects.get(pk=second.id),
+        judgment=judgment,
+        invitation=people.invite(study, role=Role.ANNOTATOR, actor=names[Role.ADMIN])[0],
+        job=Job.objects.create(
+            kind="import", study=study, params={"source": "SECRET.csv"}, report={"rows": "SECRET"}
+        ),
+        exported=exported(study),
+    )
+
+
+def exported(study: Study) -> Job:
+    """A finished export with its file."""
+    job = Job.objects.create(kind="export", study=study, params={"format": "jsonl"}, state=Job.State.DONE)
+    default_storage.save(f"exports/{job.pk}.zip", ContentFile(b"SECRET archive"))
+    return job
