@@ -72,7 +72,6 @@ def _sending() -> dict[str, str]:
     """While a vote travels, and when it does not arrive. Keys after `refused.` are the API's stable codes."""
     return {
         "sending.now": _("Sending…"),
-        "sending.saved": _("Saved."),
         "sending.surplus": _("Saved as an extra answer: others had completed this task meanwhile."),
         "sending.unreachable": _(
             "The server cannot be reached. Your answer is kept here and sent again by itself."
