@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from unittest import mock
 
 import django
 import pytest
@@ -16,7 +17,11 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     (scratch.settle() / "static").mkdir()
 translations.compile_changed([Path(__file__).resolve().parents[1] / "labeling_ui" / "locale"])
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-django.setup()
+# Messages sent in this process go nowhere: tests do the work they are about themselves. What they start as processes
+# of their own reads the environment again.
+with mock.patch.dict(os.environ, CELERY_BROKER_URL="memory://"):
+    django.setup()
+    import config.celery  # noqa: F401  (tasks that services send find the application)
 
 
 @pytest.fixture(autouse=True)
