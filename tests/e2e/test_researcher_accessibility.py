@@ -1,0 +1,90 @@
+"""axe-core finds nothing serious on any page of those who run a study, light or dark, wide or narrow."""
+
+from __future__ import annotations
+
+import pytest
+
+from analytics.services import figures
+from annotation.models import Job, Study, User
+from annotation.services import people
+from tests.analytics.votes import vote
+from tests.e2e.test_accessibility import check
+from tests.factories import StudyFactory, comparison_task, member, membership, rater, rating_task
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+PROBLEM = {"row": "3", "field": "value", "problem": "'6' is not on the scale", "remedy": "Mend the value."}
+JOBS = [
+    {"state": "running", "stage": "audio", "done": 3, "total": 12},
+    {"state": "failed", "message": "Bad.", "report": {"problems": [PROBLEM], "n_problems": 1}},
+    {"state": "done", "report": {"tasks": 5, "judgments": 0, "notes": ["a.wav is silent."], "dry_run": True}},
+]
+
+
+@pytest.fixture(
+    params=[(1440, "light"), (1440, "dark"), (390, "light")], ids=lambda value: f"{value[0]}-{value[1]}"
+)
+def looked_at(page, request):
+    width, scheme = request.param
+    page.set_viewport_size({"width": width, "height": 844})
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    return page
+
+
+@pytest.fixture
+def boss(signed_in) -> User:
+    """Admin of an empty study, one of ratings and one of comparisons."""
+    empty = StudyFactory(slug="empty", state="draft")
+    boss = member(empty, "admin", may_create_studies=True)
+    ratings, pairs = StudyFactory(slug="ratings"), StudyFactory(slug="pairs", preset="cmi-pref")
+    for study in (ratings, pairs):
+        people.add_member(study, boss, role="admin", actor=None)
+        fill(study)
+        figures.refresh(study.pk)
+    signed_in(boss)
+    return boss
+
+
+def fill(study: Study) -> None:
+    raters = [rater(study), rater(study)]
+    for number in range(5):
+        if study.slug == "ratings":
+            task = rating_task(study, f"item-{number}", system=f"system-{number % 2}")
+            for index, person in enumerate(raters):
+                vote(task, 1 + (number + index) % 5, rater=person, codes=["Q"])
+        else:
+            task = comparison_task(study, f"pair-{number}")
+            for index, person in enumerate(raters):
+                vote(task, question="alignment", choice=1 + (number + index) % 2, rater=person)
+
+
+def test_every_page_of_those_who_run_a_study(looked_at, boss):
+    study = Study.objects.get(slug="ratings")
+    for path in (
+        "empty",
+        "ratings",
+        "pairs",
+        "pairs/settings",
+        "ratings/import",
+        "pairs/import",
+        "ratings/export",
+    ):
+        visit(looked_at, f"/studies/{path}/")
+    visit(looked_at, "/studies/new/", press="Make this study")  # with everything missing
+    visit(looked_at, "/studies/ratings/people/", press="Make a link")
+    visit(looked_at, f"/studies/ratings/people/{membership(boss, study).pk}/")
+    visit(
+        looked_at, f"/studies/ratings/raters/{study.raters.first().pseudonym}/", press="Save"
+    )  # without a reason
+    for fields in JOBS:
+        job = Job.objects.create(
+            kind="import", study=study, params={"format": "csv", "dry_run": True}, **fields
+        )
+        visit(looked_at, f"/jobs/{job.pk}/")
+
+
+def visit(page, path: str, *, press: str = "") -> None:
+    page.goto(path)
+    if press:
+        page.get_by_role("button", name=press).click()
+    check(page)
