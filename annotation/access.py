@@ -51,10 +51,10 @@ def study_of(user: User, slug: str) -> StudyAccess:
 def studies_of(user: User) -> QuerySet[Study]:
     """The studies this account takes part in, each with its `role` there; an operator's are all there are."""
     memberships = Membership.objects.filter(user_id=user.pk, study_id=OuterRef("pk"))
-    studies = Study.objects.annotate(role=Subquery(memberships.values("role")))
+    role = Subquery(memberships.values("role"))
     if user.is_superuser:
-        return studies.annotate(role=Coalesce("role", Value(Role.ADMIN.value)))
-    return studies.filter(memberships__user_id=user.pk)
+        return Study.objects.annotate(role=Coalesce(role, Value(Role.ADMIN.value)))
+    return Study.objects.annotate(role=role).filter(memberships__user_id=user.pk)
 
 
 def managed_study(user: User, slug: str) -> Study:

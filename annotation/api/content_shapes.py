@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rest_framework import serializers
 
 from annotation.api.paging import PageOut
@@ -27,7 +29,7 @@ class ExclusionIn(In):
     reason = serializers.CharField(max_length=40, help_text="A short word to group by, such as `careless`.")
     comment = serializers.CharField(default="", allow_blank=True, max_length=10_000)
 
-    def validate(self, attrs):
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("client_ids" in attrs) == ("rater" in attrs):
             raise serializers.ValidationError("Say which judgments: give either client_ids or rater.")
         return attrs

@@ -71,7 +71,9 @@ def set_state(study: Study, state: str, *, actor: User | None) -> Study:
 def change(study: Study, *, actor: User | None, state: str | None = None, **fields: Any) -> Study:
     """Change title, description, lease time or state. Overlap and order hold for tasks imported from now on."""
     before = {name: getattr(study, name) for name in fields}
-    changes = {name: [before[name], value] for name, value in fields.items() if before[name] != value}
+    changes: dict[str, Any] = {
+        name: [before[name], value] for name, value in fields.items() if before[name] != value
+    }
     if changes:
         for name, (_, value) in changes.items():
             setattr(study, name, value)
