@@ -20,8 +20,8 @@ from annotation.models import Job
 MAX_ENTRIES = 200_000
 LONGEST_NAME = 255
 ENCRYPTED = 0x1
-# Uploads nobody works on are kept this long: the job that reads one is written a moment after it.
-KEEP_SECONDS = 3600
+# Uploads nobody works on are kept this long: a trial import is repeated for real with the same file.
+KEEP_SECONDS = 24 * 3600
 # What an archive's table may be called, by format. Formats that are folders of files are not here.
 TABLES = {"csv": ".csv", "jsonl": ".jsonl", "cmi-pref": ".jsonl"}
 

@@ -187,7 +187,7 @@ def test_an_archive_holds_exactly_one_table_at_its_top(entries, said):
 
 
 def age(folder: Path) -> None:
-    os.utime(folder, (time.time() - 7200,) * 2)
+    os.utime(folder, (time.time() - uploads.KEEP_SECONDS - 1,) * 2)
 
 
 def test_an_upload_goes_when_its_import_is_over(home):
