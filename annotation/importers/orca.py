@@ -93,12 +93,13 @@ def _task(
     if wrong:
         yield RowProblem(row, ", ".join(wrong), "is not a text", "Put the text in quotes.")
         return
-    audio: Path | RowProblem | None = None
+    audio: Path | None = None
     if name := entry.get("audio"):
-        audio = files.beside(folder, str(name), row=row, field="audio")
-        if isinstance(audio, RowProblem):
-            yield audio
+        found = files.beside(folder, str(name), row=row, field="audio")
+        if isinstance(found, RowProblem):
+            yield found
             return
+        audio = found
     judgments, problems = _judgments(row, entry, protocol)
     yield from problems
     if problems:

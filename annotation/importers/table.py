@@ -130,7 +130,9 @@ class _Book:
             name = self.column_map.get(column, column).strip()
             if name and name not in FIELDS and not STRATUM.match(name):
                 if column not in self._columns_told:
-                    remedy = f'Map it to one of the documented fields with --map "{column}=FIELD", or leave it out with --map "{column}=".'
+                    remedy = (
+                        f'Map it to a field (--map "{column}=FIELD") or leave it out (--map "{column}=").'
+                    )
                     problems.append(RowProblem(row, column, "is not a column known here", remedy))
                     self._columns_told.add(column)
             elif name:

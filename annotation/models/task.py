@@ -42,7 +42,7 @@ class Task(models.Model):
     # Stored, so that the index of open tasks changes only when a task fills up or opens again: the counters move on
     # every lease and submit, and PostgreSQL then updates the row in place (HOT).
     wants_more = models.GeneratedField(
-        expression=Q(state=1) & Q(n_judgments__lt=F("overlap") - F("n_leases")),
+        expression=Q(state=1) & Q(n_judgments__lt=F("overlap") - F("n_leases")),  # type: ignore[arg-type]  # a Q will do
         output_field=models.BooleanField(),
         db_persist=True,
     )

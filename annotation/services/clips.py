@@ -90,8 +90,8 @@ def discard(clips: Iterable[Clip]) -> None:
                     cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         except IntegrityError:
             continue
-        for name in (clip.original.name, clip.canonical.name):
-            default_storage.delete(name)
+        for file in (clip.original, clip.canonical):
+            default_storage.delete(str(file.name))
 
 
 def _by_hash(paths: Iterable[Path], taken: Taken) -> Mapping[str, list[Path]]:

@@ -15,6 +15,7 @@ from annotation.importers import FORMATS
 from annotation.importers.records import ItemRecord, RowProblem, TaskRecord, content_sha256
 from annotation.models import ItemVersion, Job, Study, Task, User
 from annotation.services import clips, import_rows, jobs, studies
+from annotation.services.import_batches import batches
 from annotation.services.protocols import loaded
 
 # A report is read by a person: what is wrong a thousand times is wrong in the same way.
@@ -138,6 +139,7 @@ def run(running: jobs.Running) -> dict[str, Any]:
     except BaseException:
         clips.discard(taken.created)
         raise
+    import_rows.analyze()
     return {**_report(read, taken), "created": asdict(counts)}
 
 
@@ -231,7 +233,7 @@ def _check_content(study: Study | None, read: Read, taken: clips.Taken) -> None:
     items: dict[str, ItemRecord] = {record.item.external_id: record.item for record in read.records}
     versions = ItemVersion.objects.filter(item__study=study, number=1)
     known: dict[str, str] = {}
-    for names in import_rows.batches(list(items), 5000):
+    for names in batches(list(items)):
         rows = versions.filter(item__external_id__in=names)
         known.update(rows.values_list("item__external_id", "content_sha256"))
     for record in read.records:

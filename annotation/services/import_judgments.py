@@ -1,0 +1,125 @@
+"""Writing imported judgments, and counting them on their tasks and raters."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db import connection
+from django.db.models import F
+
+from annotation.importers.records import JudgmentRecord, TaskRecord
+from annotation.models import Answer, Judgment, Rater, Study, Task
+from annotation.rules.presentation import balance_step
+from annotation.services import leases
+from annotation.services.import_batches import existing
+from annotation.services.protocols import LoadedProtocol, loaded
+
+BATCH = 2000
+
+# A task that the judgments fill beyond its overlap gets a larger one: nothing that was said is left out.
+_COUNT = """
+UPDATE annotation_task t
+SET n_judgments = t.n_judgments + m.n, order_balance = t.order_balance + m.step,
+    overlap = greatest(t.overlap, t.n_judgments + m.n + t.n_leases)
+FROM unnest(%s::bigint[], %s::int[], %s::int[]) AS m (id, n, step)
+WHERE t.id = m.id
+"""
+
+
+@dataclass(frozen=True)
+class _New:
+    """A judgment that is not there yet, and where it goes."""
+
+    client_id: uuid.UUID
+    task: Task
+    rater: Rater | None
+    said: JudgmentRecord
+
+
+def write(
+    study: Study, records: Sequence[TaskRecord], tasks: Mapping[str, Task], raters: Mapping[str, Rater]
+) -> int:
+    """Add what is not there yet; how many judgments that were."""
+    protocol = loaded(study.protocol_version_id)
+    found = [
+        _New(_client_id(record, said, raters), tasks[record.external_id], raters.get(said.rater), said)
+        for record in records
+        for said in record.judgments
+    ]
+    imported = Judgment.objects.filter(study=study, origin=Judgment.Origin.IMPORTED)
+    there = set(existing(imported, "client_id", [new.client_id for new in found]))
+    added = [new for new in found if new.client_id not in there]
+    _count(study, added)
+    judgments = Judgment.objects.bulk_create(
+        (_judgment(study, protocol, new) for new in added), batch_size=BATCH
+    )
+    Answer.objects.bulk_create(
+        (
+            answer
+            for judgment, new in zip(judgments, added, strict=True)
+            for answer in _answers(judgment, new.said, protocol)
+        ),
+        batch_size=BATCH,
+    )
+    return len(added)
+
+
+def _client_id(record: TaskRecord, said: JudgmentRecord, raters: Mapping[str, Rater]) -> uuid.UUID:
+    """The same name whenever the same judgment is imported. Exports carry it, so it is made from the rater's
+    pseudonym: made from the source's name for them, which may be an address, it would let that be guessed."""
+    who = raters[said.rater].pseudonym if said.rater else said.key
+    return uuid.uuid5(uuid.NAMESPACE_OID, f"{record.external_id}\x1f{who}")
+
+
+def _judgment(study: Study, protocol: LoadedProtocol, new: _New) -> Judgment:
+    return Judgment(
+        study=study,
+        task=new.task,
+        rater=new.rater,
+        protocol_version_id=protocol.version_id,
+        client_id=new.client_id,
+        payload_sha256=hashlib.sha256(new.client_id.bytes).digest(),
+        origin=Judgment.Origin.IMPORTED,
+        presentation=None if new.said.presentation is None else list(new.said.presentation),
+        codes=list(new.said.codes),
+        comment=new.said.comment,
+    )
+
+
+def _answers(judgment: Judgment, said: JudgmentRecord, protocol: LoadedProtocol) -> Iterator[Answer]:
+    for answer in said.answers:
+        yield Answer(
+            judgment=judgment,
+            task_id=judgment.task_id,
+            question_id=protocol.question_ids[answer.question],
+            choice=answer.choice,
+            value=answer.value,
+            confidence=answer.confidence,
+            text=answer.text,
+        )
+
+
+def _count(study: Study, added: Sequence[_New]) -> None:
+    by_task: dict[int, list[_New]] = {}
+    for new in added:
+        by_task.setdefault(new.task.pk, []).append(new)
+    places = leases.lock_places(set(by_task))
+    with connection.cursor() as cursor:
+        steps = [sum(balance_step(new.said.presentation or ()) for new in here) for here in by_task.values()]
+        cursor.execute(_COUNT, [list(by_task), [len(here) for here in by_task.values()], steps])
+    by_rater = Counter(new.rater.pk for new in added if new.rater)
+    leases.lock_raters(by_rater)
+    for rater_id, n in by_rater.items():
+        Rater.objects.filter(pk=rater_id).update(n_judgments=F("n_judgments") + n)
+    filled = sum(
+        places[task_id].n_judgments < places[task_id].overlap <= places[task_id].n_judgments + len(here)
+        for task_id, here in by_task.items()
+    )
+    Study.objects.filter(pk=study.pk).update(
+        n_unnamed_judgments=F("n_unnamed_judgments") + sum(new.rater is None for new in added),
+        n_unnamed_tasks_filled=F("n_unnamed_tasks_filled") + filled,
+    )
