@@ -100,6 +100,14 @@ def comparison_task(study: Study, name: str, *, overlap: int | None = None, **ve
     return _task(study, name, candidates, overlap, {"prompt": f"Prompt of {name}", **version})
 
 
+def panel_task(
+    study: Study, name: str, texts: list[str], *, overlap: int | None = None, **version: Any
+) -> Task:
+    """A task that asks about several text answers; the protocol's layout has to be a panel."""
+    candidates = [(f"system-{n}", {"text": text}) for n, text in enumerate(texts, start=1)]
+    return _task(study, name, candidates, overlap, {"question": f"What is heard in {name}?", **version})
+
+
 def _task(
     study: Study,
     name: str,

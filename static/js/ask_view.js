@@ -40,8 +40,7 @@ export function createAskView(ask, { language, t, glossary, position, onChange }
     const onChangeValue = (number) => enter("value", number);
     const points = pointsOf(question);
     if (points.length) {
-      const look = points.some((point) => point.meaning) ? "scale rows" : "scale";
-      return createChoices({ ...common, look, options: pointOptions(points, language), onChange: onChangeValue });
+      return createChoices({ ...common, look: lookOf(points), options: pointOptions(points, language), onChange: onChangeValue });
     }
     const { minimum, maximum } = question;
     const range = t("answer.between", { least: minimum, most: maximum });
@@ -101,6 +100,12 @@ function mayBeLeftOut(question) {
 function titleOf({ question, position }, language) {
   const title = inLanguage(question.title, language);
   return position === null ? title : `${CANDIDATE_LABELS[position]}: ${title}`;
+}
+
+/** Meanings want lines of their own, labels some width, bare numbers little. */
+function lookOf(points) {
+  if (points.some(({ meaning }) => meaning)) return "scale rows";
+  return points.some(({ label }) => label) ? "scale" : "scale bare";
 }
 
 function choiceOption(choice, t) {
