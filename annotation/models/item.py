@@ -26,7 +26,8 @@ class Item(models.Model):
         ACTIVE = "active", _("Active")
         WITHDRAWN = "withdrawn", _("Withdrawn")
 
-    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="items")
+    # The indexes below begin with the study.
+    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="items", db_index=False)
     external_id = models.CharField(max_length=300)
     state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE)
     # Modality, category, difficulty and whatever else results are broken down by.
@@ -40,6 +41,7 @@ class Item(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["study", "external_id"], name="item_external_id_once_per_study")
         ]
+        indexes = [models.Index(fields=["study", "id"], name="item_study_keyset")]
 
     def __str__(self) -> str:
         return self.external_id

@@ -7,75 +7,192 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('annotation', '0001_initial'),
+        ("annotation", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Scorer',
+            name="Scorer",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=60)),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('config', models.JSONField(default=dict)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.CharField(max_length=60)),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                ("config", models.JSONField(default=dict)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
             ],
         ),
         migrations.CreateModel(
-            name='ScoringRun',
+            name="ScoringRun",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('queued', 'Waiting'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=10)),
-                ('filter', models.JSONField(default=dict)),
-                ('n_rows', models.IntegerField(default=0)),
-                ('n_done', models.IntegerField(default=0)),
-                ('n_failed', models.IntegerField(default=0)),
-                ('message', models.TextField(blank=True, default='')),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('scorer', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='scoring.scorer')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='scoring_runs', to='annotation.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "Waiting"),
+                            ("running", "Running"),
+                            ("done", "Done"),
+                            ("failed", "Failed"),
+                            ("cancelled", "Cancelled"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("filter", models.JSONField(default=dict)),
+                ("n_rows", models.IntegerField(default=0)),
+                ("n_done", models.IntegerField(default=0)),
+                ("n_failed", models.IntegerField(default=0)),
+                ("message", models.TextField(blank=True, default="")),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "scorer",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="runs", to="scoring.scorer"
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="scoring_runs",
+                        to="annotation.study",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Score',
+            name="Score",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('output', models.CharField(default='value', max_length=40)),
-                ('value', models.FloatField(null=True)),
-                ('distribution', models.JSONField(null=True)),
-                ('provenance', models.JSONField(default=dict)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='scores', to='annotation.candidate')),
-                ('other', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.candidate')),
-                ('scorer', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='scores', to='scoring.scorer')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("output", models.CharField(default="value", max_length=40)),
+                ("value", models.FloatField(null=True)),
+                ("distribution", models.JSONField(null=True)),
+                ("provenance", models.JSONField(default=dict)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "candidate",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="scores",
+                        to="annotation.candidate",
+                    ),
+                ),
+                (
+                    "other",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="annotation.candidate",
+                    ),
+                ),
+                (
+                    "scorer",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="scores",
+                        to="scoring.scorer",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('scorer', 'candidate', 'other', 'output'), name='score_once', nulls_distinct=False)],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("scorer", "candidate", "other", "output"),
+                        name="score_once",
+                        nulls_distinct=False,
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='ScoringRow',
+            name="ScoringRow",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('length', models.FloatField(default=0.0)),
-                ('state', models.PositiveSmallIntegerField(choices=[(1, 'Waiting'), (2, 'Claimed'), (3, 'Done'), (4, 'Failed')], default=1)),
-                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('reason', models.TextField(blank=True, default='')),
-                ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.candidate')),
-                ('other', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotation.candidate')),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rows', to='scoring.scoringrun')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("length", models.FloatField(default=0.0)),
+                (
+                    "state",
+                    models.PositiveSmallIntegerField(
+                        choices=[(1, "Waiting"), (2, "Claimed"), (3, "Done"), (4, "Failed")], default=1
+                    ),
+                ),
+                ("lease_expires_at", models.DateTimeField(blank=True, null=True)),
+                ("attempts", models.PositiveSmallIntegerField(default=0)),
+                ("reason", models.TextField(blank=True, default="")),
+                (
+                    "candidate",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="annotation.candidate",
+                    ),
+                ),
+                (
+                    "other",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="annotation.candidate",
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="rows",
+                        to="scoring.scoringrun",
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(condition=models.Q(('state', 1)), fields=['run', 'length'], name='scoring_row_waiting')],
-                'constraints': [models.UniqueConstraint(fields=('run', 'candidate', 'other'), name='scoring_row_once', nulls_distinct=False)],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("state", 1)), fields=["run", "length"], name="scoring_row_waiting"
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("run", "candidate", "other"), name="scoring_row_once", nulls_distinct=False
+                    )
+                ],
             },
         ),
     ]

@@ -49,6 +49,8 @@ class ScoringRow(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["run", "candidate", "other"], nulls_distinct=False, name="scoring_row_once")
+            models.UniqueConstraint(
+                fields=["run", "candidate", "other"], nulls_distinct=False, name="scoring_row_once"
+            )
         ]
         indexes = [models.Index(fields=["run", "length"], condition=Q(state=1), name="scoring_row_waiting")]

@@ -1,0 +1,100 @@
+"""CMI-Pref's columns: votes on one pair find each other, whichever way round, and every row it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.importers import RowProblem, TaskRecord, cmi_pref
+from annotation.protocols import preset
+from annotation.rules.answers import FIRST, SECOND, TIE
+
+
+def read(path):
+    return list(cmi_pref.read(path, preset("cmi-pref"), {}))
+
+
+def problems(path):
+    return [(p.row, p.field) for p in read(path) if isinstance(p, RowProblem)]
+
+
+def test_a_row_is_one_vote(cmi_file):
+    [record] = read(cmi_file({}))
+    assert isinstance(record, TaskRecord)
+    [vote] = record.judgments
+    assert (vote.rater, vote.presentation) == ("u1", (0, 1))
+    said = {answer.question: answer for answer in vote.answers}
+    assert (said["alignment"].choice, said["alignment"].confidence) == (FIRST, 4.5)
+    assert (said["musicality"].choice, said["musicality"].confidence) == (SECOND, 2.0)
+    assert said["evidence"].text == "A is calmer."
+
+
+def test_swapped_rows_are_votes_on_one_task_and_agree(cmi_file):
+    swapped = {
+        "audio-path": "b.wav",
+        "audio2": "a.wav",
+        "model_a": "beta",
+        "model_b": "alpha",
+        "preference-alignment": "model_b",
+        "user id": "u2",
+    }
+    [record] = read(cmi_file({}, swapped))
+    assert [vote.answers[0].choice for vote in record.judgments] == [FIRST, FIRST]
+    assert [vote.presentation for vote in record.judgments] == [(0, 1), (1, 0)]
+    assert [candidate.system for candidate in record.candidates] == ["alpha", "beta"]
+
+
+def test_a_row_without_a_vote_is_a_task_that_waits(cmi_file):
+    waiting = {"preference-alignment": None, "preference-musicality": None, "feedback": None, "user id": None}
+    [record] = read(cmi_file(waiting))
+    assert record.judgments == []
+
+
+def test_both_is_a_tie(cmi_file):
+    [record] = read(cmi_file({"preference-alignment": "both"}))
+    assert record.judgments[0].answers[0].choice == TIE
+
+
+def test_votes_without_a_user_are_of_somebody_unnamed(cmi_file):
+    [record] = read(cmi_file({"user id": None}, {"user id": None}))
+    assert [vote.rater for vote in record.judgments] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        ({"audio-path": "gone.wav"}, "audio-path"),
+        ({"audio2": "../b.wav"}, "audio2"),
+        ({"audio2": "a.wav"}, "audio2"),
+        ({"prompt": ""}, "prompt"),
+        ({"model_b": None}, "model_b"),
+        ({"preference-alignment": "left"}, "preference-alignment"),
+        ({"confidence_preference-alignment": 6}, "confidence_preference-alignment"),
+        ({"confidence_preference-musicality": 2.3}, "confidence_preference-musicality"),
+        ({"confidence_preference-musicality": "sure"}, "confidence_preference-musicality"),
+        ({"ref-audio-path": "gone.wav"}, "ref-audio-path"),
+    ],
+)
+def test_a_bad_row_is_reported_by_number_and_field(cmi_file, row, field):
+    assert problems(cmi_file({}, {"user id": "u2", **row})) == [("2", field)]
+
+
+def test_one_person_votes_once_on_a_pair(cmi_file):
+    assert problems(cmi_file({}, {})) == [("2", "user id")]
+
+
+def test_a_prompt_id_stands_for_one_prompt(cmi_file):
+    assert problems(cmi_file({}, {"prompt": "Something else", "user id": "u2"})) == [("2", "prompt")]
+
+
+def test_a_broken_line_does_not_stop_the_others(cmi_file):
+    path = cmi_file({}, {"user id": "u2"})
+    path.write_text("{broken\n" + path.read_text() + "\n[]\n")
+    assert [row for row, _ in problems(path)] == ["1", "4"]
+    assert [len(r.judgments) for r in read(path) if isinstance(r, TaskRecord)] == [2]
+
+
+def test_another_encoding_is_named_with_its_place(cmi_file):
+    path = cmi_file({})
+    path.write_bytes(path.read_bytes() + b'\n{"prompt": "caf\xe9"}')
+    [problem] = [p for p in read(path) if isinstance(p, RowProblem)]
+    assert (problem.row, "0xe9" in problem.problem) == ("2", True)

@@ -1,0 +1,339 @@
+"""Imports: all or nothing, harmless to repeat, and true to what they count."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from django.db.models import Sum
+
+from annotation.audio import ingest
+from annotation.errors import Conflict, InvalidInput
+from annotation.models import (
+    Answer,
+    Clip,
+    Item,
+    ItemVersion,
+    Job,
+    Judgment,
+    Rater,
+    Study,
+    Task,
+)
+from annotation.services import clips, imports, jobs, judgments, leases
+from tests import factories
+from tests.annotation.importers import sounds
+from tests.annotation.services.answers import rating
+
+pytestmark = pytest.mark.django_db
+
+COLUMNS = (
+    "item_id",
+    "question_text",
+    "reference",
+    "system",
+    "answer",
+    "audio",
+    "rater_id",
+    "question",
+    "value",
+    "codes",
+)
+
+
+def write(path: Path, *rows: dict) -> Path:
+    complete = {"item_id": "i1", "question_text": "Q?", "reference": "R", "system": "s1", "answer": "Yes"}
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows({**complete, **row} for row in rows)
+    return path
+
+
+def bring(study: Study | None, source: Path, **options) -> Job:
+    job = imports.start(study, source, format=options.pop("format", "csv"), actor=None, **options)
+    jobs.run_here(job)
+    return job
+
+
+def counted() -> dict[str, int]:
+    """Rows of every table of the product but the record of jobs and events, and files in the media folder."""
+    models = [
+        m for name in ("annotation", "scoring", "analytics") for m in apps.get_app_config(name).get_models()
+    ]
+    return {m.__name__: m.objects.count() for m in models if m.__name__ not in ("Job", "AuditEvent")}
+
+
+def files(settings) -> list[Path]:
+    return [path for path in Path(settings.MEDIA_ROOT).rglob("*") if path.is_file()]
+
+
+def check_counters(study: Study) -> None:
+    """Every maintained counter equals its rows, counted one by one."""
+    study.refresh_from_db()
+    valid = Judgment.objects.filter(study=study, effective=True, excluded=False)
+    named = study.raters.aggregate(n=Sum("n_judgments"), filled=Sum("n_tasks_filled"))
+    full = sum(task.n_judgments >= task.overlap for task in study.tasks.all())
+    assert (study.n_items, study.n_tasks) == (study.items.count(), study.tasks.count())
+    assert study.n_unnamed_judgments + (named["n"] or 0) == valid.count()
+    assert study.n_unnamed_tasks_filled + (named["filled"] or 0) == full
+    for task in study.tasks.all():
+        assert task.n_judgments == valid.filter(task=task).count()
+
+
+@pytest.fixture
+def study() -> Study:
+    return factories.StudyFactory(overlap=3)
+
+
+def test_it_writes_items_candidates_tasks_raters_and_judgments(study, tmp_path):
+    source = write(
+        tmp_path / "x.csv",
+        {"rater_id": "ann", "question": "correctness", "value": 4, "codes": "A"},
+        {"rater_id": "bob", "question": "correctness", "value": 5},
+        {"system": "s2", "answer": "No"},
+    )
+    job = bring(study, source)
+    assert (job.state, job.report["created"]) == (
+        "done",
+        {"items": 1, "tasks": 2, "judgments": 2, "raters": 2},
+    )
+    assert ItemVersion.objects.get().question == "Q?"
+    first = Task.objects.get(external_id__contains="s1")
+    assert [
+        (j.rater.external_id, j.codes, j.answers.get().value) for j in first.judgments.order_by("id")
+    ] == [
+        ("ann", ["A"], 4.0),
+        ("bob", [], 5.0),
+    ]
+    check_counters(study)
+
+
+def test_one_bad_row_keeps_everything_out(study, tmp_path, settings):
+    sounds.tone(tmp_path / "a.wav")
+    before = counted()
+    source = write(
+        tmp_path / "x.csv",
+        {"audio": "a.wav"},
+        {"item_id": "i2", "question": "correctness", "value": 9},
+        {"item_id": "i3", "audio": "gone.wav"},
+    )
+    job = bring(study, source)
+    assert job.state == "failed"
+    assert job.message == "2 problems found; nothing was imported."
+    assert [(p["row"], p["field"]) for p in job.report["problems"]] == [("3", "value"), ("4", "audio")]
+    assert all(problem["remedy"] for problem in job.report["problems"])
+    assert counted() == before
+    assert files(settings) == []
+
+
+def test_bad_rows_can_be_left_out(study, tmp_path):
+    source = write(tmp_path / "x.csv", {}, {"item_id": "i2", "question": "correctness", "value": 9})
+    job = bring(study, source, skip_bad_rows=True)
+    assert (job.state, job.report["n_problems"], Task.objects.count()) == ("done", 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (sounds.corrupt, "bad.wav"),
+        (sounds.empty, "0 bytes"),
+        (sounds.one_sample, "bad.wav"),
+        (sounds.hours, "the limit is 30 min"),
+    ],
+)
+def test_audio_that_cannot_be_used_is_a_problem_of_its_row(study, tmp_path, settings, make, words):
+    make(tmp_path / "bad.wav")
+    job = bring(study, write(tmp_path / "x.csv", {}, {"item_id": "i2", "audio": "bad.wav"}))
+    [problem] = job.report["problems"]
+    assert (job.state, problem["row"], problem["field"]) == ("failed", "3", "audio")
+    assert words in problem["problem"]
+    assert problem["remedy"]
+    assert (Clip.objects.count(), files(settings)) == (0, [])
+
+
+def test_silence_is_imported_and_told(study, tmp_path):
+    sounds.silence(tmp_path / "quiet.wav")
+    job = bring(study, write(tmp_path / "x.csv", {"audio": "quiet.wav"}))
+    assert job.report["notes"] == ["quiet.wav is silent; raters will hear nothing."]
+    clip = Clip.objects.get()
+    assert (clip.silent, clip.loudness_lufs) == (True, None)
+
+
+def test_one_sound_under_two_names_is_one_clip(study, tmp_path):
+    sounds.tone(tmp_path / "a.wav")
+    sounds.tone(tmp_path / "b.wav")
+    bring(study, write(tmp_path / "x.csv", {"audio": "a.wav"}, {"item_id": "i2", "audio": "b.wav"}))
+    assert Clip.objects.count() == 1
+    assert {v.clip_id for v in ItemVersion.objects.all()} == {Clip.objects.get().pk}
+
+
+def test_a_rehearsal_changes_nothing_and_finds_the_same(study, tmp_path, settings):
+    sounds.tone(tmp_path / "a.wav")
+    before = counted()
+    good = bring(study, write(tmp_path / "x.csv", {"audio": "a.wav"}), dry_run=True)
+    bad = bring(study, write(tmp_path / "y.csv", {"audio": "gone.wav"}), dry_run=True)
+    assert (good.state, good.report["tasks"], good.report["dry_run"]) == ("done", 1, True)
+    assert (bad.state, bad.report["problems"][0]["field"]) == ("failed", "audio")
+    assert (counted(), files(settings)) == (before, [])
+
+
+def test_importing_again_adds_nothing(study, tmp_path):
+    rows = [{"rater_id": name, "question": "correctness", "value": 4} for name in ("ann", "", "")]
+    source = write(tmp_path / "x.csv", *rows)
+    bring(study, source)
+    before = counted()
+    assert bring(study, source).report["created"] == {"items": 0, "tasks": 0, "judgments": 0, "raters": 0}
+    assert counted() == before
+    check_counters(study)
+
+
+def test_a_longer_file_adds_what_is_new(study, tmp_path):
+    said = {"question": "correctness", "value": 4}
+    bring(study, write(tmp_path / "x.csv", {"rater_id": "ann", **said}))
+    more = [
+        {"rater_id": "ann", **said},
+        {"rater_id": "bob", **said},
+        {"item_id": "i2", "rater_id": "ann", **said},
+    ]
+    job = bring(study, write(tmp_path / "x.csv", *more))
+    assert job.report["created"] == {"items": 1, "tasks": 1, "judgments": 2, "raters": 1}
+    check_counters(study)
+
+
+@pytest.mark.parametrize("change", [{"question_text": "Another?"}, {"reference": "Other"}])
+def test_an_item_is_never_overwritten(study, tmp_path, change):
+    bring(study, write(tmp_path / "x.csv", {}))
+    job = bring(study, write(tmp_path / "x.csv", change))
+    assert (job.state, job.report["problems"][0]["field"]) == ("failed", "item")
+    assert ItemVersion.objects.get().question == "Q?"
+
+
+def test_an_item_has_one_content_within_a_source(study, tmp_path):
+    job = bring(study, write(tmp_path / "x.csv", {}, {"system": "s2", "question_text": "Another?"}))
+    [problem] = job.report["problems"]
+    assert (problem["row"], problem["field"]) == ("3", "item")
+
+
+def test_a_second_answer_of_a_system_is_another_take(study, tmp_path):
+    bring(study, write(tmp_path / "x.csv", {"answer": "Yes"}))
+    job = bring(study, write(tmp_path / "x.csv", {"answer": "No"}))
+    # The same item and system name the same task: another answer under that name is refused.
+    assert job.state == "failed"
+
+
+def test_more_judgments_than_wanted_are_all_kept(study, tmp_path):
+    rows = [{"rater_id": f"r{n}", "question": "correctness", "value": 4} for n in range(5)]
+    bring(study, write(tmp_path / "x.csv", *rows))
+    task = Task.objects.get()
+    assert (task.n_judgments, task.overlap, task.wants_more) == (5, 5, False)
+
+
+def test_an_import_creates_the_study_it_is_for(tmp_path):
+    new = imports.NewStudy("fresh", "Fresh", "orca", overlap=2)
+    job = bring(None, write(tmp_path / "x.csv", {}), new_study=new)
+    study = Study.objects.get(slug="fresh")
+    assert (study.state, study.overlap, job.study) == (Study.State.DRAFT, 2, study)
+    assert Task.objects.get().wants_more
+
+
+def test_a_failed_import_creates_no_study(tmp_path):
+    new = imports.NewStudy("fresh", "Fresh", "orca")
+    assert bring(None, write(tmp_path / "x.csv", {"audio": "gone.wav"}), new_study=new).state == "failed"
+    assert not Study.objects.filter(slug="fresh").exists()
+
+
+def test_an_archive_asks_nobody_for_more(tmp_path):
+    new = imports.NewStudy("old", "Old", "orca", overlap=3)
+    source = write(tmp_path / "x.csv", {"question": "correctness", "value": 4})
+    bring(None, source, new_study=new, archive=True)
+    assert (Task.objects.get().overlap, Study.objects.get(slug="old").state) == (1, Study.State.CLOSED)
+
+
+def test_a_running_study_goes_on_while_it_is_extended(study, tmp_path):
+    factories.rating_task(study, "earlier")
+    user = factories.member(study)
+    _, lease = leases.lease_next(user, study.slug)
+    bring(study, write(tmp_path / "x.csv", {}))
+    judgments.submit(user, lease.id, rating(4))
+    assert leases.lease_next(user, study.slug)[1] is not None
+    check_counters(study)
+
+
+def test_a_judgment_is_not_named_after_its_raters_address(study, tmp_path):
+    said = {"rater_id": "ann@example.org", "question": "correctness", "value": 4}
+    bring(study, write(tmp_path / "x.csv", said))
+    judgment = Judgment.objects.get()
+    other = factories.StudyFactory()
+    bring(other, write(tmp_path / "x.csv", said))
+    # In two studies the same person of the same source has two pseudonyms, hence two names.
+    assert Judgment.objects.exclude(pk=judgment.pk).get().client_id != judgment.client_id
+    assert Rater.objects.filter(pseudonym__contains="ann").count() == 0
+
+
+def test_a_listed_study_keeps_the_order_of_the_source(tmp_path):
+    study = factories.StudyFactory(order=Study.Order.LISTED)
+    bring(study, write(tmp_path / "x.csv", {"item_id": "z"}, {"item_id": "a"}))
+    bring(study, write(tmp_path / "y.csv", {"item_id": "m"}))
+    assert [t.item_version.item.external_id for t in Task.objects.order_by("shuffle_key")] == ["z", "a", "m"]
+
+
+def test_clips_left_by_a_killed_import_are_used_by_the_next(study, tmp_path, monkeypatch):
+    path = sounds.tone(tmp_path / "a.wav")
+    clips.take_in([path], on_progress=lambda done, total: None)
+    monkeypatch.setattr(clips, "measure_and_canonicalise", lambda *a, **k: pytest.fail("was done before"))
+    assert bring(study, write(tmp_path / "x.csv", {"audio": "a.wav"})).state == "done"
+
+
+def test_a_file_half_written_by_a_killed_worker_is_replaced(tmp_path, settings):
+    path = sounds.tone(tmp_path / "a.wav")
+    sha = ingest.content_sha256(path)
+    stale = Path(settings.MEDIA_ROOT) / "clips" / "canonical" / sha[:2] / f"{sha}.flac"
+    stale.parent.mkdir(parents=True)
+    stale.write_bytes(b"fLaC")
+    taken = clips.take_in([path], on_progress=lambda done, total: None)
+    assert stale.stat().st_size == taken.clips[path].n_bytes > 4
+
+
+def test_what_cannot_begin_is_refused_at_once(study, tmp_path):
+    source = write(tmp_path / "x.csv", {})
+    with pytest.raises(InvalidInput, match="not a format"):
+        imports.start(study, source, format="xml", actor=None)
+    with pytest.raises(InvalidInput, match="not there"):
+        imports.start(study, tmp_path / "gone.csv", format="csv", actor=None)
+    with pytest.raises(InvalidInput, match="columns of orca are fixed"):
+        imports.start(study, source, format="orca", actor=None, column_map={"a": "b"})
+    with pytest.raises(InvalidInput, match="not a protocol"):
+        imports.start(None, source, format="csv", actor=None, new_study=imports.NewStudy("a", "A", "nothing"))
+    with pytest.raises(Conflict, match="exists already"):
+        imports.start(
+            None, source, format="csv", actor=None, new_study=imports.NewStudy(study.slug, "A", "orca")
+        )
+
+
+def test_an_orca_file_keeps_its_raters_unnamed(study, tmp_path):
+    entry = {
+        "question": "Q",
+        "reference": "R",
+        "candidate": "C",
+        "ratings": [1, 5, None],
+        "feedback": [None, ["a"], ["e"]],
+    }
+    (tmp_path / "x.json").write_text(json.dumps({"i_M1_0": entry}))
+    bring(study, tmp_path / "x.json", format="orca")
+    assert list(Judgment.objects.values_list("rater", flat=True)) == [None] * 3
+    assert sorted(Answer.objects.values_list("value", flat=True)) == [1.0, 5.0]
+    study.refresh_from_db()
+    assert (study.n_unnamed_judgments, Rater.objects.count(), Item.objects.count()) == (3, 0, 1)
+    check_counters(study)
+
+
+def test_the_planner_is_told(study, tmp_path):
+    bring(study, write(tmp_path / "x.csv", {}))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT reltuples FROM pg_class WHERE relname = 'annotation_task'")
+        assert cursor.fetchone()[0] >= 1
