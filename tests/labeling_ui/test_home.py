@@ -79,3 +79,10 @@ def test_its_queries_do_not_grow_with_the_studies(client, django_assert_num_quer
     client.force_login(user)
     with django_assert_num_queries(3):  # the account, its studies, who it is in them
         client.get(reverse("home"))
+
+
+def test_each_language_is_offered_in_its_own_name(client, study):
+    client.post(reverse("set_language"), {"language": "zh-hans"})
+    page = page_of(client, member(study))
+    assert 'lang="en">English</button>' in page
+    assert 'aria-current="true">简体中文</span>' in page
