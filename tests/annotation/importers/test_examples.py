@@ -1,0 +1,43 @@
+"""The example files in docs/ are imported for real, so that they cannot grow old."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from annotation.models import Judgment, Rater, Study, Task
+from annotation.services import imports, jobs
+from tests.annotation.importers import sounds
+
+pytestmark = pytest.mark.django_db
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
+AUDIO = ("bell-01", "talk-01", "waltz-x", "waltz-y", "song-x", "song-y", "hum")
+
+
+@pytest.mark.parametrize(
+    ("name", "preset", "tasks", "judgments", "raters"),
+    [
+        ("rating.csv", "orca", 4, 4, {"ann", "bob"}),
+        ("comparison.csv", "cmi-pref", 2, 1, {"ann"}),
+        ("comparison.jsonl", "cmi-pref", 1, 2, {"ann", "bob"}),
+    ],
+)
+def test_an_example_can_be_imported(tmp_path, name, preset, tasks, judgments, raters):
+    source = Path(shutil.copy(EXAMPLES / name, tmp_path))
+    for number, sound in enumerate(AUDIO):
+        sounds.tone(tmp_path / f"{sound}.wav", hertz=300 + 40 * number)
+    new = imports.NewStudy("example", "Example", preset)
+    job = imports.start(None, source, format=source.suffix[1:], actor=None, new_study=new)
+    jobs.run_here(job)
+    assert job.state == "done", job.report
+    study = Study.objects.get(slug="example")
+    assert Task.objects.filter(study=study).count() == tasks
+    assert Judgment.objects.filter(study=study).count() == judgments
+    assert set(Rater.objects.filter(study=study).values_list("external_id", flat=True)) == raters
+
+
+def test_every_example_is_tested():
+    assert {path.name for path in EXAMPLES.iterdir()} == {"rating.csv", "comparison.csv", "comparison.jsonl"}
