@@ -18,6 +18,7 @@ from annotation.audio.errors import AudioError
 from annotation.audio.ingest import ClipFacts, content_sha256, inspect, measure_and_canonicalise
 from annotation.audio.limits import Limits
 from annotation.models import Clip
+from annotation.services.import_batches import in_batches
 
 OnProgress = Callable[[int, int], None]
 
@@ -33,11 +34,12 @@ class Taken:
     created: list[Clip] = field(default_factory=list)
 
 
-def take_in(paths: Iterable[Path], *, on_progress: OnProgress) -> Taken:
-    """Ingest files, both cores at work. A file that cannot be used is an entry in `errors`, not an exception."""
-    taken = Taken()
+def take_in(paths: Iterable[Path], *, into: Taken, on_progress: OnProgress) -> None:
+    """Ingest files, both cores at work. A file that cannot be used is an entry in `into.errors`, not an exception; what
+    `on_progress` raises leaves in `into.created` what there is to discard."""
+    taken = into
     todo = _by_hash(paths, taken)
-    known = {clip.sha256: clip for clip in Clip.objects.filter(sha256__in=list(todo))}
+    known = {clip.sha256: clip for clip in in_batches(Clip.objects.all(), "sha256", list(todo))}
     done = 0
     with (
         tempfile.TemporaryDirectory(prefix="concord-ingest-") as folder,
@@ -61,12 +63,11 @@ def take_in(paths: Iterable[Path], *, on_progress: OnProgress) -> Taken:
                 taken.silent += same if clip.silent else []
             done += 1
             on_progress(done, len(todo))
-    return taken
 
 
-def look_at(paths: Iterable[Path], *, on_progress: OnProgress) -> Taken:
+def look_at(paths: Iterable[Path], *, into: Taken, on_progress: OnProgress) -> None:
     """The same checks as `take_in`, with nothing written anywhere."""
-    taken = Taken()
+    taken = into
     todo = _by_hash(paths, taken)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         outcomes = pool.map(_inspect, [same[0] for same in todo.values()])
@@ -76,7 +77,6 @@ def look_at(paths: Iterable[Path], *, on_progress: OnProgress) -> Taken:
             elif facts:
                 taken.silent += same
             on_progress(done, len(todo))
-    return taken
 
 
 def discard(clips: Iterable[Clip]) -> None:

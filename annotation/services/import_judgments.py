@@ -13,6 +13,7 @@ from django.db.models import F
 
 from annotation.importers.records import JudgmentRecord, TaskRecord
 from annotation.models import Answer, Judgment, Rater, Study, Task
+from annotation.rules.exclusions import Places
 from annotation.rules.presentation import balance_step
 from annotation.services import leases
 from annotation.services.import_batches import existing
@@ -103,6 +104,13 @@ def _answers(judgment: Judgment, said: JudgmentRecord, protocol: LoadedProtocol)
         )
 
 
+def _filled(before: Places, n: int) -> int:
+    """How many more full tasks there are once `n` judgments are in; the overlap grows past live leases."""
+    after = before.n_judgments + n
+    overlap = max(before.overlap, after + before.n_leases)
+    return int(after >= overlap) - int(before.n_judgments >= before.overlap)
+
+
 def _count(study: Study, added: Sequence[_New]) -> None:
     by_task: dict[int, list[_New]] = {}
     for new in added:
@@ -115,10 +123,7 @@ def _count(study: Study, added: Sequence[_New]) -> None:
     leases.lock_raters(by_rater)
     for rater_id, n in by_rater.items():
         Rater.objects.filter(pk=rater_id).update(n_judgments=F("n_judgments") + n)
-    filled = sum(
-        places[task_id].n_judgments < places[task_id].overlap <= places[task_id].n_judgments + len(here)
-        for task_id, here in by_task.items()
-    )
+    filled = sum(_filled(places[task_id], len(here)) for task_id, here in by_task.items())
     Study.objects.filter(pk=study.pk).update(
         n_unnamed_judgments=F("n_unnamed_judgments") + sum(new.rater is None for new in added),
         n_unnamed_tasks_filled=F("n_unnamed_tasks_filled") + filled,

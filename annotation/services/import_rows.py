@@ -57,8 +57,11 @@ def write(
     study: Study, records: Sequence[TaskRecord], taken: Taken, *, overlap: int | None, archive: bool
 ) -> Counts:
     """Add items, candidates, tasks, raters and judgments, and move the counters with them."""
-    # One import of a study at a time: the second finds what the first has added.
-    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    # One import of a study at a time: the second finds what the first has added. Not by the study's row: that comes
+    # last in the order of locks.
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('import'), %s::int)", [study.pk])
+    study.refresh_from_db()
     counts = Counts()
     versions = _write_items(study, records, taken, counts)
     tasks = _write_tasks(study, records, versions, taken, counts, overlap=overlap, archive=archive)

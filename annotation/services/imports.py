@@ -130,12 +130,13 @@ def run(running: jobs.Running) -> dict[str, Any]:
     if order.dry_run:
         return rehearse(study, order, progress=running.progress)
     read = _read_and_compare(study, order, running.progress)
-    taken = _take_audio(read, clips.take_in, running.progress)
+    taken = clips.Taken()
     try:
+        _take_audio(read, clips.take_in, taken, running.progress)
         _check_content(study, read, taken)
         _stop_at_problems(read, order)
         running.progress(0, len(read.by_name), stage="writing")
-        counts = _write(running.job, study, order, read, taken)
+        counts = _write(running, study, order, read, taken)
     except BaseException:
         clips.discard(taken.created)
         raise
@@ -146,15 +147,18 @@ def run(running: jobs.Running) -> dict[str, Any]:
 def rehearse(study: Study | None, order: Order, *, progress: Progress) -> dict[str, Any]:
     """The whole of an import but the writing: the same problems, or the report of what would be imported."""
     read = _read_and_compare(study, order, progress)
-    taken = _take_audio(read, clips.look_at, progress)
+    taken = clips.Taken()
+    _take_audio(read, clips.look_at, taken, progress)
     _check_content(study, read, taken)
     _stop_at_problems(read, order)
     return {**_report(read, taken), "dry_run": True}
 
 
 @transaction.atomic
-def _write(job: Job, study: Study | None, order: Order, read: Read, taken: clips.Taken) -> import_rows.Counts:
-    actor = job.created_by
+def _write(
+    running: jobs.Running, study: Study | None, order: Order, read: Read, taken: clips.Taken
+) -> import_rows.Counts:
+    job, actor = running.job, running.job.created_by
     if study is None:
         assert order.new_study is not None
         study = studies.create(**asdict(order.new_study), actor=actor)
@@ -170,6 +174,7 @@ def _write(job: Job, study: Study | None, order: Order, read: Read, taken: clips
     )
     if order.archive and not Task.objects.filter(study=study, wants_more=True).exists():
         studies.set_state(study, Study.State.CLOSED, actor=actor)
+    running.confirm()
     return counts
 
 
@@ -244,20 +249,21 @@ def _check_content(study: Study | None, read: Read, taken: clips.Taken) -> None:
 
 
 class _Taker(Protocol):
-    def __call__(self, paths: Iterable[Path], *, on_progress: clips.OnProgress) -> clips.Taken: ...
+    def __call__(
+        self, paths: Iterable[Path], *, into: clips.Taken, on_progress: clips.OnProgress
+    ) -> None: ...
 
 
-def _take_audio(read: Read, take: _Taker, progress: Progress) -> clips.Taken:
+def _take_audio(read: Read, take: _Taker, taken: clips.Taken, progress: Progress) -> None:
     """Take in, or only look at, every file the records need; records with a bad file are dropped."""
     wanted: dict[Path, list[tuple[TaskRecord, str]]] = {}
     for record in read.records:
         for name, path in record.audio():
             wanted.setdefault(path, []).append((record, name))
-    taken = take(wanted, on_progress=lambda done, total: progress(done, total, stage="audio"))
+    take(wanted, into=taken, on_progress=lambda done, total: progress(done, total, stage="audio"))
     for path, error in taken.errors.items():
         for record, name in wanted[path]:
             read.drop(record, [RowProblem(record.row, name, f"{path.name}: {error.message}", error.remedy)])
-    return taken
 
 
 def _stop_at_problems(read: Read, order: Order) -> None:

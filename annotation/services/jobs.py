@@ -62,10 +62,16 @@ class Running:
             return
         self._reported = now
         self.job.stage = stage or self.job.stage
+        self._still_ours(done=done, total=total, stage=self.job.stage)
+
+    def confirm(self) -> None:
+        """Make sure, as the last step of the transaction that does the work, that the work is still wanted: until that
+        transaction ends nobody can cancel the job or take it over. Raises Cancelled, LostLease."""
+        self._still_ours()
+
+    def _still_ours(self, **values: Any) -> None:
         held = Job.objects.filter(pk=self.job.pk, lease_token=self.job.lease_token)
-        if not held.filter(state=Job.State.RUNNING).update(
-            done=done, total=total, stage=self.job.stage, lease_expires_at=_lease_end()
-        ):
+        if not held.filter(state=Job.State.RUNNING).update(lease_expires_at=_lease_end(), **values):
             raise Cancelled if held.filter(state=Job.State.CANCELLED).exists() else LostLease
 
 
@@ -129,11 +135,8 @@ def wake_stale(*, waiting_seconds: int = 30) -> int:
     """Send again what was never picked up or whose worker is gone; give up on what keeps killing its worker."""
     now = timezone.now()
     gone = Q(state=Job.State.RUNNING, lease_expires_at__lt=now)
-    Job.objects.filter(gone, attempts__gte=MAX_ATTEMPTS).update(
-        state=Job.State.FAILED,
-        finished_at=now,
-        message=f"The worker died {MAX_ATTEMPTS} times at this job. Its log says why; nothing was changed.",
-    )
+    for job_id in Job.objects.filter(gone, attempts__gte=MAX_ATTEMPTS).values_list("pk", flat=True):
+        _give_up(job_id)
     waiting = Q(state=Job.State.QUEUED, created_at__lt=now - timedelta(seconds=waiting_seconds))
     stale = list(Job.objects.filter(gone | waiting).values_list("pk", flat=True)[:100])
     for job_id in stale:
@@ -154,6 +157,17 @@ def _alone(job_id: uuid.UUID) -> Iterator[bool]:
         if alone and connection.connection is not None:
             with suppress(DatabaseError), connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_unlock(%s::bigint)", [key])
+
+
+def _give_up(job_id: uuid.UUID) -> None:
+    """Fail a job that has used up its attempts, unless the last of them is slow and still at it."""
+    with _alone(job_id) as alone:
+        if alone:
+            Job.objects.filter(pk=job_id, state=Job.State.RUNNING).update(
+                state=Job.State.FAILED,
+                finished_at=timezone.now(),
+                message=f"The worker died {MAX_ATTEMPTS} times at this job. Its log says why; nothing was changed.",
+            )
 
 
 def _claim(job_id: uuid.UUID) -> Job | None:

@@ -196,11 +196,13 @@ def release(assignment_ids: list[uuid.UUID], *, state: Assignment.State) -> None
 
 def lock_places(task_ids: Collection[int]) -> dict[int, Places]:
     """Lock these tasks until the transaction ends; the places of each."""
-    tasks = Task.objects.select_for_update(no_key=True).filter(pk__in=task_ids).order_by("pk")
-    return {
-        pk: Places(*counters)
-        for pk, *counters in tasks.values_list("pk", "n_judgments", "n_leases", "overlap")
-    }
+    places = {}
+    ordered = sorted(task_ids)
+    for start in range(0, len(ordered), 10_000):  # a statement takes 65,535 parameters at most
+        tasks = Task.objects.select_for_update(no_key=True).filter(pk__in=ordered[start : start + 10_000])
+        for pk, *counters in tasks.order_by("pk").values_list("pk", "n_judgments", "n_leases", "overlap"):
+            places[pk] = Places(*counters)
+    return places
 
 
 def lock_raters(rater_ids: Collection[int]) -> None:

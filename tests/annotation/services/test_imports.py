@@ -284,7 +284,7 @@ def test_a_listed_study_keeps_the_order_of_the_source(tmp_path):
 
 def test_clips_left_by_a_killed_import_are_used_by_the_next(study, tmp_path, monkeypatch):
     path = sounds.tone(tmp_path / "a.wav")
-    clips.take_in([path], on_progress=lambda done, total: None)
+    clips.take_in([path], into=clips.Taken(), on_progress=lambda done, total: None)
     monkeypatch.setattr(clips, "measure_and_canonicalise", lambda *a, **k: pytest.fail("was done before"))
     assert bring(study, write(tmp_path / "x.csv", {"audio": "a.wav"})).state == "done"
 
@@ -295,7 +295,8 @@ def test_a_file_half_written_by_a_killed_worker_is_replaced(tmp_path, settings):
     stale = Path(settings.MEDIA_ROOT) / "clips" / "canonical" / sha[:2] / f"{sha}.flac"
     stale.parent.mkdir(parents=True)
     stale.write_bytes(b"fLaC")
-    taken = clips.take_in([path], on_progress=lambda done, total: None)
+    taken = clips.Taken()
+    clips.take_in([path], into=taken, on_progress=lambda done, total: None)
     assert stale.stat().st_size == taken.clips[path].n_bytes > 4
 
 
