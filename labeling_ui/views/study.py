@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
-from analytics.reports.overview import Progress, overview
+from analytics.reports.overview import Progress, StudyOverview, overview
 from annotation import access
 from annotation.errors import InvalidInput
 from annotation.models import Job, Study
@@ -22,6 +24,8 @@ from labeling_ui import study_figures
 from labeling_ui.next_step import Situation, next_step
 from labeling_ui.sentences import said
 
+# Figures follow an import within a minute. A page that has not seen them by now shows what there is.
+PATIENCE = timedelta(minutes=3)
 _CHANGED = {
     Study.State.RUNNING: _("The study is running: raters can work."),
     Study.State.PAUSED: _("The study is paused: nobody gets new tasks."),
@@ -36,6 +40,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     found = overview(study, raters_after=request.GET.get("raters_after", ""))
     protocol = loaded(study.protocol_version_id).spec
     jobs = list(study.jobs.order_by("-created_at")[:5])
+    pending = _figures_pending(found, jobs)
     context = {
         "study": study,
         "overview": found,
@@ -44,6 +49,8 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "questions": study_figures.question_cards(found, protocol),
         "codes": study_figures.code_bars(found, protocol),
         "jobs": jobs,
+        "pending": pending,
+        "look_again": _seconds_to_next_look(study, pending=pending),
     }
     return render(request, "labeling_ui/study/study.html", context)
 
@@ -59,6 +66,21 @@ def study_state(request: HttpRequest, slug: str) -> HttpResponse:
     else:
         messages.success(request, _CHANGED[Study.State(study.state)])
     return redirect("study", slug)
+
+
+def _figures_pending(found: StudyOverview, jobs: Sequence[Job]) -> bool:
+    """Whether an import has brought in what the stored figures do not know yet."""
+    if found.computed_at is None:
+        return True
+    since = max(found.computed_at, timezone.now() - PATIENCE)
+    return any(job.report.get("created") and job.finished_at > since for job in jobs if job.finished_at)
+
+
+def _seconds_to_next_look(study: Study, *, pending: bool) -> int | None:
+    """How long the page waits before it asks for its figures again; None where nothing moves by itself."""
+    if pending:
+        return 5
+    return 20 if study.state == Study.State.RUNNING else None
 
 
 def _situation(study: Study, progress: Progress, jobs: Sequence[Job]) -> Situation:

@@ -53,8 +53,9 @@ export default function start(element) {
   more.hidden = false;
   more.addEventListener("click", () => addRow().focus());
 
-  document.getElementById(element.dataset.file).addEventListener("change", async (event) => {
-    const file = event.target.files[0];
+  const chosen = document.getElementById(element.dataset.file);
+  const ask = async () => {
+    const file = chosen.files[0];
     const read = { csv: csvHeader, jsonl: jsonlHeader }[file?.name.split(".").pop().toLowerCase()];
     if (!read) return;
     const text = (await file.slice(0, HEAD_BYTES).text()).replace(/^\ufeff/, "");
@@ -63,5 +64,7 @@ export default function start(element) {
       if (known.has(column) || column.startsWith("stratum.") || there.has(column)) continue;
       (emptyRow() ?? addRow()).value = column;
     }
-  });
+  };
+  chosen.addEventListener("change", ask);
+  ask(); // the file may have been chosen before this script came
 }

@@ -1,5 +1,8 @@
-/** Shows a <time>, written in UTC by the server, in the reader's own zone: the clock alone where the server gave no day. */
-export default function start(element) {
+/**
+ * Shows a <time>, written in UTC by the server, in the reader's own zone: the clock alone where the server gave no day.
+ * What a page has fetched anew comes in UTC again.
+ */
+function show(element) {
   const moment = new Date(element.dateTime);
   const clock = { hour: "2-digit", minute: "2-digit" };
   const day = { year: "numeric", month: "short", day: "numeric" };
@@ -7,3 +10,11 @@ export default function start(element) {
   element.title = element.textContent.trim();
   element.textContent = new Intl.DateTimeFormat(document.documentElement.lang, format).format(moment);
 }
+
+document.addEventListener("htmx:after:swap", () => {
+  for (const element of document.querySelectorAll("time[data-module=local_time]")) {
+    if (element.textContent.endsWith("UTC")) show(element);
+  }
+});
+
+export default show;

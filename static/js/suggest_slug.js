@@ -19,7 +19,9 @@ export default function start(element) {
   slug.addEventListener("input", () => {
     own = slug.value !== "";
   });
-  title.addEventListener("input", () => {
+  const suggest = () => {
     if (!own) slug.value = slugOf(title.value);
-  });
+  };
+  title.addEventListener("input", suggest);
+  suggest(); // the title may have been typed before this script came
 }

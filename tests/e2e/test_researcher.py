@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
 
 from analytics.services import figures
 from annotation.models import Invitation, Job, Judgment, Study
 from annotation.services import jobs
+from tests.analytics.votes import votes
 from tests.e2e import studies
 from tests.factories import StudyFactory, UserFactory, member, rating_task
 
@@ -39,7 +42,7 @@ def make_study(page) -> None:
     page.goto("/")
     page.get_by_role("link", name="New study").click()
     page.get_by_label("Title").fill("Bird calls, pilot")
-    assert page.get_by_label("Address").input_value() == "bird-calls-pilot"
+    expect(page.get_by_label("Address")).to_have_value("bird-calls-pilot")
     page.get_by_role("radio", name="Answer correctness").check()
     page.get_by_label("Judgments wanted per task").fill("1")
     page.get_by_role("button", name="Make this study").click()
@@ -48,7 +51,7 @@ def make_study(page) -> None:
 def import_table(page) -> None:
     choose_file(page, TABLE)
     # The one column with a name of its own has got a line by itself.
-    assert page.get_by_label("Column in your table").input_value() == "id"
+    expect(page.get_by_label("Column in your table")).to_have_value("id")
     page.get_by_label("What it holds").select_option("item_id")
     page.get_by_role("button", name="Import", exact=True).click()
 
@@ -170,3 +173,18 @@ def test_the_link_is_copied(page, context, signed_in):
     page.get_by_text("Copied.").wait_for()
     assert "/join/" in page.evaluate("navigator.clipboard.readText()")
     assert Invitation.objects.count() == 1
+
+
+def test_the_figures_of_an_import_appear_by_themselves(page, signed_in):
+    study = StudyFactory(slug="s", state="draft")
+    figures.refresh(study.pk)
+    votes(rating_task(study, "one", overlap=2), [1, 2])
+    votes(rating_task(study, "two", overlap=2), [5, 5])
+    report = {"created": {"items": 2, "tasks": 2, "judgments": 4, "raters": 0}}
+    Job.objects.create(kind="import", study=study, state="done", report=report, finished_at=timezone.now())
+    signed_in(member(study, "admin"))
+    page.goto("/studies/s/")
+    page.get_by_text("The figures are being computed.").wait_for()
+    figures.refresh(study.pk)
+    page.get_by_text("Krippendorff’s alpha, ordinal").wait_for()
+    assert not page.get_by_text("as of").get_by_text("UTC").is_visible()

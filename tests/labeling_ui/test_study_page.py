@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from analytics.services import figures
 from annotation.models import Job, Rater, Study
@@ -68,7 +71,6 @@ def test_agreement_comes_with_level_interval_counts_and_time(client, admin, stud
     assert "Krippendorff’s alpha, ordinal" in page
     assert f"95 % interval {decimals(low)} to {decimals(high)}" in page
     assert "as of" in page
-    assert "hx-trigger" not in page
 
 
 def test_without_figures_yet_the_page_says_so_and_looks_again_by_itself(client, admin, study):
@@ -76,6 +78,39 @@ def test_without_figures_yet_the_page_says_so_and_looks_again_by_itself(client, 
     page = opened(client, admin, study)
     assert "The figures are being computed." in page
     assert 'hx-trigger="every 5s"' in page
+
+
+IMPORTED = {"created": {"items": 1, "tasks": 1, "judgments": 0, "raters": 0}}
+
+
+def test_an_import_that_the_figures_do_not_know_yet_is_waited_for(client, admin, study):
+    Study.objects.update(state="draft")
+    figures.refresh(study.pk)
+    votes(rating_task(study, "one", overlap=2), [1, 2])
+    job = Job.objects.create(
+        kind="import", study=study, state="done", report=IMPORTED, finished_at=timezone.now()
+    )
+    page = opened(client, admin, study)
+    assert "The figures are being computed." in page
+    assert "There are no ratings yet" not in page
+    assert "of 0 judgments wanted" not in page
+    Job.objects.filter(pk=job.pk).update(finished_at=timezone.now() - timedelta(minutes=10))
+    assert "The figures are being computed." not in opened(client, admin, study)
+
+
+def test_a_trial_import_keeps_nobody_waiting(client, admin, study):
+    figures.refresh(study.pk)
+    report = {"tasks": 3, "dry_run": True}
+    Job.objects.create(kind="import", study=study, state="done", report=report, finished_at=timezone.now())
+    assert "The figures are being computed." not in opened(client, admin, study)
+
+
+@pytest.mark.parametrize(("state", "follows"), [("running", True), ("paused", False), ("closed", False)])
+def test_the_page_follows_a_running_study_by_itself(client, admin, study, state, follows):
+    rating_task(study, "one")
+    Study.objects.update(state=state)
+    figures.refresh(study.pk)
+    assert ('hx-trigger="every 20s"' in opened(client, admin, study)) is follows
 
 
 def test_undefined_agreement_says_why(client, admin, study):
