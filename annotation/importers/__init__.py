@@ -21,18 +21,23 @@ class Format:
     read: Reader
     # The preset that goes without saying; empty where the study or the caller must name one.
     protocol: str = ""
-    takes_column_map: bool = False
+    # What columns can be mapped to; empty where the format's columns are fixed.
+    fields: tuple[str, ...] = ()
+    takes_folder: bool = False
 
 
 FORMATS = {
     "orca": Format(
-        "ORCA: JSON files of questions, answers and individual ratings", orca.read, protocol="orca"
+        "ORCA: JSON files of questions, answers and individual ratings",
+        orca.read,
+        protocol="orca",
+        takes_folder=True,
     ),
     "cmi-pref": Format(
         "CMI-Pref: JSONL, one vote per line, audio beside it", cmi_pref.read, protocol="cmi-pref"
     ),
-    "csv": Format("CSV: one answer per row", table.read_csv, takes_column_map=True),
-    "jsonl": Format("JSONL: one answer per line", table.read_jsonl, takes_column_map=True),
+    "csv": Format("CSV: one answer per row", table.read_csv, fields=table.FIELDS),
+    "jsonl": Format("JSONL: one answer per line", table.read_jsonl, fields=table.FIELDS),
 }
 
 __all__ = ["FORMATS", "Format", "RowProblem", "TaskRecord"]

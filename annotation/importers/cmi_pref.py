@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from annotation.importers.records import (
     JudgmentRecord,
     RowProblem,
     TaskRecord,
+    task_name,
 )
 from annotation.protocols import Protocol
 from annotation.rules.answers import FIRST, SECOND, TIE
@@ -47,7 +49,7 @@ def read(
             if problem := _conflict(record, found):
                 yield problem
                 continue
-            record.judgments += found.judgments
+            record.judgments += [_named(judgment, record) for judgment in found.judgments]
     yield from tasks.values()
 
 
@@ -75,14 +77,14 @@ def _row(row: str, entry: dict[str, Any], folder: Path, protocol: Protocol) -> T
     if problems:
         return problems
     shown = [
-        CandidateRecord(str(entry["model_a"]), audio=audio["audio-path"]),
-        CandidateRecord(str(entry["model_b"]), audio=audio["audio2"]),
+        CandidateRecord(str(entry["model_a"]), audio=audio["audio-path"], column="audio-path"),
+        CandidateRecord(str(entry["model_b"]), audio=audio["audio2"], column="audio2"),
     ]
     names = [str(entry["audio-path"]), str(entry["audio2"])]
     item = _item(entry, audio)
     return TaskRecord(
         row=row,
-        external_id=f"{item.external_id} | {names[order[0]]} | {names[order[1]]}"[:300],
+        external_id=task_name(item.external_id, [names[position] for position in order]),
         item=item,
         candidates=tuple(shown[position] for position in order),
         judgments=[vote] if vote else [],
@@ -121,7 +123,7 @@ def _vote(
         answers.append(AnswerRecord(question, choice=choice, confidence=confidence))
     if evidence := str(entry.get("feedback") or "").strip():
         answers.append(AnswerRecord("evidence", text=evidence))
-    rater = str(entry.get("user id") or "")
+    rater = "" if entry.get("user id") is None else str(entry["user id"]).strip()
     if unknown := [answer.question for answer in answers if protocol.question(answer.question) is None]:
         problems.append(
             RowProblem(
@@ -132,7 +134,7 @@ def _vote(
         return order, None, problems
     # Shown as listed: model_a is what the rater heard as A.
     presentation = tuple(order.index(position) for position in (0, 1))
-    return order, JudgmentRecord(rater or f"line {row}", row, rater, tuple(answers), (), "", presentation), []
+    return order, JudgmentRecord(rater or "#0", row, rater, tuple(answers), (), "", presentation), []
 
 
 def _choice(said: str, order: list[int]) -> int | None:
@@ -172,8 +174,8 @@ def _conflict(record: TaskRecord, found: TaskRecord) -> RowProblem | None:
             f"differs from row {record.row}, which has the same prompt id",
             "Give it another prompt id.",
         )
-    given = {judgment.key for judgment in record.judgments}
-    if doubled := [judgment.key for judgment in found.judgments if judgment.key in given]:
+    given = {judgment.rater for judgment in record.judgments if judgment.rater}
+    if doubled := [judgment.rater for judgment in found.judgments if judgment.rater in given]:
         return RowProblem(
             found.row,
             "user id",
@@ -181,3 +183,10 @@ def _conflict(record: TaskRecord, found: TaskRecord) -> RowProblem | None:
             "Keep one vote per person and pair.",
         )
     return None
+
+
+def _named(judgment: JudgmentRecord, record: TaskRecord) -> JudgmentRecord:
+    """An unnamed vote is known by its place among the unnamed votes on its pair: lines added elsewhere move nothing."""
+    if judgment.rater:
+        return judgment
+    return replace(judgment, key=f"#{sum(1 for earlier in record.judgments if not earlier.rater)}")

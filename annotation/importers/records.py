@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,9 +33,12 @@ class ItemRecord:
 
 @dataclass(frozen=True)
 class CandidateRecord:
+    """`column` is what the source calls its audio, for problems with it."""
+
     system: str
     text: str = ""
     audio: Path | None = None
+    column: str = field(default="audio", compare=False)
 
 
 @dataclass(frozen=True)
@@ -75,11 +79,50 @@ class TaskRecord:
     def audio(self) -> list[tuple[str, Path]]:
         """The files it needs, each with the name of the field that asks for it."""
         named = [("reference_audio", self.item.reference_audio), ("audio", self.item.audio)]
-        suffixes = (
-            [""] if len(self.candidates) == 1 else [f"_{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
-        )
-        named += [(f"audio{s}", c.audio) for s, c in zip(suffixes, self.candidates, strict=False)]
+        named += [(candidate.column, candidate.audio) for candidate in self.candidates]
         return [(name, path) for name, path in named if path is not None]
+
+
+# What PostgreSQL stores in no text: zero bytes and lone surrogates, which JSON can spell.
+_NO_TEXT = re.compile("[\x00\ud800-\udfff]")
+ID_LENGTH = 300
+NAME_LENGTH = 200
+
+
+def task_name(item_id: str, candidates: Iterable[str]) -> str:
+    """A task's id made of its item's and its candidates'; a digest stands for what would be too long."""
+    whole = " | ".join([item_id, *candidates])
+    if len(whole) <= ID_LENGTH:
+        return whole
+    return f"{whole[:230]} … {hashlib.sha256(whole.encode()).hexdigest()[:32]}"
+
+
+def faults(record: TaskRecord) -> Iterator[RowProblem]:
+    """What no database column could hold: ids that are too long, characters that are none."""
+    sized = [("id", record.item.external_id, ID_LENGTH), ("id", record.external_id, ID_LENGTH)]
+    sized += [("system", candidate.system, NAME_LENGTH) for candidate in record.candidates]
+    sized += [("rater", said.rater, NAME_LENGTH) for said in record.judgments]
+    for name, text, limit in sized:
+        if len(text) > limit:
+            yield RowProblem(record.row, name, f"is longer than {limit} characters", "Use a shorter one.")
+            return
+    texts = [
+        *record.item.texts.items(),
+        *record.item.strata.items(),
+        *((name, text) for name, text, _ in sized),
+    ]
+    texts += [("answer", candidate.text) for candidate in record.candidates]
+    texts += [("comment", said.comment) for said in record.judgments]
+    texts += [(answer.question, answer.text) for said in record.judgments for answer in said.answers]
+    for name, text in texts:
+        if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+            yield RowProblem(
+                record.row,
+                name,
+                "holds a character that no text can hold",
+                "Remove zero bytes and half characters.",
+            )
+            return
 
 
 def content_sha256(item: ItemRecord, hashes: Mapping[Path, str]) -> str:

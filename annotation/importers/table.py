@@ -7,6 +7,7 @@ rater, a row that answers a question anew begins the judgment of the next unname
 from __future__ import annotations
 
 import csv
+import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from annotation.importers.records import (
     JudgmentRecord,
     RowProblem,
     TaskRecord,
+    task_name,
 )
 from annotation.protocols import Protocol
 
@@ -52,36 +54,38 @@ def read_jsonl(
 
 
 def _csv_rows(source: Path) -> Iterator[tuple[str, dict[str, Any]] | RowProblem]:
-    problems: list[RowProblem] = []
+    unreadable: dict[int, RowProblem] = {}
 
     def text() -> Iterator[str]:
-        for line in files.lines(source):
+        for number, line in enumerate(files.lines(source), 1):
             if isinstance(line, RowProblem):
-                problems.append(line)
-            else:
-                yield line[1]
+                unreadable[number] = line
+            # A line that cannot be read keeps its place, so that the numbers of the others stay right.
+            yield "\n" if isinstance(line, RowProblem) else line[1]
 
     reader = csv.reader(text(), strict=True)
     try:
-        header = next(reader, None)
-        if header is None:
-            yield RowProblem("1", "", "the file is empty", "Write a header line and a row per answer.")
-        for cells in reader if header else ():
+        header = [name.strip() for name in next(reader, [])]
+        if not header:
+            yield RowProblem("1", "", "there is no header line", "Write a header line and a row per answer.")
+            return
+        if doubled := sorted({name for name in header if header.count(name) > 1}):
+            yield RowProblem(
+                "1", ", ".join(doubled), "stands in the header twice", "Give every column its own name."
+            )
+            return
+        for cells in reader:
             row = str(reader.line_num)
-            if len(cells) != len(header or ()):
-                yield RowProblem(
-                    row,
-                    "",
-                    f"has {len(cells)} cells, the header has {len(header or ())}",
-                    "Quote cells that hold commas.",
-                )
+            if len(cells) == len(header):
+                yield row, dict(zip(header, cells, strict=True))
             elif any(cells):
-                yield row, dict(zip(header or (), cells, strict=True))
+                problem = f"has {len(cells)} cells, the header has {len(header)}"
+                yield RowProblem(row, "", problem, "Quote cells that hold commas.")
     except csv.Error as error:
         yield RowProblem(
             str(reader.line_num), "", f"is not CSV: {error}", "Quote cells that hold quotes or line breaks."
         )
-    yield from problems
+    yield from unreadable.values()
 
 
 def _read(
@@ -171,7 +175,9 @@ class _Book:
                     )
                 )
             shown.append(
-                CandidateRecord(cells[f"system{side}"], cells[f"answer{side}"], paths.get(f"audio{side}"))
+                CandidateRecord(
+                    cells[f"system{side}"], cells[f"answer{side}"], paths.get(f"audio{side}"), f"audio{side}"
+                )
             )
         if problems:
             return problems
@@ -179,7 +185,6 @@ class _Book:
             range(len(shown)), key=lambda p: (shown[p].system, str(shown[p].audio or ""), shown[p].text)
         )
         candidates = tuple(shown[position] for position in order)
-        names = [f"{c.system}:{c.audio.name if c.audio else ''}" for c in candidates]
         item = ItemRecord(
             cells["item_id"],
             {ours: cells[theirs] for theirs, ours in ITEM_TEXTS.items()},
@@ -191,7 +196,7 @@ class _Book:
                 if (match := STRATUM.match(name)) and value
             },
         )
-        external_id = " | ".join([item.external_id, *names])[:300]
+        external_id = task_name(item.external_id, map(_candidate_name, candidates))
         return TaskRecord(cells.row, external_id, item, candidates), order
 
     def _file(self, cells: Cells, name: str) -> Path | RowProblem | None:
@@ -218,29 +223,43 @@ class _Book:
         return judgment, []
 
 
+def _candidate_name(candidate: CandidateRecord) -> str:
+    """Two answers of one system to one item are two tasks: the text is part of the name, as a digest."""
+    digest = (
+        hashlib.sha256(candidate.text.encode("utf-8", "replace")).hexdigest()[:8] if candidate.text else ""
+    )
+    return ":".join(filter(None, (candidate.system, candidate.audio.name if candidate.audio else "", digest)))
+
+
 def _merge(record: TaskRecord, judgment: JudgmentRecord) -> RowProblem | None:
-    """Add a row's part to the judgment it belongs to."""
-    asked = {(answer.question, answer.slot) for answer in judgment.answers}
-    for index, earlier in enumerate(record.judgments):
-        if earlier.rater != judgment.rater:
-            continue
-        if asked & {(answer.question, answer.slot) for answer in earlier.answers}:
-            if judgment.rater:
-                remedy = "Keep one answer per rater, task and question."
-                return RowProblem(
-                    judgment.row,
-                    "rater_id",
-                    f"{judgment.rater} answered this on row {earlier.row} before",
-                    remedy,
-                )
-            continue
-        record.judgments[index] = replace(
-            earlier,
-            answers=earlier.answers + judgment.answers,
-            codes=tuple(sorted({*earlier.codes, *judgment.codes})),
-            comment="\n".join(dict.fromkeys(filter(None, (earlier.comment, judgment.comment)))),
-        )
+    """Add a row's part to the judgment it belongs to, or begin a new one."""
+    index = _belongs_to(record, judgment)
+    if index is None:
+        key = judgment.key or f"#{sum(1 for earlier in record.judgments if not earlier.rater)}"
+        record.judgments.append(replace(judgment, key=key))
         return None
-    key = judgment.key or f"#{sum(1 for earlier in record.judgments if not earlier.rater)}"
-    record.judgments.append(replace(judgment, key=key))
+    earlier = record.judgments[index]
+    if _asked(earlier) & _asked(judgment):
+        problem = f"{judgment.rater} answered this on row {earlier.row} before"
+        return RowProblem(judgment.row, "rater_id", problem, "Keep one answer per rater, task and question.")
+    record.judgments[index] = replace(
+        earlier,
+        answers=earlier.answers + judgment.answers,
+        codes=tuple(sorted({*earlier.codes, *judgment.codes})),
+        comment="\n".join(dict.fromkeys(filter(None, (earlier.comment, judgment.comment)))),
+    )
     return None
+
+
+def _belongs_to(record: TaskRecord, judgment: JudgmentRecord) -> int | None:
+    """The place of the judgment that this row goes on with: the named rater's, or the unnamed one just begun."""
+    same = [index for index, earlier in enumerate(record.judgments) if earlier.rater == judgment.rater]
+    if judgment.rater or not same:
+        return same[0] if same else None
+    last = record.judgments[same[-1]]
+    goes_on = judgment.answers and last.answers and not _asked(last) & _asked(judgment)
+    return same[-1] if goes_on else None
+
+
+def _asked(judgment: JudgmentRecord) -> set[tuple[str, int | None]]:
+    return {(answer.question, answer.slot) for answer in judgment.answers}

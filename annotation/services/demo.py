@@ -10,7 +10,7 @@ from django.db import transaction
 from annotation.demo import accounts
 from annotation.models import Job, Rater, Study, User
 from annotation.models.people import Role
-from annotation.services import imports, jobs, people, studies
+from annotation.services import import_orders, imports, jobs, people, studies
 
 SLUGS = ("demo-music", "demo-audio-qa")
 
@@ -55,7 +55,7 @@ def bring_in(demo: DemoStudy) -> None:
     """Create, import and start one demo study; take up where an interrupted run stopped."""
     study = Study.objects.filter(slug=demo.slug).first()
     if study is None:
-        new = imports.NewStudy(demo.slug, demo.title, demo.format, overlap=3)
+        new = import_orders.NewStudy(demo.slug, demo.title, demo.format, overlap=3)
         job = imports.start(None, demo.source, format=demo.format, actor=None, overlap=3, new_study=new)
         jobs.run_here(job)
         if job.state != Job.State.DONE:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from django.db import connection
 from django.db.models import F
@@ -16,7 +17,7 @@ from annotation.models import Answer, Judgment, Rater, Study, Task
 from annotation.rules.exclusions import Places
 from annotation.rules.presentation import balance_step
 from annotation.services import leases
-from annotation.services.import_batches import existing
+from annotation.services.import_batches import existing, in_batches
 from annotation.services.protocols import LoadedProtocol, loaded
 
 BATCH = 2000
@@ -69,6 +70,31 @@ def write(
     return len(added)
 
 
+def changed(study: Study, records: Sequence[TaskRecord]) -> Iterator[tuple[TaskRecord, JudgmentRecord]]:
+    """Judgments that are there already but said something else."""
+    names = {said.rater for record in records for said in record.judgments if said.rater}
+    raters = {
+        rater.external_id: rater
+        for rater in in_batches(Rater.objects.filter(study=study), "external_id", sorted(names))
+    }
+    found = {
+        _client_id(record, said, raters): (record, said)
+        for record in records
+        for said in record.judgments
+        if not said.rater or said.rater in raters
+    }
+    there = Judgment.objects.filter(study=study, origin=Judgment.Origin.IMPORTED)
+    for judgment in in_batches(there.only("client_id", "payload_sha256"), "client_id", list(found)):
+        record, said = found[judgment.client_id]
+        if bytes(judgment.payload_sha256) != _content_sha256(said):
+            yield record, said
+
+
+def _content_sha256(said: JudgmentRecord) -> bytes:
+    content = [[astuple(answer) for answer in said.answers], said.codes, said.comment, said.presentation]
+    return hashlib.sha256(json.dumps(content).encode()).digest()
+
+
 def _client_id(record: TaskRecord, said: JudgmentRecord, raters: Mapping[str, Rater]) -> uuid.UUID:
     """The same name whenever the same judgment is imported. Exports carry it, so it is made from the rater's
     pseudonym: made from the source's name for them, which may be an address, it would let that be guessed."""
@@ -83,7 +109,7 @@ def _judgment(study: Study, protocol: LoadedProtocol, new: _New) -> Judgment:
         rater=new.rater,
         protocol_version_id=protocol.version_id,
         client_id=new.client_id,
-        payload_sha256=hashlib.sha256(new.client_id.bytes).digest(),
+        payload_sha256=_content_sha256(new.said),
         origin=Judgment.Origin.IMPORTED,
         presentation=None if new.said.presentation is None else list(new.said.presentation),
         codes=list(new.said.codes),

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 from django.db import transaction
 
 from annotation import audit, protocols
-from annotation.errors import Conflict, InvalidInput
 from annotation.importers import FORMATS
-from annotation.importers.records import ItemRecord, RowProblem, TaskRecord, content_sha256
+from annotation.importers.records import ItemRecord, RowProblem, TaskRecord, content_sha256, faults
 from annotation.models import ItemVersion, Job, Study, Task, User
-from annotation.services import clips, import_rows, jobs, studies
+from annotation.services import clips, import_judgments, import_orders, import_rows, jobs, studies
 from annotation.services.import_batches import batches
+from annotation.services.import_orders import NewStudy, Order
 from annotation.services.protocols import loaded
 
 # A report is read by a person: what is wrong a thousand times is wrong in the same way.
@@ -24,36 +24,6 @@ MAX_PROBLEMS = 1000
 
 class Progress(Protocol):
     def __call__(self, done: int, total: int | None = None, *, stage: str = "") -> None: ...
-
-
-@dataclass(frozen=True)
-class NewStudy:
-    """A study to be created by the import, in the same transaction: a failed import leaves none behind."""
-
-    slug: str
-    title: str
-    preset: str
-    overlap: int = 3
-
-
-@dataclass(frozen=True)
-class Order:
-    """What to import and how. `overlap` is what the tasks want (the study's, by default); in an `archive` tasks that
-    bring judgments want no more than those."""
-
-    source: str
-    format: str
-    column_map: dict[str, str] = field(default_factory=dict)
-    overlap: int | None = None
-    archive: bool = False
-    dry_run: bool = False
-    skip_bad_rows: bool = False
-    new_study: NewStudy | None = None
-
-    @classmethod
-    def from_params(cls, params: Mapping[str, Any]) -> Order:
-        new = params.get("new_study")
-        return cls(**{**params, "new_study": NewStudy(**new) if new else None})
 
 
 @dataclass
@@ -96,31 +66,8 @@ def start(
         skip_bad_rows,
         new_study,
     )
-    check_order(study, order)
+    import_orders.check(study, order)
     return jobs.enqueue("import", study=study, params=asdict(order), actor=actor)
-
-
-def check_order(study: Study | None, order: Order) -> None:
-    """Refuse what cannot be begun at all."""
-    if order.format not in FORMATS:
-        raise InvalidInput(f"{order.format!r} is not a format; use {', '.join(FORMATS)}.", code="bad_format")
-    if not Path(order.source).exists():
-        raise InvalidInput(f"{order.source} is not there.", code="no_source")
-    if order.column_map and not FORMATS[order.format].takes_column_map:
-        raise InvalidInput(
-            f"The columns of {order.format} are fixed; leave the column map out.", code="bad_column_map"
-        )
-    if study is None:
-        assert order.new_study is not None
-        if order.new_study.preset not in protocols.preset_keys():
-            known = ", ".join(protocols.preset_keys())
-            raise InvalidInput(
-                f"{order.new_study.preset!r} is not a protocol; use one of {known}.", code="bad_protocol"
-            )
-        if Study.objects.filter(slug=order.new_study.slug).exists():
-            raise Conflict(
-                f"A study with the address {order.new_study.slug!r} exists already.", code="slug_taken"
-            )
 
 
 def run(running: jobs.Running) -> dict[str, Any]:
@@ -186,6 +133,8 @@ def _read_and_compare(study: Study | None, order: Order, progress: Progress) -> 
         progress(number, stage="reading")
         if isinstance(entry, RowProblem):
             read.problems.append(entry)
+        elif found := list(faults(entry)):
+            read.problems += found
         elif (earlier := read.by_name.setdefault(entry.external_id, entry)) is not entry:
             problem = f"{entry.external_id!r} is on row {earlier.row} as well"
             read.problems.append(
@@ -220,7 +169,7 @@ ONLY_ADDS = "Corrections are made in the product, as a new version; import chang
 
 
 def _compare_with_earlier(study: Study, read: Read) -> None:
-    """Tasks imported before must have the candidates they had."""
+    """What was imported before must be what it was: the candidates of a task, and what a rater said of them."""
     earlier = import_rows.candidates_of(study, list(read.by_name))
     for record in read.records:
         there = earlier.get(record.external_id)
@@ -229,6 +178,9 @@ def _compare_with_earlier(study: Study, read: Read) -> None:
         ]:
             problem = f"{record.external_id!r} was imported before with other candidates"
             read.drop(record, [RowProblem(record.row, "id", problem, ONLY_ADDS)])
+    for record, said in import_judgments.changed(study, read.records):
+        problem = f"what {said.rater or 'somebody unnamed'} said was imported before, and was something else"
+        read.drop(record, [RowProblem(said.row, "answer", problem, ONLY_ADDS)])
 
 
 def _check_content(study: Study | None, read: Read, taken: clips.Taken) -> None:

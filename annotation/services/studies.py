@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -31,9 +32,7 @@ def create(*, slug: str, title: str, preset: str, actor: User | None, **rules: A
     """
     if actor is not None and not actor.may_create_studies:
         raise NotAllowed("Your account may not create studies; ask an operator for it.")
-    if slug in RESERVED_SLUGS:
-        taken = FieldProblem("slug", f"{slug!r} is the address of a page here; choose another.")
-        raise InvalidInput("This address cannot be used.", problems=[taken], code="reserved_slug")
+    check_address(slug)
     try:
         with transaction.atomic():
             study = Study.objects.create(slug=slug, title=title, created_by=actor, **rules)
@@ -46,6 +45,18 @@ def create(*, slug: str, title: str, preset: str, actor: User | None, **rules: A
         Membership.objects.create(user=actor, study=study, role=Role.ADMIN)
     audit.record("study.created", actor=actor, study=study, slug=slug, preset=preset)
     return study
+
+
+def check_address(slug: str) -> None:
+    """Refuse what cannot be the last part of a study's address."""
+    problem = ""
+    if slug in RESERVED_SLUGS:
+        problem = f"{slug!r} is the address of a page here; choose another."
+    elif not re.fullmatch(r"[-a-zA-Z0-9_]{1,80}", slug):
+        problem = f"{slug!r} must be 1 to 80 letters, digits, hyphens and underscores."
+    if problem:
+        found = [FieldProblem("slug", problem)]
+        raise InvalidInput(f"This address cannot be used: {problem}", problems=found, code="bad_slug")
 
 
 @transaction.atomic

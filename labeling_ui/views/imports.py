@@ -62,7 +62,7 @@ def _start(request: HttpRequest, study: Study, form: ImportForm, columns: BaseCo
         study,
         uploads.receive(form.cleaned_data["file"], format=format),
         format=format,
-        column_map=columns.column_map() if FORMATS[format].takes_column_map else None,
+        column_map=columns.column_map() if FORMATS[format].fields else None,
         actor=request.user,
         **{name: form.cleaned_data[name] for name in OPTIONS},
     )

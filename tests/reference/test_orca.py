@@ -18,7 +18,7 @@ from django.db import connection
 from analytics.reports.overview import overview
 from analytics.services import figures
 from annotation.models import Job, Study
-from annotation.services import imports, jobs
+from annotation.services import import_orders, imports, jobs
 
 FOLDER = settings.REFERENCE_DATA / "orca"
 
@@ -33,7 +33,7 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def orca(db) -> Study:
-    new = imports.NewStudy("orca-reference", "ORCA", "orca")
+    new = import_orders.NewStudy("orca-reference", "ORCA", "orca")
     job = imports.start(None, FOLDER, format="orca", actor=None, archive=True, new_study=new)
     jobs.run(job.pk)
     job = Job.objects.get(pk=job.pk)

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from annotation.errors import DomainError
 from annotation.importers import FORMATS
 from annotation.models import Job, Study
-from annotation.services import imports, jobs
+from annotation.services import import_orders, imports, jobs
 
 # A worker that runs picks the job up within a second; without one, this process does it itself.
 PATIENCE_SECONDS = 3.0
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         }
         try:
             if options["dry_run"]:
-                report = self._rehearse(study, imports.Order(str(options["source"].resolve()), **rules))
+                report = self._rehearse(study, import_orders.Order(str(options["source"].resolve()), **rules))
             else:
                 report = self._import(study, options["source"], rules)
         except DomainError as error:
@@ -66,7 +66,7 @@ class Command(BaseCommand):
         self._tell_problems(report)
         self._tell_result(report)
 
-    def _study(self, options: dict[str, Any]) -> tuple[Study | None, imports.NewStudy | None]:
+    def _study(self, options: dict[str, Any]) -> tuple[Study | None, import_orders.NewStudy | None]:
         slug, preset = options["study"], options["protocol"]
         study = Study.objects.select_related("protocol_version").filter(slug=slug).first()
         if study is not None:
@@ -78,10 +78,10 @@ class Command(BaseCommand):
         preset = preset or FORMATS[options["format"]].protocol
         if not preset:
             raise CommandError("The study does not exist yet: name its protocol, e.g. --protocol orca.")
-        return None, imports.NewStudy(slug, options["title"] or slug, preset, options["overlap"] or 3)
+        return None, import_orders.NewStudy(slug, options["title"] or slug, preset, options["overlap"] or 3)
 
-    def _rehearse(self, study: Study | None, order: imports.Order) -> dict[str, Any]:
-        imports.check_order(study, order)
+    def _rehearse(self, study: Study | None, order: import_orders.Order) -> dict[str, Any]:
+        import_orders.check(study, order)
         return imports.rehearse(study, order, progress=self._show)
 
     def _import(self, study: Study | None, source: Path, rules: dict[str, Any]) -> dict[str, Any]:

@@ -59,6 +59,17 @@ def test_votes_without_a_user_are_of_somebody_unnamed(cmi_file):
     assert [vote.rater for vote in record.judgments] == ["", ""]
 
 
+def test_an_unnamed_vote_keeps_its_name_when_lines_are_added_elsewhere(cmi_file):
+    [before] = read(cmi_file({"user id": None}))
+    other = {"prompt id": "p0", "prompt": "Another"}
+    after = read(cmi_file(other, {"user id": None}))[1]
+    assert (after.external_id, after.judgments[0].key) == (before.external_id, before.judgments[0].key)
+
+
+def test_a_user_may_be_called_0(cmi_file):
+    assert read(cmi_file({"user id": 0}))[0].judgments[0].rater == "0"
+
+
 @pytest.mark.parametrize(
     ("row", "field"),
     [

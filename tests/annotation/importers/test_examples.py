@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from annotation.models import Judgment, Rater, Study, Task
-from annotation.services import imports, jobs
+from annotation.services import import_orders, imports, jobs
 from tests.annotation.importers import sounds
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def test_an_example_can_be_imported(tmp_path, name, preset, tasks, judgments, ra
     source = Path(shutil.copy(EXAMPLES / name, tmp_path))
     for number, sound in enumerate(AUDIO):
         sounds.tone(tmp_path / f"{sound}.wav", hertz=300 + 40 * number)
-    new = imports.NewStudy("example", "Example", preset)
+    new = import_orders.NewStudy("example", "Example", preset)
     job = imports.start(None, source, format=source.suffix[1:], actor=None, new_study=new)
     jobs.run_here(job)
     assert job.state == "done", job.report

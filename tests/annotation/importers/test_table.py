@@ -53,6 +53,28 @@ def test_without_a_rater_every_answer_is_somebody_elses(csv):
     assert [j.key for j in record.judgments] == ["#0", "#1", "#2"]
 
 
+def test_codes_of_somebody_unnamed_stay_their_own(csv):
+    [record] = read(
+        csv("i1,Q?,R,s1,Yes,,correctness,4,,", "i1,Q?,R,s1,Yes,,,,U,", "i1,Q?,R,s1,Yes,,correctness,2,,")
+    )
+    assert [(len(j.answers), j.codes) for j in record.judgments] == [(1, ()), (0, ("U",)), (1, ())]
+
+
+def test_line_numbers_stay_right_after_a_line_that_cannot_be_read(csv):
+    path = csv()
+    raw = (
+        path.read_bytes()
+        + "i2,Q?,R,s1,café,,,,,\n".encode("latin-1")
+        + b"\ni3,Q?,R,s1,Yes,ann,correctness,9,,\n"
+    )
+    path.write_bytes(raw)
+    assert sorted(problems(path)) == [("2", ""), ("4", "value")]
+
+
+def test_a_column_stands_in_the_header_once(csv):
+    assert problems(csv("i1,s1,Yes,No", header="item_id,system,answer,answer")) == [("1", "answer")]
+
+
 def test_codes_alone_are_a_judgment(csv):
     [record] = read(csv("i1,Q?,R,s1,Yes,ann,,,U E,"))
     assert (record.judgments[0].codes, record.judgments[0].answers) == (("E", "U"), ())

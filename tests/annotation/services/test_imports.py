@@ -24,7 +24,7 @@ from annotation.models import (
     Study,
     Task,
 )
-from annotation.services import clips, imports, jobs, judgments, leases
+from annotation.services import clips, import_orders, imports, jobs, judgments, leases
 from tests import factories
 from tests.annotation.importers import sounds
 from tests.annotation.services.answers import rating
@@ -219,11 +219,60 @@ def test_an_item_has_one_content_within_a_source(study, tmp_path):
     assert (problem["row"], problem["field"]) == ("3", "item")
 
 
-def test_a_second_answer_of_a_system_is_another_take(study, tmp_path):
-    bring(study, write(tmp_path / "x.csv", {"answer": "Yes"}))
-    job = bring(study, write(tmp_path / "x.csv", {"answer": "No"}))
-    # The same item and system name the same task: another answer under that name is refused.
-    assert job.state == "failed"
+def test_two_answers_of_one_system_are_two_tasks(study, tmp_path):
+    said = {"question": "correctness", "rater_id": "ann"}
+    rows = [{"answer": "Yes", "value": 5, **said}, {"answer": "No", "value": 1, **said}]
+    bring(study, write(tmp_path / "x.csv", *rows))
+    texts = {
+        task.slots.get().candidate.text: task.judgments.get().answers.get().value
+        for task in Task.objects.all()
+    }
+    assert texts == {"Yes": 5.0, "No": 1.0}
+
+
+@pytest.mark.parametrize("change", [{"value": 2}, {"codes": "A"}])
+def test_what_somebody_said_is_never_overwritten(study, tmp_path, change):
+    said = {"rater_id": "ann", "question": "correctness", "value": 5}
+    bring(study, write(tmp_path / "x.csv", said))
+    job = bring(study, write(tmp_path / "x.csv", {**said, **change}))
+    assert (job.state, job.report["problems"][0]["field"]) == ("failed", "answer")
+    assert Answer.objects.get().value == 5.0
+
+
+def test_a_full_task_beside_a_live_lease_is_counted_once(tmp_path):
+    study = factories.StudyFactory(overlap=1)
+    bring(study, write(tmp_path / "x.csv", {}))
+    user = factories.member(study)
+    _, lease = leases.lease_next(user, study.slug)
+    bring(study, write(tmp_path / "x.csv", {"question": "correctness", "value": 4}))
+    check_counters(study)
+    judgments.submit(user, lease.id, rating(4))
+    check_counters(study)
+
+
+def test_a_cancelled_import_leaves_nothing(study, tmp_path, settings, monkeypatch):
+    sounds.tone(tmp_path / "a.wav")
+    before, user = counted(), factories.UserFactory()
+    job = imports.start(study, write(tmp_path / "x.csv", {"audio": "a.wav"}), format="csv", actor=None)
+    genuine = jobs.Running.confirm
+
+    def cancelled_at_the_last_moment(running):
+        jobs.cancel(running.job, actor=user)
+        genuine(running)
+
+    monkeypatch.setattr(jobs.Running, "confirm", cancelled_at_the_last_moment)
+    jobs.run(job.pk)
+    assert {**counted(), "User": 0} == {**before, "User": 0}
+    assert files(settings) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [({"item_id": "i" * 400}, "id"), ({"system": "s" * 300}, "system"), ({"answer": "a\0b"}, "answer")],
+)
+def test_what_no_column_can_hold_is_a_problem(study, tmp_path, row, field):
+    job = bring(study, write(tmp_path / "x.csv", row))
+    assert (job.state, job.report["problems"][0]["field"]) == ("failed", field)
 
 
 def test_more_judgments_than_wanted_are_all_kept(study, tmp_path):
@@ -234,7 +283,7 @@ def test_more_judgments_than_wanted_are_all_kept(study, tmp_path):
 
 
 def test_an_import_creates_the_study_it_is_for(tmp_path):
-    new = imports.NewStudy("fresh", "Fresh", "orca", overlap=2)
+    new = import_orders.NewStudy("fresh", "Fresh", "orca", overlap=2)
     job = bring(None, write(tmp_path / "x.csv", {}), new_study=new)
     study = Study.objects.get(slug="fresh")
     assert (study.state, study.overlap, job.study) == (Study.State.DRAFT, 2, study)
@@ -242,13 +291,13 @@ def test_an_import_creates_the_study_it_is_for(tmp_path):
 
 
 def test_a_failed_import_creates_no_study(tmp_path):
-    new = imports.NewStudy("fresh", "Fresh", "orca")
+    new = import_orders.NewStudy("fresh", "Fresh", "orca")
     assert bring(None, write(tmp_path / "x.csv", {"audio": "gone.wav"}), new_study=new).state == "failed"
     assert not Study.objects.filter(slug="fresh").exists()
 
 
 def test_an_archive_asks_nobody_for_more(tmp_path):
-    new = imports.NewStudy("old", "Old", "orca", overlap=3)
+    new = import_orders.NewStudy("old", "Old", "orca", overlap=3)
     source = write(tmp_path / "x.csv", {"question": "correctness", "value": 4})
     bring(None, source, new_study=new, archive=True)
     assert (Task.objects.get().overlap, Study.objects.get(slug="old").state) == (1, Study.State.CLOSED)
@@ -308,11 +357,25 @@ def test_what_cannot_begin_is_refused_at_once(study, tmp_path):
         imports.start(study, tmp_path / "gone.csv", format="csv", actor=None)
     with pytest.raises(InvalidInput, match="columns of orca are fixed"):
         imports.start(study, source, format="orca", actor=None, column_map={"a": "b"})
+    with pytest.raises(InvalidInput, match="is a folder"):
+        imports.start(study, tmp_path, format="csv", actor=None)
+    with pytest.raises(InvalidInput, match="cannot be read as"):
+        imports.start(study, source, format="csv", actor=None, column_map={"a": "b"})
+    with pytest.raises(InvalidInput, match="address cannot be used"):
+        imports.start(
+            None, source, format="csv", actor=None, new_study=import_orders.NewStudy("a b", "A", "orca")
+        )
+    with pytest.raises(InvalidInput, match="1 to 1000"):
+        imports.start(
+            None, source, format="csv", actor=None, new_study=import_orders.NewStudy("a", "A", "orca", 0)
+        )
     with pytest.raises(InvalidInput, match="not a protocol"):
-        imports.start(None, source, format="csv", actor=None, new_study=imports.NewStudy("a", "A", "nothing"))
+        imports.start(
+            None, source, format="csv", actor=None, new_study=import_orders.NewStudy("a", "A", "nothing")
+        )
     with pytest.raises(Conflict, match="exists already"):
         imports.start(
-            None, source, format="csv", actor=None, new_study=imports.NewStudy(study.slug, "A", "orca")
+            None, source, format="csv", actor=None, new_study=import_orders.NewStudy(study.slug, "A", "orca")
         )
 
 
