@@ -17,6 +17,7 @@ from annotation.services import import_orders, imports, jobs
 
 # A worker that runs picks the job up within a second; without one, this process does it itself.
 PATIENCE_SECONDS = 3.0
+COLUMNS = ("row", "field", "problem", "remedy")
 
 
 class Command(BaseCommand):
@@ -106,9 +107,12 @@ class Command(BaseCommand):
         problems = report.get("problems") or []
         if not problems:
             return
-        self.stderr.write("\nrow\tfield\tproblem\tremedy")
-        for problem in problems:
-            self.stderr.write("\t".join(problem[name] for name in ("row", "field", "problem", "remedy")))
+        table = [COLUMNS, *(tuple(problem[name] for name in COLUMNS) for problem in problems)]
+        widths = [min(60, max(len(row[column]) for row in table)) for column in range(len(COLUMNS))]
+        for row in table:
+            self.stderr.write(
+                "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            )
         if (more := report["n_problems"] - len(problems)) > 0:
             self.stderr.write(f"… and {more} more")
 
