@@ -96,7 +96,7 @@ def _item(entry: dict[str, Any], audio: Mapping[str, Path]) -> ItemRecord:
     reference = str(entry.get("ref-audio-path") or "")
     digest = hashlib.sha256("\x1f".join([*texts.values(), reference]).encode()).hexdigest()[:16]
     return ItemRecord(
-        external_id=str(entry.get("prompt id") or f"prompt-{digest}"),
+        external_id=f"prompt-{digest}" if entry.get("prompt id") in (None, "") else str(entry["prompt id"]),
         texts=texts,
         reference_audio=audio.get("ref-audio-path"),
         strata={name: str(entry[name]) for name in STRATA if entry.get(name)},

@@ -38,7 +38,7 @@ def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]] | RowProblem]:
             continue
         try:
             value = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             yield RowProblem(str(number), "", f"is not JSON: {error}", "Write one JSON object per line.")
             continue
         if isinstance(value, dict):
@@ -51,6 +51,8 @@ def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]] | RowProblem]:
 
 def beside(folder: Path, name: str, *, row: str, field: str) -> Path | RowProblem:
     """The file `name` below `folder`. Paths that leave the folder are refused, whatever is there."""
+    if "\0" in name:
+        return RowProblem(row, field, "holds a zero byte", "Mend the path.")
     path = (folder / name).resolve()
     if not path.is_relative_to(folder.resolve()):
         return RowProblem(

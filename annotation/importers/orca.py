@@ -56,7 +56,7 @@ def _read_file(path: Path, protocol: Protocol) -> Iterator[TaskRecord | RowProbl
     except UnicodeDecodeError as error:
         yield RowProblem(path.name, "", f"is not UTF-8 (byte {error.start + 1})", files.UTF8)
         return
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         yield RowProblem(path.name, "", f"is not JSON: {error}", "Export the file again.")
         return
     if not isinstance(parsed, _Pairs):

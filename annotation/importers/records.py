@@ -28,7 +28,8 @@ class ItemRecord:
     texts: Mapping[str, str] = field(default_factory=dict)
     reference_audio: Path | None = None
     audio: Path | None = None
-    strata: Mapping[str, str] = field(default_factory=dict)
+    # Rows about one item may differ in these (votes of two splits, say); the first row's stand.
+    strata: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,11 @@ def _csv_rows(source: Path) -> Iterator[tuple[str, dict[str, Any]] | RowProblem]
                 "1", ", ".join(doubled), "stands in the header twice", "Give every column its own name."
             )
             return
+        last = reader.line_num
         for cells in reader:
-            row = str(reader.line_num)
+            row, first, last = str(reader.line_num), last + 1, reader.line_num
+            if any(number in unreadable for number in range(first, last + 1)):
+                continue  # reported below; what is left of the row is not what was written
             if len(cells) == len(header):
                 yield row, dict(zip(header, cells, strict=True))
             elif any(cells):
@@ -83,7 +86,10 @@ def _csv_rows(source: Path) -> Iterator[tuple[str, dict[str, Any]] | RowProblem]
                 yield RowProblem(row, "", problem, "Quote cells that hold commas.")
     except csv.Error as error:
         yield RowProblem(
-            str(reader.line_num), "", f"is not CSV: {error}", "Quote cells that hold quotes or line breaks."
+            str(reader.line_num),
+            "",
+            f"is not CSV: {error}; nothing after it was read",
+            "Quote cells that hold quotes or line breaks.",
         )
     yield from unreadable.values()
 
@@ -97,6 +103,8 @@ def _read(
     book = _Book(protocol, folder, column_map)
     for entry in rows:
         yield from [entry] if isinstance(entry, RowProblem) else book.add(*entry)
+    for column in sorted(set(column_map) - book.columns):
+        yield RowProblem("", column, "is mapped but not there", "Is its name spelled as in the source?")
     yield from book.tasks.values()
 
 
@@ -108,6 +116,7 @@ class _Book:
     folder: Path
     column_map: Mapping[str, str]
     tasks: dict[str, TaskRecord] = field(default_factory=dict)
+    columns: set[str] = field(default_factory=set)
     _columns_told: set[str] = field(default_factory=set)
 
     def add(self, row: str, entry: dict[str, Any]) -> list[RowProblem]:
@@ -130,6 +139,7 @@ class _Book:
 
     def _cells(self, row: str, entry: dict[str, Any]) -> tuple[Cells, list[RowProblem]]:
         values, problems = {}, []
+        self.columns |= entry.keys()
         for column, value in entry.items():
             name = self.column_map.get(column, column).strip()
             if name and name not in FIELDS and not STRATUM.match(name):
@@ -196,7 +206,8 @@ class _Book:
                 if (match := STRATUM.match(name)) and value
             },
         )
-        external_id = task_name(item.external_id, map(_candidate_name, candidates))
+        names = [_candidate_name(candidate, self.folder) for candidate in candidates]
+        external_id = task_name(item.external_id, names)
         return TaskRecord(cells.row, external_id, item, candidates), order
 
     def _file(self, cells: Cells, name: str) -> Path | RowProblem | None:
@@ -223,12 +234,13 @@ class _Book:
         return judgment, []
 
 
-def _candidate_name(candidate: CandidateRecord) -> str:
+def _candidate_name(candidate: CandidateRecord, folder: Path) -> str:
     """Two answers of one system to one item are two tasks: the text is part of the name, as a digest."""
     digest = (
         hashlib.sha256(candidate.text.encode("utf-8", "replace")).hexdigest()[:8] if candidate.text else ""
     )
-    return ":".join(filter(None, (candidate.system, candidate.audio.name if candidate.audio else "", digest)))
+    audio = str(candidate.audio.relative_to(folder.resolve())) if candidate.audio else ""
+    return ":".join(filter(None, (candidate.system, audio, digest)))
 
 
 def _merge(record: TaskRecord, judgment: JudgmentRecord) -> RowProblem | None:

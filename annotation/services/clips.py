@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def take_in(paths: Iterable[Path], *, into: Taken, on_progress: OnProgress) -> N
     done = 0
     with (
         tempfile.TemporaryDirectory(prefix="concord-ingest-") as folder,
-        ThreadPoolExecutor(os.cpu_count()) as pool,
+        _all_cores() as pool,
     ):
         fresh = {sha: same[0] for sha, same in todo.items() if sha not in known}
         facts = {
@@ -69,7 +70,7 @@ def look_at(paths: Iterable[Path], *, into: Taken, on_progress: OnProgress) -> N
     """The same checks as `take_in`, with nothing written anywhere."""
     taken = into
     todo = _by_hash(paths, taken)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with _all_cores() as pool:
         outcomes = pool.map(_inspect, [same[0] for same in todo.values()])
         for done, (same, facts) in enumerate(zip(todo.values(), outcomes, strict=True), 1):
             if isinstance(facts, AudioError):
@@ -77,6 +78,17 @@ def look_at(paths: Iterable[Path], *, into: Taken, on_progress: OnProgress) -> N
             elif facts:
                 taken.silent += same
             on_progress(done, len(todo))
+
+
+@contextmanager
+def _all_cores() -> Iterator[ThreadPoolExecutor]:
+    """A pool that drops what has not begun when its user fails or is cancelled."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def discard(clips: Iterable[Clip]) -> None:

@@ -39,17 +39,17 @@ class Counts:
     raters: int = 0
 
 
-def candidates_of(study: Study, external_ids: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
-    """By task, the (system, text) of its slots in order; only tasks that exist."""
-    found: dict[str, list[tuple[str, str]]] = {}
+def candidates_of(study: Study, external_ids: Sequence[str]) -> dict[str, list[tuple[str, str, str | None]]]:
+    """By task, the (system, text, SHA-256 of the audio) of its slots in order; only tasks that exist."""
+    found: dict[str, list[tuple[str, str, str | None]]] = {}
     for names in batches(external_ids, 5000):
         rows = TaskCandidate.objects.filter(task__study=study, task__external_id__in=names).order_by(
             "task_id", "slot"
         )
-        for name, system, text in rows.values_list(
-            "task__external_id", "candidate__system__name", "candidate__text"
+        for name, *candidate in rows.values_list(
+            "task__external_id", "candidate__system__name", "candidate__text", "candidate__clip__sha256"
         ):
-            found.setdefault(name, []).append((system, text))
+            found.setdefault(name, []).append((candidate[0], candidate[1], candidate[2]))
     return found
 
 
@@ -103,8 +103,9 @@ def _write_items(
     counts.items = len(new)
     found = {row.external_id: version for row, version in zip(items, versions, strict=True)}
     for names in batches(sorted(there), 5000):
-        rows = ItemVersion.objects.filter(item__study=study, item__external_id__in=names, number=1)
-        found.update({version.item.external_id: version for version in rows.select_related("item")})
+        # New tasks are about the item as it is now, corrected or not.
+        rows = Item.objects.filter(study=study, external_id__in=names).select_related("current_version")
+        found.update({item.external_id: item.current_version for item in rows if item.current_version})
     return found
 
 
@@ -194,7 +195,8 @@ def _systems(study: Study, names: set[str]) -> dict[str, System]:
 
 def _write_raters(study: Study, records: Sequence[TaskRecord], counts: Counts) -> dict[str, Rater]:
     names = {judgment.rater for record in records for judgment in record.judgments if judgment.rater}
-    there = {rater.external_id: rater for rater in Rater.objects.filter(study=study, external_id__in=names)}
+    known = in_batches(Rater.objects.filter(study=study), "external_id", sorted(names))
+    there = {rater.external_id: rater for rater in known}
     new = Rater.objects.bulk_create(
         Rater(study=study, external_id=name, origin=Rater.Origin.IMPORTED)
         for name in sorted(names - set(there))

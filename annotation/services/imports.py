@@ -169,24 +169,25 @@ ONLY_ADDS = "Corrections are made in the product, as a new version; import chang
 
 
 def _compare_with_earlier(study: Study, read: Read) -> None:
-    """What was imported before must be what it was: the candidates of a task, and what a rater said of them."""
-    earlier = import_rows.candidates_of(study, list(read.by_name))
-    for record in read.records:
-        there = earlier.get(record.external_id)
-        if there is not None and there != [
-            (candidate.system, candidate.text) for candidate in record.candidates
-        ]:
-            problem = f"{record.external_id!r} was imported before with other candidates"
-            read.drop(record, [RowProblem(record.row, "id", problem, ONLY_ADDS)])
+    """What a rater said before must be what they said now."""
     for record, said in import_judgments.changed(study, read.records):
         problem = f"what {said.rater or 'somebody unnamed'} said was imported before, and was something else"
         read.drop(record, [RowProblem(said.row, "answer", problem, ONLY_ADDS)])
 
 
 def _check_content(study: Study | None, read: Read, taken: clips.Taken) -> None:
-    """An item imported before must be what it was: imports add, they never overwrite."""
+    """Tasks and items imported before must be what they were: imports add, they never overwrite."""
     if study is None:
         return
+    earlier = import_rows.candidates_of(study, list(read.by_name))
+    for record in read.records:
+        given = [
+            (candidate.system, candidate.text, taken.hashes.get(candidate.audio) if candidate.audio else None)
+            for candidate in record.candidates
+        ]
+        if earlier.get(record.external_id, given) != given:
+            problem = f"{record.external_id!r} was imported before with other candidates"
+            read.drop(record, [RowProblem(record.row, "id", problem, ONLY_ADDS)])
     items: dict[str, ItemRecord] = {record.item.external_id: record.item for record in read.records}
     versions = ItemVersion.objects.filter(item__study=study, number=1)
     known: dict[str, str] = {}

@@ -101,8 +101,13 @@ def _do(job: Job) -> bool:
     except (Failure, DomainError) as failure:
         report = getattr(failure, "report", {})
         _finish(job, Job.State.FAILED, message=str(failure), report=report)
-    except Exception:
-        # The lease is given up at once, so that the sweep tries again; the error goes to the worker's log.
+    except Exception as error:
+        if job.attempts >= MAX_ATTEMPTS:
+            message = (
+                f"Something unforeseen stopped this job ({type(error).__name__}). The worker's log says more."
+            )
+            _finish(job, Job.State.FAILED, report={}, message=message)
+        # Otherwise the lease is given up at once, so that the sweep tries again; the error goes to the worker's log.
         Job.objects.filter(pk=job.pk, lease_token=job.lease_token).update(lease_expires_at=timezone.now())
         raise
     else:

@@ -66,6 +66,17 @@ def test_an_unnamed_vote_keeps_its_name_when_lines_are_added_elsewhere(cmi_file)
     assert (after.external_id, after.judgments[0].key) == (before.external_id, before.judgments[0].key)
 
 
+def test_a_prompt_may_be_called_0_and_stand_in_two_splits(cmi_file):
+    [record] = read(
+        cmi_file({"prompt id": 0, "split": "train"}, {"prompt id": 0, "split": "test", "user id": "u2"})
+    )
+    assert (record.item.external_id, record.item.strata, len(record.judgments)) == (
+        "0",
+        {"split": "train"},
+        2,
+    )
+
+
 def test_a_user_may_be_called_0(cmi_file):
     assert read(cmi_file({"user id": 0}))[0].judgments[0].rater == "0"
 

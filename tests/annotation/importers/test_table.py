@@ -87,6 +87,20 @@ def test_columns_can_be_mapped_and_left_out(csv):
     assert record.item.external_id == "i1"
 
 
+def test_a_mapped_column_must_be_there(csv):
+    assert problems(csv("i1,Q?,R,s1,Yes,,,,,"), Itm="item_id") == [("", "Itm")]
+
+
+def test_files_of_one_name_in_two_folders_are_two_tasks(tmp_path):
+    rows = ["item_id,prompt,system_a,system_b,audio_a,audio_b"]
+    for folder in ("one", "two"):
+        for name in ("x.wav", "y.wav"):
+            sounds.tone(tmp_path / folder / name)
+        rows.append(f"i1,P,alpha,beta,{folder}/x.wav,{folder}/y.wav")
+    (tmp_path / "pairs.csv").write_text("\n".join(rows))
+    assert len(read(tmp_path / "pairs.csv", "cmi-pref")) == 2
+
+
 def test_strata_are_columns_of_their_own(csv):
     [record] = read(csv("i1,s1,Yes,speech", header="item_id,system,answer,stratum.modality"))
     assert record.item.strata == {"modality": "speech"}

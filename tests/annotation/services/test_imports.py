@@ -230,6 +230,36 @@ def test_two_answers_of_one_system_are_two_tasks(study, tmp_path):
     assert texts == {"Yes": 5.0, "No": 1.0}
 
 
+def test_a_clip_is_never_exchanged(tmp_path):
+    study = factories.StudyFactory(preset="cmi-pref")
+    row = {
+        "item_id": "i",
+        "prompt": "P",
+        "system_a": "s",
+        "system_b": "t",
+        "audio_a": "a.wav",
+        "audio_b": "b.wav",
+    }
+    source = tmp_path / "x.jsonl"
+    source.write_text(json.dumps(row))
+    sounds.tone(tmp_path / "a.wav")
+    sounds.tone(tmp_path / "b.wav", hertz=600)
+    assert bring(study, source, format="jsonl").state == "done"
+    sounds.tone(tmp_path / "b.wav", hertz=700)
+    job = bring(study, source, format="jsonl")
+    assert (job.state, job.report["problems"][0]["field"]) == ("failed", "id")
+
+
+def test_a_bug_is_told_as_one_in_the_end(study, tmp_path, monkeypatch):
+    job = imports.start(study, write(tmp_path / "x.csv", {}), format="csv", actor=None)
+    monkeypatch.setattr(jobs, "MAX_ATTEMPTS", 1)
+    monkeypatch.setattr(imports, "_read_and_compare", lambda *a: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, "ZeroDivisionError" in job.message) == ("failed", True)
+
+
 @pytest.mark.parametrize("change", [{"value": 2}, {"codes": "A"}])
 def test_what_somebody_said_is_never_overwritten(study, tmp_path, change):
     said = {"rater_id": "ann", "question": "correctness", "value": 5}
