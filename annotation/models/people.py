@@ -46,7 +46,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         return self.name or self.email
 
     def get_short_name(self) -> str:
-        return self.name.split()[0] if self.name else self.email.partition("@")[0]
+        return self.name or self.email.partition("@")[0]
 
 
 class Role(models.TextChoices):
