@@ -8,7 +8,6 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,33 +19,20 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@contextlib.contextmanager
-def scratch_installation() -> Iterator[Path]:
-    """An empty, migrated database with durable settings, in a folder that goes away afterwards; Django set up on it."""
+def scratch_installation() -> Path:
+    """An empty, migrated database with durable settings, in a folder that goes when this process does."""
     sys.path.insert(0, str(ROOT))
     os.environ.pop("DATABASE_URL", None)
-    with tempfile.TemporaryDirectory(prefix="concord-benchmark-") as name:
-        home = Path(name)
-        home.chmod(0o755)  # the database may run under another account
-        os.environ.update(
-            CONCORD_HOME=name, DJANGO_SETTINGS_MODULE="config.settings", CONCORD_LOG_LEVEL="WARNING"
-        )
-        from config import postgres
+    os.environ.update(DJANGO_SETTINGS_MODULE="config.settings", CONCORD_LOG_LEVEL="WARNING")
+    from config import scratch
 
-        server = postgres.ensure(home)
-        import django
-        from django.core.management import call_command
+    home = scratch.settle(durable=True)
+    import django
+    from django.core.management import call_command
 
-        django.setup()
-        call_command("migrate", verbosity=0)
-        try:
-            yield home
-        finally:
-            from django.db import connections
-
-            connections.close_all()
-            if server is not None:
-                server.leave()
+    django.setup()
+    call_command("migrate", verbosity=0)
+    return home
 
 
 @contextlib.contextmanager

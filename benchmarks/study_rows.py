@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.signed_cookies import SessionStore
@@ -63,6 +65,18 @@ def make_study(slug: str, *, n_tasks: int, overlap: int) -> Study:
         # What autovacuum does by itself within a minute of an import.
         cursor.execute("VACUUM ANALYZE")
     return study
+
+
+def settle(*, seconds: float = 90.0) -> None:
+    """Let PostgreSQL finish its housekeeping after a large insert: checkpoint, and no autovacuum at work."""
+    deadline = time.monotonic() + seconds
+    with connection.cursor() as cursor:
+        cursor.execute("CHECKPOINT")
+        while time.monotonic() < deadline:
+            cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'")
+            if cursor.fetchone()[0] == 0:
+                return
+            time.sleep(1)
 
 
 def make_raters(study: Study, n: int) -> list[str]:
