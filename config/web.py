@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-# WSGI on blocking threads: Django's ORM is synchronous, and a request is mostly waiting for PostgreSQL. Two
-# processes of four threads filled two cores with the fewest idle connections (granian 640 judgments/s, gunicorn
-# sync 460).
+# WSGI on blocking threads: Django's ORM is synchronous, and a request is mostly waiting for PostgreSQL. In a bare
+# sketch of the hot requests two processes of four threads served 640 judgments/s on two cores, gunicorn's sync
+# workers 460.
 WORKERS = 2
 THREADS = 4
 HOST = "127.0.0.1"
