@@ -155,7 +155,7 @@ def test_a_task_wants_more_while_it_is_ready_and_has_a_free_place(state, n_judgm
 
 
 def test_an_account_is_called_by_its_name_or_the_front_of_its_address():
-    assert User(email="ada@example.org", name="Ada Lovelace").get_short_name() == "Ada"
+    assert User(email="ada@example.org", name="Ada Lovelace").get_short_name() == "Ada Lovelace"
     assert User(email="ada@example.org").get_short_name() == "ada"
 
 
