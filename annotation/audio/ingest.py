@@ -15,6 +15,7 @@ from annotation.audio.flac import FlacWriter, dequantise, quantise
 from annotation.audio.limits import DEFAULT_LIMITS, Limits, in_words
 from annotation.audio.loudness import LoudnessMeter
 from annotation.audio.opening import open_audio, open_file
+from annotation.audio.parts import part_offsets
 from annotation.audio.peaks import PeakColumns
 
 # -80 dBFS: two K-weighted channels of it stay below the absolute gate, so a silent clip has no loudness.
@@ -44,10 +45,11 @@ class AudioFacts:
 
 @dataclass(frozen=True)
 class ClipFacts(AudioFacts):
-    """The facts and the identity of the canonical FLAC file that was written."""
+    """The facts, the identity of the canonical FLAC file that was written, and where its parts are."""
 
     canonical_sha256: str
     n_bytes: int
+    part_offsets: list[int]
 
 
 def inspect(source: Path, *, limits: Limits = DEFAULT_LIMITS) -> AudioFacts:
@@ -64,10 +66,13 @@ def measure_and_canonicalise(source: Path, target: Path, *, limits: Limits = DEF
     """
     with _appearing_whole(target) as part:
         facts = _process(source, part, limits)
+    with target.open("rb") as written:
+        offsets = part_offsets(written)
     return ClipFacts(
         **{field.name: getattr(facts, field.name) for field in fields(facts)},
         canonical_sha256=content_sha256(target),
         n_bytes=target.stat().st_size,
+        part_offsets=offsets,
     )
 
 

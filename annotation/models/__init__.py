@@ -6,6 +6,7 @@ from annotation.models.clip import Clip
 from annotation.models.item import Candidate, Item, ItemVersion, System
 from annotation.models.job import Job
 from annotation.models.judgment import Answer, Exclusion, Judgment
+from annotation.models.listening import ListeningCheck
 from annotation.models.people import Invitation, Membership, Rater, User
 from annotation.models.protocol import ProtocolVersion, Question
 from annotation.models.review import CaseReason, Correction, Draft, ReviewCase
@@ -28,6 +29,7 @@ __all__ = [
     "ItemVersion",
     "Job",
     "Judgment",
+    "ListeningCheck",
     "Membership",
     "ProtocolVersion",
     "Question",

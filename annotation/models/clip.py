@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
@@ -27,6 +28,8 @@ class Clip(models.Model):
     true_peak_dbtp = models.FloatField(null=True, blank=True)
     # Pairs of signed bytes (lowest, highest) per column, 127 = full scale.
     peaks = models.BinaryField()
+    # Where in the canonical file each part's first frame begins, then where the last frame ends (audio/parts.py).
+    part_offsets = ArrayField(models.BigIntegerField(), default=list)
     created_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

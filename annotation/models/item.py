@@ -8,10 +8,20 @@ from django.utils.translation import gettext_lazy as _
 
 
 class System(models.Model):
-    """A model (or a person) that produced something. Raters never learn which."""
+    """A model (or a person) that produced something. Raters never learn which.
+
+    The hidden reference and the anchors of a MUSHRA study are systems too, told apart by `role`.
+    """
+
+    class Role(models.TextChoices):
+        JUDGED = "judged", _("Judged")
+        HIDDEN_REFERENCE = "hidden_reference", _("Hidden reference")
+        ANCHOR_3500 = "anchor_3500", _("Anchor, 3.5 kHz")
+        ANCHOR_7000 = "anchor_7000", _("Anchor, 7 kHz")
 
     study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="systems")
     name = models.CharField(max_length=200)
+    role = models.CharField(max_length=20, choices=Role.choices, default=Role.JUDGED)
     description = models.TextField(blank=True)
 
     class Meta:

@@ -44,7 +44,9 @@ class Judgment(models.Model):
     presentation = ArrayField(models.PositiveSmallIntegerField(), null=True)
     codes = ArrayField(models.CharField(max_length=16), default=list)
     comment = models.TextField(blank=True, default="")
-    # What the browser observed: listening intervals, switches, gains; at most 4 kB.
+    # The playback gain of each clip in dB, in the order shown; None where nothing was played to the rater.
+    gains = ArrayField(models.FloatField(), null=True)
+    # What the browser observed: listening intervals, switches, volume; at most 4 kB.
     telemetry = models.JSONField(null=True)
     started_at = models.DateTimeField(null=True)
     submitted_at = models.DateTimeField(default=timezone.now)

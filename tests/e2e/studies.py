@@ -50,7 +50,10 @@ def tone(name: str, *, hertz: float, seconds: float = 3.0) -> Clip:
         file.setframerate(48_000)
         time = np.arange(int(48_000 * seconds)) / 48_000
         file.writeframes((8000 * np.sin(2 * np.pi * hertz * time)).astype("<i2").tobytes())
-    Clip.objects.filter(pk=clip.pk).update(peaks=measure_and_canonicalise(source, target).peaks)
+    facts = measure_and_canonicalise(source, target)
+    Clip.objects.filter(pk=clip.pk).update(
+        peaks=facts.peaks, part_offsets=facts.part_offsets, channels=facts.channels
+    )
     return clip
 
 
