@@ -15,6 +15,7 @@ from annotation.protocols.schema import (
     CodeSpec,
     ConfidenceSpec,
     GlossaryRow,
+    ListeningSpec,
     Point,
     Protocol,
     ProtocolError,
@@ -29,6 +30,7 @@ MEASURED = ("preference", "rating", "correctness")
 SCALED = ("rating", "correctness")
 LEVELS = ("nominal", "ordinal", "interval", "ratio", "")
 CONTENT = ("prompt", "lyrics", "reference_clip", "question", "reference", "rationale", "transcript", "clip")
+CLIP_CONTENT = ("reference_clip", "clip")
 KEY = re.compile(r"[a-z][a-z0-9_]{0,39}\Z")
 
 
@@ -68,6 +70,7 @@ def parse(definition: Mapping[str, Any]) -> Protocol:
         questions=_questions(definition, layout, codes),
         codes=codes,
         comment=fields.flag(definition, "comment", "", default=False),
+        listening=_listening(definition),
         glossary=tuple(_glossary(row, where) for row, where in fields.rows(definition, "glossary", "")),
         skip_reasons=skip_reasons,
         source=str(definition.get("source", "")),
@@ -168,6 +171,16 @@ def _code(row: Mapping[str, Any], where: str) -> CodeSpec:
         title=fields.text(row, "title", where),
         meaning=fields.text(row, "meaning", where, default=NO_TEXT),
     )
+
+
+def _listening(definition: Mapping[str, Any]) -> ListeningSpec:
+    """Clips that are judged have to be heard, unless the definition says otherwise; an item's own clips need not."""
+    judged = ["candidates"] if definition.get("candidate") == "clip" else []
+    row = definition.get("listening", {"must_hear": judged})
+    fields.only(row, "listening", ListeningSpec.__dataclass_fields__.keys())
+    audible = judged + [name for name in CLIP_CONTENT if name in definition.get("content", [])]
+    what = "clips that this protocol shows"
+    return ListeningSpec(fields.names(row, "must_hear", "listening", of=audible, what=what))
 
 
 def _glossary(row: Mapping[str, Any], where: str) -> GlossaryRow:

@@ -96,6 +96,13 @@ class GlossaryRow:
 
 
 @dataclass(frozen=True)
+class ListeningSpec:
+    """What must be heard before an answer: "candidates", and the item's own clips by the names of their fields."""
+
+    must_hear: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Protocol:
     """What is asked about an item and its candidates. `content` lists the item's fields in the order shown."""
 
@@ -109,6 +116,7 @@ class Protocol:
     candidates: tuple[int, int] = (1, 1)
     codes: tuple[CodeSpec, ...] = ()
     comment: bool = False
+    listening: ListeningSpec = ListeningSpec()
     glossary: tuple[GlossaryRow, ...] = ()
     skip_reasons: tuple[CodeSpec, ...] = ()
     source: str = ""

@@ -154,6 +154,36 @@ def test_a_plain_text_is_english():
     assert parse(definition(title=" Sound ")).title == Text({"en": "Sound"})
 
 
+# ── Listening ────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("candidate", "must_hear"), [("clip", ("candidates",)), ("text", ())])
+def test_clips_that_are_judged_must_be_heard_and_an_items_own_need_not(candidate, must_hear):
+    silent = parse(definition(candidate=candidate, content=["clip"]))
+    assert silent.listening.must_hear == must_hear
+
+
+@pytest.mark.parametrize("must_hear", [[], ["clip"], ["candidates"], ["candidates", "reference_clip"]])
+def test_a_definition_says_what_must_be_heard(must_hear):
+    own = definition(content=["clip", "reference_clip"], listening={"must_hear": must_hear})
+    assert parse(own).listening.must_hear == tuple(must_hear)
+
+
+@pytest.mark.parametrize(
+    ("faulty", "where"),
+    [
+        ({"listening": {"must_hear": ["clip"]}}, "listening.must_hear"),
+        ({"candidate": "text", "listening": {"must_hear": ["candidates"]}}, "listening.must_hear"),
+        ({"listening": {"seconds": 3}}, "listening"),
+        ({"listening": 3}, "listening"),
+    ],
+)
+def test_what_is_not_shown_as_a_clip_cannot_have_to_be_heard(faulty, where):
+    with pytest.raises(ProtocolError) as caught:
+        parse(definition(**faulty))
+    assert caught.value.where == where
+
+
 # ── Anything at all ──────────────────────────────────────────────────────────
 
 JUNK = st.sampled_from([None, True, 0, -1, 2.5, "", "x", [], [1], ["x"], {}, {"en": "x"}, {"value": 1}, [[]]])
