@@ -58,3 +58,10 @@ class NotFound(DomainError):
 class Conflict(DomainError):
     status = 409
     code = "conflict"
+
+
+class Gone(DomainError):
+    """What was asked for had its time; the message says how to get at it now."""
+
+    status = 410
+    code = "gone"

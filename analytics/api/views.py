@@ -53,6 +53,8 @@ class ExportFileView(APIView):
         """The archive of a finished export. Supports ranges."""
         job = access.job_of(request.user, job_id)
         django_request: HttpRequest = request._request
-        response = ranges.send(django_request, export_jobs.opened(job), content_type="application/zip")
+        response = ranges.send(
+            django_request, ranges.StoredFile(export_jobs.opened(job)), content_type="application/zip"
+        )
         response["Content-Disposition"] = f'attachment; filename="{export_jobs.file_stem(job)}.zip"'
         return response

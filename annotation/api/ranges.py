@@ -1,10 +1,10 @@
-"""Sending a stored file with HTTP range support, which media elements need to seek."""
+"""Sending bytes with HTTP range support: players fetch what they are about to sound."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import IO
+from typing import Protocol
 
 from django.core.files.base import File
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -14,18 +14,40 @@ CHUNK = 256 * 1024
 _RANGE = re.compile(r"bytes=(\d{0,19})-(\d{0,19})\Z")
 
 
+class Readable(Protocol):
+    size: int
+
+    def read(self, start: int, stop: int) -> Iterator[bytes]:
+        """The bytes from `start` to before `stop`."""
+
+
+class StoredFile:
+    """A file as something to send ranges of."""
+
+    def __init__(self, file: File[bytes]) -> None:
+        self._file = file
+        self.size = file.size
+
+    def read(self, start: int, stop: int) -> Iterator[bytes]:
+        with self._file.open("rb") as file:
+            file.seek(start)
+            left = stop - start
+            while left > 0 and (chunk := file.read(min(CHUNK, left))):
+                left -= len(chunk)
+                yield chunk
+
+
 def send(
-    request: HttpRequest, file: File[bytes], *, content_type: str
+    request: HttpRequest, source: Readable, *, content_type: str
 ) -> HttpResponse | StreamingHttpResponse:
-    """The whole file (200), the one range asked for (206), or 416. No ETag and no name: both could identify it."""
-    size = file.size
+    """The whole of it (200), the one range asked for (206), or 416. No ETag and no name: both could identify it."""
+    size = source.size
     wanted = _wanted(request.headers.get("Range", ""))
     start, stop = (0, size) if wanted is None else _within(*wanted, size)
     if wanted is not None and start >= stop:
-        file.close()
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
     response = StreamingHttpResponse(
-        _chunks(file.open("rb"), start, stop),
+        source.read(start, stop),
         status=200 if wanted is None else 206,
         content_type=content_type,
     )
@@ -54,12 +76,3 @@ def _within(first: int | None, last: int | None, size: int) -> tuple[int, int]:
     if first is None:
         return max(0, size - (last or 0)), size
     return first, size if last is None else min(last + 1, size)
-
-
-def _chunks(file: IO[bytes], start: int, stop: int) -> Iterator[bytes]:
-    with file:
-        file.seek(start)
-        left = stop - start
-        while left > 0 and (chunk := file.read(min(CHUNK, left))):
-            left -= len(chunk)
-            yield chunk

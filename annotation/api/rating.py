@@ -26,10 +26,8 @@ from annotation.api.rating_shapes import (
 from annotation.api.shapes import problems
 from annotation.errors import Conflict, NotFound
 from annotation.models import Assignment
-from annotation.services import briefings, judgments, leases
+from annotation.services import briefings, judgments, leases, sounds
 from annotation.services.protocols import loaded
-
-PLAYABLE = (Assignment.State.OPEN, Assignment.State.SUBMITTED)
 
 
 class NextView(APIView):
@@ -135,20 +133,30 @@ class GiveBackView(APIView):
 class ClipView(APIView):
     @extend_schema(
         operation_id="clip",
+        parameters=[
+            OpenApiParameter("until", str, required=True, description="As in the clip's `url`."),
+            OpenApiParameter("signature", str, required=True, description="As in the clip's `url`."),
+        ],
         responses={
             (200, "audio/flac"): OpenApiTypes.BINARY,
             (206, "audio/flac"): OpenApiTypes.BINARY,
             416: None,
-            **problems(403, 404),
+            **problems(403, 404, 410),
         },
     )
     def get(
         self, request: Request, assignment_id: uuid.UUID, name: str
     ) -> HttpResponse | StreamingHttpResponse:
-        """The audio of one part of an assignment: `a`, `b`, `reference` or `recording`. Supports ranges."""
+        """The sound of one part of an assignment, as the `url` in its briefing names it. Supports ranges.
+
+        The bytes are FLAC files of 2.4 seconds each, one after another; `parts` in the briefing says where each ends.
+        """
         assignment = access.assignment_of(request.user, assignment_id)
-        clip = briefings.clip_named(assignment, name) if assignment.state in PLAYABLE else None
-        if clip is None:
-            raise NotFound
+        clip = sounds.open_clip(
+            assignment,
+            name,
+            until=request.query_params.get("until", ""),
+            signature=request.query_params.get("signature", ""),
+        )
         django_request: HttpRequest = request._request
-        return ranges.send(django_request, clip.canonical, content_type="audio/flac")
+        return ranges.send(django_request, clip, content_type="audio/flac")

@@ -63,10 +63,17 @@ class SkipIn(In):
 
 
 class ClipOut(serializers.Serializer):
-    name = serializers.CharField(help_text="Path segment of its audio: …/assignments/{id}/clips/{name}/")
+    name = serializers.CharField(help_text="a, b, … for candidates; reference or recording")
     duration = serializers.FloatField(help_text="Seconds")
     channels = serializers.IntegerField()
     peaks = serializers.CharField(help_text="Base64: signed bytes, lowest and highest per column")
+    url = serializers.CharField(
+        help_text="Where its sound is, for an hour; fetch the assignment again for a new link"
+    )
+    parts = serializers.ListField(
+        child=serializers.IntegerField(),
+        help_text="Where in the bytes behind `url` each part ends: FLAC files of 2.4 s, the last maybe shorter",
+    )
 
 
 class ContentOut(serializers.Serializer):

@@ -8,8 +8,10 @@ whoever watches the network how well its sound compresses.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
-from typing import IO, BinaryIO
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import IO
 
 import av
 
@@ -80,7 +82,44 @@ def head(streaminfo: bytes, *, n_samples: int, n_frame_bytes: int, size: int) ->
     )
 
 
-def read_streaminfo(file: BinaryIO | IO[bytes]) -> bytes:
+class PaddedParts:
+    """A clip as it travels: its parts one after another, each a FLAC file, padded to `sizes`.
+
+    `file` is the canonical FLAC, `offsets` its `part_offsets`, `n_samples` its length.
+    """
+
+    def __init__(
+        self, file: IO[bytes], *, offsets: Sequence[int], n_samples: int, sizes: Sequence[int]
+    ) -> None:
+        self._file = file
+        self._offsets = offsets
+        self._n_samples = n_samples
+        self.ends = list(accumulate(sizes[: max(0, len(offsets) - 1)]))
+        self.size = self.ends[-1] if self.ends else 0
+
+    def read(self, start: int, stop: int) -> Iterator[bytes]:
+        """The bytes from `start` to before `stop`, a part at a time."""
+        with self._file:
+            streaminfo = read_streaminfo(self._file)
+            part = bisect_right(self.ends, start)
+            while start < stop:
+                begin = self.ends[part - 1] if part else 0
+                yield self._part(part, streaminfo)[start - begin : stop - begin]
+                start = self.ends[part]
+                part += 1
+
+    def _part(self, part: int, streaminfo: bytes) -> bytes:
+        first, end = self._offsets[part], self._offsets[part + 1]
+        begin = self.ends[part - 1] if part else 0
+        self._file.seek(first)
+        n_samples = n_samples_of(part, total=self._n_samples)
+        size = self.ends[part] - begin
+        return head(streaminfo, n_samples=n_samples, n_frame_bytes=end - first, size=size) + self._file.read(
+            end - first
+        )
+
+
+def read_streaminfo(file: IO[bytes]) -> bytes:
     """The STREAMINFO block of a FLAC file: always its first."""
     file.seek(0)
     start = file.read(len(_MARK) + 4 + _STREAMINFO)

@@ -10,12 +10,9 @@ from typing import Any, Protocol
 
 from django.db import connection
 
-from annotation.models import Assignment, Clip, ItemVersion, TaskCandidate
+from annotation.services import sounds
 from annotation.services.protocols import loaded
-
-LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-# Item fields that are clips, and the name under which an assignment plays them.
-CLIP_FIELDS = {"reference_clip": "reference", "clip": "recording"}
+from annotation.services.sounds import CLIP_FIELDS, LABELS
 
 _TEXT_FIELDS = ("prompt", "lyrics", "question", "reference", "rationale", "transcript")
 _CONTENT = """
@@ -30,7 +27,7 @@ JOIN LATERAL (
 ) slots ON true
 WHERE t.id = %s
 """
-_CLIPS = "SELECT id, duration_s, channels, peaks FROM annotation_clip WHERE id = ANY(%s)"
+_CLIPS = "SELECT id, duration_s, channels, peaks, part_offsets FROM annotation_clip WHERE id = ANY(%s)"
 
 
 class Shown(Protocol):
@@ -55,44 +52,36 @@ def brief(shown: Shown) -> dict[str, Any]:
         cursor.execute(_CONTENT, [shown.task_id])
         *texts, reference_clip, clip, candidate_texts, candidate_clips = cursor.fetchone()
     parts = dict(zip(_TEXT_FIELDS, texts, strict=True)) | {"reference_clip": reference_clip, "clip": clip}
-    clips = _clips([reference_clip, clip, *candidate_clips])
+    shown_clips = {
+        CLIP_FIELDS[field]: parts[field]
+        for field in protocol.spec.content
+        if field in CLIP_FIELDS and parts[field]
+    } | {
+        LABELS[position].lower(): candidate_clips[slot]
+        for position, slot in enumerate(shown.presentation)
+        if candidate_clips[slot]
+    }
+    clips = _clips(shown.id, shown_clips)
     return {
         "id": str(shown.id),
         "protocol_version": protocol.number,
         "expires_at": shown.expires_at,
         "content": list(_content(protocol.spec.content, parts, clips)),
         "candidates": [
-            _candidate(LABELS[position], candidate_texts[slot], clips.get(candidate_clips[slot]))
+            _candidate(LABELS[position], candidate_texts[slot], clips.get(LABELS[position].lower()))
             for position, slot in enumerate(shown.presentation)
         ],
     }
 
 
-def clip_named(assignment: Assignment, name: str) -> Clip | None:
-    """The clip behind a part's name, as this assignment shows it."""
-    protocol = loaded(assignment.protocol_version_id).spec
-    for field, part in CLIP_FIELDS.items():
-        if name == part and field in protocol.content:
-            version = ItemVersion.objects.select_related(field).get(tasks=assignment.task_id)
-            clip: Clip | None = getattr(version, field)
-            return clip
-    position = LABELS.lower().find(name) if len(name) == 1 else -1
-    if not 0 <= position < len(assignment.presentation):
-        return None
-    slot = TaskCandidate.objects.select_related("candidate__clip").get(
-        task_id=assignment.task_id, slot=assignment.presentation[position]
-    )
-    return slot.candidate.clip
-
-
 def _content(
-    fields: Sequence[str], parts: Mapping[str, Any], clips: Mapping[int, dict[str, Any]]
+    fields: Sequence[str], parts: Mapping[str, Any], clips: Mapping[str, dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     for field in fields:
         if not (part := parts[field]):
             continue
         if field in CLIP_FIELDS:
-            yield {"field": field, "clip": {"name": CLIP_FIELDS[field], **clips[part]}}
+            yield {"field": field, "clip": clips[CLIP_FIELDS[field]]}
         else:
             yield {"field": field, "text": part}
 
@@ -100,24 +89,29 @@ def _content(
 def _candidate(label: str, text: str, clip: dict[str, Any] | None) -> dict[str, Any]:
     part: dict[str, Any] = {"label": label}
     if clip is not None:
-        part["clip"] = {"name": label.lower(), **clip}
+        part["clip"] = clip
     if text:
         part["text"] = text
     return part
 
 
-def _clips(ids: Sequence[int | None]) -> dict[int, dict[str, Any]]:
-    """By clip id, what a browser may know of it."""
-    wanted = [clip_id for clip_id in ids if clip_id]
-    if not wanted:
+def _clips(assignment_id: uuid.UUID, shown: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+    """By the name of each clip, what a browser may know of it. `shown` holds clip ids."""
+    if not shown:
         return {}
     with connection.cursor() as cursor:
-        cursor.execute(_CLIPS, [wanted])
-        return {
-            clip_id: {
-                "duration": round(duration, 3),
-                "channels": channels,
-                "peaks": base64.b64encode(peaks).decode(),
-            }
-            for clip_id, duration, channels, peaks in cursor.fetchall()
+        cursor.execute(_CLIPS, [list(set(shown.values()))])
+        facts = {clip_id: rest for clip_id, *rest in cursor.fetchall()}
+    offsets = {name: facts[clip_id][3] for name, clip_id in shown.items()}
+    delivered = sounds.deliveries(assignment_id, offsets)
+    return {
+        name: {
+            "name": name,
+            "duration": round(facts[clip_id][0], 3),
+            "channels": facts[clip_id][1],
+            "peaks": base64.b64encode(facts[clip_id][2]).decode(),
+            "url": delivered[name].url,
+            "parts": delivered[name].parts,
         }
+        for name, clip_id in shown.items()
+    }

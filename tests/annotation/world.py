@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
+from annotation.audio.flac import FlacWriter
+from annotation.audio.parts import part_offsets
 from annotation.models import (
     Assignment,
     Clip,
@@ -21,16 +26,31 @@ from annotation.models import (
 )
 from annotation.models.people import Role
 from annotation.services import judgments, leases, people
+from annotation.services.sounds import deliveries
 from tests import factories
 from tests.annotation.services.answers import comparison
 
-SOUND = b"fLaC" + bytes(range(256)) * 4
+SECONDS = 3
 
 
 def store(clip: Clip) -> Clip:
-    """Put a file behind a clip's row."""
-    default_storage.save(clip.canonical.name, ContentFile(SOUND))
+    """Put a file behind a clip's row: three seconds of noise, louder and so less compressible for some than others."""
+    rng = np.random.default_rng(int(clip.sha256[:8], 16))
+    pcm = rng.integers(-1, 1, size=(1, SECONDS * 48_000), endpoint=True) * rng.integers(1, 8000)
+    path = Path(default_storage.path(clip.canonical.name))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FlacWriter(path, channels=1, bits=16, rate=48_000) as writer:
+        writer.push(pcm.astype(np.int32))
+    with path.open("rb") as file:
+        clip.part_offsets = part_offsets(file)
+    clip.n_samples, clip.duration_s, clip.channels = SECONDS * 48_000, float(SECONDS), 1
+    clip.save()
     return clip
+
+
+def link(assignment_id: uuid.UUID | str, name: str) -> str:
+    """The signed address of a clip, as a briefing gives it, whether or not there is one."""
+    return deliveries(uuid.UUID(str(assignment_id)), {name: [0, 1]})[name].url
 
 
 @dataclass

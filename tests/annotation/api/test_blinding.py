@@ -31,7 +31,7 @@ from scoring.models import Score, Scorer
 from tests import factories
 from tests.annotation.api.conftest import Api
 from tests.annotation.services.answers import comparison
-from tests.annotation.world import World, store
+from tests.annotation.world import World, link, store
 
 pytestmark = pytest.mark.django_db
 
@@ -109,9 +109,11 @@ def everything_a_rater_can_get(me: Api) -> Iterator[tuple[str, Any]]:
     for path in ("me/", "studies/", "studies/blind/", "studies/blind/protocol/", f"{assignment}/"):
         yield path, me.get(path)
     for name in ("a", "b", "reference", "recording", "c"):
-        yield f"clip {name}", me.get(f"{assignment}/clips/{name}/")
-        yield f"part of clip {name}", me.get(f"{assignment}/clips/{name}/", Range="bytes=0-9")
-    yield "clip beyond its end", me.get(f"{assignment}/clips/a/", Range="bytes=99999-")
+        url = link(first.json()["assignment"]["id"], name)
+        yield f"clip {name}", me.get(url)
+        yield f"part of clip {name}", me.get(url, Range="bytes=0-9")
+        yield f"clip {name} beyond its end", me.get(url, Range="bytes=99999999-")
+        yield f"clip {name} unsigned", me.get(f"{assignment}/clips/{name}/")
     yield "heartbeat", me.post(f"{assignment}/heartbeat/")
     yield (
         "faulty vote",
@@ -151,11 +153,19 @@ def test_a_task_holds_these_fields_and_no_others(api, study):
     assert set(body["progress"]) == {"done", "tasks"}
     assignment = body["assignment"]
     assert set(assignment) == {"id", "protocol_version", "expires_at", "content", "candidates"}
-    clip = {"name", "duration", "channels", "peaks"}
+    clip = {"name", "duration", "channels", "peaks", "url", "parts"}
     assert [set(part) for part in assignment["content"]] == [{"field", "text"}] * 2 + [{"field", "clip"}]
     assert [set(part) for part in assignment["candidates"]] == [{"label", "clip"}] * 2
     assert [set(part["clip"]) for part in assignment["candidates"]] == [clip, clip]
     assert [part["clip"]["name"] for part in assignment["candidates"]] == ["a", "b"]
+
+
+def without_links(assignment: dict[str, Any]) -> dict[str, Any]:
+    """Links name the assignment and the position, and are signed: no two are alike."""
+    for part in (*assignment["content"], *assignment["candidates"]):
+        if "clip" in part:
+            del part["clip"]["url"]
+    return assignment
 
 
 def test_the_two_orders_of_a_pair_look_alike(api, study):
@@ -167,7 +177,7 @@ def test_the_two_orders_of_a_pair_look_alike(api, study):
         me = api(factories.member(study))
         assignment_id = me.post("studies/blind/next/").json()["assignment"]["id"]
         Assignment.objects.filter(pk=assignment_id).update(presentation=presentation)
-        shown[tuple(presentation)] = me.get(f"assignments/{assignment_id}/").json()
+        shown[tuple(presentation)] = without_links(me.get(f"assignments/{assignment_id}/").json())
     listed, swapped = shown[0, 1], shown[1, 0]
     assert {key for key in listed if listed[key] != swapped[key]} <= {"id", "expires_at", "candidates"}
     a, b = ({**part["clip"], "name": None} for part in listed["candidates"])
@@ -189,13 +199,33 @@ def test_a_clip_comes_without_name_tag_or_date(api, study, headers):
     me = api(factories.member(study))
     assignment_id = me.post("studies/blind/next/").json()["assignment"]["id"]
     for name in ("a", "b", "reference"):
-        response = me.get(f"assignments/{assignment_id}/clips/{name}/", **headers)
+        response = me.get(link(assignment_id, name), **headers)
         assert response.status_code in (200, 206)
         assert not {"ETag", "Content-Disposition", "Last-Modified", "Content-Location"} & set(
             response.headers
         )
         assert set(response.headers) <= ALLOWED
         assert response["Cache-Control"].startswith("private")
+
+
+def test_the_clips_of_a_task_are_of_one_size_whatever_they_compress_to(api, study):
+    """A system with a low bandwidth, say, makes small files; its name would be as good as written on them."""
+    frames = {offsets[-1] - offsets[0] for offsets in Clip.objects.values_list("part_offsets", flat=True)}
+    assert len(frames) == 3
+    me = api(factories.member(study))
+    assignment = me.post("studies/blind/next/").json()["assignment"]
+    clips = [part["clip"] for part in [*assignment["content"], *assignment["candidates"]] if "clip" in part]
+    assert len({tuple(clip["parts"]) for clip in clips}) == 1
+    assert {me.get(clip["url"])["Content-Length"] for clip in clips} == {str(clips[0]["parts"][-1])}
+
+
+def test_a_clip_carries_no_digest_of_its_sound(api, study):
+    """FLAC keeps an MD5 of the samples in its header: the same in every task that plays the clip."""
+    me = api(factories.member(study))
+    assignment_id = me.post("studies/blind/next/").json()["assignment"]["id"]
+    data = b"".join(me.get(link(assignment_id, "a")).streaming_content)
+    assert data[:4] == b"fLaC"
+    assert data[26:42] == bytes(16)
 
 
 def test_a_refused_answer_does_not_say_what_was_expected(api, world: World):

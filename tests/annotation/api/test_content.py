@@ -19,7 +19,7 @@ def test_items_come_with_their_current_version_and_candidates(api, world):
     assert [row["external_id"] for row in rows] == ["SECRET-here-0", "SECRET-here-1", "SECRET-here-2"]
     assert (rows[0]["version"], rows[0]["prompt"]) == (1, "SECRET prompt")
     assert [c["system"] for c in rows[0]["candidates"]] == ["system-1", "system-2"]
-    assert rows[0]["candidates"][0]["duration_s"] == 1.0
+    assert rows[0]["candidates"][0]["duration_s"] == 3.0
 
 
 def test_an_item_without_a_version_is_listed_too(api, world):

@@ -11,6 +11,7 @@ from annotation.models import Assignment, AuditEvent, Invitation, Judgment, Memb
 from annotation.models.people import Role
 from annotation.services import people
 from tests import factories
+from tests.annotation.world import link
 
 pytestmark = pytest.mark.django_db
 
@@ -94,14 +95,14 @@ def test_who_comes_to_run_a_study_loses_their_tasks_there(api, world):
     world.open.refresh_from_db()
     assert world.open.state == Assignment.State.RETURNED
     assert api(world.annotator).get(f"assignments/{world.open.pk}/").status_code == 404
-    assert api(world.annotator).get(f"assignments/{world.submitted.pk}/clips/a/").status_code == 404
+    assert api(world.annotator).get(link(world.submitted.pk, "a")).status_code == 404
 
 
 def test_a_removed_member_is_a_stranger_and_what_they_said_stays(api, world):
     member = Membership.objects.get(study=world.study, user=world.annotator)
     assert api(world.admin).delete(f"studies/here/members/{member.pk}/").status_code == 204
     assert api(world.annotator).get("studies/here/").status_code == 404
-    assert api(world.annotator).get(f"assignments/{world.submitted.pk}/clips/a/").status_code == 404
+    assert api(world.annotator).get(link(world.submitted.pk, "a")).status_code == 404
     body = {"client_id": "7b6a1c1e-1d43-4f7c-9d4e-6d1df4d4a9aa", "answers": []}
     assert api(world.annotator).post(f"assignments/{world.open.pk}/judgment/", body).status_code == 404
     assert Judgment.objects.get().rater == world.rater

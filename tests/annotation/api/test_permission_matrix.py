@@ -19,7 +19,7 @@ from django.urls import URLPattern, get_resolver, reverse
 
 from tests import factories
 from tests.annotation.api.conftest import Api
-from tests.annotation.world import World
+from tests.annotation.world import World, link
 
 pytestmark = pytest.mark.django_db
 
@@ -151,6 +151,8 @@ def parameters(row: Row) -> list[str]:
 def path_of(row: Row, values: dict[str, Any]) -> str:
     if row.route == "api_export_file":
         values = {**values, "job_id": values.get("export_id", values["job_id"])}
+    if row.route == "api_clip":
+        return link(values["assignment_id"], values["name"])
     return reverse(row.route, kwargs={name: values[name] for name in parameters(row)})
 
 
