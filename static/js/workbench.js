@@ -1,8 +1,10 @@
 /** The rater's instrument: fetch a task, show it, take the answers to the server, go on only when it has said yes. */
+import { actionsFor } from "./actions.js";
 import { createApi } from "./api.js";
 import { prepareKeys, showKeys } from "./dialogs.js";
 import { createDrafts, isEmpty } from "./drafts.js";
 import { startHeartbeat } from "./heartbeat.js";
+import { createKeyMap } from "./key_map.js";
 import { createQueue } from "./queue.js";
 import { createScreen } from "./screen.js";
 import { listen } from "./shortcuts.js";
@@ -18,6 +20,7 @@ export default function workbench(root) {
   const queue = createQueue(api);
   const drafts = createDrafts(globalThis.localStorage);
   const screen = createScreen(root, t);
+  const keys = createKeyMap(globalThis.localStorage);
   // The task at hand: {assignment, definition, draft, view, over}; null between tasks and at the end.
   let task = null;
 
@@ -58,6 +61,7 @@ export default function workbench(root) {
       },
     });
     task = { assignment, definition, draft, view, over: false };
+    keys.reserveFor(definition);
     screen.clearNotice();
     screen.show("working");
     screen.announce(t("say.task", { progress: t("part.progress", progress) }));
@@ -83,24 +87,18 @@ export default function workbench(root) {
     screen.halt({ text, mayHelpToSignIn: outcome.kind === "signed_out" });
   }
 
+  const page = {
+    submit: () => submission.send(task),
+    skip: () => wayOut.skip(task),
+    showKeys,
+    focusSubmit: () => screen.part("submit").focus(),
+  };
+
   function onKey(name) {
     if (!task || submission.busy) return false;
-    const { asked, player } = task.view;
-    const actions = {
-      "Ctrl+Enter": () => submission.send(task),
-      Enter: () => asked.go(1) || screen.part("submit").focus(),
-      "Shift+Enter": () => asked.go(-1),
-      "?": showKeys,
-      Escape: () => document.activeElement.blur(),
-      Space: () => player.toggle(),
-      s: () => player.switchOver(),
-      f: () => player.play("reference"),
-      j: () => player.seek(player.position() - 5),
-      l: () => player.seek(player.position() + 5),
-      k: () => player.restart(),
-    };
-    if (!(name in actions)) return asked.press(name);
-    actions[name]();
+    const act = actionsFor(task, page)[keys.actionOf(name)];
+    if (!act) return task.view.asked.press(name);
+    act();
     return true;
   }
 

@@ -1,0 +1,23 @@
+/**
+ * What the named actions of key_map.js do to the task at hand. An action that has nothing to act on is not there.
+ * `task` is {view: {asked, player}}; `page` holds what belongs to the page: submit(), skip(), showKeys(), focusSubmit().
+ */
+const STEP_S = 5;
+
+export function actionsFor(task, page) {
+  const { asked, player } = task.view;
+  return {
+    play: () => player.toggle(),
+    switch: () => player.switchOver(),
+    reference: () => player.play("reference"),
+    back5: () => player.seek(player.position() - STEP_S),
+    on5: () => player.seek(player.position() + STEP_S),
+    restart: () => player.restart(),
+    next_question: () => asked.go(1) || page.focusSubmit(),
+    previous_question: () => asked.go(-1),
+    leave_text: () => document.activeElement.blur(),
+    submit: page.submit,
+    skip: page.skip,
+    help: page.showKeys,
+  };
+}
