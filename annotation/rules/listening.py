@@ -1,0 +1,159 @@
+"""What a study asks of listening: its settings, and what they come to for the clips of one task."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from annotation.rules import loudness
+from annotation.rules.answers import Problem
+from annotation.rules.loudness import Level
+
+# Up to here a clip is short: half of it is a lot of it. A song is judged from less of it, but for longer.
+SHORT_CLIP_SECONDS = 60.0
+LOUDNESS = ("match", "off")
+
+
+@dataclass(frozen=True)
+class ListeningRules:
+    """The settings of one study. A clip is heard enough after so many seconds or such a share, whichever is more.
+
+    Zero switches a requirement off. `change_minutes` is how long a vote may be changed; `break_minutes` and
+    `stop_minutes` are of work without a pause.
+    """
+
+    short_seconds: float = 10.0
+    short_share: float = 0.5
+    long_seconds: float = 30.0
+    long_share: float = 0.25
+    min_switches: int = 1
+    fade_ms: int = 5
+    loudness: str = "match"
+    instruction_seconds: float = 3.0
+    break_minutes: int = 25
+    stop_minutes: int = 45
+    change_minutes: int = 10
+
+    @classmethod
+    def of(cls, rules: Mapping[str, Any]) -> ListeningRules:
+        """From a study's `rules`, in which only what differs from the defaults need stand."""
+        stated = rules.get("listening", {})
+        return cls(**{name: stated[name] for name in NAMES if name in stated})
+
+    def seconds_required(self, duration: float) -> float:
+        """How much of a clip must be heard, counting each moment once; never more than there is."""
+        short = duration <= SHORT_CLIP_SECONDS
+        seconds, share = (
+            (self.short_seconds, self.short_share) if short else (self.long_seconds, self.long_share)
+        )
+        return min(duration, max(seconds, share * duration))
+
+
+NAMES = tuple(field.name for field in fields(ListeningRules))
+# The least and the most of each number.
+BOUNDS: dict[str, tuple[int, int]] = {
+    "short_seconds": (0, 60),
+    "short_share": (0, 1),
+    "long_seconds": (0, 3600),
+    "long_share": (0, 1),
+    "min_switches": (0, 20),
+    "fade_ms": (0, 50),
+    "instruction_seconds": (0, 60),
+    "break_minutes": (0, 240),
+    "stop_minutes": (0, 480),
+    "change_minutes": (0, 1440),
+}
+_WHOLE = {field.name for field in fields(ListeningRules) if field.type == "int"}
+
+
+def faults(settings: Mapping[str, Any]) -> list[Problem]:
+    """Every fault of settings that somebody wants, each with the name of its field."""
+    problems = []
+    for name, value in settings.items():
+        if name == "loudness":
+            if value not in LOUDNESS:
+                problems.append(Problem(name, f"{value!r} is not one of {', '.join(LOUDNESS)}."))
+        elif name not in BOUNDS:
+            problems.append(Problem(name, f"There is no such setting; there are {', '.join(NAMES)}."))
+        elif not _is_within(value, *BOUNDS[name], whole=name in _WHOLE):
+            least, most = BOUNDS[name]
+            kind = "whole number" if name in _WHOLE else "number"
+            problems.append(Problem(name, f"Give a {kind} from {least} to {most}."))
+    if problems:
+        return problems
+    break_after, stop_after = (settings.get(name, 0) for name in ("break_minutes", "stop_minutes"))
+    if break_after and stop_after and stop_after <= break_after:
+        return [Problem("stop_minutes", f"Give more than the {break_after} minutes until a break, or 0.")]
+    return []
+
+
+def _is_within(value: Any, least: float, most: float, *, whole: bool) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        return False
+    return bool(least <= value <= most)  # NaN is not
+
+
+@dataclass(frozen=True)
+class Sound:
+    """A clip of a task. `source` is "candidates", or the item's field; `name` what the assignment plays it as."""
+
+    name: str
+    source: str
+    duration: float
+    level: Level
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What an assignment does to a clip and asks of it: its gain, and the seconds that must be heard."""
+
+    name: str
+    duration: float
+    gain_db: float
+    must_hear: float
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Under which conditions the clips of one assignment are heard."""
+
+    clips: tuple[Heard, ...]
+    min_switches: int
+
+    def named(self, name: str) -> Heard | None:
+        return next((clip for clip in self.clips if clip.name == name), None)
+
+
+def conditions(rules: ListeningRules, *, sounds: Sequence[Sound], must_hear: Collection[str]) -> Conditions:
+    """`must_hear` is what the protocol wants heard. All clips of a task are matched, the reference among them."""
+    gains = loudness.gains([sound.level for sound in sounds], match=rules.loudness == "match")
+    judged = [sound for sound in sounds if sound.source == "candidates"]
+    compared = len(judged) > 1 and "candidates" in must_hear
+    return Conditions(
+        clips=tuple(
+            Heard(sound.name, sound.duration, gain, _required(rules, sound, must_hear))
+            for sound, gain in zip(sounds, gains, strict=True)
+        ),
+        min_switches=rules.min_switches if compared else 0,
+    )
+
+
+def _required(rules: ListeningRules, sound: Sound, must_hear: Collection[str]) -> float:
+    """To a hundredth of a second, downwards: the last sample must be enough."""
+    if sound.source not in must_hear:
+        return 0.0
+    return math.floor(rules.seconds_required(sound.duration) * 100) / 100
+
+
+def page_settings(
+    rules: ListeningRules, *, conditions: Conditions, instruction_first: bool
+) -> dict[str, Any]:
+    """What the rater's page has to know beyond the clips."""
+    names = ("fade_ms", "break_minutes", "stop_minutes", "change_minutes")
+    return {
+        **{name: value for name, value in asdict(rules).items() if name in names},
+        "min_switches": conditions.min_switches,
+        "instruction_seconds": rules.instruction_seconds if instruction_first else 0,
+    }
