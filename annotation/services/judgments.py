@@ -86,7 +86,7 @@ def submit(user: User, assignment_id: uuid.UUID, submission: Submission) -> Rece
     """Store one judgment. A replay of the same submission gets the first result; a different second one a conflict."""
     assignment = access.held_assignment(user, assignment_id)
     if assignment.state == Assignment.State.OPEN and assignment.task_state != Task.State.WITHDRAWN:
-        _check(assignment, submission)
+        check_answers(assignment, submission)
         if _record(assignment, submission, leased=True, surplus=False):
             return Receipt(submission.client_id, replayed=False, surplus=False)
     return _settle(user, assignment_id, submission)
@@ -99,7 +99,7 @@ def _settle(user: User, assignment_id: uuid.UUID, submission: Submission) -> Rec
     if receipt := _replayed(assignment, submission):
         return receipt
     _check_state(assignment)
-    _check(assignment, submission)
+    check_answers(assignment, submission)
     if (
         assignment.state == Assignment.State.OPEN
     ):  # its item was withdrawn: the lease goes, nothing is counted
@@ -135,7 +135,8 @@ def _check_state(assignment: HeldAssignment) -> None:
         raise Conflict("You gave this task back; fetch the next one.", code="given_back")
 
 
-def _check(assignment: HeldAssignment, submission: Submission) -> None:
+def check_answers(assignment: HeldAssignment, submission: Submission) -> None:
+    """Refuse answers that are not whole and valid. What was heard is another matter: a revision asks it of nobody."""
     problems = rules.check(
         loaded(assignment.protocol_version_id).spec,
         answers=submission.answers,
@@ -162,9 +163,6 @@ def _is_surplus(assignment: HeldAssignment) -> bool:
 
 def _record(assignment: HeldAssignment, submission: Submission, *, leased: bool, surplus: bool) -> bool:
     """Write it all; False, and nothing written, when the assignment is no longer in the state it was read in."""
-    protocol = loaded(assignment.protocol_version_id)
-    rows = rules.canonical(protocol.spec, answers=submission.answers, presentation=assignment.presentation)
-    candidates = _candidate_ids(assignment.task_id) if any(row.slot is not None for row in rows) else {}
     State = Assignment.State
     with connection.cursor() as cursor:
         cursor.execute(
@@ -176,7 +174,7 @@ def _record(assignment: HeldAssignment, submission: Submission, *, leased: bool,
                 "assignment": assignment.id,
                 "state_before": int(State.OPEN if leased else State.EXPIRED),
                 "state": int(State.EXPIRED if surplus else State.SUBMITTED),
-                "protocol": protocol.version_id,
+                "protocol": assignment.protocol_version_id,
                 "client_id": submission.client_id,
                 "sha256": submission.sha256,
                 "origin": int(Judgment.Origin.RATED),
@@ -188,15 +186,25 @@ def _record(assignment: HeldAssignment, submission: Submission, *, leased: bool,
                 "started": assignment.leased_at,
                 "now": timezone.now(),
                 "leased": int(leased),
-                "questions": [protocol.question_ids[row.question] for row in rows],
-                "candidates": [None if row.slot is None else candidates[row.slot] for row in rows],
-                "choices": [row.choice for row in rows],
-                "values": [row.value for row in rows],
-                "confidences": [row.confidence for row in rows],
-                "texts": [row.text for row in rows],
+                **answer_columns(assignment, submission),
             },
         )
         return bool(cursor.rowcount)
+
+
+def answer_columns(assignment: HeldAssignment, submission: Submission) -> dict[str, list[Any]]:
+    """The answers in the task's own terms: one list for each column of their table."""
+    protocol = loaded(assignment.protocol_version_id)
+    rows = rules.canonical(protocol.spec, answers=submission.answers, presentation=assignment.presentation)
+    candidates = _candidate_ids(assignment.task_id) if any(row.slot is not None for row in rows) else {}
+    return {
+        "questions": [protocol.question_ids[row.question] for row in rows],
+        "candidates": [None if row.slot is None else candidates[row.slot] for row in rows],
+        "choices": [row.choice for row in rows],
+        "values": [row.value for row in rows],
+        "confidences": [row.confidence for row in rows],
+        "texts": [row.text for row in rows],
+    }
 
 
 def _candidate_ids(task_id: int) -> dict[int, int]:
