@@ -112,6 +112,18 @@ def shown_choice(choice: int, presentation: Sequence[int]) -> str:
     return "A" if presentation[0] == choice - 1 else "B"
 
 
+def shown(answer: CanonicalAnswer, presentation: Sequence[int]) -> dict[str, Any]:
+    """The inverse of `canonical` for one answer: as the rater's page sent it, for sides and positions as shown."""
+    given = {
+        "position": None if answer.slot is None else presentation.index(answer.slot),
+        "choice": None if answer.choice is None else shown_choice(answer.choice, presentation),
+        "value": answer.value,
+        "confidence": answer.confidence,
+        "text": answer.text or None,
+    }
+    return {"question": answer.question} | {name: part for name, part in given.items() if part is not None}
+
+
 def _check_position(question: QuestionSpec, position: object, where: str, n_candidates: int) -> list[Problem]:
     if not question.per_candidate:
         if position is None:

@@ -27,6 +27,12 @@ UPDATE annotation_answer a SET counted = judgment.effective AND NOT %(excluded)s
 FROM judgment WHERE a.judgment_id = judgment.id
 """
 
+_REVISIONS = """
+SELECT other.id, other.task_id
+FROM annotation_judgment named JOIN annotation_judgment other ON other.assignment_id = named.assignment_id
+WHERE named.id = ANY(%s) AND other.id <> named.id
+"""
+
 _MOVE_TASKS = """
 UPDATE annotation_task t
 SET n_judgments = t.n_judgments + m.judgments, overlap = t.overlap + m.overlap,
@@ -88,13 +94,14 @@ def mark(
     actor: User | None,
     subject: str = "",
 ) -> Outcome:
-    """Exclude or restore judgments of one study. Those that carry the mark already are left alone.
+    """Exclude or restore judgments of one study, each with all its revisions. Those marked already are left alone.
 
     A mark moves only under its task's lock; tasks are locked in order, then raters, then the study.
     """
     excluded = Action(action) == Action.EXCLUDE
     chosen = dict(judgments.filter(study=study).values_list("id", "task_id"))
     places = leases.lock_places(set(chosen.values()))
+    chosen |= _revisions(list(chosen))
     rows = list(_standing_otherwise(chosen, excluded=excluded))
     _set_marks(rows, action=Action(action), reason=reason, comment=comment, actor=actor)
     tasks, raters = rules.moves(_counted(rows), places, sign=-1 if excluded else 1)
@@ -108,6 +115,13 @@ def mark(
         changed=outcome.changed, unchanged=outcome.unchanged, overlap_grown=outcome.overlap_grown,
     )  # fmt: skip
     return outcome
+
+
+def _revisions(judgment_ids: list[int]) -> dict[int, int]:
+    """All revisions of these, with their tasks. Read after the locks: one may have come since they were named."""
+    with connection.cursor() as cursor:
+        cursor.execute(_REVISIONS, [judgment_ids])
+        return dict(cursor.fetchall())
 
 
 def _standing_otherwise(judgment_ids: Collection[int], *, excluded: bool) -> QuerySet[Judgment]:
