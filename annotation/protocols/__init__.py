@@ -5,6 +5,7 @@ A pure island: no Django. `preset(key)` reads a shipped preset, `parse(definitio
 
 from annotation.protocols.load import definition_of_preset, parse, preset, preset_keys
 from annotation.protocols.schema import (
+    Band,
     CodeSpec,
     ConfidenceSpec,
     GlossaryRow,
@@ -17,6 +18,7 @@ from annotation.protocols.schema import (
 )
 
 __all__ = [
+    "Band",
     "CodeSpec",
     "ConfidenceSpec",
     "GlossaryRow",

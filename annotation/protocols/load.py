@@ -12,6 +12,7 @@ from typing import Any
 from annotation.protocols import fields
 from annotation.protocols.schema import (
     NO_TEXT,
+    Band,
     CodeSpec,
     ConfidenceSpec,
     GlossaryRow,
@@ -24,12 +25,14 @@ from annotation.protocols.schema import (
 )
 
 # The fewest and the most candidates that a layout can show.
-LAYOUTS = {"rating": (1, 1), "comparison": (2, 2), "panel": (2, 26)}
+LAYOUTS = {"rating": (1, 1), "comparison": (2, 2), "abx": (2, 2), "panel": (1, 26)}
+SIDED = ("comparison", "abx")
 KINDS = ("preference", "rating", "correctness", "events", "text")
 MEASURED = ("preference", "rating", "correctness")
 SCALED = ("rating", "correctness")
 LEVELS = ("nominal", "ordinal", "interval", "ratio", "")
 CONTENT = ("prompt", "lyrics", "reference_clip", "question", "reference", "rationale", "transcript", "clip")
+ADDED = ("hidden_reference", "anchor_3500", "anchor_7000")
 CLIP_CONTENT = ("reference_clip", "clip")
 KEY = re.compile(r"[a-z][a-z0-9_]{0,39}\Z")
 
@@ -67,6 +70,7 @@ def parse(definition: Mapping[str, Any]) -> Protocol:
         candidate=fields.one_of(definition, "candidate", ("clip", "text"), ""),
         guidelines=fields.text(definition, "guidelines", ""),
         content=fields.names(definition, "content", "", of=CONTENT, what="item fields"),
+        added=_added(definition, layout),
         questions=_questions(definition, layout, codes),
         codes=codes,
         comment=fields.flag(definition, "comment", "", default=False),
@@ -84,12 +88,27 @@ def _questions(
     questions = []
     for row, where in fields.rows(definition, "questions", ""):
         questions.append(question := _question(row, where, codes=known))
-        if question.kind == "preference" and layout != "comparison":
-            raise ProtocolError(f"{where}.kind", "a preference needs the layout 'comparison'")
+        _check_sides(question, layout, where)
     if not questions:
         raise ProtocolError("questions", "there are none; a protocol asks at least one")
     fields.unique((question.key for question in questions), "questions")
     return tuple(questions)
+
+
+def _check_sides(question: QuestionSpec, layout: str, where: str) -> None:
+    """A preference is between two. In an ABX test it names the one that X is, which every showing draws anew."""
+    if question.kind == "preference" and layout not in SIDED:
+        raise ProtocolError(f"{where}.kind", f"a preference needs the layout {' or '.join(map(repr, SIDED))}")
+    if question.kind == "preference" and layout == "abx":
+        if question.level or question.tie or question.both_bad:
+            raise ProtocolError(where, "X is A or B: an abx question has no tie, no both_bad and no level")
+    elif question.kind in MEASURED and not question.level:
+        known = ", ".join(filter(None, LEVELS))
+        raise ProtocolError(f"{where}.level", f"is missing; use one of {known}")
+    if question.per_candidate and layout == "abx":
+        raise ProtocolError(
+            f"{where}.per_candidate", "X is one of the two: rating all three would give it away"
+        )
 
 
 def _question(row: Mapping[str, Any], where: str, *, codes: list[str]) -> QuestionSpec:
@@ -99,8 +118,6 @@ def _question(row: Mapping[str, Any], where: str, *, codes: list[str]) -> Questi
         raise ProtocolError(f"{where}.key", f"{key!r} must be lower-case letters, digits and _, up to 40")
     kind = fields.one_of(row, "kind", KINDS, where)
     level = fields.one_of(row, "level", LEVELS, where, default="")
-    if kind in MEASURED and not level:
-        raise ProtocolError(f"{where}.level", f"is missing; use one of {', '.join(filter(None, LEVELS))}")
     points = _points(row, where)
     minimum, maximum = _range(row, where, needed=kind in SCALED and not points)
     per_candidate = fields.flag(row, "per_candidate", where, default=False)
@@ -120,6 +137,7 @@ def _question(row: Mapping[str, Any], where: str, *, codes: list[str]) -> Questi
         points=points,
         minimum=minimum,
         maximum=maximum,
+        bands=_bands(row, where, minimum, maximum),
         confidence=_confidence(row["confidence"], f"{where}.confidence") if "confidence" in row else None,
         max_length=fields.count(row, "max_length", where, default=2000),
     )
@@ -132,6 +150,34 @@ def _range(row: Mapping[str, Any], where: str, *, needed: bool) -> tuple[float |
     if minimum is not None and maximum is not None and minimum >= maximum:
         raise ProtocolError(f"{where}.minimum", f"{minimum:g} is not below the maximum, {maximum:g}")
     return minimum, maximum
+
+
+def _bands(
+    row: Mapping[str, Any], where: str, minimum: float | None, maximum: float | None
+) -> tuple[Band, ...]:
+    bands = tuple(_band(band, at) for band, at in fields.rows(row, "bands", where))
+    if not bands:
+        return ()
+    if minimum is None or maximum is None:
+        raise ProtocolError(f"{where}.bands", "need a scale with a minimum and a maximum")
+    # As ordered by their edges they must tile the scale: every value then has one name.
+    edges = sorted((band.minimum, band.maximum) for band in bands)
+    reached = minimum
+    for low, high in edges:
+        if low != reached or high <= low:
+            raise ProtocolError(f"{where}.bands", f"do not go on from {reached:g}, without gap or overlap")
+        reached = high
+    if reached != maximum:
+        raise ProtocolError(f"{where}.bands", f"end at {reached:g}, the scale at {maximum:g}")
+    return bands
+
+
+def _band(row: Mapping[str, Any], where: str) -> Band:
+    fields.only(row, where, Band.__dataclass_fields__.keys())
+    minimum, maximum = fields.number(row, "minimum", where), fields.number(row, "maximum", where)
+    if minimum is None or maximum is None:
+        raise ProtocolError(where, "needs a minimum and a maximum")
+    return Band(minimum, maximum, fields.text(row, "label", where))
 
 
 def _confidence(row: Mapping[str, Any], where: str) -> ConfidenceSpec:
@@ -159,7 +205,7 @@ def _point(row: Mapping[str, Any], where: str) -> Point:
         raise ProtocolError(f"{where}.value", "is missing")
     return Point(
         value=value,
-        label=fields.text(row, "label", where),
+        label=fields.text(row, "label", where, default=NO_TEXT),
         meaning=fields.text(row, "meaning", where, default=NO_TEXT),
     )
 
@@ -205,3 +251,11 @@ def _candidates(definition: Mapping[str, Any], layout: str) -> tuple[int, int]:
             "candidates", f"{stated} is not a fewest and a most within [{fewest}, {most}] of a {layout}"
         )
     return stated[0], stated[1]
+
+
+def _added(definition: Mapping[str, Any], layout: str) -> tuple[str, ...]:
+    added = fields.names(definition, "added", "", of=ADDED, what="candidates that an import can make")
+    shows_reference = "reference_clip" in definition.get("content", [])
+    if added and not (layout == "panel" and definition.get("candidate") == "clip" and shows_reference):
+        raise ProtocolError("added", "needs a panel of clips whose items show a reference_clip")
+    return added

@@ -32,11 +32,20 @@ NO_TEXT = Text({"en": ""})
 
 @dataclass(frozen=True)
 class Point:
-    """One point of a scale: its number, its label and, where the source defines it, its meaning."""
+    """One point of a scale: its number and, where the source defines them, its label and its meaning."""
 
     value: float
-    label: Text
+    label: Text = NO_TEXT
     meaning: Text = NO_TEXT
+
+
+@dataclass(frozen=True)
+class Band:
+    """A stretch of a continuous scale that has a name. An edge that two bands share belongs to the upper one."""
+
+    minimum: float
+    maximum: float
+    label: Text
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,8 @@ class QuestionSpec:
     points: tuple[Point, ...] = ()
     minimum: float | None = None
     maximum: float | None = None
+    # Of a continuous scale: what its stretches are called.
+    bands: tuple[Band, ...] = ()
     confidence: ConfidenceSpec | None = None
     max_length: int = 2000
 
@@ -114,6 +125,8 @@ class Protocol:
     candidate: str
     questions: tuple[QuestionSpec, ...]
     candidates: tuple[int, int] = (1, 1)
+    # Candidates that an import makes from each item's reference clip: the roles of their systems.
+    added: tuple[str, ...] = ()
     codes: tuple[CodeSpec, ...] = ()
     comment: bool = False
     listening: ListeningSpec = ListeningSpec()
@@ -127,6 +140,11 @@ class Protocol:
 
     def question(self, key: str) -> QuestionSpec | None:
         return self._by_key.get(key)
+
+    @property
+    def repeats_a_sound(self) -> bool:
+        """Whether two clips of a task are one sound: then nothing but listening may tell that they are."""
+        return self.layout == "abx" or "hidden_reference" in self.added
 
     @property
     def code_keys(self) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ class NewStudyForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["preset"].choices = [(key, _title(preset(key))) for key in preset_keys()]
-        self.fields["preset"].initial = preset_keys()[0]
+        self.fields["preset"].initial = "cmi-pref"
 
     def cards(self) -> Iterator[PresetCard]:
         language = get_language() or "en"

@@ -16,6 +16,14 @@ from tests.annotation.rules.protocols import CONFIDENCE, SCALE, definition, pref
 CODE = {"key": "U", "title": "Unable"}
 
 
+def slider(**fields: Any) -> dict[str, Any]:
+    return question(points=[], minimum=0, maximum=100, **fields)
+
+
+def band(minimum: Any, maximum: Any) -> dict[str, Any]:
+    return {"minimum": minimum, "maximum": maximum, "label": f"from {minimum}"}
+
+
 def test_a_small_definition_gets_the_rest_by_default():
     protocol = parse(definition())
     (asked,) = protocol.questions
@@ -35,10 +43,30 @@ def test_a_question_is_found_by_its_key():
 
 
 @pytest.mark.parametrize(
-    ("layout", "candidates"), [("rating", (1, 1)), ("comparison", (2, 2)), ("panel", (2, 26))]
+    ("layout", "candidates"),
+    [("rating", (1, 1)), ("comparison", (2, 2)), ("abx", (2, 2)), ("panel", (1, 26))],
 )
 def test_a_layout_says_how_many_candidates_it_shows(layout, candidates):
     assert parse(definition(layout=layout)).candidates == candidates
+
+
+def test_a_point_may_go_without_a_label():
+    (asked,) = parse(definition(question(points=[{"value": 0, "label": "None"}, {"value": 1}]))).questions
+    assert [str(point.label) for point in asked.points] == ["None", ""]
+
+
+def test_bands_name_the_stretches_of_a_continuous_scale_in_any_order():
+    (asked,) = parse(definition(slider(bands=[band(50, 100), band(0, 50)]))).questions
+    assert [(each.minimum, each.maximum) for each in asked.bands] == [(50, 100), (0, 50)]
+
+
+@pytest.mark.parametrize(
+    ("own", "repeats"),
+    [({}, False), ({"layout": "abx"}, True), ("mushra", True), ({"layout": "panel"}, False)],
+)
+def test_a_protocol_knows_whether_two_clips_of_a_task_are_one_sound(own, repeats):
+    protocol = preset(own) if isinstance(own, str) else parse(definition(text(), **own))
+    assert protocol.repeats_a_sound == repeats
 
 
 def test_a_preference_offers_ties_only_where_stated():
@@ -95,7 +123,26 @@ FAULTS: list[tuple[str, dict[str, Any]]] = [
     ("questions[0].points[0]", definition(question(points=[1, 2]))),
     ("questions[0].points[1].value", definition(question(points=[SCALE[0], {"label": "two"}]))),
     ("questions[0].points[0].value", definition(question(points=[{"value": True, "label": "yes"}]))),
-    ("questions[0].points[0].label", definition(question(points=[{"value": 1}]))),
+    ("questions[0].points[0].label", definition(question(points=[{"value": 1, "label": 1}]))),
+    ("questions[0].bands", definition(question(bands=[band(0, 5)]))),
+    ("questions[0].bands", definition(slider(bands=[band(0, 50), band(60, 100)]))),
+    ("questions[0].bands", definition(slider(bands=[band(0, 60), band(50, 100)]))),
+    ("questions[0].bands", definition(slider(bands=[band(0, 50)]))),
+    ("questions[0].bands", definition(slider(bands=[band(0, 100), band(100, 100)]))),
+    ("questions[0].bands[0]", definition(slider(bands=[band(None, 100)]))),
+    ("questions[0].bands[0].label", definition(slider(bands=[{"minimum": 0, "maximum": 100}]))),
+    ("added", definition(added=["hidden_reference"])),
+    ("added", definition(layout="panel", added=["hidden_reference"])),
+    ("added", definition(layout="panel", content=["reference_clip"], added=["anchor_10"])),
+    (
+        "added",
+        definition(layout="panel", content=["reference_clip"], candidate="text", added=["anchor_3500"]),
+    ),
+    ("questions[0]", definition(preference(level="nominal"), layout="abx")),
+    ("questions[0]", definition(preference(level="", tie=True), layout="abx")),
+    ("questions[0]", definition(preference(level="", both_bad=True), layout="abx")),
+    ("questions[0].per_candidate", definition(question(per_candidate=True), layout="abx")),
+    ("questions[0].level", definition(preference(level=""), layout="comparison")),
     ("questions[0].confidence", definition(question(confidence=[1, 2]))),
     ("questions[0].confidence.title", definition(question(confidence={"points": SCALE}))),
     ("questions[0].confidence.points", definition(question(confidence={"title": "Sure?"}))),

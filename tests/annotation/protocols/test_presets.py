@@ -29,7 +29,9 @@ def texts(part: Any, where: str = "") -> Iterator[tuple[str, Text]]:
 
 
 def test_the_presets_of_the_first_release_are_there():
-    assert {"cmi-pref", "orca"} <= set(preset_keys())
+    assert {
+        "abx", "aqeval", "cmi-pref", "music-arena", "musiceval", "mushra", "orca", "pam", "relate",
+    } <= set(preset_keys())  # fmt: skip
 
 
 @EVERY
@@ -96,3 +98,68 @@ def test_orca_asks_for_correctness_and_takes_its_five_codes():
     assert question.excused_by == ("U", "E")
     assert (protocol.layout, protocol.candidate, protocol.comment) == ("rating", "text", True)
     assert protocol.content == ("question", "reference", "rationale", "transcript", "clip")
+
+
+def asked(key: str) -> list[tuple[Any, ...]]:
+    return [(q.key, q.kind, q.level, q.per_candidate, q.values) for q in preset(key).questions]
+
+
+def test_aqeval_asks_of_each_answer_whether_it_is_correct():
+    """AURA Score, section 2: five binary judgments per answer, given after hearing the recording (Appendix B)."""
+    protocol = preset("aqeval")
+    assert asked("aqeval") == [("correct", "correctness", "nominal", True, (1, 0))]
+    assert (protocol.layout, protocol.candidate, protocol.candidates) == ("panel", "text", (1, 26))
+    assert protocol.content == ("question", "reference", "clip")
+    assert protocol.listening.must_hear == ("clip",)
+
+
+def test_relate_asks_for_relevance_on_eleven_points():
+    """RELATE, arXiv 2506.23582: from 0, no match at all, to 10, an exact match; AQAScore, Table 9, for 2, 5 and 8."""
+    assert asked("relate") == [("relevance", "rating", "interval", False, tuple(range(11)))]
+    points = preset("relate").questions[0].points
+    assert [point.value for point in points if str(point.label)] == [0, 2, 5, 8, 10]
+
+
+def test_pam_asks_for_relevance_and_quality_from_1_to_5():
+    """PAM, arXiv 2402.00282: the scores OVL and REL. AQAScore, Table 10, gives the meanings of relevance."""
+    scale = (1, 2, 3, 4, 5)
+    assert asked("pam") == [
+        ("relevance", "rating", "ordinal", False, scale),
+        ("quality", "rating", "ordinal", False, scale),
+    ]
+    assert all(str(point.meaning) for point in preset("pam").questions[0].points)
+
+
+def test_musiceval_asks_for_impression_and_alignment_from_1_to_5():
+    """MusicEval, arXiv 2501.10811."""
+    scale = (1, 2, 3, 4, 5)
+    assert asked("musiceval") == [
+        ("impression", "rating", "ordinal", False, scale),
+        ("alignment", "rating", "ordinal", False, scale),
+    ]
+
+
+def test_mushra_asks_for_quality_from_0_to_100_and_adds_the_hidden_reference_and_two_anchors():
+    protocol = preset("mushra")
+    (question,) = protocol.questions
+    assert asked("mushra") == [("quality", "rating", "interval", True, ())]
+    assert (question.minimum, question.maximum, question.confidence) == (0, 100, None)
+    assert [(band.minimum, str(band.label)) for band in question.bands] == [
+        (80, "Excellent"), (60, "Good"), (40, "Fair"), (20, "Poor"), (0, "Bad"),
+    ]  # fmt: skip
+    assert protocol.added == ("hidden_reference", "anchor_3500", "anchor_7000")
+    assert protocol.candidates[1] == 12  # webMUSHRA's limit
+    assert "reference_clip" in protocol.content
+
+
+def test_abx_asks_which_of_two_x_is_without_a_third_answer():
+    protocol = preset("abx")
+    (question,) = protocol.questions
+    assert (protocol.layout, question.kind, question.choices) == ("abx", "preference", ("A", "B"))
+
+
+def test_music_arena_asks_for_one_preference_with_tie_and_both_bad():
+    """Music Arena, Kim et al. 2025: A, B, TIE, BOTH_BAD."""
+    (question,) = preset("music-arena").questions
+    assert question.choices == ("A", "B", "tie", "both_bad")
+    assert question.confidence is None
