@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import asdict
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -23,10 +24,11 @@ from annotation.api.rating_shapes import (
     ProtocolOut,
     SkipIn,
 )
+from annotation.api.revision_shapes import GivenOut
 from annotation.api.shapes import problems
 from annotation.errors import Conflict, NotFound
 from annotation.models import Assignment
-from annotation.services import briefings, judgments, leases, sounds
+from annotation.services import briefings, judgments, leases, revisions, sounds
 from annotation.services.protocols import loaded
 
 
@@ -92,6 +94,13 @@ class HeartbeatView(APIView):
 
 
 class JudgmentView(APIView):
+    @extend_schema(operation_id="own_judgment", responses={200: GivenOut, **problems(403, 404)})
+    def get(self, request: Request, assignment_id: uuid.UUID) -> Response:
+        """What you answered, as it was shown to you, with the task it is about."""
+        given = revisions.given(request.user, assignment_id)
+        assignment = access.assignment_of(request.user, assignment_id)
+        return Response({**asdict(given), "assignment": briefings.brief(assignment)})
+
     @extend_schema(
         operation_id="submit_judgment",
         request=JudgmentIn,
@@ -104,9 +113,30 @@ class JudgmentView(APIView):
     def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """Submit the answers to one assignment. Safe to repeat with the same `client_id`."""
         submission = judgments.Submission(**JudgmentIn.parsed(request.data))
-        receipt = judgments.submit(request.user, assignment_id, submission)
-        body: dict[str, Any] = {"client_id": str(receipt.client_id), "surplus": receipt.surplus}
-        return Response(body, status=200 if receipt.replayed else 201)
+        return _receipt(judgments.submit(request.user, assignment_id, submission))
+
+
+class RevisionsView(APIView):
+    @extend_schema(
+        operation_id="revise_judgment",
+        request=JudgmentIn,
+        responses={
+            200: OpenApiResponse(JudgmentOut, "Stored before: the first result again."),
+            201: OpenApiResponse(
+                JudgmentOut, "Stored, and committed. It stands in the place of the one before."
+            ),
+            **problems(400, 403, 404, 409),
+        },
+    )
+    def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
+        """Change your answers while the study lets you. Safe to repeat with the same `client_id`."""
+        submission = judgments.Submission(**JudgmentIn.parsed(request.data))
+        return _receipt(revisions.revise(request.user, assignment_id, submission))
+
+
+def _receipt(receipt: judgments.Receipt) -> Response:
+    body: dict[str, Any] = {"client_id": str(receipt.client_id), "surplus": receipt.surplus}
+    return Response(body, status=200 if receipt.replayed else 201)
 
 
 class SkipView(APIView):

@@ -28,6 +28,7 @@ urlpatterns = [
     path("assignments/<uuid:assignment_id>/", rating.AssignmentView.as_view(), name="api_assignment"),
     path("assignments/<uuid:assignment_id>/heartbeat/", rating.HeartbeatView.as_view(), name="api_heartbeat"),
     path("assignments/<uuid:assignment_id>/judgment/", rating.JudgmentView.as_view(), name="api_judgment"),
+    path("assignments/<uuid:assignment_id>/revisions/", rating.RevisionsView.as_view(), name="api_revisions"),
     path("assignments/<uuid:assignment_id>/skip/", rating.SkipView.as_view(), name="api_skip"),
     path("assignments/<uuid:assignment_id>/give-back/", rating.GiveBackView.as_view(), name="api_give_back"),
     path("assignments/<uuid:assignment_id>/clips/<slug:name>/", rating.ClipView.as_view(), name="api_clip"),

@@ -51,6 +51,8 @@ class Row:
     status: int = 200
     body: Callable[[World], Any] = lambda world: None
     multipart: bool = False
+    # About an assignment that has been answered, not one that is open.
+    on_submitted: bool = False
 
 
 def vote(world: World) -> dict[str, Any]:
@@ -94,7 +96,9 @@ ROWS = [
     Row("api_audit", "get", MANAGERS),
     Row("api_assignment", "get", THE_RATER),
     Row("api_heartbeat", "post", THE_RATER),
+    Row("api_judgment", "get", THE_RATER, on_submitted=True),
     Row("api_judgment", "post", THE_RATER, 201, body=vote),
+    Row("api_revisions", "post", THE_RATER, 201, body=vote, on_submitted=True),
     Row("api_skip", "post", THE_RATER, 204, body=lambda w: {"reason": "audio"}),
     Row("api_give_back", "post", THE_RATER, 204),
     Row("api_clip", "get", THE_RATER),
@@ -115,6 +119,7 @@ def objects(world: World) -> dict[str, Any]:
         "member_id": world.membership.pk,
         "invitation_id": world.invitation.pk,
         "assignment_id": world.open.pk,
+        "submitted_id": world.submitted.pk,
         "name": "a",
         "job_id": world.job.pk,
         "export_id": world.exported.pk,
@@ -153,6 +158,8 @@ def path_of(row: Row, values: dict[str, Any]) -> str:
         values = {**values, "job_id": values.get("export_id", values["job_id"])}
     if row.route == "api_clip":
         return link(values["assignment_id"], values["name"])
+    if row.on_submitted:
+        values = {**values, "assignment_id": values.get("submitted_id", values["assignment_id"])}
     return reverse(row.route, kwargs={name: values[name] for name in parameters(row)})
 
 
