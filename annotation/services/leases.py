@@ -261,6 +261,7 @@ def _pick(rater: RaterAtWork) -> _Picked | None:
 def _grant(rater: RaterAtWork, picked: _Picked) -> Lease:
     order = presentation.draw(
         picked.n_candidates,
+        layout=loaded(rater.protocol_version_id).spec.layout,
         balance=picked.order_balance,
         n_draws=picked.n_draws,
         seed=rater.seed ^ picked.task_id,

@@ -21,9 +21,10 @@ from django.utils import timezone
 from annotation.audio.parts import PaddedParts, padded_sizes
 from annotation.errors import Gone, NotFound
 from annotation.models import Assignment, Candidate, Clip, ItemVersion, TaskCandidate
+from annotation.rules.presentation import ALPHABET, labels
 from annotation.services.protocols import loaded
 
-LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LABELS = ALPHABET
 # Item fields that are clips, and the name under which an assignment plays them.
 CLIP_FIELDS = {"reference_clip": "reference", "clip": "recording"}
 LINK_LIFETIME = timedelta(hours=1)
@@ -71,17 +72,17 @@ def open_clip(assignment: Assignment, name: str, *, until: str, signature: str) 
 
 def _clips_by_name(assignment: Assignment) -> dict[str, Clip]:
     """Every clip that this assignment plays, in one query for the item's own and one for the candidates'."""
-    content = loaded(assignment.protocol_version_id).spec.content
+    protocol = loaded(assignment.protocol_version_id).spec
     found: dict[str, Clip] = {}
-    fields = [field for field in CLIP_FIELDS if field in content]
+    fields = [field for field in CLIP_FIELDS if field in protocol.content]
     if fields:
         version: Any = ItemVersion.objects.select_related(*fields).get(tasks=assignment.task_id)
         found = {CLIP_FIELDS[field]: getattr(version, field) for field in fields if getattr(version, field)}
     slots = TaskCandidate.objects.select_related("candidate__clip").filter(task_id=assignment.task_id)
     candidates: dict[int, Candidate] = {row.slot: row.candidate for row in slots}
-    for position, slot in enumerate(assignment.presentation):
+    for label, slot in zip(labels(protocol.layout), assignment.presentation, strict=False):
         if clip := candidates[slot].clip:
-            found[LABELS[position].lower()] = clip
+            found[label.lower()] = clip
     return found
 
 

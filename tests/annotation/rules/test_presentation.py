@@ -6,26 +6,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.rules.presentation import balance_step, draw
+from annotation.rules.presentation import balance_step, draw, labels
 
 
 def test_one_candidate_has_one_order():
-    assert draw(1, balance=0, n_draws=5, seed=1) == [0]
+    assert draw(1, layout="rating", balance=0, n_draws=5, seed=1) == [0]
 
 
 @pytest.mark.parametrize(("balance", "expected"), [(1, [1, 0]), (7, [1, 0]), (-1, [0, 1]), (-7, [0, 1])])
 def test_a_pair_is_shown_in_the_order_it_was_shown_less_often(balance, expected):
-    assert draw(2, balance=balance, n_draws=3, seed=1) == expected
+    assert draw(2, layout="comparison", balance=balance, n_draws=3, seed=1) == expected
 
 
 def test_an_even_pair_is_drawn_by_a_fair_coin():
-    first = [draw(2, balance=0, n_draws=0, seed=seed) for seed in range(2000)]
+    first = [draw(2, layout="comparison", balance=0, n_draws=0, seed=seed) for seed in range(2000)]
     assert 900 < sum(order == [0, 1] for order in first) < 1100
 
 
 def test_the_same_seed_and_state_draw_the_same_order():
-    assert draw(2, balance=0, n_draws=4, seed=9) == draw(2, balance=0, n_draws=4, seed=9)
-    assert draw(5, balance=0, n_draws=4, seed=9) == draw(5, balance=0, n_draws=4, seed=9)
+    assert draw(2, layout="comparison", balance=0, n_draws=4, seed=9) == draw(
+        2, layout="comparison", balance=0, n_draws=4, seed=9
+    )
+    assert draw(5, layout="panel", balance=0, n_draws=4, seed=9) == draw(
+        5, layout="panel", balance=0, n_draws=4, seed=9
+    )
 
 
 @given(
@@ -39,7 +43,7 @@ def test_a_pair_is_balanced_whenever_it_is_full(seed, overlap, leaving):
     for n_draws, place in enumerate(leaving):
         if place is None and len(held) < overlap:
             balance = sum(map(balance_step, held))
-            held.append(draw(2, balance=balance, n_draws=n_draws, seed=seed))
+            held.append(draw(2, layout="comparison", balance=balance, n_draws=n_draws, seed=seed))
         elif place is not None and place < len(held):
             held.pop(place)
         free = overlap - len(held)
@@ -48,7 +52,10 @@ def test_a_pair_is_balanced_whenever_it_is_full(seed, overlap, leaving):
 
 @given(n_candidates=st.integers(3, 26), seed=st.integers(), start=st.integers(0, 1000))
 def test_over_any_n_draws_each_candidate_stands_at_each_position_once(n_candidates, seed, start):
-    rows = [draw(n_candidates, balance=0, n_draws=start + turn, seed=seed) for turn in range(n_candidates)]
+    rows = [
+        draw(n_candidates, layout="panel", balance=0, n_draws=start + turn, seed=seed)
+        for turn in range(n_candidates)
+    ]
     for row in rows:
         assert sorted(row) == list(range(n_candidates))
     for column in zip(*rows, strict=True):
@@ -57,10 +64,44 @@ def test_over_any_n_draws_each_candidate_stands_at_each_position_once(n_candidat
 
 @given(seed=st.integers())
 def test_panels_of_different_tasks_rotate_through_different_rows(seed):
-    rows = {tuple(draw(6, balance=0, n_draws=0, seed=seed + task)) for task in range(50)}
+    rows = {tuple(draw(6, layout="panel", balance=0, n_draws=0, seed=seed + task)) for task in range(50)}
     assert len(rows) > 20
 
 
-@pytest.mark.parametrize(("order", "step"), [([0, 1], 1), ([1, 0], -1), ([0], 0), ([2, 0, 1], 0), ([], 0)])
+@pytest.mark.parametrize(
+    ("order", "step"), [([0, 1], 1), ([1, 0], -1), ([0], 0), ([2, 0, 1], 0), ([1, 0, 1], 0), ([], 0)]
+)
 def test_only_pairs_have_a_balance(order, step):
     assert balance_step(order) == step
+
+
+def draw_abx(*, n_draws: int, seed: int) -> list[int]:
+    return draw(2, layout="abx", balance=0, n_draws=n_draws, seed=seed)
+
+
+@given(seed=st.integers(), block=st.integers(0, 1000))
+def test_in_an_abx_test_every_four_draws_show_each_order_with_each_answer_once(seed, block):
+    shown = [tuple(draw_abx(n_draws=4 * block + turn, seed=seed)) for turn in range(4)]
+    assert sorted(shown) == [(0, 1, 0), (0, 1, 1), (1, 0, 0), (1, 0, 1)]
+
+
+@given(seed=st.integers(), block=st.integers(0, 1000))
+def test_two_draws_of_an_abx_test_already_differ_in_order_and_in_answer(seed, block):
+    first, second = (draw_abx(n_draws=4 * block + turn, seed=seed) for turn in range(2))
+    assert first[0] != second[0]
+    assert (first[2] == first[0]) != (second[2] == second[0])
+
+
+def test_what_x_is_cannot_be_told_from_the_draws_before():
+    """Whether X is A, in the fifth draw, beside the same in the four before: no history foretells it."""
+    told: dict[tuple[bool, ...], list[bool]] = {}
+    for seed in range(4000):
+        is_a = [x == a for a, _, x in (draw_abx(n_draws=n, seed=seed) for n in range(5))]
+        told.setdefault(tuple(is_a[:4]), []).append(is_a[4])
+    for answers in told.values():
+        assert 0.4 < sum(answers) / len(answers) < 0.6
+
+
+def test_the_third_of_an_abx_test_is_called_x():
+    assert list(zip(labels("abx"), draw_abx(n_draws=0, seed=3), strict=True))[2][0] == "X"
+    assert labels("panel")[:3] == labels("comparison")[:3] == "ABC"
