@@ -37,8 +37,24 @@ class UserFactory(factory.django.DjangoModelFactory):
     password = factory.django.Password(PASSWORD)
 
 
+# Nobody can hear ten seconds in a test that takes none.
+NOTHING_TO_HEAR = {
+    "listening": {
+        "short_seconds": 0,
+        "short_share": 0,
+        "long_seconds": 0,
+        "long_share": 0,
+        "min_switches": 0,
+        "instruction_seconds": 0,
+    }
+}
+
+
 class StudyFactory(factory.django.DjangoModelFactory):
-    """A running study with the `orca` preset; `preset="cmi-pref"` for comparisons."""
+    """A running study with the `orca` preset; `preset="cmi-pref"` for comparisons.
+
+    It lets raters vote on what they have not heard; `rules={}` for the rules that a new study has.
+    """
 
     class Meta:
         model = Study
@@ -48,6 +64,7 @@ class StudyFactory(factory.django.DjangoModelFactory):
     title = factory.Sequence(lambda n: f"Study {n}")
     state = Study.State.RUNNING
     seed = 7
+    rules = NOTHING_TO_HEAR
 
     @factory.post_generation
     def preset(study: Study, create: bool, extracted: str | None, **kwargs: Any) -> None:

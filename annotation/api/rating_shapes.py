@@ -43,7 +43,13 @@ class JudgmentIn(In):
     answers = AnswerIn(many=True, max_length=200)
     codes = serializers.ListField(child=serializers.CharField(max_length=16), default=list, max_length=50)
     comment = serializers.CharField(default="", allow_blank=True, max_length=10_000)
-    telemetry = serializers.DictField(required=False)
+    telemetry = serializers.DictField(
+        required=False,
+        help_text=(
+            "What the browser observed, at most 4096 bytes. `heard`: by clip, the stretches that sounded, in seconds "
+            "([[0, 4.8], [6, 7.2]]); `switches`: how often between candidates. These two are checked; the rest is kept."
+        ),
+    )
 
     def validate_telemetry(self, telemetry: dict[str, Any]) -> dict[str, Any]:
         """Not everything that parses as JSON can be stored: PostgreSQL takes no NUL, half characters or infinity."""
@@ -66,6 +72,7 @@ class ClipOut(serializers.Serializer):
     name = serializers.CharField(help_text="a, b, … for candidates; reference or recording")
     duration = serializers.FloatField(help_text="Seconds")
     channels = serializers.IntegerField()
+    samples = serializers.IntegerField(help_text="Its exact length, at 48 kHz")
     peaks = serializers.CharField(help_text="Base64: signed bytes, lowest and highest per column")
     url = serializers.CharField(
         help_text="Where its sound is, for an hour; fetch the assignment again for a new link"
@@ -73,6 +80,10 @@ class ClipOut(serializers.Serializer):
     parts = serializers.ListField(
         child=serializers.IntegerField(),
         help_text="Where in the bytes behind `url` each part ends: FLAC files of 2.4 s, the last maybe shorter",
+    )
+    gain_db = serializers.FloatField(help_text="Play it with this gain, and with no other between clips.")
+    must_hear = serializers.FloatField(
+        help_text="Seconds of it to hear before the vote; 0 where none must be."
     )
 
 
@@ -88,12 +99,22 @@ class CandidateOut(serializers.Serializer):
     clip = ClipOut(required=False)
 
 
+class ListeningOut(serializers.Serializer):
+    fade_ms = serializers.IntegerField(help_text="Of a switch between clips.")
+    min_switches = serializers.IntegerField(help_text="Between candidates, before the vote.")
+    instruction_seconds = serializers.FloatField(help_text="On screen before the clips may be played.")
+    break_minutes = serializers.IntegerField(help_text="Of work until a break is suggested; 0 for never.")
+    stop_minutes = serializers.IntegerField(help_text="Of work until no further task is shown; 0 for never.")
+    change_minutes = serializers.IntegerField(help_text="In which a vote may be changed; 0 for never.")
+
+
 class AssignmentOut(serializers.Serializer):
     id = serializers.UUIDField()
     protocol_version = serializers.IntegerField(help_text="The version these questions belong to.")
     expires_at = serializers.DateTimeField()
     content = ContentOut(many=True)
     candidates = CandidateOut(many=True)
+    listening = ListeningOut()
 
 
 class ProgressOut(serializers.Serializer):

@@ -6,19 +6,22 @@ import base64
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from django.db import connection
 
-from annotation.services import sounds
+from annotation.rules.listening import Conditions, page_settings
+from annotation.services import listening, sounds
+from annotation.services.listening import Measured
 from annotation.services.protocols import loaded
 from annotation.services.sounds import CLIP_FIELDS, LABELS
 
 _TEXT_FIELDS = ("prompt", "lyrics", "question", "reference", "rationale", "transcript")
 _CONTENT = """
 SELECT v.prompt, v.lyrics, v.question, v.reference, v.rationale, v.transcript,
-       v.reference_clip_id, v.clip_id, slots.texts, slots.clips
+       v.reference_clip_id, v.clip_id, slots.texts, slots.clips, s.rules
 FROM annotation_task t
+JOIN annotation_study s ON s.id = t.study_id
 JOIN annotation_itemversion v ON v.id = t.item_version_id
 JOIN LATERAL (
     SELECT array_agg(c.text ORDER BY s.slot) AS texts, array_agg(c.clip_id ORDER BY s.slot) AS clips
@@ -27,7 +30,24 @@ JOIN LATERAL (
 ) slots ON true
 WHERE t.id = %s
 """
-_CLIPS = "SELECT id, duration_s, channels, peaks, part_offsets FROM annotation_clip WHERE id = ANY(%s)"
+_CLIPS = """
+SELECT id, channels, peaks, part_offsets, n_samples, duration_s, loudness_lufs, true_peak_dbtp
+FROM annotation_clip WHERE id = ANY(%s)
+"""
+
+
+class _Facts(NamedTuple):
+    channels: int
+    peaks: bytes
+    part_offsets: list[int]
+    n_samples: int
+    duration: float
+    loudness_lufs: float | None
+    true_peak_dbtp: float | None
+
+    @property
+    def measured(self) -> Measured:
+        return self.duration, self.loudness_lufs, self.true_peak_dbtp
 
 
 class Shown(Protocol):
@@ -50,7 +70,7 @@ def brief(shown: Shown) -> dict[str, Any]:
     protocol = loaded(shown.protocol_version_id)
     with connection.cursor() as cursor:
         cursor.execute(_CONTENT, [shown.task_id])
-        *texts, reference_clip, clip, candidate_texts, candidate_clips = cursor.fetchone()
+        *texts, reference_clip, clip, candidate_texts, candidate_clips, rules_text = cursor.fetchone()
     parts = dict(zip(_TEXT_FIELDS, texts, strict=True)) | {"reference_clip": reference_clip, "clip": clip}
     shown_clips = {
         CLIP_FIELDS[field]: parts[field]
@@ -61,7 +81,13 @@ def brief(shown: Shown) -> dict[str, Any]:
         for position, slot in enumerate(shown.presentation)
         if candidate_clips[slot]
     }
-    clips = _clips(shown.id, shown_clips)
+    facts = _facts(shown_clips)
+    rules = listening.rules_in(rules_text)
+    conditions = listening.conditions_of(
+        protocol.spec, rules=rules, measured={name: fact.measured for name, fact in facts.items()}
+    )
+    clips = _clips(shown.id, facts, conditions)
+    instructed = any(parts[field] for field in protocol.spec.content if field in _TEXT_FIELDS)
     return {
         "id": str(shown.id),
         "protocol_version": protocol.number,
@@ -71,6 +97,9 @@ def brief(shown: Shown) -> dict[str, Any]:
             _candidate(LABELS[position], candidate_texts[slot], clips.get(LABELS[position].lower()))
             for position, slot in enumerate(shown.presentation)
         ],
+        "listening": page_settings(
+            rules, conditions=conditions, instruction_first=instructed and any(candidate_clips)
+        ),
     }
 
 
@@ -95,23 +124,32 @@ def _candidate(label: str, text: str, clip: dict[str, Any] | None) -> dict[str, 
     return part
 
 
-def _clips(assignment_id: uuid.UUID, shown: Mapping[str, int]) -> dict[str, dict[str, Any]]:
-    """By the name of each clip, what a browser may know of it. `shown` holds clip ids."""
+def _facts(shown: Mapping[str, int]) -> dict[str, _Facts]:
+    """By the name of each clip. `shown` holds clip ids."""
     if not shown:
         return {}
     with connection.cursor() as cursor:
         cursor.execute(_CLIPS, [list(set(shown.values()))])
-        facts = {clip_id: rest for clip_id, *rest in cursor.fetchall()}
-    offsets = {name: facts[clip_id][3] for name, clip_id in shown.items()}
-    delivered = sounds.deliveries(assignment_id, offsets)
+        facts = {clip_id: _Facts(*rest) for clip_id, *rest in cursor.fetchall()}
+    return {name: facts[clip_id] for name, clip_id in shown.items()}
+
+
+def _clips(
+    assignment_id: uuid.UUID, facts: Mapping[str, _Facts], conditions: Conditions
+) -> dict[str, dict[str, Any]]:
+    """By the name of each clip, what a browser may know of it."""
+    delivered = sounds.deliveries(assignment_id, {name: fact.part_offsets for name, fact in facts.items()})
     return {
-        name: {
-            "name": name,
-            "duration": round(facts[clip_id][0], 3),
-            "channels": facts[clip_id][1],
-            "peaks": base64.b64encode(facts[clip_id][2]).decode(),
-            "url": delivered[name].url,
-            "parts": delivered[name].parts,
+        clip.name: {
+            "name": clip.name,
+            "duration": round(clip.duration, 3),
+            "channels": facts[clip.name].channels,
+            "samples": facts[clip.name].n_samples,
+            "peaks": base64.b64encode(facts[clip.name].peaks).decode(),
+            "url": delivered[clip.name].url,
+            "parts": delivered[clip.name].parts,
+            "gain_db": clip.gain_db,
+            "must_hear": clip.must_hear,
         }
-        for name, clip_id in shown.items()
+        for clip in conditions.clips
     }

@@ -17,7 +17,7 @@ from annotation.access import HeldAssignment
 from annotation.errors import Conflict, FieldProblem, InvalidInput
 from annotation.models import Assignment, Judgment, Task, TaskCandidate, User
 from annotation.rules import answers as rules
-from annotation.services import leases
+from annotation.services import leases, listening
 from annotation.services.protocols import loaded
 
 MAX_TELEMETRY_BYTES = 4096
@@ -32,10 +32,10 @@ WITH closed AS (
 ), judgment AS (
     INSERT INTO annotation_judgment
         (study_id, task_id, rater_id, assignment_id, protocol_version_id, client_id, payload_sha256, origin, revision,
-         effective, excluded, surplus, presentation, codes, comment, telemetry, started_at, submitted_at)
+         effective, excluded, surplus, presentation, gains, codes, comment, telemetry, started_at, submitted_at)
     SELECT %(study)s, %(task)s, %(rater)s, closed.id, %(protocol)s, %(client_id)s, %(sha256)s, %(origin)s, 1,
-           NOT %(surplus)s, false, %(surplus)s, %(presentation)s, %(codes)s, %(comment)s, %(telemetry)s::jsonb,
-           %(started)s, %(now)s
+           NOT %(surplus)s, false, %(surplus)s, %(presentation)s, %(gains)s::float8[], %(codes)s, %(comment)s,
+           %(telemetry)s::jsonb, %(started)s, %(now)s
     FROM closed
     RETURNING id
 ), answers AS (
@@ -87,7 +87,8 @@ def submit(user: User, assignment_id: uuid.UUID, submission: Submission) -> Rece
     assignment = access.held_assignment(user, assignment_id)
     if assignment.state == Assignment.State.OPEN and assignment.task_state != Task.State.WITHDRAWN:
         check_answers(assignment, submission)
-        if _record(assignment, submission, leased=True, surplus=False):
+        gains = listening.gains_once_heard(assignment, submission.telemetry)
+        if _record(assignment, submission, gains=gains, leased=True, surplus=False):
             return Receipt(submission.client_id, replayed=False, surplus=False)
     return _settle(user, assignment_id, submission)
 
@@ -100,12 +101,13 @@ def _settle(user: User, assignment_id: uuid.UUID, submission: Submission) -> Rec
         return receipt
     _check_state(assignment)
     check_answers(assignment, submission)
+    gains = listening.gains_once_heard(assignment, submission.telemetry)
     if (
         assignment.state == Assignment.State.OPEN
     ):  # its item was withdrawn: the lease goes, nothing is counted
         leases.release([assignment.id], state=Assignment.State.EXPIRED)
     surplus = _is_surplus(assignment)
-    _record(assignment, submission, leased=False, surplus=surplus)
+    _record(assignment, submission, gains=gains, leased=False, surplus=surplus)
     return Receipt(submission.client_id, replayed=False, surplus=surplus)
 
 
@@ -161,7 +163,14 @@ def _is_surplus(assignment: HeldAssignment) -> bool:
     return met_again or not leases.take_place(assignment.task_id, shown=assignment.presentation)
 
 
-def _record(assignment: HeldAssignment, submission: Submission, *, leased: bool, surplus: bool) -> bool:
+def _record(
+    assignment: HeldAssignment,
+    submission: Submission,
+    *,
+    gains: list[float | None] | None,
+    leased: bool,
+    surplus: bool,
+) -> bool:
     """Write it all; False, and nothing written, when the assignment is no longer in the state it was read in."""
     State = Assignment.State
     with connection.cursor() as cursor:
@@ -180,6 +189,7 @@ def _record(assignment: HeldAssignment, submission: Submission, *, leased: bool,
                 "origin": int(Judgment.Origin.RATED),
                 "surplus": surplus,
                 "presentation": assignment.presentation,
+                "gains": gains,
                 "codes": sorted(submission.codes),
                 "comment": submission.comment.strip(),
                 "telemetry": None if submission.telemetry is None else json.dumps(submission.telemetry),

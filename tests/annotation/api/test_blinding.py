@@ -152,8 +152,9 @@ def test_a_task_holds_these_fields_and_no_others(api, study):
     assert set(body) == {"assignment", "progress"}
     assert set(body["progress"]) == {"done", "tasks"}
     assignment = body["assignment"]
-    assert set(assignment) == {"id", "protocol_version", "expires_at", "content", "candidates"}
-    clip = {"name", "duration", "channels", "peaks", "url", "parts"}
+    parts = {"content", "candidates", "listening"}
+    assert set(assignment) == {"id", "protocol_version", "expires_at"} | parts
+    clip = {"name", "duration", "channels", "peaks", "samples", "url", "parts", "gain_db", "must_hear"}
     assert [set(part) for part in assignment["content"]] == [{"field", "text"}] * 2 + [{"field", "clip"}]
     assert [set(part) for part in assignment["candidates"]] == [{"label", "clip"}] * 2
     assert [set(part["clip"]) for part in assignment["candidates"]] == [clip, clip]

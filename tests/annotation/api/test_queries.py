@@ -41,7 +41,7 @@ def answer(me, body, preset: str):
 
 @pytest.mark.parametrize(
     ("preset", "next_task", "submit"),
-    [("orca", 7, 3), ("cmi-pref", 8, 3)],  # two of the first are the transaction; clips are one more
+    [("orca", 7, 3), ("cmi-pref", 8, 4)],  # two of the first are the transaction; clips are one more in both
 )
 def test_the_hot_calls_ask_this_often(work, django_assert_num_queries, preset, next_task, submit):
     me = work(preset)
