@@ -11,10 +11,11 @@ from typing import Any, NamedTuple, Protocol
 from django.db import connection
 
 from annotation.rules.listening import Conditions, page_settings
+from annotation.rules.presentation import labels
 from annotation.services import listening, sounds
 from annotation.services.listening import Measured
 from annotation.services.protocols import loaded
-from annotation.services.sounds import CLIP_FIELDS, LABELS
+from annotation.services.sounds import CLIP_FIELDS
 
 _TEXT_FIELDS = ("prompt", "lyrics", "question", "reference", "rationale", "transcript")
 _CONTENT = """
@@ -72,13 +73,14 @@ def brief(shown: Shown) -> dict[str, Any]:
         cursor.execute(_CONTENT, [shown.task_id])
         *texts, reference_clip, clip, candidate_texts, candidate_clips, rules_text = cursor.fetchone()
     parts = dict(zip(_TEXT_FIELDS, texts, strict=True)) | {"reference_clip": reference_clip, "clip": clip}
+    letters = labels(protocol.spec.layout)
     shown_clips = {
         CLIP_FIELDS[field]: parts[field]
         for field in protocol.spec.content
         if field in CLIP_FIELDS and parts[field]
     } | {
-        LABELS[position].lower(): candidate_clips[slot]
-        for position, slot in enumerate(shown.presentation)
+        letter.lower(): candidate_clips[slot]
+        for letter, slot in zip(letters, shown.presentation, strict=False)
         if candidate_clips[slot]
     }
     facts = _facts(shown_clips)
@@ -94,8 +96,8 @@ def brief(shown: Shown) -> dict[str, Any]:
         "expires_at": shown.expires_at,
         "content": list(_content(protocol.spec.content, parts, clips)),
         "candidates": [
-            _candidate(LABELS[position], candidate_texts[slot], clips.get(LABELS[position].lower()))
-            for position, slot in enumerate(shown.presentation)
+            _candidate(letter, candidate_texts[slot], clips.get(letter.lower()))
+            for letter, slot in zip(letters, shown.presentation, strict=False)
         ],
         "listening": page_settings(
             rules, conditions=conditions, instruction_first=instructed and any(candidate_clips)

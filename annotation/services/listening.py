@@ -16,8 +16,9 @@ from annotation.rules import coverage
 from annotation.rules.answers import Problem
 from annotation.rules.listening import Conditions, ListeningRules, Sound, conditions
 from annotation.rules.loudness import Level
+from annotation.rules.presentation import labels
 from annotation.services.protocols import loaded
-from annotation.services.sounds import CLIP_FIELDS, LABELS
+from annotation.services.sounds import CLIP_FIELDS
 
 # Duration in seconds, integrated loudness in LUFS, true peak in dBTP.
 Measured = tuple[float, float | None, float | None]
@@ -102,4 +103,5 @@ def _conditions(assignment: HeldAssignment) -> Conditions:
 
 def _names(assignment: HeldAssignment) -> dict[str, int]:
     """The slot of each candidate by the name of its clip, in the order shown."""
-    return {label.lower(): slot for label, slot in zip(LABELS, assignment.presentation, strict=False)}
+    letters = labels(loaded(assignment.protocol_version_id).spec.layout).lower()
+    return dict(zip(letters, assignment.presentation, strict=False))
