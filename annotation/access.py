@@ -12,7 +12,7 @@ from django.db.models import OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from annotation.errors import NotAllowed, NotFound
-from annotation.models import Assignment, Invitation, Job, Membership, Rater, Study, User
+from annotation.models import Assignment, Invitation, Job, ListeningCheck, Membership, Rater, Study, User
 from annotation.models.people import MANAGING_ROLES, RATING_ROLES, Role
 
 
@@ -117,6 +117,8 @@ class RaterAtWork:
     protocol_version_id: int
     # Their live leases, oldest first, as of the moment the row was asked for.
     open_leases: list[uuid.UUID]
+    # Whether the study wants listening checks.
+    requires_checks: bool
 
 
 # Written out, like the other statements of the two hot requests: building them anew took longer than running them.
@@ -124,7 +126,8 @@ _RATER_AT_WORK = """
 SELECT r.id, r.state, r.cursor, r.n_judgments,
        s.id, s.state, s.seed, s.n_tasks, s.lease_minutes, s.protocol_version_id,
        ARRAY(SELECT a.id FROM annotation_assignment a
-             WHERE a.rater_id = r.id AND a.state = 1 AND a.expires_at > now() ORDER BY a.leased_at)
+             WHERE a.rater_id = r.id AND a.state = 1 AND a.expires_at > now() ORDER BY a.leased_at),
+       coalesce(s.rules #> '{checks,require}' <> '[]', false)
 FROM annotation_rater r
 JOIN annotation_study s ON s.id = r.study_id
 JOIN annotation_membership m ON m.study_id = s.id AND m.user_id = r.user_id
@@ -217,6 +220,22 @@ def assignment_of(user: User, assignment_id: uuid.UUID | str, *, lock: bool = Fa
     if assignment is None:
         raise NotFound
     return assignment
+
+
+def check_of(user: User, check_id: uuid.UUID, *, lock: bool = False) -> ListeningCheck:
+    """A rater's own listening check, with the rater and their study; locked for update when asked."""
+    checks = ListeningCheck.objects.select_related("rater__study").filter(
+        pk=check_id,
+        rater__user_id=user.pk,
+        rater__study__memberships__user_id=user.pk,
+        rater__study__memberships__role__in=RATING_ROLES,
+    )
+    if lock:
+        checks = checks.select_for_update(of=("self",))
+    check = checks.first()
+    if check is None:
+        raise NotFound
+    return check
 
 
 def job_of(user: User, job_id: uuid.UUID | str) -> Job:

@@ -22,6 +22,7 @@ from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
 from annotation.models import Assignment, Rater, Study, Task, User
 from annotation.rules import presentation, queue
 from annotation.rules.exclusions import Places
+from annotation.services.check_standings import refuse_when_due
 from annotation.services.protocols import loaded
 
 # The task at hand and two fetched ahead.
@@ -104,6 +105,8 @@ def lease_next(
     """
     rater = access.rater_at_work(user, slug)
     _check_may_rate(rater)
+    if rater.requires_checks:
+        refuse_when_due(rater.rater_id, rater.study_id)
     for lease_id in rater.open_leases:
         if lease_id not in holding:
             return rater, _open_lease(lease_id)
