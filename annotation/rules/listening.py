@@ -126,9 +126,17 @@ class Conditions:
         return next((clip for clip in self.clips if clip.name == name), None)
 
 
-def conditions(rules: ListeningRules, *, sounds: Sequence[Sound], must_hear: Collection[str]) -> Conditions:
-    """`must_hear` is what the protocol wants heard. All clips of a task are matched, the reference among them."""
+def conditions(
+    rules: ListeningRules, *, sounds: Sequence[Sound], must_hear: Collection[str], one_gain: bool = False
+) -> Conditions:
+    """`must_hear` is what the protocol wants heard. All clips of a task are matched, the reference among them.
+
+    Where two of them are one sound in disguise (`one_gain`), a gain of its own would give it away: all get the lowest,
+    so that nothing is louder than matched and the clips keep the levels they came with.
+    """
     gains = loudness.gains([sound.level for sound in sounds], match=rules.loudness == "match")
+    if one_gain:
+        gains = [min(gains, default=0.0) for _ in gains]
     judged = [sound for sound in sounds if sound.source == "candidates"]
     compared = len(judged) > 1 and "candidates" in must_hear
     return Conditions(

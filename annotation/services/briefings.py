@@ -17,6 +17,8 @@ from annotation.services.listening import Measured
 from annotation.services.protocols import loaded
 from annotation.services.sounds import CLIP_FIELDS
 
+# A flat line, drawn where two clips are one sound: their waveforms would tell at a glance.
+NO_PEAKS = bytes(2)
 _TEXT_FIELDS = ("prompt", "lyrics", "question", "reference", "rationale", "transcript")
 _CONTENT = """
 SELECT v.prompt, v.lyrics, v.question, v.reference, v.rationale, v.transcript,
@@ -88,6 +90,8 @@ def brief(shown: Shown) -> dict[str, Any]:
     conditions = listening.conditions_of(
         protocol.spec, rules=rules, measured={name: fact.measured for name, fact in facts.items()}
     )
+    if protocol.spec.repeats_a_sound:
+        facts = {name: fact._replace(peaks=NO_PEAKS) for name, fact in facts.items()}
     clips = _clips(shown.id, facts, conditions)
     instructed = any(parts[field] for field in protocol.spec.content if field in _TEXT_FIELDS)
     return {

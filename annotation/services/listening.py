@@ -54,7 +54,8 @@ def conditions_of(
         Sound(name, _FIELDS.get(name, "candidates"), duration, Level(*level))
         for name, (duration, *level) in measured.items()
     ]
-    return conditions(rules, sounds=sounds, must_hear=protocol.listening.must_hear)
+    must_hear = protocol.listening.must_hear
+    return conditions(rules, sounds=sounds, must_hear=must_hear, one_gain=protocol.repeats_a_sound)
 
 
 def gains_once_heard(

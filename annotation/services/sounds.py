@@ -21,10 +21,9 @@ from django.utils import timezone
 from annotation.audio.parts import PaddedParts, padded_sizes
 from annotation.errors import Gone, NotFound
 from annotation.models import Assignment, Candidate, Clip, ItemVersion, TaskCandidate
-from annotation.rules.presentation import ALPHABET, labels
+from annotation.rules.presentation import labels
 from annotation.services.protocols import loaded
 
-LABELS = ALPHABET
 # Item fields that are clips, and the name under which an assignment plays them.
 CLIP_FIELDS = {"reference_clip": "reference", "clip": "recording"}
 LINK_LIFETIME = timedelta(hours=1)

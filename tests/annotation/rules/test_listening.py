@@ -134,3 +134,8 @@ def test_the_page_is_told_what_it_has_to_know(instruction_first, seconds):
         "stop_minutes": 45,
         "change_minutes": 10,
     }
+
+
+def test_clips_of_which_two_are_one_sound_get_one_gain_and_the_lowest():
+    given = conditions(DEFAULTS, sounds=PAIR, must_hear=(), one_gain=True)
+    assert [clip.gain_db for clip in given.clips] == [-10.0, -10.0, -10.0]
