@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from annotation.api import content, jobs, people, rating, studies
+from annotation.api import content, jobs, listening_checks, people, rating, studies
 
 urlpatterns = [
     path("me/", studies.MeView.as_view(), name="api_me"),
@@ -32,6 +32,17 @@ urlpatterns = [
     path("assignments/<uuid:assignment_id>/skip/", rating.SkipView.as_view(), name="api_skip"),
     path("assignments/<uuid:assignment_id>/give-back/", rating.GiveBackView.as_view(), name="api_give_back"),
     path("assignments/<uuid:assignment_id>/clips/<slug:name>/", rating.ClipView.as_view(), name="api_clip"),
+    path("studies/<slug:slug>/checks/", listening_checks.ChecksView.as_view(), name="api_checks"),
+    path(
+        "checks/<uuid:check_id>/sounds/<int:trial>/",
+        listening_checks.CheckSoundView.as_view(),
+        name="api_check_sound",
+    ),
+    path(
+        "checks/<uuid:check_id>/answers/",
+        listening_checks.CheckAnswerView.as_view(),
+        name="api_check_answer",
+    ),
     path("jobs/<uuid:job_id>/", jobs.JobView.as_view(), name="api_job"),
     path("jobs/<uuid:job_id>/cancel/", jobs.CancelView.as_view(), name="api_cancel_job"),
 ]

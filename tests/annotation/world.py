@@ -18,6 +18,7 @@ from annotation.models import (
     Invitation,
     Job,
     Judgment,
+    ListeningCheck,
     Membership,
     Rater,
     Study,
@@ -25,7 +26,7 @@ from annotation.models import (
     User,
 )
 from annotation.models.people import Role
-from annotation.services import judgments, leases, people
+from annotation.services import judgments, leases, listening_checks, people
 from annotation.services.sounds import deliveries
 from tests import factories
 from tests.annotation.services.answers import comparison
@@ -70,6 +71,7 @@ class World:
     invitation: Invitation
     job: Job
     exported: Job
+    check: ListeningCheck
 
     @property
     def membership(self) -> Membership:
@@ -95,6 +97,7 @@ def make_world(slug: str) -> World:
         if not default_storage.exists(clip.canonical.name):
             store(clip)
     annotator = names[Role.ANNOTATOR]
+    pass_checks(study)
     first = leases.lease_next(annotator, slug)[1]
     judgments.submit(annotator, first.id, comparison(alignment="A", comment=""))
     second = leases.lease_next(annotator, slug)[1]
@@ -115,7 +118,16 @@ def make_world(slug: str) -> World:
             kind="import", study=study, params={"source": "SECRET.csv"}, report={"rows": "SECRET"}
         ),
         exported=exported(study),
+        check=listening_checks.start(annotator, slug, kind="level"),
     )
+
+
+def pass_checks(study: Study) -> None:
+    """The study requires that the volume is set, and all its raters have set it."""
+    listening_checks.set_rules(study, actor=None, require=["level"])
+    for rater in study.raters.all():
+        check = listening_checks.start(rater.user, study.slug, kind="level")
+        listening_checks.answer(rater.user, check.pk, trial=0, choice=0)
 
 
 def exported(study: Study) -> Job:

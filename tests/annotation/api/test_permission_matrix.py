@@ -102,6 +102,10 @@ ROWS = [
     Row("api_skip", "post", THE_RATER, 204, body=lambda w: {"reason": "audio"}),
     Row("api_give_back", "post", THE_RATER, 204),
     Row("api_clip", "get", THE_RATER),
+    Row("api_checks", "get", RATERS),
+    Row("api_checks", "post", RATERS, 201, body=lambda w: {"kind": "level"}),
+    Row("api_check_sound", "get", THE_RATER),
+    Row("api_check_answer", "post", THE_RATER, body=lambda w: {"trial": 0, "choice": 0}),
     Row("api_imports", "post", MANAGERS, 202, body=table, multipart=True),
     Row("api_agreement", "get", MANAGERS),
     Row("api_exports", "post", MANAGERS, 202, body=lambda w: {"format": "jsonl"}),
@@ -123,6 +127,8 @@ def objects(world: World) -> dict[str, Any]:
         "name": "a",
         "job_id": world.job.pk,
         "export_id": world.exported.pk,
+        "check_id": world.check.pk,
+        "trial": 0,
     }
 
 
@@ -134,6 +140,8 @@ NOWHERE = {
     "assignment_id": uuid.UUID(int=0),
     "name": "a",
     "job_id": uuid.UUID(int=0),
+    "check_id": uuid.UUID(int=0),
+    "trial": 0,
 }
 
 
