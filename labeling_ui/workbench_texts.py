@@ -38,10 +38,31 @@ def _players() -> dict[str, str]:
         "player.position": _("Position in {clip}"),
         "player.time": _("{position} of {duration}"),
         "player.switch": _("Switch, keeping the place"),
+        "player.play_pause": _("Play or pause"),
+        "player.loop": _("Loop"),
+        "player.loop_begun": _("Loop begins at {from}: press again where it ends"),
+        "player.loop_on": _("Repeating {from} to {to}"),
+        "player.volume": _("Volume"),
+        "player.mute": _("Mute"),
+        "player.waiting": _("Loading…"),
+        "player.ended": _("{clip} has ended, at {time}."),
         "player.failed": _(
             "This clip could not be loaded. Check your connection and try again; if it stays silent, "
             "skip the task and say so."
         ),
+        "player.insecure": _("This browser plays clips only over a secure connection: use the https address."),
+        "player.unsupported": _("This browser cannot play clips exactly enough. Please use a current one."),
+        "player.stopped.locked": _("Read the instruction first; then the clips can be played."),
+        "player.stopped.blocked": _("Your device holds the sound back. Press play once more."),
+        "player.stopped.hidden": _("Paused while this page was not in front. Press play to go on where you were."),
+        "player.stopped.interrupted": _(
+            "Your device took the sound away, for a call perhaps. Press play to go on where you were."
+        ),
+        "player.stopped.device": _(
+            "Paused: headphones or speakers were plugged in or out. Check them, then press play."
+        ),
+        "player.stopped.silent": _("No sound came out any more, so the clip was paused. Press play to try again."),
+        "player.stopped.broken": _("The player failed. Reload the page: your answers stay."),
         "player.again": _("Try again"),
     }
 

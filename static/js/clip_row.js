@@ -1,4 +1,4 @@
-/** One clip on the page: play button, waveform, time, and what to do when it will not load. */
+/** One clip on the page: play button, waveform, time, what it waits for, and what to do when it will not load. */
 import { h } from "./dom.js";
 import { clock } from "./texts.js";
 import { createWaveform } from "./waveform.js";
@@ -16,14 +16,17 @@ export function createClipRow({ clip, mark, label, player, t }) {
     label: t("player.position", { clip: label }),
     valueText: (position, duration) => t("player.time", { position, duration }),
     onSeek: (seconds) => player.seek(seconds, clip.name),
+    onLoop: (range) => (player.loop = range),
   });
   const time = h("span", { class: "time number", "aria-hidden": "true" });
+  const why = h("span", {});
   const failure = h(
     "div",
     { class: "problem clip-failure", role: "alert", hidden: true },
-    h("span", {}, t("player.failed")),
+    why,
     h("button", { type: "button", class: "button", onclick: () => retry() }, t("player.again")),
   );
+  const state = h("p", { class: "clip-state soft small", hidden: true });
   const element = h(
     "div",
     { class: "clip-row", "data-clip": clip.name },
@@ -31,6 +34,7 @@ export function createClipRow({ clip, mark, label, player, t }) {
     button,
     waveform.element,
     time,
+    state,
     failure,
   );
 
@@ -51,6 +55,14 @@ export function createClipRow({ clip, mark, label, player, t }) {
     element.classList.toggle("playing", playing);
     icon.show(playing ? PAUSE : PLAY);
     button.setAttribute("aria-label", t(playing ? "player.pause" : "player.play", { clip: label }));
+    button.setAttribute("aria-disabled", String(player.locked));
+    waveform.showLoop(player.loop);
+    if (playing) say(player.waiting ? t("player.waiting") : "");
+  }
+
+  function say(text) {
+    state.textContent = text;
+    state.hidden = !text;
   }
 
   function showTime() {
@@ -62,9 +74,15 @@ export function createClipRow({ clip, mark, label, player, t }) {
 
   player.addEventListener("change", showState);
   player.addEventListener("time", ({ detail }) => detail.name === clip.name && showTime());
-  player.addEventListener("ended", ({ detail }) => detail.name === clip.name && showTime());
+  player.addEventListener("ended", ({ detail }) => {
+    if (detail.name !== clip.name) return;
+    showTime();
+    say(t("player.ended", { clip: label, time: clock(clip.duration) }));
+  });
   player.addEventListener("failed", ({ detail }) => {
-    if (detail.name === clip.name) failure.hidden = false;
+    if (detail.name !== clip.name) return;
+    why.textContent = t(`player.${player.failure(clip.name)}`);
+    failure.hidden = false;
   });
   showState();
   showTime();

@@ -1,6 +1,7 @@
 /** What a task gives: the instruction or the question first, then what there is to judge. */
 import { createClipRow } from "./clip_row.js";
 import { h } from "./dom.js";
+import { createTransport } from "./transport.js";
 
 const LONG_TEXT = 360; // characters; longer lyrics and transcripts are folded
 const FOLDABLE = ["lyrics", "transcript"];
@@ -21,14 +22,13 @@ export function contentSection({ content, title, player, t }) {
   return h("section", { class: "card given", "aria-label": title }, h("h2", { tabindex: "-1" }, title), parts);
 }
 
-/** Clips to compare: one row each, and the button that goes from one to the other without losing the place. */
+/** Clips to compare: one row each, and the controls that they share. */
 export function candidateClips({ candidates, title, player, t }) {
   const rows = candidates.map(({ label, clip }) =>
     createClipRow({ clip, mark: label, label, player, t }),
   );
-  const button = h("button", { type: "button", class: "button switch", onclick: () => player.switchOver() });
-  button.append(t("player.switch"), " ", h("kbd", {}, "S"));
-  return h("section", { class: "card players", "aria-label": title }, h("h2", {}, title), rows, candidates.length > 1 ? button : null);
+  const transport = createTransport({ player, switches: candidates.length > 1, t });
+  return h("section", { class: "card players", "aria-label": title }, h("h2", {}, title), rows, transport);
 }
 
 /** An answer, or several, in words. Kept clearly apart from the reference: it is what the rater judges. */

@@ -1,68 +1,135 @@
 /**
- * One sound at a time, from several clips. Everything else on the page speaks to this interface only:
- *   play(name?) pause() toggle() switchOver() seek(seconds, name?) restart() position(name) retry(name) dispose()
- *   current, playing, failed(name), addEventListener("change" | "time" | "ended" | "failed", …)
- * `clips`: {name, url, duration, eager, group}. `switchOver` goes round the clips of one group and keeps the place.
+ * One sound at a time, from a task's clips. Everything else on the page speaks to this interface only:
+ *   play(name?) pause() toggle() switchOver() seek(seconds, name?) restart() position(name?) retry(name) dispose()
+ *   current playing waiting locked volume muted loop switches, has(name) failure(name) heard(name) heardSeconds(name)
+ *   log(facts): what travels with the vote
+ * Events: "change" (what plays, and whether), "time", "ended", "failed", "heard" with detail.name, and "state" with
+ * detail.kind: locked, blocked, hidden, interrupted, device, silent, broken. `switchOver` goes round the clips of one
+ * group, which share their place; `engine` is the page's (engine.js), `loader` the task's (loader.js).
  */
-export function createPlayer(clips) {
+import { createAudibility } from "./audibility.js";
+import { createListeningLog } from "./listening_log.js";
+import { RATE } from "./mixer.js";
+
+export const SHORTEST_LOOP_S = 0.5;
+// A mixer that plays reports thirty times a second; when it says nothing for so long, nothing can be heard.
+const SILENCE_MS = 2000;
+
+export function createPlayer({ engine, loader, clips, fadeMs = 5, onIdle = () => {}, page = globalThis.document }) {
   const events = new EventTarget();
-  const sounds = new Map(clips.map((clip) => [clip.name, { ...clip, audio: load(clip), failed: false }]));
+  const log = createListeningLog();
+  const sounds = new Map(clips.map((clip) => [clip.name, clip]));
+  const positions = new Map();
+  const failures = new Map();
+  const leaving = new AbortController();
   let current = clips[0]?.name ?? null;
-  let frame = 0;
+  let playing = false;
+  let waiting = false;
+  let locked = false;
+  let loop = null;
+  let ticket = Infinity; // of the latest order: reports from before it say nothing of now
+  let watch = null;
 
-  const tell = (type, name = current) => events.dispatchEvent(new CustomEvent(type, { detail: { name } }));
+  const tell = (type, detail = { name: current }) => events.dispatchEvent(new CustomEvent(type, { detail }));
   const sound = (name) => sounds.get(name ?? current);
-  const isPlaying = () => Boolean(current) && !sound().audio.paused;
+  const place = (name) => positions.get(sound(name)?.group) ?? 0;
+  const order = (name, facts, transfer) => (ticket = engine.order(name, facts, transfer));
 
-  function follow() {
-    cancelAnimationFrame(frame);
-    if (!isPlaying()) return;
-    tell("time");
-    frame = requestAnimationFrame(follow);
+  function begin() {
+    const voices = clips.map(({ name, group, samples, gain_db }) => {
+      return { name, group, frames: samples, gain: 10 ** ((gain_db ?? 0) / 20) };
+    });
+    engine.attach(take);
+    order("reset", { clips: voices, fadeMs });
+    audibility.apply();
+    const sink = {
+      put: (part) => engine.order("put", part, part.channels.map(({ buffer }) => buffer)),
+      drop: (part) => engine.order("drop", part),
+    };
+    loader.connect(sink, { onFailed: fail, onIdle });
+    engine.ready.catch((error) => clips.forEach(({ name }) => fail(name, error)));
   }
 
-  for (const [name, { audio }] of sounds) {
-    for (const type of ["play", "pause"]) {
-      audio.addEventListener(type, () => {
-        tell("change", name);
-        follow();
-      });
-    }
-    audio.addEventListener("seeked", () => tell("time", name));
-    audio.addEventListener("ended", () => tell("ended", name));
-    audio.addEventListener("error", () => fail(name));
+  function take(report) {
+    if (report.ticket < firstTicket) return; // of the task before
+    for (const { name, from, to } of report.heard) log.note(name, from / RATE, to / RATE);
+    if (report.heard.length) tell("heard");
+    if (report.ticket < ticket) return;
+    expect();
+    for (const [group, frame] of Object.entries(report.positions)) positions.set(group, frame / RATE);
+    if (report.waiting && !waiting) log.count("stalls");
+    const before = [playing, waiting, current].join();
+    ({ playing, waiting, current } = report);
+    loader.focus(current, place());
+    for (const name of report.ended) tell("ended", { name });
+    if (before !== [playing, waiting, current].join()) tell("change");
+    if (playing) tell("time");
   }
 
-  function fail(name) {
-    if (!sound(name).audio.hasAttribute("src")) return; // disposed of, not broken
-    sound(name).failed = true;
-    tell("failed", name);
+  function fail(name, error) {
+    failures.set(name, error);
+    if (playing && current === name) pause();
+    tell("failed", { name });
   }
 
-  function pause() {
-    for (const { audio } of sounds.values()) audio.pause();
+  /** Nobody must sit before a player that only looks as if it played. */
+  function expect() {
+    clearTimeout(watch);
+    if (!playing) return;
+    watch = setTimeout(() => stopped("silent"), SILENCE_MS);
+  }
+
+  function stopped(kind) {
+    if (!playing) return;
+    log.count("interruptions");
+    pause();
+    tell("state", { kind });
   }
 
   async function play(name = current) {
     if (!sounds.has(name)) return;
-    for (const other of sounds.values()) if (other.name !== name) other.audio.pause();
-    if (current !== name) {
-      current = name;
-      tell("change");
-    }
-    try {
-      await sound().audio.play();
-    } catch (error) {
-      if (error.name !== "AbortError") fail(name); // aborted: somebody paused before it had begun
-    }
+    if (locked) return tell("state", { kind: "locked" });
+    if (playing && name !== current && current) log.count("switches");
+    if (!playing) log.count("plays");
+    current = name;
+    playing = true;
+    loader.focus(name, place());
+    tell("change");
+    const awake = await engine.ready.then(engine.wake).catch((error) => fail(name, error) ?? null);
+    if (awake === null || !playing || leaving.signal.aborted) return;
+    if (!awake) return stopped("blocked");
+    order("play", { name: current });
+    expect();
+  }
+
+  function pause() {
+    clearTimeout(watch);
+    playing = waiting = false;
+    order("pause");
+    tell("change");
   }
 
   function seek(seconds, name = current) {
     if (!sounds.has(name)) return;
-    const { audio, duration } = sound(name);
-    audio.currentTime = Math.min(Math.max(0, seconds), duration);
-    tell("time", name);
+    const { group, samples } = sound(name);
+    const to = Math.min(Math.max(0, seconds), samples / RATE);
+    positions.set(group, to);
+    log.count("seeks");
+    order("seek", { name, frame: Math.round(to * RATE) });
+    loader.focus(name, to);
+    for (const clip of clips) if (clip.group === group) tell("time", { name: clip.name });
   }
+
+  const { signal } = leaving;
+  const onChange = () => tell("change");
+  const onHidden = () => stopped("hidden");
+  const audibility = createAudibility({ engine, log, order, page, signal, onHidden, onChange });
+  for (const kind of ["interrupted", "device", "broken"]) {
+    engine.addEventListener(kind, () => stopped(kind), { signal });
+  }
+  engine.addEventListener("device", () => log.count("devices"), { signal });
+  const firstTicket = engine.order("pause") + 1;
+  begin();
 
   return {
     addEventListener: events.addEventListener.bind(events),
@@ -70,52 +137,79 @@ export function createPlayer(clips) {
       return current;
     },
     get playing() {
-      return isPlaying();
+      return playing;
+    },
+    get waiting() {
+      return playing && waiting;
+    },
+    get locked() {
+      return locked;
+    },
+    set locked(is) {
+      locked = is;
+      if (is && playing) pause();
+      tell("change");
+    },
+    get volume() {
+      return audibility.volume;
+    },
+    set volume(value) {
+      audibility.volume = value;
+    },
+    get muted() {
+      return audibility.muted;
+    },
+    set muted(is) {
+      audibility.muted = is;
+    },
+    get loop() {
+      return loop;
+    },
+    /** [from, to] in seconds, at least half a second long; null for none. */
+    set loop(range) {
+      if (range && range[1] - range[0] < SHORTEST_LOOP_S) return;
+      if (range) log.count("loops");
+      loop = range;
+      order("setLoop", { range: range && range.map((seconds) => Math.round(seconds * RATE)) });
+      tell("change");
+    },
+    get switches() {
+      return log.switches;
     },
     has: (name) => sounds.has(name),
-    failed: (name) => sound(name).failed,
-    position: (name) => (sounds.has(name ?? current) ? sound(name).audio.currentTime : 0),
+    /** Why a clip cannot be had: null, or "failed", "insecure" or "unsupported". */
+    failure: (name) => (failures.has(name) ? (failures.get(name).code ?? "failed") : null),
+    heard: log.heard,
+    heardSeconds: log.heardSeconds,
+    log: (facts = {}) => log.toJSON({ latency_ms: engine.latencyMs, ...facts }),
+    position: (name) => (sounds.has(name ?? current) ? Math.min(place(name), sound(name).samples / RATE) : 0),
     play,
     pause,
     seek,
-    toggle: () => (isPlaying() ? pause() : play()),
+    toggle: () => (playing ? pause() : play()),
     restart: () => seek(0),
     retry(name) {
-      sound(name).failed = false;
-      sound(name).audio.load();
+      failures.delete(name);
+      loader.retry(name);
       return play(name);
     },
     switchOver() {
-      const from = sound();
-      const next = after([...sounds.values()].filter((clip) => clip.group), from);
-      if (!next || next === from) return;
-      const keepsPlace = Boolean(from.group);
-      const sounding = isPlaying();
-      pause();
-      if (keepsPlace) seek(from.audio.ended ? 0 : from.audio.currentTime, next.name);
+      const group = clips.filter((clip) => clip.switches);
+      const next = group[(group.indexOf(sound()) + 1) % group.length];
+      if (!next || next === sound()) return;
+      const keepsPlace = sound().group === next.group;
+      if (playing || !keepsPlace) return play(next.name);
+      log.count("switches");
       current = next.name;
+      order("select", { name: next.name });
+      loader.focus(current, place());
       tell("change");
-      if (sounding || !keepsPlace) play(next.name);
     },
     dispose() {
-      cancelAnimationFrame(frame);
-      for (const { audio } of sounds.values()) {
-        audio.pause();
-        audio.removeAttribute("src");
-        audio.load(); // lets go of the data
-      }
+      clearTimeout(watch);
+      leaving.abort();
+      engine.order("pause");
+      loader.close();
     },
   };
-}
-
-function load({ url, eager }) {
-  const audio = new Audio();
-  audio.preload = eager ? "auto" : "none";
-  audio.src = url;
-  return audio;
-}
-
-/** The clip after this one, going round; the first where this one is not among them. */
-function after(group, clip) {
-  return group[(group.indexOf(clip) + 1) % group.length];
 }

@@ -8,11 +8,13 @@ class Player extends AudioWorkletProcessor {
   constructor() {
     super();
     this.sinceReport = 0;
+    this.ticket = 0; // of the latest order followed
     this.ended = [];
     this.mixer = createMixer({ onEnded: (name) => this.ended.push(name) });
-    this.port.onmessage = ({ data: { order, ...facts } }) => {
-      this.mixer[order]?.(facts);
-      this.tell(facts.ticket);
+    this.port.onmessage = ({ data: { order, ticket, ...facts } }) => {
+      this.mixer[order](facts);
+      this.ticket = ticket;
+      if (order !== "put" && order !== "drop") this.tell();
     };
   }
 
@@ -23,9 +25,9 @@ class Player extends AudioWorkletProcessor {
     return true;
   }
 
-  tell(ticket = null) {
+  tell() {
     this.sinceReport = 0;
-    this.port.postMessage({ ...this.mixer.report(), ended: this.ended.splice(0), ticket });
+    this.port.postMessage({ ...this.mixer.report(), ended: this.ended.splice(0), ticket: this.ticket });
   }
 }
 

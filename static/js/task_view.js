@@ -2,15 +2,19 @@
 import { createAsked } from "./asked.js";
 import { candidateClips, candidateText, contentSection } from "./given.js";
 import { createPlayer } from "./player.js";
+import { clipsOf } from "./task_clips.js";
 
-/** Renders into `given` (left) and `place` (right). `clipUrl(name)` says where a clip's audio is. */
-export function createTaskView({ assignment, definition, draft, language, t, given, place, clipUrl, onChange }) {
+/** Renders into `given` (left) and `place` (right). `sound` holds the page's engine and the shelf of loaders. */
+export function createTaskView({ assignment, definition, draft, language, t, given, place, sound, onChange }) {
   const { content, candidates } = assignment;
   const clips = candidates.filter(({ clip }) => clip);
-  const player = createPlayer([
-    ...content.filter(({ clip }) => clip).map(({ clip }) => ({ ...clip, url: clipUrl(clip.name), eager: clips.length > 0 })),
-    ...clips.map(({ clip }) => ({ ...clip, url: clipUrl(clip.name), eager: true, group: "candidates" })),
-  ]);
+  const player = createPlayer({
+    engine: sound.engine,
+    loader: sound.shelf.take(assignment),
+    clips: clipsOf(assignment),
+    fadeMs: assignment.listening?.fade_ms,
+    onIdle: sound.shelf.fill,
+  });
   const names = clips.map(({ clip }) => clip.name);
   // A time in a text is a time in what is judged, also while the reference plays.
   const placeInCandidate = () => player.position(names.includes(player.current) ? player.current : names[0]);

@@ -1,4 +1,4 @@
-/** A waveform to look at and to seek in: a slider drawn from the server's peaks. */
+/** A waveform to look at, to seek in and to loop a stretch of: a slider drawn from the server's peaks. */
 import { h } from "./dom.js";
 import { bars, decodePeaks } from "./peaks.js";
 import { clock } from "./texts.js";
@@ -7,10 +7,14 @@ const BARS = 160;
 const HEIGHT = 100;
 const QUIETEST = 0.02; // silence is drawn as a line, not as nothing
 
-/** `onSeek(seconds)` is called for clicks, drags and keys; `show(seconds)` draws the place reached. */
-export function createWaveform({ peaks, duration, label, valueText, onSeek }) {
+/**
+ * `onSeek(seconds)` is called for clicks, drags and keys, `onLoop([from, to])` for drags with the shift key held;
+ * `show(seconds)` draws the place reached, `showLoop(range)` the stretch that is repeated.
+ */
+export function createWaveform({ peaks, duration, label, valueText, onSeek, onLoop }) {
   const outline = outlineOf(peaks);
   const heard = drawing(outline, "heard");
+  const region = h("div", { class: "loop-region", hidden: true });
   const element = h(
     "div",
     {
@@ -24,6 +28,7 @@ export function createWaveform({ peaks, duration, label, valueText, onSeek }) {
       onkeydown: byKey,
       onpointerdown: byPointer,
     },
+    region,
     drawing(outline, "whole"),
     heard,
   );
@@ -53,10 +58,13 @@ export function createWaveform({ peaks, duration, label, valueText, onSeek }) {
   function byPointer(event) {
     if (event.button !== 0) return;
     element.setPointerCapture(event.pointerId);
-    const follow = ({ clientX }) => {
+    const at = ({ clientX }) => {
       const box = element.getBoundingClientRect();
-      onSeek(((clientX - box.left) / box.width) * duration);
+      return Math.min(Math.max(0, (clientX - box.left) / box.width), 1) * duration;
     };
+    const start = at(event);
+    const stretch = (end) => onLoop([Math.min(start, end), Math.max(start, end)]);
+    const follow = (moved) => (event.shiftKey ? stretch(at(moved)) : onSeek(at(moved)));
     follow(event);
     element.addEventListener("pointermove", follow);
     element.addEventListener("lostpointercapture", () => element.removeEventListener("pointermove", follow), {
@@ -64,8 +72,16 @@ export function createWaveform({ peaks, duration, label, valueText, onSeek }) {
     });
   }
 
+  function showLoop(range) {
+    region.hidden = !range || !duration;
+    if (region.hidden) return;
+    const share = (seconds) => (100 * Math.min(seconds, duration)) / duration;
+    region.style.insetInlineStart = `${share(range[0])}%`;
+    region.style.width = `${share(range[1]) - share(range[0])}%`;
+  }
+
   show(0);
-  return { element, show };
+  return { element, show, showLoop };
 }
 
 /** One thin rectangle per bar, as SVG path data. */

@@ -3,10 +3,12 @@ import { actionsFor } from "./actions.js";
 import { createApi } from "./api.js";
 import { prepareKeys, showKeys } from "./dialogs.js";
 import { createDrafts, isEmpty } from "./drafts.js";
+import { createEngine } from "./engine.js";
 import { startHeartbeat } from "./heartbeat.js";
 import { createKeyMap } from "./key_map.js";
 import { createQueue } from "./queue.js";
 import { createScreen } from "./screen.js";
+import { createShelf } from "./shelf.js";
 import { listen } from "./shortcuts.js";
 import { createSubmission } from "./submission.js";
 import { createTaskView } from "./task_view.js";
@@ -19,6 +21,7 @@ export default function workbench(root) {
   const api = createApi(urls);
   const queue = createQueue(api);
   const drafts = createDrafts(globalThis.localStorage);
+  const sound = { engine: createEngine(), shelf: createShelf({ api }) };
   const screen = createScreen(root, t);
   const keys = createKeyMap(globalThis.localStorage);
   // The task at hand: {assignment, definition, draft, view, over}; null between tasks and at the end.
@@ -54,7 +57,7 @@ export default function workbench(root) {
       t,
       given: screen.part("given"),
       place: screen.part("asked"),
-      clipUrl: (name) => api.clip(assignment.id, name),
+      sound,
       onChange() {
         drafts.save(assignment.id, draft);
         screen.clearNotice(); // it was about the answers as they were

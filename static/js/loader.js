@@ -1,0 +1,180 @@
+/**
+ * Getting the parts of a task's clips, decoded, in the order in which they will be wanted: around the place where one
+ * listens, the current clip first. Short clips are kept whole; of songs only what is near, so that memory stays small.
+ *
+ * `clips`: {name, group, url, parts, samples, eager}. `read(url, from, to)` gives bytes or throws {status};
+ * `decode(bytes)` gives one array per channel; `renew()` gives {name: url} once links have ended.
+ */
+import { PART_FRAMES } from "./mixer.js";
+
+// Of all clips together; a second of stereo is 384 kB, so that this is 58 MB.
+const KEEP_WHOLE_FRAMES = 48_000 * 150;
+const BEHIND_PARTS = 4;
+const AHEAD_PARTS = 15;
+const AT_ONCE = 2;
+const RUN = 4; // parts in one request, once the first is there
+const TRIES = 4;
+const FINAL = [400, 401, 403, 404, 416];
+
+export function createLoader({ clips, read, decode, renew, limit = Infinity, pause = sleep }) {
+  const tracks = new Map(clips.map((clip) => [clip.name, { clip, parts: new Map(), wanted: clip.eager, failed: false }]));
+  const whole = clips.reduce((sum, clip) => sum + clip.samples, 0) <= KEEP_WHOLE_FRAMES;
+  const focus = { name: clips[0]?.name ?? null, part: 0 };
+  let sink = null;
+  let onFailed = () => {};
+  let onIdle = () => {};
+  let running = 0;
+  let closed = false;
+  let most = limit;
+
+  const count = (track) => track.clip.parts.length;
+  const isCurrent = (track) => track.clip.name === focus.name;
+  const sameGroup = (track) => track.clip.group === tracks.get(focus.name)?.clip.group;
+
+  /** The parts a track should have, the most urgent first. */
+  function wantedParts(track) {
+    const from = sameGroup(track) ? Math.min(focus.part, count(track) - 1) : 0;
+    const until = Math.min(count(track), from + (whole ? Infinity : AHEAD_PARTS), most);
+    const forward = Array.from({ length: Math.max(0, until - from) }, (_, i) => from + i);
+    const backward = Array.from({ length: Math.min(from, whole ? Infinity : BEHIND_PARTS) }, (_, i) => from - 1 - i);
+    return [...forward, ...backward.filter((part) => part < most)];
+  }
+
+  function nextRun() {
+    let best = null;
+    for (const track of tracks.values()) {
+      if (!track.wanted || track.failed) continue;
+      const parts = wantedParts(track);
+      const index = parts.findIndex((part) => !track.parts.has(part));
+      if (index < 0) continue;
+      const rank = index * 2 + (isCurrent(track) ? 0 : 1);
+      if (!best || rank < best.rank) best = { track, rank, parts: runFrom(track, parts, index) };
+    }
+    return best;
+  }
+
+  function runFrom(track, parts, index) {
+    const run = [parts[index]];
+    while (index > 0 && run.length < RUN && parts[index + run.length] === run.at(-1) + 1) {
+      if (track.parts.has(run.at(-1) + 1)) break;
+      run.push(run.at(-1) + 1);
+    }
+    return run;
+  }
+
+  function pump() {
+    while (!closed && running < AT_ONCE) {
+      const next = nextRun();
+      if (!next) break;
+      running += 1;
+      for (const part of next.parts) next.track.parts.set(part, "coming");
+      load(next.track, next.parts).finally(() => {
+        running -= 1;
+        pump();
+      });
+    }
+    if (!closed && !running) onIdle();
+  }
+
+  async function load(track, parts) {
+    try {
+      const bytes = await patiently(track, parts);
+      const starts = parts.map((part) => (part ? track.clip.parts[part - 1] : 0));
+      for (const [i, part] of parts.entries()) {
+        const slice = bytes.slice(starts[i] - starts[0], track.clip.parts[part] - starts[0]);
+        const channels = await decode(slice);
+        const expected = Math.min(PART_FRAMES, track.clip.samples - part * PART_FRAMES);
+        if (channels[0].length !== expected) throw new Error(`${channels[0].length} samples instead of ${expected}`);
+        if (!closed) keep(track, part, channels);
+      }
+    } catch (error) {
+      for (const part of parts) if (track.parts.get(part) === "coming") track.parts.delete(part);
+      if (closed || track.failed) return;
+      track.failed = true;
+      onFailed(track.clip.name, error);
+    }
+  }
+
+  async function patiently(track, parts) {
+    const [first, last] = [parts[0], parts.at(-1)];
+    const range = [first ? track.clip.parts[first - 1] : 0, track.clip.parts[last]];
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await read(track.clip.url, ...range);
+      } catch (error) {
+        if (closed || tries >= TRIES || FINAL.includes(error.status)) throw error;
+        if (error.status === 410) {
+          const urls = await renew();
+          for (const { clip } of tracks.values()) clip.url = urls[clip.name] ?? clip.url;
+        } else {
+          await pause(0.4 * 2 ** tries);
+        }
+      }
+    }
+  }
+
+  function keep(track, part, channels) {
+    if (!sink) return track.parts.set(part, channels);
+    track.parts.set(part, "there");
+    sink.put({ name: track.clip.name, part, channels });
+  }
+
+  function forget() {
+    if (whole) return;
+    for (const track of tracks.values()) {
+      const near = new Set(wantedParts(track));
+      for (const [part, state] of track.parts) {
+        if (state === "coming" || near.has(part)) continue;
+        track.parts.delete(part);
+        sink?.drop({ name: track.clip.name, part });
+      }
+    }
+  }
+
+  return {
+    start: pump,
+    /** From now on `put` and `drop` get what is there and what comes; no limit holds any more. */
+    connect(to, handlers) {
+      sink = to;
+      most = Infinity;
+      ({ onFailed, onIdle } = handlers);
+      for (const track of tracks.values()) {
+        track.failed = false; // what went wrong ahead of time is tried again
+        for (const [part, state] of track.parts) if (Array.isArray(state)) keep(track, part, state);
+      }
+      pump();
+    },
+    /** Somebody listens here, or is about to. */
+    focus(name, seconds) {
+      const part = Math.floor((seconds * 48_000) / PART_FRAMES);
+      const track = tracks.get(name);
+      if (!track || (focus.name === name && focus.part === part && track.wanted)) return;
+      Object.assign(focus, { name, part });
+      track.wanted = true;
+      forget();
+      pump();
+    },
+    retry(name) {
+      tracks.get(name).failed = false;
+      pump();
+    },
+    onIdle: (handler) => (onIdle = handler),
+    close() {
+      closed = true;
+      tracks.clear();
+    },
+  };
+}
+
+/** Bytes `from` to before `to` of a clip. */
+export async function readRange(url, from, to) {
+  const response = await fetch(url, { headers: { Range: `bytes=${from}-${to - 1}` }, credentials: "same-origin" });
+  if (response.status !== 206) throw Object.assign(new Error(`HTTP ${response.status}`), { status: response.status });
+  const bytes = await response.arrayBuffer();
+  if (bytes.byteLength !== to - from) throw new Error(`${bytes.byteLength} bytes instead of ${to - from}`);
+  return bytes;
+}
+
+function sleep(seconds) {
+  return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+}
