@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from annotation.importers import cmi_pref, orca, table
+from annotation.importers import cmi_pref, columns, orca, table
 from annotation.importers.records import RowProblem, TaskRecord
 from annotation.protocols import Protocol
 
@@ -36,8 +36,8 @@ FORMATS = {
     "cmi-pref": Format(
         "CMI-Pref: JSONL, one vote per line, audio beside it", cmi_pref.read, protocol="cmi-pref"
     ),
-    "csv": Format("CSV: one answer per row", table.read_csv, fields=table.FIELDS),
-    "jsonl": Format("JSONL: one answer per line", table.read_jsonl, fields=table.FIELDS),
+    "csv": Format("CSV: one answer per row", table.read_csv, fields=columns.FIELDS),
+    "jsonl": Format("JSONL: one answer per line", table.read_jsonl, fields=columns.FIELDS),
 }
 
 __all__ = ["FORMATS", "Format", "RowProblem", "TaskRecord"]

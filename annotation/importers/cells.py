@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from annotation.importers.records import AnswerRecord, RowProblem
@@ -26,9 +26,12 @@ class Cells:
 
 
 def read_answer(
-    cells: Cells, protocol: Protocol, order: list[int]
+    cells: Cells, protocol: Protocol, order: list[int], *, sides: Sequence[str]
 ) -> tuple[AnswerRecord | None, list[RowProblem]]:
-    """The row's answer in the task's own terms; None where only codes or a comment are given."""
+    """The row's answer in the task's own terms; None where only codes or a comment are given.
+
+    `order` holds the places of the row's candidates by slot, `sides` the letters of their columns by place.
+    """
     if not cells["question"] and not cells["value"]:
         return None, []
     question = protocol.question(cells["question"])
@@ -38,8 +41,10 @@ def read_answer(
             cells.problem("question", f"{cells['question']!r} is not asked here", f"Use one of {known}.")
         ]
     confidence, problems = _confidence(cells, question)
+    slot, faults = _slot(cells, question, order, sides)
+    problems += faults
     if question.kind == "text":
-        return AnswerRecord(question.key, text=cells["value"]), problems
+        return AnswerRecord(question.key, text=cells["value"], slot=slot), problems
     if question.kind == "preference":
         choice = _choice(cells["value"], order)
         if choice is None:
@@ -50,7 +55,25 @@ def read_answer(
             )
         return AnswerRecord(question.key, choice=choice, confidence=confidence), problems
     value, faults = _value(cells, question)
-    return AnswerRecord(question.key, value=value, confidence=confidence), problems + faults
+    return AnswerRecord(question.key, value=value, confidence=confidence, slot=slot), problems + faults
+
+
+def _slot(
+    cells: Cells, question: QuestionSpec, order: list[int], sides: Sequence[str]
+) -> tuple[int | None, list[RowProblem]]:
+    """Which candidate a question that is asked of each is answered for."""
+    said = cells["candidate"].lower()
+    if not question.per_candidate:
+        if not said:
+            return None, []
+        remedy = f"Leave the cell empty: {question.key} is asked once for the task."
+        return None, [cells.problem("candidate", "is not asked for", remedy)]
+    if len(order) == 1 and not said:
+        return 0, []
+    if said in sides:
+        return order.index(sides.index(said)), []
+    remedy = f"Use the letter of its columns: {', '.join(filter(None, sides))}."
+    return None, [cells.problem("candidate", f"{said!r} is not a candidate of this row", remedy)]
 
 
 def read_codes(cells: Cells, protocol: Protocol) -> tuple[tuple[str, ...], list[RowProblem]]:

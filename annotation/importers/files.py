@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,3 +64,45 @@ def beside(folder: Path, name: str, *, row: str, field: str) -> Path | RowProble
             row, field, f"{name} is not there", f"Put the file at {name} beside the source, or mend the path."
         )
     return path
+
+
+def csv_rows(source: Path) -> Iterator[tuple[str, dict[str, Any]] | RowProblem]:
+    """The rows below a header by the number of their last line."""
+    unreadable: dict[int, RowProblem] = {}
+
+    def text() -> Iterator[str]:
+        for number, line in enumerate(lines(source), 1):
+            if isinstance(line, RowProblem):
+                unreadable[number] = line
+            # A line that cannot be read keeps its place, so that the numbers of the others stay right.
+            yield "\n" if isinstance(line, RowProblem) else line[1]
+
+    reader = csv.reader(text(), strict=True)
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        if not header:
+            yield RowProblem("1", "", "there is no header line", "Write a header line and a row per answer.")
+            return
+        if doubled := sorted({name for name in header if header.count(name) > 1}):
+            yield RowProblem(
+                "1", ", ".join(doubled), "stands in the header twice", "Give every column its own name."
+            )
+            return
+        last = reader.line_num
+        for cells in reader:
+            row, first, last = str(reader.line_num), last + 1, reader.line_num
+            if any(number in unreadable for number in range(first, last + 1)):
+                continue  # reported below; what is left of the row is not what was written
+            if len(cells) == len(header):
+                yield row, dict(zip(header, cells, strict=True))
+            elif any(cells):
+                problem = f"has {len(cells)} cells, the header has {len(header)}"
+                yield RowProblem(row, "", problem, "Quote cells that hold commas.")
+    except csv.Error as error:
+        yield RowProblem(
+            str(reader.line_num),
+            "",
+            f"is not CSV: {error}; nothing after it was read",
+            "Quote cells that hold quotes or line breaks.",
+        )
+    yield from unreadable.values()

@@ -6,16 +6,15 @@ rater, a row that answers a question anew begins the judgment of the next unname
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from annotation.importers import files
+from annotation.importers import columns, files
 from annotation.importers.cells import Cells, read_answer, read_codes
+from annotation.importers.columns import FIELDS, ITEM_TEXTS, STRATUM
 from annotation.importers.records import (
     CandidateRecord,
     ItemRecord,
@@ -26,72 +25,17 @@ from annotation.importers.records import (
 )
 from annotation.protocols import Protocol
 
-ITEM_TEXTS = {
-    "prompt": "prompt",
-    "lyrics": "lyrics",
-    "question_text": "question",
-    "reference": "reference",
-    "rationale": "rationale",
-    "transcript": "transcript",
-}
-SINGLE = ("system", "answer", "audio")
-PAIRED = tuple(f"{name}_{side}" for name in SINGLE for side in "ab")
-ANSWERS = ("rater_id", "question", "value", "confidence", "codes", "comment")
-FIELDS = ("item_id", *ITEM_TEXTS, *SINGLE, *PAIRED, "item_audio", "reference_audio", *ANSWERS)
-STRATUM = re.compile(r"stratum\.(\w{1,40})\Z")
-
 
 def read_csv(
     source: Path, protocol: Protocol, column_map: Mapping[str, str]
 ) -> Iterator[TaskRecord | RowProblem]:
-    return _read(_csv_rows(source), source.parent, protocol, column_map)
+    return _read(files.csv_rows(source), source.parent, protocol, column_map)
 
 
 def read_jsonl(
     source: Path, protocol: Protocol, column_map: Mapping[str, str]
 ) -> Iterator[TaskRecord | RowProblem]:
     return _read(files.json_lines(source), source.parent, protocol, column_map)
-
-
-def _csv_rows(source: Path) -> Iterator[tuple[str, dict[str, Any]] | RowProblem]:
-    unreadable: dict[int, RowProblem] = {}
-
-    def text() -> Iterator[str]:
-        for number, line in enumerate(files.lines(source), 1):
-            if isinstance(line, RowProblem):
-                unreadable[number] = line
-            # A line that cannot be read keeps its place, so that the numbers of the others stay right.
-            yield "\n" if isinstance(line, RowProblem) else line[1]
-
-    reader = csv.reader(text(), strict=True)
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        if not header:
-            yield RowProblem("1", "", "there is no header line", "Write a header line and a row per answer.")
-            return
-        if doubled := sorted({name for name in header if header.count(name) > 1}):
-            yield RowProblem(
-                "1", ", ".join(doubled), "stands in the header twice", "Give every column its own name."
-            )
-            return
-        last = reader.line_num
-        for cells in reader:
-            row, first, last = str(reader.line_num), last + 1, reader.line_num
-            if any(number in unreadable for number in range(first, last + 1)):
-                continue  # reported below; what is left of the row is not what was written
-            if len(cells) == len(header):
-                yield row, dict(zip(header, cells, strict=True))
-            elif any(cells):
-                problem = f"has {len(cells)} cells, the header has {len(header)}"
-                yield RowProblem(row, "", problem, "Quote cells that hold commas.")
-    except csv.Error as error:
-        yield RowProblem(
-            str(reader.line_num),
-            "",
-            f"is not CSV: {error}; nothing after it was read",
-            "Quote cells that hold quotes or line breaks.",
-        )
-    yield from unreadable.values()
 
 
 def _read(
@@ -157,40 +101,10 @@ class _Book:
         """The row's task, and the order its candidates were put in, or what is wrong with them."""
         if not cells["item_id"]:
             return [cells.problem("item_id", "is missing", "Give every row the id of its item.")]
-        sides = ["_a", "_b"] if self.protocol.layout == "comparison" else [""]
-        audio = {
-            name: self._file(cells, name)
-            for name in ("reference_audio", "item_audio", *(f"audio{s}" for s in sides))
-        }
-        problems = [path for path in audio.values() if isinstance(path, RowProblem)]
-        paths = {name: path for name, path in audio.items() if isinstance(path, Path)}
-        if self.protocol.candidate == "text" and "audio" in paths:
-            paths["item_audio"] = paths.pop("audio")  # one text is judged: the audio is what it is about
-        shown = []
-        for side in sides:
-            if not cells[f"system{side}"]:
-                problems.append(
-                    cells.problem(
-                        f"system{side}", "is missing", "Name what made the candidate; raters never see it."
-                    )
-                )
-            if (
-                self.protocol.candidate == "clip"
-                and f"audio{side}" not in paths
-                and not isinstance(audio[f"audio{side}"], RowProblem)
-            ):
-                problems.append(
-                    cells.problem(
-                        f"audio{side}", "is missing", "Name the clip's file, relative to the source."
-                    )
-                )
-            shown.append(
-                CandidateRecord(
-                    cells[f"system{side}"], cells[f"answer{side}"], paths.get(f"audio{side}"), f"audio{side}"
-                )
-            )
-        if problems:
-            return problems
+        found = columns.named(cells, self.protocol, self.folder)
+        if isinstance(found, list):
+            return found
+        shown = found.candidates
         order = sorted(
             range(len(shown)), key=lambda p: (shown[p].system, str(shown[p].audio or ""), shown[p].text)
         )
@@ -198,8 +112,8 @@ class _Book:
         item = ItemRecord(
             cells["item_id"],
             {ours: cells[theirs] for theirs, ours in ITEM_TEXTS.items()},
-            paths.get("reference_audio"),
-            paths.get("item_audio"),
+            found.audio.get("reference_audio"),
+            found.audio.get("item_audio"),
             {
                 match[1]: value
                 for name, value in cells.values.items()
@@ -210,14 +124,15 @@ class _Book:
         external_id = task_name(item.external_id, names)
         return TaskRecord(cells.row, external_id, item, candidates), order
 
-    def _file(self, cells: Cells, name: str) -> Path | RowProblem | None:
-        return files.beside(self.folder, cells[name], row=cells.row, field=name) if cells[name] else None
-
     def _judgment(self, cells: Cells, order: list[int]) -> tuple[JudgmentRecord | None, list[RowProblem]]:
         """What this one row says; rows of one judgment are merged afterwards."""
         if not any(cells[name] for name in ("question", "value", "codes", "comment")):
             return None, []
-        answer, problems = read_answer(cells, self.protocol, order)
+        if self.protocol.repeats_a_sound:
+            remedy = "Import the trials alone: whoever answers them hears what this import makes."
+            return None, [cells.problem("value", "a table cannot say which clip was hidden", remedy)]
+        letters = [end[1:] for end in columns.sides(cells, self.protocol)]
+        answer, problems = read_answer(cells, self.protocol, order, sides=letters)
         codes, faults = read_codes(cells, self.protocol)
         if problems or faults:
             return None, problems + faults

@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.models import F
 
 from annotation.importers.records import JudgmentRecord, TaskRecord
-from annotation.models import Answer, Judgment, Rater, Study, Task
+from annotation.models import Answer, Judgment, Rater, Study, Task, TaskCandidate
 from annotation.rules.exclusions import Places
 from annotation.rules.presentation import balance_step
 from annotation.services import leases
@@ -59,11 +59,12 @@ def write(
     judgments = Judgment.objects.bulk_create(
         (_judgment(study, protocol, new) for new in added), batch_size=BATCH
     )
+    candidates = _candidates(added)
     Answer.objects.bulk_create(
         (
             answer
             for judgment, new in zip(judgments, added, strict=True)
-            for answer in _answers(judgment, new.said, protocol)
+            for answer in _answers(judgment, new.said, protocol, candidates)
         ),
         batch_size=BATCH,
     )
@@ -117,12 +118,25 @@ def _judgment(study: Study, protocol: LoadedProtocol, new: _New) -> Judgment:
     )
 
 
-def _answers(judgment: Judgment, said: JudgmentRecord, protocol: LoadedProtocol) -> Iterator[Answer]:
+def _candidates(added: Sequence[_New]) -> dict[tuple[int, int], int]:
+    """Candidate ids by task and slot, of the tasks in which some answer is about one candidate."""
+    tasks = sorted({new.task.pk for new in added for answer in new.said.answers if answer.slot is not None})
+    slots = in_batches(TaskCandidate.objects.all(), "task_id", tasks)
+    return {(row.task_id, row.slot): row.candidate_id for row in slots}
+
+
+def _answers(
+    judgment: Judgment,
+    said: JudgmentRecord,
+    protocol: LoadedProtocol,
+    candidates: Mapping[tuple[int, int], int],
+) -> Iterator[Answer]:
     for answer in said.answers:
         yield Answer(
             judgment=judgment,
             task_id=judgment.task_id,
             question_id=protocol.question_ids[answer.question],
+            candidate_id=None if answer.slot is None else candidates[judgment.task_id, answer.slot],
             choice=answer.choice,
             value=answer.value,
             confidence=answer.confidence,

@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from annotation.importers import FORMATS
-from annotation.importers.table import ANSWERS, FIELDS, PAIRED, SINGLE
+from annotation.importers.columns import ANSWERS, FIELDS, LETTERED, SINGLE, letters
 from annotation.protocols import Protocol
 
 TITLES: dict[str, Promise] = {
@@ -35,24 +35,24 @@ MEANINGS: dict[str, Promise] = {
     "reference_audio": _("A clip that the systems were given."),
     "rater_id": _("Who answered; empty for an unnamed rater."),
     "question": _("The key of the question that the row answers."),
+    "candidate": _("Which candidate the row rates: the letter of its columns."),
     "value": _("The answer: a number, a text, or A, B, tie, both_bad as the row lists the candidates."),
     "confidence": _("How sure the rater was."),
     "codes": _("Feedback codes, separated by blanks."),
     "comment": _("The rater's remark."),
 }
 LEAVE_OUT = "-"
+LETTER = re.compile(r"_[a-z]\Z")
 STRATUM = "stratum"
 
 
 def fields_of(protocol: Protocol) -> list[str]:
     """The fields of a plain table that a protocol has a use for."""
-    compares = protocol.layout == "comparison"
-    unused = set(SINGLE if compares else PAIRED)
-    unused |= (
-        {"answer", "answer_a", "answer_b"}
-        if protocol.candidate == "clip"
-        else {"audio", "audio_a", "audio_b"}
-    )
+    lettered = letters(protocol)
+    unused = set(SINGLE) if lettered else set()
+    unused |= {name for name in LETTERED if name[-1] not in lettered}
+    not_judged = "answer" if protocol.candidate == "clip" else "audio"
+    unused |= {not_judged, *(f"{not_judged}_{letter}" for letter in lettered)}
     item_fields = {"question_text" if name == "question" else name for name in protocol.content}
     texts = {"prompt", "lyrics", "question_text", "reference", "rationale", "transcript"}
     unused |= texts - item_fields
@@ -60,13 +60,23 @@ def fields_of(protocol: Protocol) -> list[str]:
         unused.add("item_audio")
     if "reference_clip" not in protocol.content:
         unused.add("reference_audio")
+    if not any(question.per_candidate for question in protocol.questions):
+        unused.add("candidate")
+    if protocol.repeats_a_sound:
+        unused |= set(ANSWERS)
     return [name for name in FIELDS if name not in unused]
 
 
 def meanings(protocol: Protocol) -> Iterator[tuple[str, Promise, bool]]:
     """Field, what it means, and whether it is part of an answer rather than of the task."""
+    last = letters(protocol)[-1:]
     for name in fields_of(protocol):
-        yield name, MEANINGS[re.sub(r"_[ab]\Z", "", name)], name in ANSWERS
+        stem = LETTER.sub("", name)
+        if name in LETTERED and len(letters(protocol)) > 2:
+            if name.endswith("_a"):
+                yield f"{name} … {stem}_{last}", MEANINGS[stem], False
+        else:
+            yield name, MEANINGS[stem], name in ANSWERS
 
 
 class ImportForm(forms.Form):

@@ -1,17 +1,18 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from annotation.importers.table import FIELDS
+from annotation.importers.columns import FIELDS
 from annotation.models import Job, Study, Task
 from annotation.protocols import preset
 from annotation.services import jobs
-from labeling_ui.forms.imports import MEANINGS, fields_of
+from labeling_ui.forms.imports import MEANINGS, fields_of, meanings
 from tests.factories import StudyFactory, member
 
 pytestmark = pytest.mark.django_db
@@ -148,7 +149,19 @@ def test_a_study_is_offered_the_formats_that_fit_its_protocol(client):
 
 
 def test_every_column_of_a_plain_table_is_explained():
-    assert {name.removesuffix("_a").removesuffix("_b") for name in FIELDS} == MEANINGS.keys()
+    assert {re.sub(r"_[a-z]\Z", "", name) for name in FIELDS} == MEANINGS.keys()
+
+
+def test_the_columns_of_many_candidates_are_explained_once():
+    named = [name for name, _, _ in meanings(preset("mushra"))]
+    assert named[:4] == ["item_id", "prompt", "system_a … system_i", "audio_a … audio_i"]
+    assert named[4:] == ["reference_audio"]
+
+
+def test_a_panel_has_columns_for_each_candidate_and_says_which_one_is_rated():
+    fields = fields_of(preset("aqeval"))
+    assert {"system_a", "answer_d", "system_z", "candidate", "item_audio"} <= set(fields)
+    assert not {"system", "answer", "audio", "audio_a"} & set(fields)
 
 
 def test_a_protocol_has_only_the_columns_it_has_a_use_for():

@@ -1,0 +1,102 @@
+"""What the columns of a plain table are called, and the candidates that a row names in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from string import ascii_lowercase
+
+from annotation.importers import files
+from annotation.importers.cells import Cells
+from annotation.importers.records import CandidateRecord, RowProblem
+from annotation.protocols import Protocol
+
+ITEM_TEXTS = {
+    "prompt": "prompt",
+    "lyrics": "lyrics",
+    "question_text": "question",
+    "reference": "reference",
+    "rationale": "rationale",
+    "transcript": "transcript",
+}
+SINGLE = ("system", "answer", "audio")
+LETTERED = tuple(f"{name}_{letter}" for letter in ascii_lowercase for name in SINGLE)
+ANSWERS = ("rater_id", "question", "candidate", "value", "confidence", "codes", "comment")
+FIELDS = ("item_id", *ITEM_TEXTS, *SINGLE, *LETTERED, "item_audio", "reference_audio", *ANSWERS)
+STRATUM = re.compile(r"stratum\.(\w{1,40})\Z")
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a row names: audio by column, and its candidates in the order of their columns."""
+
+    audio: Mapping[str, Path]
+    candidates: tuple[CandidateRecord, ...]
+
+
+def letters(protocol: Protocol) -> str:
+    """The letters that a protocol's candidates can have in a table; none where there is only one."""
+    if protocol.layout == "rating":
+        return ""
+    return ascii_lowercase[: protocol.candidates[1] - len(protocol.added)]
+
+
+def sides(cells: Cells, protocol: Protocol) -> list[str]:
+    """The ends of the columns that name this row's candidates. Panels may leave out letters."""
+    if protocol.layout == "rating":
+        return [""]
+    every = [f"_{letter}" for letter in letters(protocol)]
+    if protocol.layout != "panel":
+        return every
+    return [side for side in every if any(cells[f"{name}{side}"] for name in SINGLE)]
+
+
+def named(cells: Cells, protocol: Protocol, folder: Path) -> Named | list[RowProblem]:
+    """Candidates and audio files, or every fault of them."""
+    ends = sides(cells, protocol)
+    columns = ("reference_audio", "item_audio", *dict.fromkeys(["audio", *(f"audio{end}" for end in ends)]))
+    found = {
+        name: files.beside(folder, cells[name], row=cells.row, field=name) for name in columns if cells[name]
+    }
+    paths = {name: path for name, path in found.items() if isinstance(path, Path)}
+    if protocol.candidate == "text" and "audio" in paths:
+        paths["item_audio"] = paths.pop("audio")  # texts are judged: the audio is what they are about
+    problems = [path for path in found.values() if isinstance(path, RowProblem)]
+    problems += _too_few_or_many(cells, protocol, len(ends))
+    for end in ends:
+        problems += _missing(cells, protocol, end, has_audio=f"audio{end}" in found)
+    if problems:
+        return problems
+    audio = {name: paths.get(f"audio{name}") for name in ends}
+    shown = (
+        CandidateRecord(cells[f"system{end}"], cells[f"answer{end}"], audio[end], f"audio{end}")
+        for end in ends
+    )
+    return Named(paths, tuple(shown))
+
+
+def _too_few_or_many(cells: Cells, protocol: Protocol, n: int) -> list[RowProblem]:
+    added = len(protocol.added)
+    least, most = (max(1, bound - added) for bound in protocol.candidates)
+    beyond = [name for name in LETTERED if cells[name] and name[-1] not in letters(protocol)]
+    if protocol.layout == "panel" and beyond:
+        also = f", besides the {added} that an import adds" if added else ""
+        remedy = f"Name at most {most}, from system_a on{also}."
+        return [cells.problem(beyond[0], "is one candidate too many", remedy)]
+    if n < least:
+        remedy = f"Name {least} in system_a and what follows."
+        return [cells.problem("system_a", f"there are {n} candidates", remedy)]
+    return []
+
+
+def _missing(cells: Cells, protocol: Protocol, end: str, *, has_audio: bool) -> list[RowProblem]:
+    problems = []
+    if not cells[f"system{end}"]:
+        remedy = "Name what made the candidate; raters never see it."
+        problems.append(cells.problem(f"system{end}", "is missing", remedy))
+    if protocol.candidate == "clip" and not has_audio:
+        remedy = "Name the clip's file, relative to the source."
+        problems.append(cells.problem(f"audio{end}", "is missing", remedy))
+    return problems
