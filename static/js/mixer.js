@@ -34,11 +34,15 @@ export function createMixer({ onEnded = () => {} } = {}) {
   const loops = (voice) => loop !== null && loop[0] < loopEnd(voice);
 
   function begin(voice, frame) {
-    // The very beginning of a clip is left as it was made: fading it in would blunt it.
-    const level = readers.length || frame ? 0 : fade.length - 1;
-    active = { voice, frame, level, rising: true };
-    readers.push(active);
     waiting = false;
+    // Back again before the fade was over: it turns round, so that the two still add up to one.
+    active = readers.find((reader) => reader.voice === voice && reader.frame === frame) ?? null;
+    if (!active) {
+      // The very beginning of a clip is left as it was made: fading it in would blunt it.
+      active = { voice, frame, level: readers.length || frame ? 0 : fade.length - 1 };
+      readers.push(active);
+    }
+    active.rising = true;
   }
 
   function release() {
