@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 
 def texts() -> dict[str, str]:
-    return _parts() | _players() | _answers() | _sending() | _states()
+    return _parts() | _players() | _listening() | _answers() | _sending() | _unsaved() | _states()
 
 
 def _parts() -> dict[str, str]:
@@ -67,6 +67,40 @@ def _players() -> dict[str, str]:
     }
 
 
+def _listening() -> dict[str, str]:
+    """Hear before you vote, read before you hear, and rest in time."""
+    return {
+        "listen.meter": _("heard {heard} of {wanted} s"),
+        "listen.meter_of": _("Heard of {clip}"),
+        "listen.meter_done": _("heard enough"),
+        "listen.enough_of": _("{clip}: heard enough."),
+        "listen.enough": _("You have heard enough to decide."),
+        "listen.left": _("Still to hear: {what}."),
+        "listen.seconds_of": _("{seconds} s of {clip}"),
+        "listen.switch_once": _("Switch between the pieces at least once."),
+        "listen.switch_more": _("Switch between the pieces {count} more times."),
+        "listen.refused": _("Please listen before you decide. {what}"),
+        "hold.wait": _("Read the instruction first: the players open in {seconds} s."),
+        "hold.over": _("The players are open."),
+        "rest.title": _("Time for a break?"),
+        "rest.why": _(
+            "You have listened and judged for {minutes} minutes without a pause. Ears tire before we notice; "
+            "a few minutes away from the sound help."
+        ),
+        "rest.take": _("Take a break"),
+        "rest.later": _("In five minutes"),
+        "rest.taken": _("Enjoy your break"),
+        "rest.waits": _("Everything is stored. Come back when your ears are fresh."),
+        "rest.back": _("Go on"),
+        "rest.stop": _("That is enough listening for now"),
+        "rest.until": _(
+            "You have worked for {minutes} minutes without a pause, and tired ears judge differently. "
+            "Everything is stored; there are more tasks from {time}."
+        ),
+        "rest.over": _("You can go on now."),
+    }
+
+
 def _answers() -> dict[str, str]:
     return {
         "answer.tie": _("Tie"),
@@ -103,6 +137,12 @@ def _sending() -> dict[str, str]:
         "sending.signed_out": _(
             "You are signed out. Your answer is kept here: sign in again, then come back to this page."
         ),
+        "sending.other_account": _(
+            "Another account has signed in on this browser. Your answer is kept here: it goes once you sign in again."
+        ),
+        "sending.redirected": _(
+            "Something between you and the server asks for a sign-in. Your answer is kept here and sent again by itself."
+        ),
         "sending.sign_in": _("Sign in (opens a new tab)"),
         "sending.again": _("Send now"),
         "sending.edit": _("Change my answer"),
@@ -118,11 +158,33 @@ def _sending() -> dict[str, str]:
         "refused.invalid": _(
             "The server did not accept this answer. Your answer is kept; see the marked questions."
         ),
+        "refused.elsewhere": _("You have just answered this task in another window. That answer stands."),
+        "refused.window_closed": _("The time to change this answer is over. It stands as it was."),
+        "refused.not_changeable": _("This answer cannot be changed any more. It stands as it was."),
         "refused.closed": _("This task is not open any more."),
         "refused.other": _("The server refused: {detail}"),
         "lease.over": _(
             "The time for this task has run out. You can still send your answer; it may count as an extra one."
         ),
+    }
+
+
+def _unsaved() -> dict[str, str]:
+    """Votes that are not with the server yet, and those that are and may still be changed."""
+    return {
+        "unsaved.count": _("{count} unsaved"),
+        "unsaved.others_count": _("{count} unsaved of another account"),
+        "unsaved.judgment": _("Answer of {time}:"),
+        "unsaved.revision": _("Changed answer of {time}:"),
+        "unsaved.understood": _("Understood"),
+        "unsaved.none": _("Everything of yours is saved."),
+        "unsaved.others": _(
+            "{count} more were given under another account on this browser. They go once that account signs in here."
+        ),
+        "change.banner": _("You are changing your answer."),
+        "change.saved": _("Your change is saved. Here is the task you were at."),
+        "change.none": _("There is no answer here that can still be changed."),
+        "change.failed": _("Your earlier answer could not be fetched: {detail}"),
     }
 
 
@@ -133,6 +195,8 @@ def _states() -> dict[str, str]:
         "state.unreachable": _("The server cannot be reached. Check your connection."),
         "state.failed": _("The server has a problem: {detail}"),
         "state.signed_out": _("You are signed out."),
+        "state.redirected": _("Something between you and the server asks for a sign-in."),
+        "state.other_account": _("Another account has signed in on this browser. Sign in again with yours."),
         "stop.failed": _(
             "The task could not be given back; it returns to the others by itself in a few minutes."
         ),

@@ -1,12 +1,15 @@
 /** What was heard and done in a task, small enough to travel with the vote. Times in seconds, of media where of a clip. */
 const MOST_BYTES = 3900; // of 4096: the page adds a few facts of its own
 
-export function createListeningLog({ now = () => performance.now() / 1000 } = {}) {
-  const heard = new Map();
-  const counts = { switches: 0, plays: 0, seeks: 0, loops: 0, stalls: 0, devices: 0, interruptions: 0 };
-  const volume = [1, 1];
+const COUNTED = ["switches", "plays", "seeks", "loops", "stalls", "devices", "interruptions"];
+
+/** `before` is the log of the same task from before a reload: this one goes on from there. */
+export function createListeningLog({ before = {}, now = () => performance.now() / 1000 } = {}) {
+  const heard = new Map(Object.entries(before.heard ?? {}));
+  const counts = Object.fromEntries(COUNTED.map((what) => [what, before[what] ?? 0]));
+  const volume = [...(before.volume ?? [1, 1])];
   const since = { shown: now(), muted: null, hidden: null };
-  const lasted = { muted: 0, hidden: 0 };
+  const lasted = { shown: before.shown_s ?? 0, muted: before.muted_s ?? 0, hidden: before.hidden_s ?? 0 };
 
   return {
     note(name, from, to) {
@@ -40,7 +43,7 @@ export function createListeningLog({ now = () => performance.now() / 1000 } = {}
         volume: volume.map(round),
         muted_s: length("muted"),
         hidden_s: length("hidden"),
-        shown_s: round(now() - since.shown),
+        shown_s: length("shown"),
         ...facts,
         dropped: 0,
       };

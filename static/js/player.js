@@ -15,9 +15,9 @@ export const SHORTEST_LOOP_S = 0.5;
 // A mixer that plays reports thirty times a second; when it says nothing for so long, nothing can be heard.
 const SILENCE_MS = 2000;
 
-export function createPlayer({ engine, loader, clips, fadeMs = 5, onIdle = () => {}, page = globalThis.document }) {
+export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle = () => {}, page = globalThis.document }) {
   const events = new EventTarget();
-  const log = createListeningLog();
+  const log = createListeningLog({ before });
   const sounds = new Map(clips.map((clip) => [clip.name, clip]));
   const positions = new Map();
   const failures = new Map();

@@ -1,105 +1,150 @@
 /** The rater's instrument: fetch a task, show it, take the answers to the server, go on only when it has said yes. */
 import { actionsFor } from "./actions.js";
 import { createApi } from "./api.js";
+import { createBench } from "./bench.js";
+import { createChanging, createHistory } from "./changing.js";
 import { prepareKeys, showKeys } from "./dialogs.js";
 import { createDrafts, isEmpty } from "./drafts.js";
 import { createEngine } from "./engine.js";
 import { startHeartbeat } from "./heartbeat.js";
 import { createKeyMap } from "./key_map.js";
+import { createPost } from "./post.js";
 import { createQueue } from "./queue.js";
+import { createRest } from "./rest.js";
 import { createScreen } from "./screen.js";
 import { createShelf } from "./shelf.js";
 import { listen } from "./shortcuts.js";
-import { createSubmission } from "./submission.js";
-import { createTaskView } from "./task_view.js";
+import { createSubmission, reason } from "./submission.js";
 import { translator } from "./texts.js";
 import { createWayOut } from "./way_out.js";
 
 export default function workbench(root) {
-  const { language, texts, urls, protocol, progress } = JSON.parse(document.getElementById("workbench-data").textContent);
+  const { account, study, lease_minutes, language, texts, urls, protocol, progress } = JSON.parse(
+    document.getElementById("workbench-data").textContent,
+  );
   const t = translator(texts);
-  const api = createApi(urls);
-  const queue = createQueue(api);
+  const api = createApi(urls, { account });
   const drafts = createDrafts(globalThis.localStorage);
-  const sound = { engine: createEngine(), shelf: createShelf({ api }) };
+  const history = createHistory();
   const screen = createScreen(root, t);
   const keys = createKeyMap(globalThis.localStorage);
-  // The task at hand: {assignment, definition, draft, view, over}; null between tasks and at the end.
-  let task = null;
+  const shelf = createShelf({ api });
+  const sound = { engine: createEngine(), shelf };
+  const queue = createQueue({ ...api, next }, { leaseMs: 60_000 * lease_minutes, onAhead: shelf.prepare, onGone: shelf.drop });
+  const rest = createRest({ screen, language, t, isListening: () => bench.task?.view.player.playing });
+  const facts = () => ({ session_s: Math.round(rest.seconds) });
+  const bench = createBench({ drafts, screen, sound, language, t, facts, onChange: screen.clearNotice, onTask: show });
+  const post = createPost({ api, account, screen, t, language, onWaiting: wait, onStray: settledElsewhere });
+  const gates = [(task) => task.gate?.refusal()];
+  const submission = createSubmission({ ...post, screen, t, urls, study, gates, onDone: finish });
+  const wayOut = createWayOut({ api, queue, screen, t, language, home: urls.home, onSkipped: () => finish({ stored: false }) });
+  let again = post.delivery.sendNow;
+  const changing = createChanging({ api, queue, bench, drafts, history, screen, t, onBack: (isBack) => isBack || advance() });
 
-  const submission = createSubmission({ api, screen, t, urls, onDone: finish });
-  const wayOut = createWayOut({ api, queue, screen, t, language, home: urls.home, onSkipped: () => finish({ counted: false }) });
-  queue.learn(protocol.number, protocol.definition);
-  screen.progress(progress);
+  /** Ask for a task. What the server says of the progress holds, unless a vote was counted while it spoke. */
+  async function next(holding) {
+    const { done } = progress;
+    const outcome = await api.next(holding);
+    if (outcome.kind === "ok" && progress.done === done && !submission.busy) {
+      Object.assign(progress, outcome.body.progress);
+      screen.progress(progress);
+    }
+    return outcome;
+  }
 
   async function advance() {
-    close();
+    bench.clear();
     screen.show("loading");
     const outcome = await queue.take();
     if (outcome.kind !== "ok") return halt(outcome);
-    if (outcome.fresh !== false) Object.assign(progress, outcome.body.progress);
-    screen.progress(progress);
-    if (!outcome.body.assignment) {
+    const { assignment, definition } = outcome;
+    screen.undo(history.before() !== null);
+    if (!assignment) {
       screen.announce(t("say.end"));
       return screen.end(progress);
     }
-    open(outcome.body.assignment, outcome.definition);
+    if (await rest.pass(assignment.listening)) return advance();
+    bench.put({ assignment, definition });
     queue.lookAhead();
   }
 
-  function open(assignment, definition) {
-    const draft = drafts.open(assignment.id);
-    const view = createTaskView({
-      assignment,
-      definition,
-      draft,
-      language,
-      t,
-      given: screen.part("given"),
-      place: screen.part("asked"),
-      sound,
-      onChange() {
-        drafts.save(assignment.id, draft);
-        screen.clearNotice(); // it was about the answers as they were
-      },
-    });
-    task = { assignment, definition, draft, view, over: false };
-    keys.reserveFor(definition);
+  function show(task) {
+    keys.reserveFor(task.definition);
     screen.clearNotice();
     screen.show("working");
-    screen.announce(t("say.task", { progress: t("part.progress", progress) }));
+    screen.changing(task.changing);
+    screen.undo(history.before(task.changing ? task.assignment.id : null) !== null);
+    const news = task.changing ? t("change.banner") : t("say.task", { progress: t("part.progress", progress) });
+    screen.announce([news, task.hold.sentence].join(" "));
     globalThis.scrollTo(0, 0);
-    view.focus();
-  }
-
-  function close() {
-    task?.view.dispose();
-    task = null;
+    task.view.focus();
   }
 
   /** The task is over: stored, skipped, or closed by the server. */
-  function finish({ counted }) {
-    drafts.remove(task.assignment.id);
-    if (counted) progress.done += 1;
-    return advance();
+  function finish({ stored, surplus = false }) {
+    const { task } = bench;
+    drafts.remove(task.draftKey);
+    if (task.changing) {
+      changing.leave();
+      if (stored) screen.notice(t("change.saved"), { look: "success" });
+      return;
+    }
+    if (stored && !surplus) {
+      progress.done += 1;
+      screen.progress(progress);
+      history.add(task.assignment.id, task.assignment.listening.change_minutes);
+    }
+    advance();
+  }
+
+  /** A vote from before this page, or from another tab, has been taken; or refused, and then the list of them says so. */
+  function settledElsewhere(entry, outcome) {
+    if (outcome.kind !== "ok") return;
+    drafts.remove(entry.kind === "revision" ? `${entry.assignmentId}:change` : entry.assignmentId);
+    queue.drop(entry.assignmentId);
+    if (entry.kind === "judgment" && entry.study === study && !outcome.body?.surplus) {
+      progress.done += 1;
+      screen.progress(progress);
+    }
+    const { task } = bench;
+    const isHere = task?.assignment.id === entry.assignmentId && !task.changing && !task.over;
+    if (isHere && !submission.busy) submission.stand(t("refused.elsewhere"), task);
+  }
+
+  function wait(outcome, seconds) {
+    if (submission.busy) submission.wait(outcome, seconds);
+    else if (!bench.task) halt({ ...outcome, text: `${reason(t, outcome)} ${t("sending.retry_in", { seconds })}` });
   }
 
   function halt(outcome) {
     const known = `state.${outcome.code ?? outcome.kind}`;
-    const text = known in texts ? t(known, { detail: outcome.detail }) : outcome.detail;
-    screen.halt({ text, mayHelpToSignIn: outcome.kind === "signed_out" });
+    const text = outcome.text ?? (known in texts ? t(known, { detail: outcome.detail }) : outcome.detail);
+    screen.halt({ text, mayHelpToSignIn: ["signed_out", "redirected"].includes(outcome.kind) });
+  }
+
+  /** What was left unsent goes first: a vote may be about the very task that would come next. */
+  async function begin() {
+    screen.progress(progress);
+    screen.show("loading");
+    await post.delivery.drain();
+    again = advance;
+    await advance();
   }
 
   const page = {
-    submit: () => submission.send(task),
-    skip: () => wayOut.skip(task),
+    submit: () => submission.send(bench.task),
+    undo: changing.open,
+    skip: () => bench.task.changing || wayOut.skip(bench.task),
     showKeys,
     focusSubmit: () => screen.part("submit").focus(),
   };
 
   function onKey(name) {
-    if (!task || submission.busy) return false;
-    const act = actionsFor(task, page)[keys.actionOf(name)];
+    const { task } = bench;
+    if (submission.busy) return false;
+    const action = keys.actionOf(name);
+    if (!task && !(action === "undo" && root.dataset.state === "end")) return false;
+    const act = task ? actionsFor(task, page)[action] : page.undo;
     if (!act) return task.view.asked.press(name);
     act();
     return true;
@@ -107,22 +152,32 @@ export default function workbench(root) {
 
   screen.part("form").addEventListener("submit", (event) => {
     event.preventDefault();
-    if (task && !submission.busy) submission.send(task);
+    if (bench.task && !submission.busy) page.submit();
   });
-  for (const button of root.querySelectorAll('[data-action="again"]')) button.addEventListener("click", advance);
-  screen.part("skip").addEventListener("click", () => wayOut.skip(task));
-  screen.part("stop").addEventListener("click", () => wayOut.stop(task, drafts));
+  const onClick = (selector, act) => {
+    for (const button of root.ownerDocument.querySelectorAll(selector)) button.addEventListener("click", act);
+  };
+  onClick('[data-action="again"]', () => again());
+  onClick('[data-action="undo"]', page.undo);
+  onClick('[data-part="leave-change"]', changing.leave);
+  onClick('[data-part="skip"]', page.skip);
+  onClick('[data-part="stop"]', () => wayOut.stop(bench.task, drafts));
   globalThis.addEventListener("beforeunload", (event) => {
-    if (task && !task.over && !wayOut.leaving && !isEmpty(task.draft)) event.preventDefault();
+    const { task } = bench;
+    const isBegun = task && !task.over && (task.changing ? task.touched : !isEmpty(task.draft));
+    if (!wayOut.leaving && (isBegun || submission.busy || post.count > 0)) event.preventDefault();
   });
   prepareKeys(listen(onKey));
   startHeartbeat({
     api,
     held: queue.held,
+    onKept: queue.extended,
     onLost(id) {
       queue.drop(id);
+      const { task } = bench;
       if (id === task?.assignment.id && !submission.busy) screen.notice(t("lease.over"), { look: "warning" });
     },
   });
-  return advance();
+  queue.learn(protocol.number, protocol.definition);
+  return begin();
 }
