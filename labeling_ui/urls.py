@@ -8,6 +8,7 @@ from django.views.i18n import set_language
 
 from labeling_ui.views import (
     auth,
+    checks,
     exports,
     home,
     imports,
@@ -30,6 +31,7 @@ urlpatterns = [
     path("language/", set_language, name="set_language"),
     # ── Rating ───────────────────────────────────────────────────────────────
     path("studies/<slug:slug>/guidelines/", rate.guidelines, name="guidelines"),
+    path("studies/<slug:slug>/checks/", checks.checks, name="checks"),
     path("studies/<slug:slug>/work/", rate.work, name="work"),
     # ── Running a study ──────────────────────────────────────────────────────
     path("studies/new/", new_study.new_study, name="new_study"),
@@ -38,6 +40,7 @@ urlpatterns = [
     path("studies/<slug:slug>/import/", imports.import_items, name="import"),
     path("studies/<slug:slug>/export/", exports.export, name="export"),
     path("studies/<slug:slug>/settings/", settings.settings, name="settings"),
+    path("studies/<slug:slug>/settings/checks/", checks.check_settings, name="check_settings"),
     path("studies/<slug:slug>/people/", people.people, name="people"),
     path("studies/<slug:slug>/people/<int:member_id>/", people.member, name="member"),
     path("studies/<slug:slug>/people/<int:member_id>/remove/", people.remove_member, name="remove_member"),

@@ -14,7 +14,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotation import access
+from annotation.authentication import account_key
 from annotation.models import Judgment, Rater
+from annotation.rules.listening_checks import is_due
+from annotation.services import check_standings
 from annotation.services.protocols import loaded
 from labeling_ui import workbench_texts
 
@@ -38,13 +41,18 @@ def guidelines(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_safe
 def work(request: HttpRequest, slug: str) -> HttpResponse:
-    """The workbench. Guidelines come first, once for each version of the protocol."""
+    """The workbench. Guidelines come first, once for each version of the protocol; then listening checks, when due."""
     rater = access.rater_of(request.user, slug)
     study = rater.study
     protocol = loaded(study.protocol_version_id)
     if not _knows_guidelines(request, rater, number=protocol.number):
         return redirect("guidelines", slug)
+    if is_due(check_standings.standings(rater.pk, study)):
+        return redirect("checks", slug)
     workbench = {
+        "account": account_key(request.user),
+        "study": slug,
+        "lease_minutes": study.lease_minutes,
         "language": get_language(),
         "texts": workbench_texts.texts(),
         "urls": _urls(slug),
@@ -78,4 +86,5 @@ def _urls(slug: str) -> dict[str, Any]:
         "assignments": reverse("api_assignment", args=[any_assignment]).removesuffix(f"{any_assignment}/"),
         "sign_in": f"{reverse('sign_in')}?next={reverse('home')}",
         "home": reverse("home"),
+        "checks": reverse("checks", args=[slug]),
     }

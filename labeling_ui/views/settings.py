@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from annotation import access
 from annotation.services import studies
 from annotation.services.protocols import loaded
+from labeling_ui.forms.checks import ChecksForm
 from labeling_ui.forms.study import SettingsForm
 
 
@@ -23,7 +24,10 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
         studies.change(study, actor=request.user, **form.cleaned_data)
         messages.success(request, _("Saved."))
         return redirect("settings", slug)
+    checks_form = ChecksForm(initial=ChecksForm.initial_of(study), auto_id="checks_%s")
     protocol = loaded(study.protocol_version_id)
     return render(
-        request, "labeling_ui/study/settings.html", {"study": study, "form": form, "protocol": protocol}
+        request,
+        "labeling_ui/study/settings.html",
+        {"study": study, "form": form, "protocol": protocol, "checks_form": checks_form},
     )
