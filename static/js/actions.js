@@ -1,6 +1,6 @@
 /**
  * What the named actions of key_map.js do to the task at hand. An action that has nothing to act on is not there.
- * `task` is {view: {asked, player}}; `page` holds what belongs to the page: submit(), skip(), showKeys(), focusSubmit().
+ * `task` is {view: {asked, player}}; `page` holds what belongs to the page: submit(), undo(), skip(), showKeys(), focusSubmit().
  */
 const STEP_S = 5;
 
@@ -17,6 +17,7 @@ export function actionsFor(task, page) {
     previous_question: () => asked.go(-1),
     leave_text: () => document.activeElement.blur(),
     submit: page.submit,
+    undo: page.undo,
     skip: page.skip,
     help: page.showKeys,
   };

@@ -27,6 +27,11 @@ export function toAnswers(asks, values) {
   });
 }
 
+/** From the API's answers to what was entered: the inverse of `toAnswers`. */
+export function toValues(answers) {
+  return Object.fromEntries(answers.map(({ question, position, ...value }) => [askIdOf(question, position), value]));
+}
+
 /** What keeps the answers from being sent: {ask, part, message, values} in the order of the asks. */
 export function problemsOf(asks, values, codes) {
   return asks.flatMap((ask) => {
@@ -56,11 +61,14 @@ export function placeOf(field, answers) {
   if (path) {
     const answer = answers[Number(path[1])];
     if (!answer) return null;
-    const ask = answer.position === undefined ? answer.question : `${answer.question}.${answer.position}`;
-    return { ask, part: path[2] === "confidence" ? "confidence" : "main" };
+    return { ask: askIdOf(answer.question, answer.position), part: path[2] === "confidence" ? "confidence" : "main" };
   }
   const name = /^(codes|comment)\b/.exec(field)?.[1];
   return name ? { ask: null, part: name } : null;
+}
+
+function askIdOf(question, position) {
+  return position === undefined ? question : `${question}.${position}`;
 }
 
 function hasMain(question, value) {

@@ -17,15 +17,13 @@ export function createDrafts(storage, { now = Date.now } = {}) {
   const keys = () => quietly(() => Object.keys(storage).filter((key) => key.startsWith(PREFIX))) ?? [];
 
   return {
-    /** The draft for an assignment: the one begun before, or a fresh one with a name of its own. */
-    open(assignmentId) {
+    /** The draft for an assignment: the one begun before, or a fresh one with a name of its own, begun as `given`. */
+    open(assignmentId, given = {}) {
       for (const key of keys()) {
         const draft = stored(key);
         if (!draft || now() - draft.savedAt > KEEP_MS) quietly(() => storage.removeItem(key));
       }
-      return (
-        stored(PREFIX + assignmentId) ?? { clientId: newId(), values: {}, codes: [], comment: "" }
-      );
+      return stored(PREFIX + assignmentId) ?? { clientId: newId(), values: {}, codes: [], comment: "", ...given };
     },
     save(assignmentId, draft) {
       quietly(() => storage.setItem(PREFIX + assignmentId, JSON.stringify({ ...draft, savedAt: now() })));

@@ -23,7 +23,19 @@ export function createScreen(root, t) {
       part("progress").value = done;
     },
 
-    unsent: (is) => (part("unsent").hidden = !is),
+    /** The browser keeps nothing: what is not sent is lost with the page. */
+    unsafe: () => (part("unsafe").hidden = false),
+
+    /** Whether an earlier answer is being changed: then it says so, and the way back is there. */
+    changing(is) {
+      root.classList.toggle("changing", is);
+      for (const name of ["changing", "leave-change", "save-label"]) part(name).hidden = !is;
+      for (const name of ["submit-label", "skip", "stop"]) part(name).hidden = is;
+    },
+
+    undo: (is) => {
+      for (const button of root.querySelectorAll('[data-action="undo"]')) button.hidden = !is;
+    },
 
     /** A sentence by the submit button, with what can be done about it: {text, href} or {text, onclick}. */
     notice(text, { look = "", actions = [] } = {}) {
@@ -46,6 +58,7 @@ export function createScreen(root, t) {
     halt({ text, mayHelpToSignIn }) {
       part("halt-text").textContent = text;
       part("halt-sign-in").hidden = !mayHelpToSignIn;
+      if (root.dataset.state === "halted") return; // only the reason is new
       this.show("halted");
       part("halt-title").focus();
     },

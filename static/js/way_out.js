@@ -17,17 +17,17 @@ export function createWayOut({ api, queue, screen, t, language, home, onSkipped 
     if (skipped) onSkipped();
   }
 
-  async function stop({ assignment, draft, view }, drafts) {
+  async function stop({ draftKey, draft, view }, drafts) {
     view.player.pause();
     if (!isEmpty(draft) && !(await askToStop())) return;
-    for (const id of queue.held()) {
+    for (const id of await queue.stop()) {
       const outcome = await api.giveBack(id);
       if (outcome.kind !== "ok" && outcome.kind !== "refused") {
         screen.notice(t("stop.failed"), { look: "warning", actions: [{ text: t("stop.leave"), onclick: leave }] });
         return;
       }
     }
-    drafts.remove(assignment.id);
+    drafts.remove(draftKey);
     leave();
   }
 

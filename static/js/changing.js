@@ -1,0 +1,72 @@
+/** Going back to an answer of this session, to change it while the study lets its rater. */
+import { toValues } from "./answers.js";
+
+const ANSWERED = "concord:answered";
+
+/** What was answered in this tab, latest last, each until it can no longer be changed. A reload does not forget it. */
+export function createHistory(storage = globalThis.sessionStorage, { now = Date.now } = {}) {
+  let answered = read(storage);
+
+  function keep(list) {
+    answered = list.filter(({ until }) => until > now());
+    try {
+      storage.setItem(ANSWERED, JSON.stringify(answered));
+    } catch {
+      // it then lasts as long as the page
+    }
+  }
+
+  return {
+    add: (id, minutes) => keep([...answered.filter((each) => each.id !== id), { id, until: now() + 60_000 * minutes }]),
+    forget: (id) => keep(answered.filter((each) => each.id !== id)),
+
+    /** The one answered last, or last before `id`; null when there is none to go back to. */
+    before(id = null) {
+      keep(answered);
+      const place = answered.findIndex((each) => each.id === id);
+      return (place < 0 ? answered.at(-1) : answered[place - 1])?.id ?? null;
+    },
+  };
+}
+
+export function createChanging({ api, queue, bench, drafts, history, screen, t, onBack }) {
+  let fetching = false;
+
+  async function open() {
+    const id = history.before(bench.task?.changing ? bench.task.assignment.id : null);
+    if (fetching) return;
+    if (!id) return screen.notice(t("change.none"));
+    fetching = true;
+    const outcome = await fetchGiven(id);
+    fetching = false;
+    if (outcome.kind !== "ok") {
+      if (outcome.kind === "refused") history.forget(id);
+      return screen.notice(t("change.failed", { detail: outcome.detail }), { look: "warning" });
+    }
+    bench.change(outcome);
+  }
+
+  async function fetchGiven(id) {
+    const outcome = await api.given(id);
+    if (outcome.kind !== "ok") return outcome;
+    const { assignment, answers, codes, comment } = outcome.body;
+    const asks = await queue.definition(assignment.protocol_version);
+    return { ...asks, assignment, begun: { values: toValues(answers), codes, comment } };
+  }
+
+  /** Back to the task at hand, or to where there was none. */
+  function leave() {
+    drafts.remove(bench.task.draftKey);
+    onBack(bench.bringBack());
+  }
+
+  return { open, leave };
+}
+
+function read(storage) {
+  try {
+    return JSON.parse(storage.getItem(ANSWERED)) ?? [];
+  } catch {
+    return [];
+  }
+}

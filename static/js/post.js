@@ -1,0 +1,50 @@
+/** Everything between a finished vote and the server: the outbox, its delivery, the other tabs, and what the page says. */
+import { createDelivery } from "./delivery.js";
+import { oneTab } from "./one_tab.js";
+import { createOutbox } from "./outbox.js";
+import { indexedStore, safely } from "./outbox_store.js";
+import { createTabs } from "./tabs.js";
+import { createUnsaved } from "./unsaved.js";
+
+/**
+ * `onWaiting(outcome, seconds)`: the oldest vote could not be sent. `onStray(entry, outcome)`: one that nobody on this
+ * page waits for was settled, here or in another tab.
+ */
+export function createPost({ api, account, screen, t, language, onWaiting, onStray }) {
+  const store = safely(indexedStore(), { onUnsafe: () => screen.unsafe() });
+  const exclusively = oneTab(`concord:outbox:${account}`);
+  const send = ({ kind, assignmentId, body }) => (kind === "revision" ? api.revise : api.submit)(assignmentId, body);
+  const outbox = createOutbox({ store, account, send, exclusively });
+  const tabs = createTabs(account);
+  const delivery = createDelivery({
+    outbox,
+    onWaiting(entry, outcome, seconds) {
+      onWaiting(outcome, seconds);
+      unsaved.refresh();
+    },
+    onSettled(entry, outcome, isAwaited) {
+      const { id, study, assignmentId, kind } = entry;
+      tabs.tell({ entry: { id, study, assignmentId, kind }, outcome });
+      if (!isAwaited) onStray(entry, outcome);
+      unsaved.refresh();
+    },
+  });
+  const unsaved = createUnsaved({ outbox, screen, t, language, onSendNow: () => delivery.sendNow() });
+
+  tabs.listen(async ({ entry, outcome }) => {
+    if (!(await delivery.learn(entry.id, outcome))) onStray(entry, outcome);
+    unsaved.refresh();
+  });
+  for (const type of ["online", "focus", "pageshow"]) globalThis.addEventListener(type, delivery.nudge);
+  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && delivery.nudge());
+  unsaved.refresh();
+
+  return {
+    outbox,
+    delivery,
+    /** How many votes of this account are not with the server, as far as was seen last. */
+    get count() {
+      return unsaved.count;
+    },
+  };
+}
