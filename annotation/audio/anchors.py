@@ -48,7 +48,8 @@ def lowpass_taps(cutoff_hz: float, *, rate: int = CANONICAL_RATE) -> NDArray[np.
     place = np.arange(length) - (length - 1) / 2
     middle = 2 * (cutoff_hz + TRANSITION_HZ / 2) / rate
     taps: NDArray[np.float64] = middle * np.sinc(middle * place) * np.kaiser(length, beta)
-    return taps / taps.sum()
+    taps /= taps.sum()
+    return taps
 
 
 def filtered(chunks: Iterable[Samples], taps: NDArray[np.float64]) -> Iterator[Samples]:

@@ -70,10 +70,14 @@ def named(cells: Cells, protocol: Protocol, folder: Path) -> Named | list[RowPro
     if problems:
         return problems
     audio = {name: paths.get(f"audio{name}") for name in ends}
-    shown = (
-        CandidateRecord(cells[f"system{end}"], cells[f"answer{end}"], audio[end], f"audio{end}")
+    shown = [
+        CandidateRecord(cells[f"system{end}"], cells[f"answer{end}"], audio[end], column=f"audio{end}")
         for end in ends
-    )
+    ]
+    doubled = [end for place, end in enumerate(ends) if shown[place] in shown[:place]]
+    if protocol.layout == "panel" and doubled:
+        remedy = "Name every candidate of a row once."
+        return [cells.problem(f"system{doubled[0]}", "is the same candidate as one before it", remedy)]
     return Named(paths, tuple(shown))
 
 

@@ -34,11 +34,12 @@ class ItemRecord:
 
 @dataclass(frozen=True)
 class CandidateRecord:
-    """`column` is what the source calls its audio, for problems with it."""
+    """`column` is what the source calls its audio, for problems with it; `role` is that of its system."""
 
     system: str
     text: str = ""
     audio: Path | None = None
+    role: str = "judged"
     column: str = field(default="audio", compare=False)
 
 

@@ -16,7 +16,7 @@ from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
 
 from annotation.audio.errors import AudioError
-from annotation.audio.ingest import ClipFacts, content_sha256, inspect, measure_and_canonicalise
+from annotation.audio.ingest import AudioFacts, ClipFacts, content_sha256, inspect, measure_and_canonicalise
 from annotation.audio.limits import Limits
 from annotation.models import Clip
 from annotation.services.import_batches import in_batches
@@ -26,13 +26,24 @@ OnProgress = Callable[[int, int], None]
 
 @dataclass
 class Taken:
-    """What became of a set of files. `created` are the clips that were not there before."""
+    """What became of a set of files. `created` are the clips that were not there before.
+
+    seconds, loudness: of each file that is sound; the loudness in LUFS, None where it is undefined.
+    """
 
     clips: dict[Path, Clip] = field(default_factory=dict)
     hashes: dict[Path, str] = field(default_factory=dict)
     errors: dict[Path, AudioError] = field(default_factory=dict)
     silent: list[Path] = field(default_factory=list)
+    seconds: dict[Path, float] = field(default_factory=dict)
+    loudness: dict[Path, float | None] = field(default_factory=dict)
     created: list[Clip] = field(default_factory=list)
+
+    def note(self, same: list[Path], heard: Clip | AudioFacts) -> None:
+        """What was measured of files that are one sound."""
+        self.silent += same if heard.silent else []
+        self.seconds.update(dict.fromkeys(same, heard.duration_s))
+        self.loudness.update(dict.fromkeys(same, heard.loudness_lufs))
 
 
 def take_in(paths: Iterable[Path], *, into: Taken, on_progress: OnProgress) -> None:
@@ -61,7 +72,7 @@ def take_in(paths: Iterable[Path], *, into: Taken, on_progress: OnProgress) -> N
                     else _store(same[0], sha, outcome, Path(folder), taken)
                 )
                 taken.clips.update(dict.fromkeys(same, clip))
-                taken.silent += same if clip.silent else []
+                taken.note(same, clip)
             done += 1
             on_progress(done, len(todo))
 
@@ -75,8 +86,8 @@ def look_at(paths: Iterable[Path], *, into: Taken, on_progress: OnProgress) -> N
         for done, (same, facts) in enumerate(zip(todo.values(), outcomes, strict=True), 1):
             if isinstance(facts, AudioError):
                 taken.errors.update(dict.fromkeys(same, facts))
-            elif facts:
-                taken.silent += same
+            else:
+                taken.note(same, facts)
             on_progress(done, len(todo))
 
 
@@ -130,10 +141,9 @@ def _canonicalise(path: Path, target: Path) -> ClipFacts | AudioError:
         return error
 
 
-def _inspect(path: Path) -> bool | AudioError:
-    """Whether it is silent, or why it cannot be used."""
+def _inspect(path: Path) -> AudioFacts | AudioError:
     try:
-        return inspect(path, limits=_limits()).silent
+        return inspect(path, limits=_limits())
     except AudioError as error:
         return error
 

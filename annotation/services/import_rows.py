@@ -40,12 +40,12 @@ class Counts:
 
 
 def candidates_of(study: Study, external_ids: Sequence[str]) -> dict[str, list[tuple[str, str, str | None]]]:
-    """By task, the (system, text, SHA-256 of the audio) of its slots in order; only tasks that exist."""
+    """By task, the (system, text, SHA-256 of the audio) of its slots in order; only tasks that exist, and of them only
+    the candidates that a source names: those that an import adds by itself are left out."""
     found: dict[str, list[tuple[str, str, str | None]]] = {}
     for names in batches(external_ids, 5000):
-        rows = TaskCandidate.objects.filter(task__study=study, task__external_id__in=names).order_by(
-            "task_id", "slot"
-        )
+        judged = TaskCandidate.objects.filter(candidate__system__role=System.Role.JUDGED)
+        rows = judged.filter(task__study=study, task__external_id__in=names).order_by("task_id", "slot")
         for name, *candidate in rows.values_list(
             "task__external_id", "candidate__system__name", "candidate__text", "candidate__clip__sha256"
         ):
@@ -153,7 +153,8 @@ def _write_candidates(
     study: Study, records: Sequence[TaskRecord], tasks: Sequence[Task], taken: Taken
 ) -> None:
     """The candidates of new tasks. Two tasks that show one system's same output share the candidate."""
-    systems = _systems(study, {candidate.system for record in records for candidate in record.candidates})
+    roles = {candidate.system: candidate.role for record in records for candidate in record.candidates}
+    systems = _systems(study, roles)
     version_ids = {task.item_version_id for task in tasks}
     known: dict[tuple[int, int, str, int | None], Candidate] = {}
     takes: dict[tuple[int, int], int] = {}
@@ -186,11 +187,11 @@ def _write_candidates(
     )
 
 
-def _systems(study: Study, names: set[str]) -> dict[str, System]:
-    System.objects.bulk_create(
-        (System(study=study, name=name) for name in sorted(names)), ignore_conflicts=True
-    )
-    return {system.name: system for system in System.objects.filter(study=study, name__in=names)}
+def _systems(study: Study, roles: Mapping[str, str]) -> dict[str, System]:
+    """The systems of these names, made where they are not there yet."""
+    made = (System(study=study, name=name, role=role) for name, role in sorted(roles.items()))
+    System.objects.bulk_create(made, ignore_conflicts=True)
+    return {system.name: system for system in System.objects.filter(study=study, name__in=roles)}
 
 
 def _write_raters(study: Study, records: Sequence[TaskRecord], counts: Counts) -> dict[str, Rater]:

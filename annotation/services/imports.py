@@ -13,13 +13,22 @@ from annotation import audit, protocols
 from annotation.importers import FORMATS
 from annotation.importers.records import ItemRecord, RowProblem, TaskRecord, content_sha256, faults
 from annotation.models import ItemVersion, Job, Study, Task, User
-from annotation.services import clips, import_judgments, import_orders, import_rows, jobs, studies
+from annotation.services import (
+    clips,
+    import_judgments,
+    import_orders,
+    import_rows,
+    import_trials,
+    jobs,
+    studies,
+)
 from annotation.services.import_batches import batches
 from annotation.services.import_orders import NewStudy, Order
 from annotation.services.protocols import loaded
 
 # A report is read by a person: what is wrong a thousand times is wrong in the same way.
 MAX_PROBLEMS = 1000
+MAX_NOTES = 100
 
 
 class Progress(Protocol):
@@ -76,11 +85,15 @@ def run(running: jobs.Running) -> dict[str, Any]:
     study = running.job.study
     if order.dry_run:
         return rehearse(study, order, progress=running.progress)
-    read = _read_and_compare(study, order, running.progress)
+    protocol = _protocol(study, order)
+    read = _read_and_compare(study, order, protocol, running.progress)
     taken = clips.Taken()
     try:
         _take_audio(read, clips.take_in, taken, running.progress)
         _check_content(study, read, taken)
+        _check_sounds(read, protocol, taken)
+        _stop_at_problems(read, order)
+        _add_candidates(study, read, protocol, taken, running.progress)
         _stop_at_problems(read, order)
         running.progress(0, len(read.by_name), stage="writing")
         counts = _write(running, study, order, read, taken)
@@ -88,17 +101,19 @@ def run(running: jobs.Running) -> dict[str, Any]:
         clips.discard(taken.created)
         raise
     import_rows.analyze()
-    return {**_report(read, taken), "created": asdict(counts)}
+    return {**_report(read, protocol, taken), "created": asdict(counts)}
 
 
 def rehearse(study: Study | None, order: Order, *, progress: Progress) -> dict[str, Any]:
     """The whole of an import but the writing: the same problems, or the report of what would be imported."""
-    read = _read_and_compare(study, order, progress)
+    protocol = _protocol(study, order)
+    read = _read_and_compare(study, order, protocol, progress)
     taken = clips.Taken()
     _take_audio(read, clips.look_at, taken, progress)
     _check_content(study, read, taken)
+    _check_sounds(read, protocol, taken)
     _stop_at_problems(read, order)
-    return {**_report(read, taken), "dry_run": True}
+    return {**_report(read, protocol, taken), "dry_run": True}
 
 
 @transaction.atomic
@@ -125,15 +140,23 @@ def _write(
     return counts
 
 
-def _read_and_compare(study: Study | None, order: Order, progress: Progress) -> Read:
-    protocol = loaded(study.protocol_version_id).spec if study else protocols.preset(_preset(order))
+def _protocol(study: Study | None, order: Order) -> protocols.Protocol:
+    if study is not None:
+        return loaded(study.protocol_version_id).spec
+    assert order.new_study is not None
+    return protocols.preset(order.new_study.preset)
+
+
+def _read_and_compare(
+    study: Study | None, order: Order, protocol: protocols.Protocol, progress: Progress
+) -> Read:
     read = Read()
     entries = FORMATS[order.format].read(Path(order.source), protocol, order.column_map)
     for number, entry in enumerate(entries, 1):
         progress(number, stage="reading")
         if isinstance(entry, RowProblem):
             read.problems.append(entry)
-        elif found := list(faults(entry)):
+        elif found := [*faults(entry), *import_trials.faults(entry, protocol)]:
             read.problems += found
         elif (earlier := read.by_name.setdefault(entry.external_id, entry)) is not entry:
             problem = f"{entry.external_id!r} is on row {earlier.row} as well"
@@ -147,11 +170,6 @@ def _read_and_compare(study: Study | None, order: Order, progress: Progress) -> 
     if study is not None:
         _compare_with_earlier(study, read)
     return read
-
-
-def _preset(order: Order) -> str:
-    assert order.new_study is not None
-    return order.new_study.preset
 
 
 def _check_one_content_per_item(read: Read) -> None:
@@ -201,6 +219,27 @@ def _check_content(study: Study | None, read: Read, taken: clips.Taken) -> None:
             read.drop(record, [RowProblem(record.row, "item", problem, ONLY_ADDS)])
 
 
+def _check_sounds(read: Read, protocol: protocols.Protocol, taken: clips.Taken) -> None:
+    for record in read.records:
+        if found := list(import_trials.faults_of_sound(record, protocol, taken)):
+            read.drop(record, found)
+
+
+def _add_candidates(
+    study: Study | None, read: Read, protocol: protocols.Protocol, taken: clips.Taken, progress: Progress
+) -> None:
+    """Give new tasks what their protocol adds to them; those imported before have it."""
+    there = set(import_rows.candidates_of(study, list(read.by_name))) if study and protocol.added else set()
+    new = [record for record in read.records if record.external_id not in there]
+    complete, problems = import_trials.with_added(
+        new, protocol, taken, on_progress=lambda done, total: progress(done, total, stage="audio")
+    )
+    for record in new:
+        read.drop(record, [])
+    read.by_name.update({record.external_id: record for record in complete})
+    read.problems += problems
+
+
 class _Taker(Protocol):
     def __call__(
         self, paths: Iterable[Path], *, into: clips.Taken, on_progress: clips.OnProgress
@@ -229,13 +268,15 @@ def _stop_at_problems(read: Read, order: Order) -> None:
     )
 
 
-def _report(read: Read, taken: clips.Taken) -> dict[str, Any]:
+def _report(read: Read, protocol: protocols.Protocol, taken: clips.Taken) -> dict[str, Any]:
+    silent = (f"{path.name} is silent; raters will hear nothing." for path in taken.silent)
+    notes = [*silent, *import_trials.notes(read.records, protocol, taken)]
     return {
         "tasks": len(read.by_name),
         "judgments": sum(len(record.judgments) for record in read.records),
         "problems": _shown(read.problems),
         "n_problems": len(read.problems),
-        "notes": [f"{path.name} is silent; raters will hear nothing." for path in taken.silent[:100]],
+        "notes": notes[:MAX_NOTES],
     }
 
 

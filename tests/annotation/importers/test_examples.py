@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from annotation.models import Judgment, Rater, Study, Task
+from annotation.protocols import preset_keys
 from annotation.services import import_orders, imports, jobs
 from tests.annotation.importers import sounds
 
@@ -17,14 +18,22 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
 AUDIO = ("bell-01", "talk-01", "waltz-x", "waltz-y", "song-x", "song-y", "hum")
 
 
-@pytest.mark.parametrize(
-    ("name", "preset", "tasks", "judgments", "raters"),
-    [
-        ("rating.csv", "orca", 4, 4, {"ann", "bob"}),
-        ("comparison.csv", "cmi-pref", 2, 1, {"ann"}),
-        ("comparison.jsonl", "cmi-pref", 1, 2, {"ann", "bob"}),
-    ],
-)
+# Each example with its preset, and the tasks, judgments and raters that it brings.
+EXPECTED = [
+    ("rating.csv", "orca", 4, 4, {"ann", "bob"}),
+    ("comparison.csv", "cmi-pref", 2, 1, {"ann"}),
+    ("comparison.jsonl", "cmi-pref", 1, 2, {"ann", "bob"}),
+    ("aqeval.csv", "aqeval", 2, 1, {"ann"}),
+    ("relate.csv", "relate", 2, 3, {"ann", "bob"}),
+    ("pam.csv", "pam", 2, 1, {"ann"}),
+    ("musiceval.csv", "musiceval", 2, 1, {"ann"}),
+    ("mushra.csv", "mushra", 2, 0, set()),
+    ("abx.csv", "abx", 2, 0, set()),
+    ("music-arena.csv", "music-arena", 2, 2, {"ann", "bob"}),
+]
+
+
+@pytest.mark.parametrize(("name", "preset", "tasks", "judgments", "raters"), EXPECTED)
 def test_an_example_can_be_imported(tmp_path, name, preset, tasks, judgments, raters):
     source = Path(shutil.copy(EXAMPLES / name, tmp_path))
     for number, sound in enumerate(AUDIO):
@@ -39,5 +48,6 @@ def test_an_example_can_be_imported(tmp_path, name, preset, tasks, judgments, ra
     assert set(Rater.objects.filter(study=study).values_list("external_id", flat=True)) == raters
 
 
-def test_every_example_is_tested():
-    assert {path.name for path in EXAMPLES.iterdir()} == {"rating.csv", "comparison.csv", "comparison.jsonl"}
+def test_every_example_is_tested_and_every_preset_has_one():
+    assert {path.name for path in EXAMPLES.iterdir()} == {name for name, *_ in EXPECTED}
+    assert set(preset_keys()) == {preset for _, preset, *_ in EXPECTED}

@@ -190,3 +190,49 @@ def test_jsonl_reads_like_csv(tmp_path):
     assert (record.item.external_id, record.judgments[0].answers[0].value) == ("7", 4.0)
     assert isinstance(problem, RowProblem)
     assert problem.row == "3"
+
+
+# ── Panels ───────────────────────────────────────────────────────────────────
+
+PANEL = "item_id,question_text,system_a,answer_a,system_b,answer_b,system_d,answer_d,rater_id,question,candidate,value"
+
+
+def test_a_row_names_the_candidates_of_a_panel_by_letter_and_may_leave_letters_out(csv):
+    [record] = read(csv("i1,Q?,s2,No,s1,Yes,s3,Perhaps,,,,", header=PANEL), "aqeval")
+    assert [(c.system, c.text) for c in record.candidates] == [("s1", "Yes"), ("s2", "No"), ("s3", "Perhaps")]
+
+
+def test_a_panels_answers_are_about_the_candidate_of_their_letter(csv):
+    rows = [
+        f"i1,Q?,s2,No,s1,Yes,s3,Perhaps,ann,correct,{letter},{value}" for letter, value in ("a0", "B1", "d1")
+    ]
+    [record] = read(csv(*rows, header=PANEL), "aqeval")
+    [judgment] = record.judgments
+    assert [(answer.slot, answer.value) for answer in judgment.answers] == [(1, 0), (0, 1), (2, 1)]
+    assert judgment.presentation == (1, 0, 2)
+
+
+def test_answers_of_somebody_unnamed_to_one_panel_are_one_judgment(csv):
+    rows = [f"i1,Q?,s1,Yes,s2,No,,,,correct,{letter},1" for letter in "abab"]
+    [record] = read(csv(*rows, header=PANEL), "aqeval")
+    assert [len(judgment.answers) for judgment in record.judgments] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        ("i1,Q?,s1,Yes,s2,No,,,ann,correct,c,1", "candidate"),
+        ("i1,Q?,s1,Yes,s2,No,,,ann,correct,,1", "candidate"),
+        ("i1,Q?,s1,Yes,s2,No,,,ann,correct,a,2", "value"),
+        ("i1,Q?,s1,Yes,s1,Yes,,,,,,", "system_b"),
+        ("i1,Q?,,,,,,,,,,", "system_a"),
+        ("i1,Q?,s1,Yes,,No,,,,,,", "system_b"),
+    ],
+)
+def test_a_bad_panel_row_is_a_problem_of_its_field(csv, row, field):
+    assert problems(csv(row, header=PANEL), "aqeval") == [("2", field)]
+
+
+def test_a_question_asked_once_names_no_candidate(csv):
+    row = "i1,Q?,R,s1,Yes,ann,correctness,4,,,a"
+    assert problems(csv(row, header=f"{HEADER},candidate")) == [("2", "candidate")]

@@ -1,0 +1,123 @@
+"""Trials whose protocol hides a sound among others: what an import checks of them, and the candidates it adds.
+
+A MUSHRA trial gets its reference once more, hidden, and two low-pass anchors made of it. They are made for new tasks
+only: what was imported before has them, and importing it again makes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from annotation.audio.anchors import CUTOFFS_HZ, write_anchor
+from annotation.audio.errors import AudioError
+from annotation.importers.records import CandidateRecord, RowProblem, TaskRecord
+from annotation.protocols import Protocol
+from annotation.services import clips
+
+# What the added candidates' systems are called; the names are kept from other systems of such a study.
+NAMES = {
+    "hidden_reference": "hidden reference",
+    "anchor_3500": "anchor 3.5 kHz",
+    "anchor_7000": "anchor 7 kHz",
+}
+# More than this, and a listener sees by the clock which clip is which.
+SAME_LENGTH_S = 0.1
+# Practised listeners hear less; matched clips are within 0.2 LU.
+SAME_LOUDNESS_LU = 0.5
+
+
+def faults(record: TaskRecord, protocol: Protocol) -> Iterator[RowProblem]:
+    """What keeps a record from becoming a trial, as far as its texts and names show."""
+    if not protocol.added:
+        return
+    if record.item.reference_audio is None:
+        remedy = "Name the clip that the candidates are compared with; the anchors are made from it."
+        yield RowProblem(record.row, "reference_audio", "is missing", remedy)
+    n, most = len(record.candidates) + len(protocol.added), protocol.candidates[1]
+    if n > most:
+        problem = (
+            f"{len(record.candidates)} candidates and {len(protocol.added)} added ones are {n}, over {most}"
+        )
+        yield RowProblem(record.row, "system", problem, "Split the item into two, or leave candidates out.")
+    for candidate in record.candidates:
+        if candidate.system in NAMES.values():
+            problem = f"{candidate.system!r} is what this import adds by itself"
+            yield RowProblem(record.row, "system", problem, "Leave it out, or give the system another name.")
+
+
+def faults_of_sound(record: TaskRecord, protocol: Protocol, taken: clips.Taken) -> Iterator[RowProblem]:
+    """What would tell a listener which clip is which, or which is there twice."""
+    if not protocol.repeats_a_sound:
+        return
+    named = record.audio()
+    seconds = [taken.seconds[path] for _, path in named]
+    if max(seconds) - min(seconds) > SAME_LENGTH_S:
+        problem = f"the clips differ in length, from {min(seconds):.2f} to {max(seconds):.2f} s"
+        remedy = "Cut them alike: the length alone would tell which is which."
+        yield RowProblem(record.row, named[0][0], problem, remedy)
+    hashes: dict[str, str] = {}
+    for name, path in named:
+        if (earlier := hashes.setdefault(taken.hashes[path], name)) != name:
+            problem = f"is the same sound as {earlier}"
+            yield RowProblem(
+                record.row, name, problem, "Leave it out: what is hidden here is added by itself."
+            )
+
+
+def notes(records: Sequence[TaskRecord], protocol: Protocol, taken: clips.Taken) -> Iterator[str]:
+    """Pairs of an ABX test that can be told apart by loudness alone."""
+    if protocol.layout != "abx":
+        return
+    for record in records:
+        loudness = [taken.loudness[path] for _, path in record.audio()]
+        known = [each for each in loudness if each is not None]
+        if known and max(known) - min(known) > SAME_LOUDNESS_LU:
+            yield f"{record.external_id}: A and B differ by {max(known) - min(known):.1f} LU; that alone may tell them."
+
+
+def with_added(
+    records: Sequence[TaskRecord], protocol: Protocol, taken: clips.Taken, *, on_progress: clips.OnProgress
+) -> tuple[list[TaskRecord], list[RowProblem]]:
+    """The records with their added candidates, whose clips are then in `taken`; and what is wrong with the others."""
+    if not protocol.added:
+        return list(records), []
+    anchors = [role for role in protocol.added if role in CUTOFFS_HZ]
+    with TemporaryDirectory(prefix="concord-anchors-") as folder:
+        made = {
+            (reference, role): Path(folder) / f"{taken.hashes[reference]}.{role}.flac"
+            for reference in dict.fromkeys(_reference(record) for record in records)
+            for role in anchors
+        }
+        _write(made, taken)
+        clips.take_in((path for path in made.values() if path.exists()), into=taken, on_progress=on_progress)
+    complete, problems = [], []
+    for record in records:
+        sounds = {role: made.get((_reference(record), role), _reference(record)) for role in protocol.added}
+        broken = [taken.errors[path] for path in sounds.values() if path in taken.errors]
+        if broken:
+            problem = f"no anchor can be made of it: {broken[0].message}"
+            problems.append(RowProblem(record.row, "reference_audio", problem, broken[0].remedy))
+            continue
+        added = (CandidateRecord(NAMES[role], audio=path, role=role) for role, path in sounds.items())
+        complete.append(replace(record, candidates=(*record.candidates, *added)))
+    return complete, problems
+
+
+def _write(made: Mapping[tuple[Path, str], Path], taken: clips.Taken) -> None:
+    """Each anchor once, whatever the number of references that are the same sound."""
+    for (reference, role), path in made.items():
+        if path.exists():
+            continue
+        try:
+            write_anchor(reference, path, role=role)
+        except AudioError as error:
+            taken.errors[path] = error
+            path.unlink(missing_ok=True)
+
+
+def _reference(record: TaskRecord) -> Path:
+    assert record.item.reference_audio is not None  # `faults` lets none pass
+    return record.item.reference_audio
