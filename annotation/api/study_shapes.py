@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from django.db.models import Sum
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotation.api.paging import PageOut
@@ -12,6 +14,7 @@ from annotation.api.shapes import In
 from annotation.models import Study
 from annotation.models.people import Role
 from annotation.protocols import preset_keys
+from annotation.rules.listening import LOUDNESS, ListeningRules
 
 
 class StudyIn(In):
@@ -24,11 +27,36 @@ class StudyIn(In):
     lease_minutes = serializers.IntegerField(default=15, min_value=1, max_value=600)
 
 
+class ListeningIn(In):
+    """Zero switches a requirement off. Of a clip up to a minute the short rule holds, of a longer one the long rule."""
+
+    short_seconds = serializers.FloatField(required=False, help_text="To be heard of a short clip.")
+    short_share = serializers.FloatField(required=False, help_text="0 to 1; the larger of the two holds.")
+    long_seconds = serializers.FloatField(required=False)
+    long_share = serializers.FloatField(required=False)
+    min_switches = serializers.IntegerField(required=False, help_text="Between the clips of a comparison.")
+    fade_ms = serializers.IntegerField(required=False, help_text="Of a switch, 0 to 50.")
+    loudness = serializers.ChoiceField(
+        LOUDNESS,
+        required=False,
+        help_text="Play the clips of a task equally loud, or as they are. Fixed once the study runs.",
+    )
+    instruction_seconds = serializers.FloatField(
+        required=False, help_text="On screen before clips can be played."
+    )
+    break_minutes = serializers.IntegerField(required=False, help_text="Of work until a break is suggested.")
+    stop_minutes = serializers.IntegerField(
+        required=False, help_text="Of work until no more tasks are shown."
+    )
+    change_minutes = serializers.IntegerField(required=False, help_text="In which a vote may be changed.")
+
+
 class StudyChangeIn(In):
     title = serializers.CharField(required=False, max_length=200)
     description = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
     lease_minutes = serializers.IntegerField(required=False, min_value=1, max_value=600)
     state = serializers.ChoiceField(Study.State.choices, required=False)
+    listening = ListeningIn(required=False)
 
 
 class RoleOut(serializers.Serializer):
@@ -69,6 +97,11 @@ class StudyDetailOut(StudyOut):
     n_tasks = serializers.IntegerField()
     n_judgments = serializers.SerializerMethodField(help_text="That count: effective and not excluded.")
     created_at = serializers.DateTimeField()
+    listening = serializers.SerializerMethodField(help_text="What is asked of listening; all settings.")
+
+    @extend_schema_field(ListeningIn)
+    def get_listening(self, study: Study) -> dict[str, Any]:
+        return asdict(ListeningRules.of(study.rules))
 
     def get_n_judgments(self, study: Study) -> int:
         by_raters: dict[str, Any] = study.raters.aggregate(n=Sum("n_judgments"))

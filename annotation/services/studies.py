@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -11,7 +12,7 @@ from annotation import audit
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
 from annotation.models import Membership, Study, User
 from annotation.models.people import Role
-from annotation.services import protocols
+from annotation.services import listening_settings, protocols
 
 # From each state, where a study may go. A closed study can be opened again: closing loses nothing.
 TRANSITIONS = {
@@ -79,8 +80,18 @@ def set_state(study: Study, state: str, *, actor: User | None) -> Study:
 
 
 @transaction.atomic
-def change(study: Study, *, actor: User | None, state: str | None = None, **fields: Any) -> Study:
-    """Change title, description, lease time or state. Overlap and order hold for tasks imported from now on."""
+def change(
+    study: Study,
+    *,
+    actor: User | None,
+    state: str | None = None,
+    listening: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> Study:
+    """Change title, description, lease time, listening rules or state.
+
+    Overlap and order hold for tasks imported from now on.
+    """
     before = {name: getattr(study, name) for name in fields}
     changes: dict[str, Any] = {
         name: [before[name], value] for name, value in fields.items() if before[name] != value
@@ -90,4 +101,6 @@ def change(study: Study, *, actor: User | None, state: str | None = None, **fiel
             setattr(study, name, value)
         study.save(update_fields=list(changes))
         audit.record("study.changed", actor=actor, study=study, **changes)
+    if listening:
+        listening_settings.set_rules(study, actor=actor, **listening)
     return study if state is None else set_state(study, state, actor=actor)

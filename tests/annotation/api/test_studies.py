@@ -139,14 +139,16 @@ def test_a_change_is_made_and_logged(api, world):
     assert (response.status_code, response.json()["title"]) == (200, "Other")
     world.study.refresh_from_db()
     assert (world.study.title, world.study.lease_minutes) == ("Other", 30)
-    event = AuditEvent.objects.get(action="study.changed")
+    event = AuditEvent.objects.filter(action="study.changed").latest("pk")
     assert event.data == {"title": ["SECRET title of here", "Other"], "lease_minutes": [15, 30]}
 
 
 def test_a_change_to_what_it_was_is_not_logged(api, world):
-    assert api(world.researcher).patch("studies/here/", {"lease_minutes": 15}).status_code == 200
-    assert api(world.researcher).patch("studies/here/", {}).status_code == 200
-    assert not AuditEvent.objects.filter(action="study.changed").exists()
+    changes = AuditEvent.objects.filter(action="study.changed")
+    before = changes.count()
+    for same in ({"lease_minutes": 15}, {"listening": {"fade_ms": 5}}, {}):
+        assert api(world.researcher).patch("studies/here/", same).status_code == 200
+    assert changes.count() == before
 
 
 def test_pausing_keeps_raters_from_new_tasks(api, world):
@@ -173,3 +175,52 @@ def test_what_holds_for_existing_tasks_cannot_be_changed(api, world, field):
     response = api(world.admin).patch("studies/here/", {field: 1})
     assert response.status_code == 400
     assert [error["field"] for error in response.json()["errors"]] == [field]
+
+
+# ── Listening ────────────────────────────────────────────────────────────────
+
+
+def test_managers_see_all_listening_rules_and_raters_none(api, world):
+    seen = api(world.researcher).get("studies/here/").json()["listening"]
+    assert (seen["short_seconds"], seen["loudness"], seen["stop_minutes"]) == (0, "match", 45)
+    assert "listening" not in api(world.annotator).get("studies/here/").json()
+
+
+def test_listening_rules_are_changed_one_by_one_and_logged(api, world):
+    response = api(world.researcher).patch("studies/here/", {"listening": {"fade_ms": 10, "long_share": 0}})
+    assert response.status_code == 200
+    assert response.json()["listening"]["fade_ms"] == 10
+    event = AuditEvent.objects.filter(action="study.changed").latest("pk")
+    assert event.data == {"listening": {"fade_ms": [5, 10]}}
+
+
+@pytest.mark.parametrize(
+    ("listening", "field"),
+    [
+        ({"short_share": 50}, "short_share"),
+        ({"fade_ms": 51}, "fade_ms"),
+        ({"fade_ms": 5.5}, "listening.fade_ms"),
+        ({"loudness": "loud"}, "listening.loudness"),
+        ({"break_minutes": 60}, "stop_minutes"),
+        ({"tempo": 3}, "listening.tempo"),
+    ],
+)
+def test_listening_rules_out_of_their_limits_change_nothing(api, world, listening, field):
+    change = {"title": "Other", "listening": {"min_switches": 3, **listening}}
+    response = api(world.researcher).patch("studies/here/", change)
+    assert response.status_code == 400
+    assert [error["field"] for error in response.json()["errors"]] == [field]
+    world.study.refresh_from_db()
+    assert world.study.title == "SECRET title of here"
+    assert world.study.rules["listening"] == factories.NOTHING_TO_HEAR["listening"]
+
+
+@pytest.mark.parametrize(
+    ("state", "status"), [("draft", 200), ("running", 400), ("paused", 400), ("closed", 400)]
+)
+def test_loudness_is_fixed_once_the_study_has_begun(api, world, state, status):
+    Study.objects.update(state=state)
+    response = api(world.researcher).patch("studies/here/", {"listening": {"loudness": "off"}})
+    assert response.status_code == status
+    same = api(world.researcher).patch("studies/here/", {"listening": response.json().get("listening", {})})
+    assert same.status_code == 200
