@@ -2,7 +2,10 @@
  * What the named actions of key_map.js do to the task at hand. An action that has nothing to act on is not there.
  * `task` is {view: {asked, player}}; `page` holds what belongs to the page: submit(), undo(), skip(), showKeys(), focusSubmit().
  */
+import { clearLoop, markLoop } from "./transport.js";
+
 const STEP_S = 5;
+const VOLUME_STEP = 0.05;
 
 export function actionsFor(task, page) {
   const { asked, player } = task.view;
@@ -13,6 +16,12 @@ export function actionsFor(task, page) {
     back5: () => player.seek(player.position() - STEP_S),
     on5: () => player.seek(player.position() + STEP_S),
     restart: () => player.restart(),
+    loop_start: () => markLoop(player, "start"),
+    loop_end: () => markLoop(player, "end"),
+    loop_clear: () => clearLoop(player),
+    louder: () => (player.volume += VOLUME_STEP),
+    quieter: () => (player.volume -= VOLUME_STEP),
+    mute: () => (player.muted = !player.muted),
     next_question: () => asked.go(1) || page.focusSubmit(),
     previous_question: () => asked.go(-1),
     leave_text: () => document.activeElement.blur(),

@@ -60,7 +60,7 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
     if (report.waiting && !waiting) log.count("stalls");
     const before = [playing, waiting, current].join();
     ({ playing, waiting, current } = report);
-    loader.focus(current, place());
+    if (playing) loader.focus(current, place());
     for (const name of report.ended) tell("ended", { name });
     if (before !== [playing, waiting, current].join()) tell("change");
     if (playing) tell("time");
@@ -109,12 +109,20 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
     tell("change");
   }
 
+  function select(name) {
+    current = name;
+    order("select", { name });
+    loader.focus(current, place());
+    tell("change");
+  }
+
   function seek(seconds, name = current) {
     if (!sounds.has(name)) return;
     const { group, samples } = sound(name);
     const to = Math.min(Math.max(0, seconds), samples / RATE);
     positions.set(group, to);
     log.count("seeks");
+    if (!playing && name !== current) select(name); // whoever looks for a place in a clip is about to play it
     order("seek", { name, frame: Math.round(to * RATE) });
     loader.focus(name, to);
     for (const clip of clips) if (clip.group === group) tell("time", { name: clip.name });
@@ -200,10 +208,7 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
       const keepsPlace = sound().group === next.group;
       if (playing || !keepsPlace) return play(next.name);
       log.count("switches");
-      current = next.name;
-      order("select", { name: next.name });
-      loader.focus(current, place());
-      tell("change");
+      return select(next.name);
     },
     dispose() {
       clearTimeout(watch);
