@@ -79,11 +79,11 @@ def settle(*, seconds: float = 90.0) -> None:
             time.sleep(1)
 
 
-def make_raters(study: Study, n: int) -> list[str]:
-    """Session cookies of `n` new annotators."""
+def make_raters(study: Study, n: int, *, prefix: str | None = None) -> list[str]:
+    """Session cookies of `n` new annotators, whose addresses begin with the prefix: the study's, unless said."""
     cookies = []
     for number in range(n):
-        user = User(email=f"{study.slug}-{number}@example.org", name=f"Rater {number}")
+        user = User(email=f"{prefix or study.slug}-{number}@example.org", name=f"Rater {number}")
         user.set_unusable_password()
         user.save()
         people.add_member(study, user, role=Role.ANNOTATOR, actor=None)
