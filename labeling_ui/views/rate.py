@@ -16,10 +16,12 @@ from django.views.decorators.http import require_safe
 from annotation import access
 from annotation.authentication import account_key
 from annotation.models import Judgment, Rater
+from annotation.rules.listening import ListeningRules
 from annotation.rules.listening_checks import is_due
 from annotation.services import check_standings
 from annotation.services.protocols import loaded
 from labeling_ui import workbench_texts
+from labeling_ui.listening_words import expectations
 
 # In the session: the protocol version, by study, whose guidelines this rater said they had read.
 READ = "guidelines_read"
@@ -33,7 +35,12 @@ def guidelines(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         request.session[READ] = {**request.session.get(READ, {}), slug: protocol.number}
         return redirect("work", slug)
-    context = {"study": mine.study, "protocol": protocol.spec, "rates": mine.rates}
+    context = {
+        "study": mine.study,
+        "protocol": protocol.spec,
+        "rates": mine.rates,
+        "listening": expectations(protocol.spec, ListeningRules.of(mine.study.rules)),
+    }
     return render(request, "labeling_ui/rate/guidelines.html", context)
 
 

@@ -13,6 +13,7 @@ from annotation import access
 from annotation.services import studies
 from annotation.services.protocols import loaded
 from labeling_ui.forms.checks import ChecksForm
+from labeling_ui.forms.listening import ListeningForm
 from labeling_ui.forms.study import SettingsForm
 
 
@@ -29,5 +30,11 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
     return render(
         request,
         "labeling_ui/study/settings.html",
-        {"study": study, "form": form, "protocol": protocol, "checks_form": checks_form},
+        {
+            "study": study,
+            "form": form,
+            "protocol": protocol,
+            "listening_form": ListeningForm(study=study),
+            "checks_form": checks_form,
+        },
     )
