@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { createDelivery } from "../../static/js/delivery.js";
+import { createOutbox } from "../../static/js/outbox.js";
+import { memoryStore, safely } from "../../static/js/outbox_store.js";
+
+const vote = (id, fields = {}) => ({ id, study: "s", assignmentId: `of ${id}`, kind: "judgment", body: { client_id: id }, ...fields });
+const stored = (entry) => ({ kind: "ok", status: 201, body: { client_id: entry.id } });
+const OFFLINE = { kind: "unreachable", detail: "" };
+
+/** Runs one piece of work after the other, as the lock manager of a browser does for its tabs. */
+function turns() {
+  let last = Promise.resolve();
+  return (work) => {
+    const result = last.then(work);
+    last = result.catch(() => {});
+    return result;
+  };
+}
+
+/** A page of an account over a store; `sent` lists what reached the server, which answers with `answer(entry)`. */
+function page({ store = memoryStore(), account = "ada", answer = stored, exclusively = turns(), now = () => 1000 } = {}) {
+  const sent = [];
+  const send = async (entry) => {
+    sent.push(entry.id);
+    return answer(entry);
+  };
+  return { outbox: createOutbox({ store, account, send, exclusively, now }), sent, store };
+}
+
+const ids = (entries) => entries.map(({ id }) => id);
+
+test("a vote is written before it is sent, and gone when the server has it", async () => {
+  const { outbox, sent, store } = page();
+  await outbox.add(vote("one"));
+  assert.deepEqual(ids(await store.all()), ["one"]);
+  assert.deepEqual(sent, []);
+  assert.equal((await outbox.sendNext()).outcome.kind, "ok");
+  assert.deepEqual(await store.all(), []);
+  assert.equal(await outbox.sendNext(), null);
+});
+
+test("votes go in the order they were given, also when the clock was set back", async () => {
+  let time = 5000;
+  const { outbox, sent } = page({ now: () => (time -= 1000) });
+  for (const id of ["one", "two", "three"]) await outbox.add(vote(id));
+  while (await outbox.sendNext());
+  assert.deepEqual(sent, ["one", "two", "three"]);
+});
+
+test("what cannot be sent stays first, with why and how often it was tried", async () => {
+  const { outbox, sent } = page({ answer: () => OFFLINE });
+  await outbox.add(vote("one"));
+  await outbox.add(vote("two"));
+  await outbox.sendNext();
+  await outbox.sendNext();
+  const [first] = await outbox.waiting();
+  assert.deepEqual(sent, ["one", "one"]);
+  assert.deepEqual([first.id, first.tries, first.lastError.kind], ["one", 2, "unreachable"]);
+});
+
+test("a yes that does not name the vote is no yes", async () => {
+  for (const body of [null, {}, { client_id: "another" }]) {
+    const { outbox } = page({ answer: () => ({ kind: "ok", status: 200, body }) });
+    await outbox.add(vote("one"));
+    assert.equal((await outbox.sendNext()).outcome.kind, "failed");
+    assert.deepEqual(ids(await outbox.waiting()), ["one"]);
+  }
+});
+
+test("a refused vote stays until its rater has read why, and holds up nobody", async () => {
+  const refused = { kind: "refused", code: "skipped", detail: "", errors: [] };
+  const { outbox, sent } = page({ answer: (entry) => (entry.id === "one" ? refused : stored(entry)) });
+  await outbox.add(vote("one"));
+  await outbox.add(vote("two"));
+  while (await outbox.sendNext());
+  assert.deepEqual(sent, ["one", "two"]);
+  assert.deepEqual((await outbox.waiting()).map(({ refusal }) => refusal.code), ["skipped"]);
+  await outbox.forget("one");
+  assert.deepEqual(await outbox.waiting(), []);
+});
+
+test("a refused vote that was mended is sent again in its own place", async () => {
+  const answers = [{ kind: "refused", code: "invalid", detail: "", errors: [] }];
+  const { outbox, sent } = page({ answer: (entry) => answers.shift() ?? stored(entry) });
+  await outbox.add(vote("one"));
+  await outbox.sendNext();
+  await outbox.forget("one");
+  await outbox.add(vote("one", { body: { client_id: "one", answers: ["mended"] } }));
+  assert.equal((await outbox.sendNext()).outcome.kind, "ok");
+  assert.deepEqual(sent, ["one", "one"]);
+});
+
+test("votes of another account are counted and never sent", async () => {
+  const store = memoryStore();
+  await page({ store, account: "ben" }).outbox.add(vote("bens"));
+  const ada = page({ store });
+  await ada.outbox.add(vote("adas"));
+  while (await ada.outbox.sendNext());
+  assert.deepEqual(ada.sent, ["adas"]);
+  assert.equal(await ada.outbox.ofOthers(), 1);
+  const ben = page({ store, account: "ben" });
+  await ben.outbox.sendNext();
+  assert.deepEqual(ben.sent, ["bens"]);
+});
+
+test("two tabs that empty one store at the same time send each vote once", async () => {
+  const store = memoryStore();
+  const exclusively = turns();
+  const slowly = (entry) => new Promise((resolve) => setTimeout(() => resolve(stored(entry)), 2));
+  const tabs = [1, 2].map(() => page({ store, exclusively, answer: slowly }));
+  for (const id of ["one", "two", "three"]) await tabs[0].outbox.add(vote(id));
+  await Promise.all(tabs.map(async ({ outbox }) => {
+    while (await outbox.sendNext());
+  }));
+  assert.deepEqual([...tabs[0].sent, ...tabs[1].sent].sort(), ["one", "three", "two"]);
+});
+
+test("two tabs without turns would send a vote twice: the lock is what prevents it", async () => {
+  const store = memoryStore();
+  const slowly = (entry) => new Promise((resolve) => setTimeout(() => resolve(stored(entry)), 2));
+  const tabs = [1, 2].map(() => page({ store, exclusively: (work) => work(), answer: slowly }));
+  await tabs[0].outbox.add(vote("one"));
+  await Promise.all(tabs.map(({ outbox }) => outbox.sendNext()));
+  assert.equal(tabs[0].sent.length + tabs[1].sent.length, 2);
+});
+
+test("a vote can be taken back until it is sent", async () => {
+  const { outbox, sent } = page();
+  await outbox.add(vote("one"));
+  assert.equal(await outbox.withdraw("one"), true);
+  assert.equal(await outbox.sendNext(), null);
+  assert.equal(await outbox.withdraw("one"), false);
+  assert.deepEqual(sent, []);
+});
+
+test("a page that comes after a crash finds what was left", async () => {
+  const store = memoryStore();
+  await page({ store, answer: () => OFFLINE }).outbox.add(vote("one"));
+  const later = page({ store });
+  await later.outbox.sendNext();
+  assert.deepEqual(later.sent, ["one"]);
+  assert.deepEqual(await store.all(), []);
+});
+
+// ── A store that fails ───────────────────────────────────────────────────────
+
+const broken = () => {
+  const fail = () => Promise.reject(new Error("QuotaExceededError"));
+  return { all: fail, put: fail, change: fail, remove: fail };
+};
+
+test("without a store that keeps anything votes go all the same, and the page is told", async () => {
+  let unsafe = 0;
+  const { outbox, sent } = page({ store: safely(broken(), { onUnsafe: () => (unsafe += 1) }) });
+  await outbox.add(vote("one"));
+  assert.ok(unsafe > 0);
+  assert.equal((await outbox.sendNext()).outcome.kind, "ok");
+  assert.equal(await outbox.sendNext(), null);
+  assert.deepEqual(sent, ["one"]);
+});
+
+test("a store that cannot forget does not make a vote go twice", async () => {
+  const store = { ...memoryStore(), remove: () => Promise.reject(new Error("gone")) };
+  const { outbox, sent } = page({ store: safely(store, { onUnsafe() {} }) });
+  await outbox.add(vote("one"));
+  await outbox.sendNext();
+  assert.equal(await outbox.sendNext(), null);
+  assert.deepEqual(sent, ["one"]);
+});
+
+test("a store that loses a vote does not lose it for this page", async () => {
+  const store = memoryStore();
+  const { outbox, sent } = page({ store: safely(store, { onUnsafe() {} }) });
+  await outbox.add(vote("one"));
+  await store.remove("one"); // the browser's data were cleared
+  await outbox.sendNext();
+  assert.deepEqual(sent, ["one"]);
+});
+
+// ── Ten minutes without network ──────────────────────────────────────────────
+
+test("ten minutes without network: pauses grow to half a minute, every vote arrives once and in order", async () => {
+  let seconds = 0;
+  const server = [];
+  const answer = (entry) => (seconds < 600 ? OFFLINE : (server.push(entry.id), stored(entry)));
+  const { outbox, sent } = page({ answer });
+  const pauses = [];
+  const delivery = createDelivery({
+    outbox,
+    onWaiting: () => {},
+    onSettled: () => {},
+    random: () => 1,
+    pause: async (length) => {
+      pauses.push(length);
+      seconds += length;
+    },
+  });
+  for (const id of ["one", "two", "three"]) await outbox.add(vote(id));
+  await delivery.drain();
+  assert.deepEqual(server, ["one", "two", "three"]);
+  assert.deepEqual(pauses.slice(0, 6), [2, 4, 8, 16, 30, 30]);
+  assert.ok(seconds < 640, `the network was back for ${seconds - 600} s before they went`);
+  assert.ok(sent.length < 30, "a page that waits is quiet");
+});
