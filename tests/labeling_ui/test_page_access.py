@@ -20,6 +20,7 @@ PAGES = [
     ("export", False, "get"),
     ("people", False, "get"),
     ("settings", False, "get"),
+    ("listening_rules", False, "get"),
     ("check_settings", False, "get"),
     ("rater", False, "get"),
     ("member", True, "get"),
