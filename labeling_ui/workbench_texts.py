@@ -22,7 +22,9 @@ def _parts() -> dict[str, str]:
         "content.clip": _("Recording"),
         "part.instruction": _("First, the instruction"),
         "part.about": _("What was asked"),
+        "part.reference": _("First, the reference"),
         "part.pair": _("Then the two pieces"),
+        "part.abx": _("A, B and X"),
         "part.candidates": _("The candidates"),
         "part.answer": _("The answer to judge"),
         "part.candidate": _("Candidate {label}"),
@@ -37,8 +39,7 @@ def _players() -> dict[str, str]:
         "player.pause": _("Pause {clip}"),
         "player.position": _("Position in {clip}"),
         "player.time": _("{position} of {duration}"),
-        "player.switch": _("Switch, keeping the place"),
-        "player.play_pause": _("Play or pause"),
+        "player.switch": _("Switch"),
         "player.loop": _("Loop"),
         "player.loop_begun": _("Loop begins at {from}: press again where it ends"),
         "player.loop_on": _("Repeating {from} to {to}"),
@@ -50,18 +51,24 @@ def _players() -> dict[str, str]:
             "This clip could not be loaded. Check your connection and try again; if it stays silent, "
             "skip the task and say so."
         ),
-        "player.insecure": _("This browser plays clips only over a secure connection: use the https address."),
+        "player.insecure": _(
+            "This browser plays clips only over a secure connection: use the https address."
+        ),
         "player.unsupported": _("This browser cannot play clips exactly enough. Please use a current one."),
         "player.stopped.locked": _("Read the instruction first; then the clips can be played."),
         "player.stopped.blocked": _("Your device holds the sound back. Press play once more."),
-        "player.stopped.hidden": _("Paused while this page was not in front. Press play to go on where you were."),
+        "player.stopped.hidden": _(
+            "Paused while this page was not in front. Press play to go on where you were."
+        ),
         "player.stopped.interrupted": _(
             "Your device took the sound away, for a call perhaps. Press play to go on where you were."
         ),
         "player.stopped.device": _(
             "Paused: headphones or speakers were plugged in or out. Check them, then press play."
         ),
-        "player.stopped.silent": _("No sound came out any more, so the clip was paused. Press play to try again."),
+        "player.stopped.silent": _(
+            "No sound came out any more, so the clip was paused. Press play to try again."
+        ),
         "player.stopped.broken": _("The player failed. Reload the page: your answers stay."),
         "player.again": _("Try again"),
     }
@@ -112,6 +119,8 @@ def _answers() -> dict[str, str]:
         "answer.glossary": _("Words that help"),
         "answer.insert_time": _("Insert the time {time}"),
         "answer.characters": _("{used} of {most} characters"),
+        "answer.not_given": _("not rated yet"),
+        "answer.as_number": _("As a number: {question}"),
         "answer.between": _("A number from {least} to {most}"),
         "missing.choice": _("Choose one."),
         "missing.value": _("Give a rating."),

@@ -3,10 +3,15 @@ import { createChoices } from "./choices.js";
 import { h } from "./dom.js";
 import { createNumberAnswer } from "./number_answer.js";
 import { CANDIDATE_LABELS, choicesOf, confidenceIsRequired, isRequired, pointsOf } from "./protocol.js";
+import { createSliderAnswer } from "./slider_answer.js";
 import { createTextAnswer } from "./text_answer.js";
 import { inLanguage } from "./texts.js";
 
 const KEY_OF_CHOICE = { A: "A", B: "B", tie: "T", both_bad: "N" };
+const KEY_OF_CORRECT = { 1: "Y", 0: "N" };
+// Beyond the digits; and from so many points on, the labelled ones are listed below.
+const KEY_OF_TEN = "T";
+const MANY_POINTS = 8;
 
 /**
  * `onChange(value)` gets the ask's whole value, {choice, value, confidence, text}. The view's `press(key)` answers a
@@ -39,10 +44,18 @@ export function createAskView(ask, { language, t, glossary, position, onChange }
     }
     const onChangeValue = (number) => enter("value", number);
     const points = pointsOf(question);
+    if (question.kind === "correctness") {
+      return createChoices({ ...common, look: "pair verdict", options: verdictOptions(points, language), onChange: onChangeValue });
+    }
     if (points.length) {
-      return createChoices({ ...common, look: lookOf(points), options: pointOptions(points, language), onChange: onChangeValue });
+      const options = pointOptions(points, language);
+      return createChoices({ ...common, look: lookOf(points), options, listed: points.length >= MANY_POINTS, onChange: onChangeValue });
     }
     const { minimum, maximum } = question;
+    if (question.bands?.length) {
+      const bands = question.bands.map((band) => ({ ...band, label: inLanguage(band.label, language) }));
+      return createSliderAnswer({ ...common, minimum, maximum, bands, t, onChange: onChangeValue });
+    }
     const range = t("answer.between", { least: minimum, most: maximum });
     return createNumberAnswer({ ...common, range, minimum, maximum, onChange: onChangeValue });
   }
@@ -63,9 +76,14 @@ export function createAskView(ask, { language, t, glossary, position, onChange }
 
   /** Digits fill the scale, then the confidence; where the choice has letters, digits are the confidence's. */
   function pressDigit(digit) {
-    if (question.kind === "preference" && !confidence) return main.press(choicesOf(question)[digit - 1]);
+    if (question.kind === "preference" && !confidence) return false;
     const mainFirst = question.kind !== "preference" && value.value === undefined;
     return (confidence && !mainFirst ? confidence : main).press(digit);
+  }
+
+  function pressVerdict(key) {
+    const value = Object.keys(KEY_OF_CORRECT).find((each) => KEY_OF_CORRECT[each] === key);
+    return value !== undefined && main.press(Number(value));
   }
 
   return {
@@ -80,6 +98,8 @@ export function createAskView(ask, { language, t, glossary, position, onChange }
     },
     press(key) {
       if (/^[0-9]$/.test(key)) return pressDigit(Number(key));
+      if (question.kind === "correctness") return pressVerdict(key.toUpperCase());
+      if (question.kind === "rating" && key.toUpperCase() === KEY_OF_TEN) return main.press(10);
       const choice = Object.keys(KEY_OF_CHOICE).find((name) => KEY_OF_CHOICE[name] === key.toUpperCase());
       return question.kind === "preference" && choice !== undefined && main.press(choice);
     },
@@ -105,6 +125,7 @@ function titleOf({ question, position }, language) {
 /** Meanings want lines of their own, labels some width, bare numbers little. */
 function lookOf(points) {
   if (points.some(({ meaning }) => meaning)) return "scale rows";
+  if (points.length >= MANY_POINTS) return "scale bare";
   return points.some(({ label }) => label) ? "scale" : "scale bare";
 }
 
@@ -119,6 +140,17 @@ function pointOptions(points, language) {
     face: String(value),
     label: inLanguage(label, language),
     meaning: inLanguage(meaning, language),
+    key: value === 10 ? KEY_OF_TEN : null,
+  }));
+}
+
+/** Correct or not: the words are what counts, and both keys are shown. */
+function verdictOptions(points, language) {
+  return points.map(({ value, label, meaning }) => ({
+    value,
+    face: inLanguage(label, language) || String(value),
+    meaning: inLanguage(meaning, language),
+    key: KEY_OF_CORRECT[value],
   }));
 }
 

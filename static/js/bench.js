@@ -46,7 +46,8 @@ export function createBench({ drafts, screen, sound, language, t, facts, onChang
   }
 
   function listening({ assignment, view: { player } }) {
-    const heard = { player, given, t, announce: screen.announce };
+    // A panel's clips stand beside what is asked of them.
+    const heard = { player, given: screen.part("form"), t, announce: screen.announce };
     const gate = createListenGate({ ...heard, assignment, language, line: screen.part("listen-line") });
     return { gate, hold: holdUntilRead({ ...heard, seconds: assignment.listening.instruction_seconds }) };
   }

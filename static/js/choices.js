@@ -3,9 +3,10 @@ import { h, uniqueId } from "./dom.js";
 
 /**
  * `options`: {value, face, label, meaning, key}; `face` is what is large on the card (A, 4), `key` a key to press.
+ * `listed` puts labels into a list below the cards, where a long scale has no room for them on the cards.
  * `onChange(value)` gets the option's value, or undefined after `clear`.
  */
-export function createChoices({ legend, help = "", options, look, required, onChange }) {
+export function createChoices({ legend, help = "", options, look, required, listed = false, onChange }) {
   const name = uniqueId("choices");
   const helpId = `${name}-help`;
   const problemId = `${name}-problem`;
@@ -26,8 +27,9 @@ export function createChoices({ legend, help = "", options, look, required, onCh
     h(
       "div",
       { class: "options" },
-      options.map((option, index) => h("label", { class: "option" }, inputs[index], face(option))),
+      options.map((option, index) => h("label", { class: "option" }, inputs[index], face(option, listed))),
     ),
+    listed ? labelList(options) : null,
     problem,
   );
 
@@ -61,12 +63,23 @@ export function createChoices({ legend, help = "", options, look, required, onCh
   };
 }
 
-function face({ face: large, label, meaning, key }) {
+/** What the labelled points mean. Each point's name says it too, so it need not be read twice. */
+function labelList(options) {
+  const labelled = options.filter(({ label }) => label);
+  if (!labelled.length) return null;
+  return h(
+    "dl",
+    { class: "point-labels small", "aria-hidden": "true" },
+    labelled.map(({ face: large, label }) => h("div", {}, h("dt", {}, large), h("dd", {}, label))),
+  );
+}
+
+function face({ face: large, label, meaning, key }, listed) {
   return h(
     "span",
     { class: "option-face" },
     h("span", { class: "option-value" }, large),
-    label ? h("span", { class: "option-label" }, label) : null,
+    label ? h("span", { class: listed ? "option-label visually-hidden" : "option-label" }, label) : null,
     meaning ? h("span", { class: "option-meaning" }, meaning) : null,
     key ? h("kbd", { "aria-hidden": "true" }, key) : null,
   );

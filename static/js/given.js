@@ -28,7 +28,7 @@ export function candidateClips({ candidates, title, player, t }) {
     createClipRow({ clip, mark: label, label, player, t }),
   );
   const transport = createTransport({ player, switches: candidates.length > 1, t });
-  return h("section", { class: "card players", "aria-label": title }, h("h2", {}, title), rows, transport);
+  return h("section", { class: "card players", "aria-label": title }, h("h2", { tabindex: "-1" }, title), rows, transport);
 }
 
 /** An answer, or several, in words. Kept clearly apart from the reference: it is what the rater judges. */

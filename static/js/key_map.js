@@ -31,8 +31,14 @@ export const ACTIONS = [
 
 /** The keys that are answers in this protocol: digits always, letters where a question or a code has them. */
 export function answerKeys({ questions = [], codes = [] }) {
-  const letters = questions.some(({ kind }) => kind === "preference") ? ["a", "b", "t", "n"] : [];
+  const letters = questions.flatMap(lettersOf);
   return new Set([..."0123456789", ...letters, ...codes.map(({ key }) => key.toLowerCase())]);
+}
+
+function lettersOf({ kind, points = [] }) {
+  if (kind === "preference") return ["a", "b", "t", "n"];
+  if (kind === "correctness") return ["y", "n"];
+  return points.some(({ value }) => value === 10) ? ["t"] : [];
 }
 
 export function createKeyMap(storage) {

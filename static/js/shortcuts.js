@@ -16,7 +16,7 @@ export function isOurs(name, focus) {
   if (name === null) return false;
   if (name === "Ctrl+Enter") return true;
   const { tag, type } = focus;
-  const isText = tag === "TEXTAREA" || tag === "SELECT" || (tag === "INPUT" && !["radio", "checkbox"].includes(type));
+  const isText = tag === "TEXTAREA" || tag === "SELECT" || (tag === "INPUT" && !["radio", "checkbox", "range"].includes(type));
   if (isText) return name === "Escape" || (type === "number" && name.endsWith("Enter"));
   const presses = ["BUTTON", "A", "SUMMARY"].includes(tag);
   if (name === "Enter") return !presses;

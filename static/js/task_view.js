@@ -1,6 +1,7 @@
 /** One task on the page, made from its briefing and its protocol's definition; no preset is known here by name. */
 import { createAsked } from "./asked.js";
 import { candidateClips, candidateText, contentSection } from "./given.js";
+import { createMatrix } from "./matrix.js";
 import { createPlayer } from "./player.js";
 import { clipsOf } from "./task_clips.js";
 
@@ -28,23 +29,39 @@ export function createTaskView({ assignment, definition, draft, language, t, giv
     position: names.length ? placeInCandidate : null,
     onChange,
   });
-  const instruction = contentSection({ content, title: t(clips.length ? "part.instruction" : "part.about"), player, t });
+  const instruction = content.length ? [contentSection({ content, title: contentTitle(), player, t })] : [];
+  const each = asked.views.filter(({ ask }) => ask.position !== null);
+  const isMatrix = definition.layout === "panel" && each.length > 0;
 
-  given.replaceChildren(instruction, ...(clips.length ? [candidateSection()] : []));
+  given.replaceChildren(...instruction, ...(clips.length && !isMatrix ? [candidateSection()] : []));
   place.replaceChildren(...askedSections());
   for (const type of ["time", "change"]) player.addEventListener(type, asked.showTime);
   asked.showTime();
 
-  function candidateSection() {
-    const title = t(definition.layout === "comparison" ? "part.pair" : "part.candidates");
-    return candidateClips({ candidates: clips, title, player, t });
+  function contentTitle() {
+    if (!clips.length) return t("part.about");
+    return t(content.some(({ text }) => text) ? "part.instruction" : "part.reference");
   }
 
-  /** Each candidate's text stands above its own questions; questions to the whole task come first or alone. */
+  function candidateTitle() {
+    return t({ comparison: "part.pair", abx: "part.abx" }[definition.layout] ?? "part.candidates");
+  }
+
+  function candidateSection() {
+    return candidateClips({ candidates: clips, title: candidateTitle(), player, t });
+  }
+
+  /** Each candidate stands beside or above its own questions; questions to the whole task come after. */
   function askedSections() {
+    const report = asked.report ? [asked.report.element] : [];
+    if (isMatrix) {
+      const matrix = createMatrix({ candidates, views: each, title: candidateTitle(), player, language, t });
+      const whole = asked.views.filter((view) => !each.includes(view)).map((view) => view.element);
+      return [matrix, ...whole, ...report];
+    }
     const own = (position) => asked.views.filter((view) => view.ask.position === position).map((view) => view.element);
     const texts = candidates.flatMap((candidate, index) => [...text(candidate), ...own(index)]);
-    return [...texts, ...own(null), ...(asked.report ? [asked.report.element] : [])];
+    return [...texts, ...own(null), ...report];
   }
 
   function text(candidate) {
@@ -56,7 +73,15 @@ export function createTaskView({ assignment, definition, draft, language, t, giv
   return {
     asked,
     player,
-    focus: () => instruction.querySelector("h2").focus({ preventScroll: true }),
+    /** A key for the question at hand; a digit that no scale takes plays the clip of that number, 0 the reference. */
+    press(key) {
+      if (asked.press(key)) return true;
+      const name = key === "0" ? "reference" : /^[1-9]$/.test(key) ? candidates[Number(key) - 1]?.clip?.name : undefined;
+      if (!name || !player.has(name)) return false;
+      player.play(name);
+      return true;
+    },
+    focus: () => (given.querySelector("h2") ?? place.querySelector("h2")).focus({ preventScroll: true }),
     dispose() {
       player.dispose();
     },

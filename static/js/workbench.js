@@ -145,7 +145,7 @@ export default function workbench(root) {
     const action = keys.actionOf(name);
     if (!task && !(action === "undo" && root.dataset.state === "end")) return false;
     const act = task ? actionsFor(task, page)[action] : page.undo;
-    if (!act) return task.view.asked.press(name);
+    if (!act) return task.view.press(name);
     act();
     return true;
   }

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import pytest
 
 from annotation.models import Judgment, Rater, Study, Task
 from annotation.protocols import preset_keys
 from annotation.services import import_orders, imports, jobs
-from tests.annotation.importers import sounds
+from tests import presets
 
 pytestmark = pytest.mark.django_db
-
-EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
-AUDIO = ("bell-01", "talk-01", "waltz-x", "waltz-y", "song-x", "song-y", "hum")
 
 
 # Each example with its preset, and the tasks, judgments and raters that it brings.
@@ -35,9 +29,7 @@ EXPECTED = [
 
 @pytest.mark.parametrize(("name", "preset", "tasks", "judgments", "raters"), EXPECTED)
 def test_an_example_can_be_imported(tmp_path, name, preset, tasks, judgments, raters):
-    source = Path(shutil.copy(EXAMPLES / name, tmp_path))
-    for number, sound in enumerate(AUDIO):
-        sounds.tone(tmp_path / f"{sound}.wav", hertz=300 + 40 * number)
+    source = presets.put(tmp_path, name)
     new = import_orders.NewStudy("example", "Example", preset)
     job = imports.start(None, source, format=source.suffix[1:], actor=None, new_study=new)
     jobs.run_here(job)
@@ -49,5 +41,5 @@ def test_an_example_can_be_imported(tmp_path, name, preset, tasks, judgments, ra
 
 
 def test_every_example_is_tested_and_every_preset_has_one():
-    assert {path.name for path in EXAMPLES.iterdir()} == {name for name, *_ in EXPECTED}
+    assert {path.name for path in presets.EXAMPLES.iterdir()} == {name for name, *_ in EXPECTED}
     assert set(preset_keys()) == {preset for _, preset, *_ in EXPECTED}
