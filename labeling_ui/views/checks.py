@@ -17,7 +17,6 @@ from django.views.decorators.http import require_safe
 from annotation import access
 from annotation.errors import InvalidInput
 from annotation.models import ListeningCheck
-from annotation.rules.listening_checks import is_due
 from annotation.services import check_standings, listening_checks
 from labeling_ui import check_texts
 from labeling_ui.forms.checks import ChecksForm
@@ -38,9 +37,15 @@ def checks(request: HttpRequest, slug: str) -> HttpResponse:
         "language": get_language(),
         "texts": check_texts.texts(),
         "urls": {"checks": reverse("api_checks", args=[slug]), "check": _any_check()},
-        "standings": [{"kind": standing.kind, "state": standing.state} for standing in standings],
     }
-    context = {"study": rater.study, "rows": rows, "due": is_due(standings), "page": page}
+    first = next((standing for standing in standings if standing.state != "valid"), None)
+    context = {
+        "study": rater.study,
+        "rows": rows,
+        "due": first is not None,
+        "begin_with": first.kind if first and first.state == "due" else "",
+        "page": page,
+    }
     return render(request, "labeling_ui/rate/checks.html", context)
 
 

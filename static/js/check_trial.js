@@ -6,7 +6,7 @@ import { h, uniqueId } from "./dom.js";
 export function createTrial({ kind, intervals, nChoices, sound, t, onHeard, onChoice, onFailed }) {
   const isLevel = kind === "level";
   const player = createCheckPlayer({ onInterval: light, onEnded: ended });
-  const play = h("button", { type: "button", class: "button big check-play", onclick: toggle });
+  const play = h("button", { type: "button", class: "button primary big check-play", onclick: toggle });
   const choices = Array.from({ length: nChoices }, (_, choice) =>
     h(
       "button",
@@ -37,6 +37,8 @@ export function createTrial({ kind, intervals, nChoices, sound, t, onHeard, onCh
   function ready() {
     heard = true;
     for (const button of choices) button.disabled = false;
+    play.classList.remove("primary");
+    if (isLevel) choices[0].classList.add("primary");
   }
 
   function ended() {

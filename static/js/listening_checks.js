@@ -4,7 +4,7 @@ import { createTrial } from "./check_trial.js";
 import { translator } from "./texts.js";
 
 export default function listeningChecks(root) {
-  const { language, texts, urls, standings } = JSON.parse(document.getElementById("checks-data").textContent);
+  const { language, texts, urls } = JSON.parse(document.getElementById("checks-data").textContent);
   const t = translator(texts);
   const api = createCheckApi(urls);
   const part = (name) => root.querySelector(`[data-part="${name}"]`);
@@ -42,6 +42,7 @@ export default function listeningChecks(root) {
     part("run-how").textContent = t(`check.${check.kind}.how`);
     const progress = check.n_trials > 1 ? t("check.progress", { number: number + 1, of: check.n_trials }) : "";
     part("run-progress").textContent = progress;
+    part("run-progress").hidden = !progress;
     announce(progress);
     trial = createTrial({
       kind: check.kind,
@@ -117,8 +118,6 @@ export default function listeningChecks(root) {
 
   for (const button of root.querySelectorAll("[data-begin]")) {
     button.addEventListener("click", () => begin(button.dataset.begin));
+    button.disabled = false; // until now nobody would have heard the press
   }
-  const first = standings.find(({ state }) => state !== "valid");
-  part("begin").addEventListener("click", () => begin(first.kind));
-  part("begin").hidden = !first || first.state === "exhausted";
 }
