@@ -1,5 +1,5 @@
 /** One clip on the page: play button, waveform, time, what it waits for, and what to do when it will not load. */
-import { h } from "./dom.js";
+import { h, icon } from "./dom.js";
 import { clock } from "./texts.js";
 import { createWaveform } from "./waveform.js";
 
@@ -8,8 +8,8 @@ const PAUSE = "M6 4.5h4.5v15H6zM13.5 4.5H18v15h-4.5z";
 
 /** `mark` is the letter shown on the row of a candidate; `label` is what it is called in sentences. */
 export function createClipRow({ clip, mark, label, player, t }) {
-  const icon = svgIcon();
-  const button = h("button", { type: "button", class: "play", onclick: () => toggle() }, icon.element);
+  const drawing = icon(PLAY);
+  const button = h("button", { type: "button", class: "play", onclick: () => toggle() }, drawing.element);
   const waveform = createWaveform({
     peaks: clip.peaks,
     duration: clip.duration,
@@ -53,7 +53,7 @@ export function createClipRow({ clip, mark, label, player, t }) {
     const playing = here && player.playing;
     element.classList.toggle("current", here);
     element.classList.toggle("playing", playing);
-    icon.show(playing ? PAUSE : PLAY);
+    drawing.show(playing ? PAUSE : PLAY);
     button.setAttribute("aria-label", t(playing ? "player.pause" : "player.play", { clip: label }));
     button.setAttribute("aria-disabled", String(player.locked));
     waveform.showLoop(player.loop);
@@ -87,14 +87,4 @@ export function createClipRow({ clip, mark, label, player, t }) {
   showState();
   showTime();
   return element;
-}
-
-function svgIcon() {
-  const namespace = "http://www.w3.org/2000/svg";
-  const element = document.createElementNS(namespace, "svg");
-  const path = document.createElementNS(namespace, "path");
-  element.setAttribute("viewBox", "0 0 24 24");
-  element.setAttribute("aria-hidden", "true");
-  element.append(path);
-  return { element, show: (shape) => path.setAttribute("d", shape) };
 }

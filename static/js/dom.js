@@ -16,3 +16,17 @@ export function uniqueId(prefix) {
   made += 1;
   return `${prefix}-${made}`;
 }
+
+/** A drawing of one shape on a 24 by 24 grid; `show` changes it. Says nothing to a screen reader. */
+export function icon(shape) {
+  const namespace = "http://www.w3.org/2000/svg";
+  const element = document.createElementNS(namespace, "svg");
+  const path = document.createElementNS(namespace, "path");
+  element.setAttribute("viewBox", "0 0 24 24");
+  element.setAttribute("class", "icon");
+  element.setAttribute("aria-hidden", "true");
+  element.append(path);
+  const show = (to) => path.setAttribute("d", to);
+  show(shape);
+  return { element, show };
+}

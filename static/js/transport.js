@@ -1,29 +1,34 @@
-/** The controls that all clips of a task share: play, switch, loop, volume; and what happened when sound stopped. */
-import { h, uniqueId } from "./dom.js";
+/** The controls that all clips of a task share: switch, loop, volume; and what happened when sound stopped. */
+import { h, icon, uniqueId } from "./dom.js";
 import { SHORTEST_LOOP_S } from "./player.js";
 import { clock } from "./texts.js";
+
+const SWITCH = "M7 7h11l-3.5-3.5L16 2l6 6-6 6-1.5-1.5L18 9H7zM17 17H6l3.5 3.5L8 22l-6-6 6-6 1.5 1.5L6 15h11z";
+const LOOP = "M12 4a8 8 0 0 1 7.75 6h-2.1A6 6 0 1 0 18 13l-3-3h7v7l-2.5-2.5A8 8 0 1 1 12 4z";
+const SOUND = "M4 9v6h4l5 4.5v-15L8 9zM15 8.5a4.5 4.5 0 0 1 0 7zM15 4.2a8.2 8.2 0 0 1 0 15.6v-2.2a6.1 6.1 0 0 0 0-11.2z";
+const SILENT = "M4 9v6h4l5 4.5v-15L8 9zM16 9l1.4-1.4L19.5 9.7l2.1-2.1L23 9l-2.1 2.1L23 13.2l-1.4 1.4-2.1-2.1-2.1 2.1L16 13.2l2.1-2.1z";
 
 /** `switches` says whether there is something to switch between. Keys' names are written by whoever knows them. */
 export function createTransport({ player, switches, t }) {
   const volumeId = uniqueId("volume");
-  const play = control("player.play_pause", "play", () => player.toggle());
-  const change = switches ? control("player.switch", "switch", () => player.switchOver()) : null;
-  const loop = control("player.loop", "loop_start", () => nextOfLoop(player));
+  const change = switches ? control("player.switch", "switch", SWITCH, () => player.switchOver()) : null;
+  const loop = control("player.loop", "loop_start", LOOP, () => nextOfLoop(player));
   const loopState = h("span", { class: "soft small number", role: "status" });
-  const mute = h("button", { type: "button", class: "button", "aria-pressed": "false", onclick: toggleMute }, t("player.mute"));
+  const speaker = icon(SOUND);
+  const mute = h("button", { type: "button", class: "button mute", "aria-label": t("player.mute"), onclick: toggleMute }, speaker.element);
   const volume = h("input", { type: "range", id: volumeId, min: "0", max: "100", step: "1", oninput: setVolume });
   const notice = h("p", { class: "notice warning player-notice", role: "alert", hidden: true });
   const element = h(
     "div",
     { class: "transport" },
-    h("div", { class: "row" }, play, change, loop, loopState),
-    h("div", { class: "row volume" }, mute, h("label", { for: volumeId, class: "visually-hidden" }, t("player.volume")), volume),
+    h("div", { class: "row" }, change, loop, loopState),
+    h("div", { class: "volume" }, mute, h("label", { for: volumeId, class: "visually-hidden" }, t("player.volume")), volume),
     notice,
   );
 
-  function control(text, action, onclick) {
+  function control(text, action, shape, onclick) {
     const hint = h("kbd", { "data-key-of": action });
-    return h("button", { type: "button", class: `button ${action}`, onclick }, t(text), " ", hint);
+    return h("button", { type: "button", class: `button ${action}`, onclick }, icon(shape).element, t(text), hint);
   }
 
   function setVolume() {
@@ -37,6 +42,7 @@ export function createTransport({ player, switches, t }) {
   function show() {
     if (player.playing) say("");
     mute.setAttribute("aria-pressed", String(player.muted));
+    speaker.show(player.muted ? SILENT : SOUND);
     volume.value = String(Math.round(player.volume * 100));
     loop.setAttribute("aria-pressed", String(player.loop !== null));
     const begun = marks.get(player);
