@@ -19,7 +19,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _JUDGMENT = (
     "study", "item", "item_version", "task", "task_kind", "systems", "takes", "presentation", "client_id", "rater",
     "origin", "revision", "effective", "excluded", "exclusion_reason", "surplus", "protocol_version", "preset",
-    "codes", "comment", "leased_at", "started_at", "submitted_at",
+    "codes", "comment", "leased_at", "started_at", "submitted_at", "gains_db", "heard_s", "heard_item_s", "switches",
+    "session_s",
 )  # fmt: skip
 _ANSWER = (
     "question", "slot", "system", "choice", "choice_slot", "choice_shown", "value", "confidence", "text", "events",

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analytics.records.listening import listening_record
 from analytics.records.plain import number, utc
 from annotation.models import Answer, Exclusion, Judgment, Question, Study, Task, TaskCandidate
 from annotation.rules.answers import shown_choice
@@ -20,7 +21,8 @@ _READ = (
     "id", "client_id", "task_id", "task__external_id", "task__kind", "task__item_version__number",
     "task__item_version__item__external_id", "rater__pseudonym", "protocol_version__number",
     "protocol_version__preset", "assignment__leased_at", "started_at", "submitted_at", "origin", "revision",
-    "effective", "excluded", "surplus", "presentation", "codes", "comment",
+    "effective", "excluded", "surplus", "presentation", "codes", "comment", "gains", "telemetry",
+    "protocol_version_id",
 )  # fmt: skip
 
 
@@ -33,7 +35,7 @@ class Slot:
 
 def judgment_records(study: Study) -> Iterator[Record]:
     """In the order in which they were stored, with the superseded, surplus and excluded ones among them."""
-    questions = dict(Question.objects.filter(protocol_version__study=study).values_list("pk", "key"))
+    questions, layouts = _questions(study)
     last = 0
     while batch := list(
         Judgment.objects.filter(study=study, pk__gt=last).order_by("pk").values(*_READ)[:BATCH]
@@ -46,9 +48,22 @@ def judgment_records(study: Study) -> Iterator[Record]:
             yield {
                 "study": study.slug,
                 **_judgment(row, shown, exclusion_reason=reasons.get(row["id"], "")),
+                **listening_record(
+                    row["telemetry"],
+                    gains=row["gains"],
+                    presentation=row["presentation"],
+                    layout=layouts[row["protocol_version_id"]],
+                ),
                 "answers": [_answer(answer, questions, row["presentation"], shown) for answer in given],
             }
         last = batch[-1]["id"]
+
+
+def _questions(study: Study) -> tuple[dict[int, str], dict[int, str]]:
+    """The key of each question, and the layout of each protocol version."""
+    asked = Question.objects.filter(protocol_version__study=study)
+    rows = list(asked.values_list("pk", "key", "protocol_version_id", "protocol_version__definition__layout"))
+    return {row[0]: row[1] for row in rows}, {row[2]: row[3] for row in rows}
 
 
 def _judgment(row: Row, slots: Sequence[Slot], *, exclusion_reason: str) -> Record:

@@ -13,7 +13,8 @@ JUDGMENT: dict[str, Any] = {
     "takes": [1, 1], "presentation": [1, 0], "client_id": "c", "rater": "R-1", "origin": "rated", "revision": 1,
     "effective": True, "excluded": False, "exclusion_reason": "", "surplus": False, "protocol_version": 1,
     "preset": "p", "codes": ["A"], "comment": "", "leased_at": None, "started_at": None,
-    "submitted_at": "2026-03-01T09:30:00.000000Z", "answers": [],
+    "submitted_at": "2026-03-01T09:30:00.000000Z", "gains_db": [-5.0, 0.0], "heard_s": [10, 8.25],
+    "heard_item_s": {"reference": 3}, "switches": 2, "session_s": None, "answers": [],
 }  # fmt: skip
 ANSWER: dict[str, Any] = {
     "question": "q", "slot": None, "system": None, "choice": "b", "choice_slot": 1, "choice_shown": "A",
@@ -57,6 +58,8 @@ def test_lists_and_truth_values_are_json_and_what_is_missing_is_empty():
     assert (row["systems"], row["presentation"]) == ('["a", "b"]', "[1, 0]")
     assert (row["effective"], row["excluded"]) == ("true", "false")
     assert (row["value"], row["confidence"], row["leased_at"]) == ("", "4", "")
+    heard = (row["gains_db"], row["heard_s"], row["heard_item_s"], row["switches"], row["session_s"])
+    assert heard == ("[-5.0, 0.0]", "[10, 8.25]", '{"reference": 3}', "2", "")
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])

@@ -70,6 +70,11 @@ def test_it_says_what_was_judged_by_whom_and_how(rated):
         "leased_at": records.utc(Assignment.objects.get().leased_at),
         "started_at": records.utc(judgment.started_at),
         "submitted_at": records.utc(judgment.submitted_at),
+        "gains_db": None,
+        "heard_s": None,
+        "heard_item_s": None,
+        "switches": None,
+        "session_s": None,
         "answers": [
             {
                 "question": "correctness",
