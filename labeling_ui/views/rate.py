@@ -20,7 +20,7 @@ from annotation.rules.listening import ListeningRules
 from annotation.rules.listening_checks import is_due
 from annotation.services import check_standings
 from annotation.services.protocols import loaded
-from labeling_ui import workbench_texts
+from labeling_ui import key_texts, workbench_texts
 from labeling_ui.listening_words import expectations
 
 # In the session: the protocol version, by study, whose guidelines this rater said they had read.
@@ -61,7 +61,7 @@ def work(request: HttpRequest, slug: str) -> HttpResponse:
         "study": slug,
         "lease_minutes": study.lease_minutes,
         "language": get_language(),
-        "texts": workbench_texts.texts(),
+        "texts": workbench_texts.texts() | key_texts.texts(),
         "urls": _urls(slug),
         "protocol": {"number": protocol.number, "definition": study.protocol_version.definition},
         "progress": {"done": rater.n_judgments, "tasks": study.n_tasks},
@@ -69,10 +69,7 @@ def work(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "study": study,
         "rater": rater,
-        "protocol": protocol.spec,
         "workbench": workbench,
-        "may_tie": any(question.tie for question in protocol.spec.questions),
-        "may_both_bad": any(question.both_bad for question in protocol.spec.questions),
     }
     return render(request, "labeling_ui/rate/work.html", context)
 

@@ -1,6 +1,7 @@
 /**
  * What the named actions of key_map.js do to the task at hand. An action that has nothing to act on is not there.
- * `task` is {view: {asked, player}}; `page` holds what belongs to the page: submit(), undo(), skip(), showKeys(), focusSubmit().
+ * `task` is {assignment, view: {asked, player}}; `page` holds what belongs to the page: submit(), undo(), skip(),
+ * showKeys(), focusSubmit().
  */
 import { clearLoop, markLoop } from "./transport.js";
 
@@ -8,11 +9,26 @@ const STEP_S = 5;
 const VOLUME_STEP = 0.05;
 
 export function actionsFor(task, page) {
-  const { asked, player } = task.view;
+  const { asked } = task.view;
+  return {
+    ...listening(task),
+    next_question: () => asked.go(1) || page.focusSubmit(),
+    previous_question: () => asked.go(-1),
+    leave_text: () => document.activeElement.blur(),
+    submit: page.submit,
+    undo: page.undo,
+    skip: page.skip,
+    help: page.showKeys,
+  };
+}
+
+function listening({ assignment, view: { player } }) {
+  const candidates = assignment.candidates.filter(({ clip }) => clip).length;
+  if (!candidates && !assignment.content.some(({ clip }) => clip)) return {};
   return {
     play: () => player.toggle(),
-    switch: () => player.switchOver(),
-    reference: () => player.play("reference"),
+    ...(candidates > 1 && { switch: () => player.switchOver() }),
+    ...(player.has("reference") && { reference: () => player.play("reference") }),
     back5: () => player.seek(player.position() - STEP_S),
     on5: () => player.seek(player.position() + STEP_S),
     restart: () => player.restart(),
@@ -22,12 +38,5 @@ export function actionsFor(task, page) {
     louder: () => (player.volume += VOLUME_STEP),
     quieter: () => (player.volume -= VOLUME_STEP),
     mute: () => (player.muted = !player.muted),
-    next_question: () => asked.go(1) || page.focusSubmit(),
-    previous_question: () => asked.go(-1),
-    leave_text: () => document.activeElement.blur(),
-    submit: page.submit,
-    undo: page.undo,
-    skip: page.skip,
-    help: page.showKeys,
   };
 }

@@ -1,20 +1,8 @@
-/** The workbench's dialogs: the list of keys, skipping with a reason, stopping in the middle of an answer. */
+/** The workbench's dialogs: skipping with a reason, stopping in the middle of an answer. */
 import { h } from "./dom.js";
 import { inLanguage } from "./texts.js";
 
 const byId = (id) => document.getElementById(id);
-
-/** `keys.on` switches the single-key shortcuts. */
-export function prepareKeys(keys) {
-  const box = byId("keys-on");
-  box.checked = keys.on;
-  box.addEventListener("change", () => (keys.on = box.checked));
-  document.querySelector('[data-part="keys"]').addEventListener("click", showKeys);
-}
-
-export function showKeys() {
-  byId("keys-dialog").showModal();
-}
 
 /**
  * Ask why a task is skipped. `send({reason, comment})` tries it and returns null, or a sentence about what is wrong:

@@ -2,6 +2,8 @@
  * Which key does what: the one table behind the keys themselves, the list that `?` opens and every hint on the page.
  * Keys have the names that shortcuts.js gives them. What a rater changes is kept in this browser.
  */
+import { answerKeys } from "./answer_keys.js";
+
 const CHOSEN = "concord:keys";
 const NAMED = ["Space", "Enter", "Shift+Enter", "Ctrl+Enter"];
 
@@ -28,18 +30,6 @@ export const ACTIONS = [
   { name: "skip", key: "x" },
   { name: "help", key: "?" },
 ];
-
-/** The keys that are answers in this protocol: digits always, letters where a question or a code has them. */
-export function answerKeys({ questions = [], codes = [] }) {
-  const letters = questions.flatMap(lettersOf);
-  return new Set([..."0123456789", ...letters, ...codes.map(({ key }) => key.toLowerCase())]);
-}
-
-function lettersOf({ kind, points = [] }) {
-  if (kind === "preference") return ["a", "b", "t", "n"];
-  if (kind === "correctness") return ["y", "n"];
-  return points.some(({ value }) => value === 10) ? ["t"] : [];
-}
 
 export function createKeyMap(storage) {
   const chosen = stored(storage);

@@ -1,14 +1,20 @@
 /** Which key presses are ours, and which belong to what has the focus. */
 const KEYS_OFF = "concord:keys-off";
 
-/** A press by one name: "Space", "Enter", "Shift+Enter", "Ctrl+Enter", "Escape", "?", "a"; null for other chords. */
-export function nameOf({ key, ctrlKey, metaKey, altKey, shiftKey, isComposing }) {
-  if (isComposing || altKey) return null; // composing: an input method still has the word
+// What is on one key with another sign, with and without Shift.
+const SAME_KEY = { "=": "+", _: "-" };
+
+/** A press by one name: "Space", "Shift+Enter", "Ctrl+Enter", "Escape", "?", "a", "Alt+3"; null for other chords. */
+export function nameOf(event) {
+  const { key, code = "", ctrlKey, metaKey, altKey, shiftKey, isComposing } = event;
+  if (isComposing) return null; // an input method still has the word
+  if (event.getModifierState?.("AltGraph")) return key.length === 1 ? key.toLowerCase() : null; // "[" on many keyboards
+  if (altKey) return !ctrlKey && !metaKey && /^Digit[0-9]$/.test(code) ? `Alt+${code.at(-1)}` : null;
   if (ctrlKey || metaKey) return key === "Enter" ? "Ctrl+Enter" : null;
   if (key === " ") return "Space";
   if (key === "Enter") return shiftKey ? "Shift+Enter" : "Enter";
-  if (key === "Escape" || key === "?") return key;
-  return key.length === 1 && !shiftKey ? key.toLowerCase() : key.length === 1 ? key.toLowerCase() : null;
+  if (key === "Escape") return key;
+  return key.length === 1 ? (SAME_KEY[key] ?? key.toLowerCase()) : null;
 }
 
 /** Whether a press is for the page. `focus` is {tag, type, checked} of what has the focus. */
@@ -24,16 +30,20 @@ export function isOurs(name, focus) {
   return true;
 }
 
-/** `onKey(name)` returns whether it did something. Nothing is taken while a dialog is open. */
-export function listen(onKey, { storage = globalThis.localStorage } = {}) {
+/**
+ * `onKey(name)` returns whether it did something; `repeats(name)` says whether holding the key goes on doing it. Nothing
+ * is taken while a dialog is open. `on` of what it returns switches the keys that are pressed alone.
+ */
+export function listen(onKey, { repeats, storage = globalThis.localStorage }) {
   const single = { on: read(storage) !== "1" };
   document.addEventListener("keydown", (event) => {
     const name = nameOf(event);
     const { tagName: tag, type, checked } = document.activeElement ?? {};
-    if (event.repeat && name !== "j" && name !== "l") return;
+    if (event.repeat && !repeats(name)) return;
     if (document.querySelector("dialog[open]") || !isOurs(name, { tag, type, checked })) return;
     if (!single.on && name.length === 1) return;
-    if (onKey(name)) event.preventDefault();
+    const wouldSend = type === "number" && name === "Enter"; // a form goes off by Enter in its fields
+    if (onKey(name) || wouldSend) event.preventDefault();
   });
   return {
     get on() {

@@ -44,7 +44,7 @@ export function createTaskView({ assignment, definition, draft, language, t, giv
   }
 
   function candidateTitle() {
-    return t({ comparison: "part.pair", abx: "part.abx" }[definition.layout] ?? "part.candidates");
+    return t({ comparison: "part.pair", abx: "part.abx" }[definition.layout] ?? (candidates.length > 1 ? "part.candidates" : "part.clip"));
   }
 
   function candidateSection() {
@@ -73,10 +73,14 @@ export function createTaskView({ assignment, definition, draft, language, t, giv
   return {
     asked,
     player,
-    /** A key for the question at hand; a digit that no scale takes plays the clip of that number, 0 the reference. */
+    /**
+     * A key for the question at hand. A digit that no scale takes, or one with Alt, plays the clip of that number, 0 the
+     * reference.
+     */
     press(key) {
       if (asked.press(key)) return true;
-      const name = key === "0" ? "reference" : /^[1-9]$/.test(key) ? candidates[Number(key) - 1]?.clip?.name : undefined;
+      const digit = /^(?:Alt\+)?([0-9])$/.exec(key)?.[1];
+      const name = digit === "0" ? "reference" : candidates[Number(digit) - 1]?.clip?.name;
       if (!name || !player.has(name)) return false;
       player.play(name);
       return true;

@@ -3,10 +3,10 @@ import { actionsFor } from "./actions.js";
 import { createApi } from "./api.js";
 import { createBench } from "./bench.js";
 import { createChanging, createHistory } from "./changing.js";
-import { prepareKeys, showKeys } from "./dialogs.js";
 import { createDrafts, isEmpty } from "./drafts.js";
 import { createEngine } from "./engine.js";
 import { startHeartbeat } from "./heartbeat.js";
+import { createKeyDialog } from "./key_dialog.js";
 import { createKeyMap } from "./key_map.js";
 import { createPost } from "./post.js";
 import { createQueue } from "./queue.js";
@@ -117,6 +117,7 @@ export default function workbench(root) {
   }
 
   function halt(outcome) {
+    if (outcome.code === "checks_due") return globalThis.location.assign(urls.checks);
     const known = `state.${outcome.code ?? outcome.kind}`;
     const text = outcome.text ?? (known in texts ? t(known, { detail: outcome.detail }) : outcome.detail);
     screen.halt({ text, mayHelpToSignIn: ["signed_out", "redirected"].includes(outcome.kind) });
@@ -135,7 +136,7 @@ export default function workbench(root) {
     submit: () => submission.send(bench.task),
     undo: changing.open,
     skip: () => bench.task.changing || wayOut.skip(bench.task),
-    showKeys,
+    showKeys: () => keyDialog.show(),
     focusSubmit: () => screen.part("submit").focus(),
   };
 
@@ -167,7 +168,13 @@ export default function workbench(root) {
     const isBegun = task && !task.over && (task.changing ? task.touched : !isEmpty(task.draft));
     if (!wayOut.leaving && (isBegun || submission.busy || post.count > 0)) event.preventDefault();
   });
-  prepareKeys(listen(onKey));
+  const keyDialog = createKeyDialog({
+    keys,
+    singles: listen(onKey, keys),
+    task: () => bench.task,
+    offered: (task) => Object.keys(actionsFor(task, page)),
+    t,
+  });
   startHeartbeat({
     api,
     held: queue.held,

@@ -13,6 +13,21 @@ test("presses have one name each", () => {
   assert.equal(press("ArrowLeft"), null);
 });
 
+test("digits with Alt are told by where the key is: some systems write signs with it", () => {
+  assert.equal(press("¡", { altKey: true, code: "Digit1" }), "Alt+1");
+  assert.equal(press("1", { altKey: true, ctrlKey: true, code: "Digit1" }), null);
+});
+
+test("plus and minus need no Shift", () => {
+  assert.deepEqual(["=", "+", "_", "-"].map((key) => press(key)), ["+", "+", "-", "-"]);
+});
+
+test("signs that a keyboard has only with AltGr count as typed", () => {
+  const withAltGraph = { ctrlKey: true, altKey: true, getModifierState: (name) => name === "AltGraph" };
+  assert.equal(press("[", withAltGraph), "[");
+  assert.equal(press("Dead", withAltGraph), null);
+});
+
 test("the browser's own chords and half-typed words are left alone", () => {
   assert.equal(press("a", { ctrlKey: true }), null);
   assert.equal(press("a", { altKey: true }), null);
