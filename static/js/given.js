@@ -25,7 +25,7 @@ export function contentSection({ content, title, player, t }) {
 /** Clips to compare: one row each, and the controls that they share. */
 export function candidateClips({ candidates, title, player, t }) {
   const rows = candidates.map(({ label, clip }) =>
-    createClipRow({ clip, mark: label, label, player, t }),
+    createClipRow({ clip, mark: candidates.length > 1 ? label : null, label, player, t }),
   );
   const transport = createTransport({ player, switches: candidates.length > 1, t });
   return h("section", { class: "card players", "aria-label": title }, h("h2", { tabindex: "-1" }, title), rows, transport);

@@ -39,7 +39,25 @@ export function createMatrix({ candidates, views, title, player, language, t }) 
     },
     h("h2", { id: titleId, tabindex: "-1" }, title),
     heading,
-    clips.length ? createTransport({ player, switches: clips.length > 1, t }) : null,
+    clips.length ? bar({ player, switches: clips.length > 1, t }) : null,
     rows,
   );
+}
+
+/** What all rows share, in view beside each of them; the open reference among it. */
+function bar({ player, switches, t }) {
+  const transport = createTransport({ player, switches, t });
+  if (!player.has("reference")) return h("div", { class: "matrix-bar" }, transport);
+  const button = h("button", { type: "button", class: "button reference", onclick: toggle }, t("content.reference_clip"));
+  button.append(" ", h("kbd", { "data-key-of": "reference" }));
+
+  function toggle() {
+    if (player.current === "reference" && player.playing) player.pause();
+    else player.play("reference");
+  }
+
+  player.addEventListener("change", () => {
+    button.setAttribute("aria-pressed", String(player.current === "reference" && player.playing));
+  });
+  return h("div", { class: "matrix-bar" }, button, transport);
 }

@@ -68,7 +68,7 @@ export function createSliderAnswer({ legend, help, minimum, maximum, bands, requ
     else if (number.value === "" || Number(number.value) !== value) number.value = value;
     if (value !== undefined) range.value = value;
     range.classList.toggle("unset", value === undefined);
-    range.setAttribute("aria-valuetext", value === undefined ? t("answer.not_given") : [value, band?.label].filter(Boolean).join(", "));
+    range.setAttribute("aria-valuetext", value === undefined ? t("answer.not_given") : spoken(value, band));
     name.textContent = value === undefined ? t("answer.not_given") : (band?.label ?? "");
   }
 
@@ -89,6 +89,8 @@ export function createSliderAnswer({ legend, help, minimum, maximum, bands, requ
     },
   };
 }
+
+const spoken = (value, band) => (band ? `${value}, ${band.label}` : String(value));
 
 /** The stretches along the track, from the lowest, each as wide as it is. */
 function ruler(bands) {
