@@ -3,158 +3,240 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Route
+from playwright.sync_api import Route, expect
 
 from annotation.models import Assignment, Judgment
+from annotation.services import leases
 from tests.e2e import studies
+from tests.e2e.votes import (
+    NEXT,
+    VOTES,
+    answer,
+    arrives,
+    cut,
+    goes_on,
+    is_still_here,
+    page_of,
+    problem,
+    question_shown,
+    tab,
+    text_study,
+)
 from tests.factories import PASSWORD, member
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-VOTES = "**/judgment/"
+# What may come back instead of a yes, and what the page then says.
+NO_YES = {
+    "signed out": (problem(401, "not_authenticated"), "You are signed out"),
+    "token replaced": (problem(403, "permission_denied"), "You are signed out"),
+    "refused by a proxy": (page_of(403), "could not save this"),
+    "too large for a proxy": (page_of(413), "could not save this"),
+    "not found by a proxy": (page_of(404), "could not save this"),
+    "too many": (problem(429, "throttled"), "could not save this"),
+    "broken": (page_of(500), "could not save this"),
+    "overloaded": (page_of(503), "could not save this"),
+    "a captive portal": (page_of(200), "could not save this"),
+    "an empty yes": (page_of(200, ""), "could not save this"),
+    "a yes to something else": (
+        lambda route: route.fulfill(status=200, json={"client_id": "other"}),
+        "not save this",
+    ),
+    "a yes without a word": (lambda route: route.fulfill(status=204), "could not save this"),
+    "a sign-in page": (page_of(302, Location="/accounts/login/"), "asks for a sign-in"),
+    "time-out": (lambda route: route.abort("timedout"), "cannot be reached"),
+    "no connection": (cut, "cannot be reached"),
+}
 
 
 @pytest.fixture
-def at_work(page, signed_in):
-    """A rater with a comparison answered but not sent, one more to come; the prompt on the screen."""
-    study = studies.comparison_study(tasks=2)
+def study():
+    return text_study(tasks=3)
+
+
+@pytest.fixture
+def at_work(page, signed_in, study):
+    """A rater with a task answered but not sent; its question."""
     signed_in(member(study, email="ada@example.org"))
     studies.open_work(page, study)
-    studies.answer_comparison(page, evidence="A keeps time.")
-    return studies.prompt_shown(page)
+    answer(page)
+    return question_shown(page)
 
 
-def still_here(page, prompt: str) -> bool:
-    answered = page.get_by_label("What did you hear?").input_value() == "A keeps time."
-    return studies.prompt_shown(page) == prompt and answered and not Judgment.objects.exists()
+def chip(page):
+    return page.get_by_role("status").get_by_role("button")
 
 
-def arrives(page, prompt: str) -> None:
-    page.wait_for_function("was => document.querySelector('.given .headline').innerText !== was", arg=prompt)
-    assert Judgment.objects.count() == 1
+def send_again(page) -> None:
+    page.get_by_role("alert").get_by_role("button", name="Send now").click()
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_server_that_fails_does_not_advance_and_gets_the_vote_again(page, at_work, status):
-    answers = iter([status])
+def test_nothing_but_a_yes_lets_the_page_go_on(page, at_work):
+    """All faults in a row, each to the next try of the same vote."""
+    faults = iter(NO_YES.values())
+    fault: list = []
 
-    def fail_once(route: Route) -> None:
-        code = next(answers, None)
-        route.continue_() if code is None else route.fulfill(status=code, body="<h1>down</h1>")
+    def meet_the_next(route: Route) -> None:
+        fault[:] = next(faults, [None])
+        route.continue_() if fault[0] is None else fault[0](route)
 
-    page.route(VOTES, fail_once)
+    page.route(VOTES, meet_the_next)
     studies.submit(page)
-    page.get_by_text("The server could not save this").wait_for()
-    assert page.get_by_text("1 answer not sent yet").is_visible()
-    assert still_here(page, at_work)
-    page.get_by_role("button", name="Send now").click()
+    for name, (_, said) in NO_YES.items():
+        page.get_by_role("alert").get_by_text(said).wait_for()
+        assert is_still_here(page, at_work), name
+        assert not Judgment.objects.exists(), name
+        expect(chip(page)).to_have_text("1 unsaved")
+        page.evaluate("document.querySelector('[data-part=notice]').replaceChildren()")
+        page.evaluate("dispatchEvent(new Event('online'))")
     arrives(page, at_work)
-    assert not page.get_by_text("1 answer not sent yet").is_visible()
+    expect(chip(page)).to_have_count(0)
 
 
-def test_offline_does_not_advance_and_the_vote_goes_by_itself_once_the_network_is_back(
-    page, context, at_work
-):
-    context.set_offline(True)
+def test_a_refusal_stays_on_the_page_until_it_is_mended(page, at_work):
+    errors = [{"field": "answers[0].value", "message": "6 is not on the scale."}]
+    refusal = {"title": "invalid", "status": 400, "detail": "Not complete.", "errors": errors}
+    page.route(VOTES, lambda route: route.fulfill(status=400, json=refusal))
     studies.submit(page)
-    page.get_by_text("The server cannot be reached").wait_for()
-    assert still_here(page, at_work)
-    context.set_offline(False)
-    arrives(page, at_work)
-
-
-def test_a_vote_whose_answer_got_lost_is_stored_once(page, at_work):
-    lost = iter([True])
-
-    def lose_the_first_answer(route: Route) -> None:
-        if next(lost, False):
-            route.fetch()
-            route.abort()
-        else:
-            route.continue_()
-
-    page.route(VOTES, lose_the_first_answer)
-    studies.submit(page)
-    page.get_by_text("The server cannot be reached").wait_for()
-    page.get_by_role("button", name="Send now").click()
-    arrives(page, at_work)
-
-
-def test_an_answer_changed_after_it_had_arrived_unnoticed_is_not_a_second_vote(page, at_work):
-    lost = iter([True])
-
-    def lose_the_first_answer(route: Route) -> None:
-        if next(lost, False):
-            route.fetch()
-            route.abort()
-        else:
-            route.continue_()
-
-    page.route(VOTES, lose_the_first_answer)
-    studies.submit(page)
-    page.get_by_role("button", name="Change my answer").click()
-    page.get_by_label("What did you hear?").fill("On second thoughts, B.")
-    studies.submit(page)
-    page.get_by_text("had already arrived, and it stands").wait_for()
-    page.get_by_role("button", name="Go on to the next task").click()
-    arrives(page, at_work)
-    assert Judgment.objects.get().answers.get(question__key="evidence").text == "A keeps time."
-
-
-def test_a_session_that_ended_keeps_the_vote_until_somebody_signed_in_again(page, context, at_work):
-    context.clear_cookies()
-    studies.submit(page)
-    page.get_by_text("You are signed out").wait_for()
-    assert still_here(page, at_work)
-    with context.expect_page() as opened:
-        page.get_by_role("link", name="Sign in (opens a new tab)").click()
-    form = opened.value
-    form.get_by_label("E-mail address").fill("ada@example.org")
-    form.get_by_label("Password").fill(PASSWORD)
-    form.get_by_role("main").get_by_role("button", name="Sign in").click()
-    form.get_by_role("heading", name="My studies").wait_for()
-    form.close()
-    page.get_by_role("button", name="Send now").click()
-    arrives(page, at_work)
-
-
-def test_a_refused_answer_marks_its_question_and_stays(page, at_work):
-    errors = [{"field": "answers[1].choice", "message": "Choose one of A, B."}]
-    problem = {"title": "invalid", "status": 400, "detail": "This answer is not complete.", "errors": errors}
-    page.route(VOTES, lambda route: route.fulfill(status=400, json=problem))
-    studies.submit(page)
-    music = page.get_by_role("radiogroup", name="Which is better music?")
-    music.get_by_text("Choose one of A, B.").wait_for()
-    assert still_here(page, at_work)
+    page.get_by_role("radiogroup").get_by_text("6 is not on the scale.").wait_for()
+    assert is_still_here(page, at_work)
     page.unroute(VOTES)
     studies.submit(page)
     arrives(page, at_work)
 
 
-def test_a_task_answered_in_another_window_says_so_and_leads_on(page, context, at_work):
-    other = context.new_page()
-    other.goto(page.url)
-    other.wait_for_selector("[data-state=working]")
-    assert studies.prompt_shown(other) == at_work
-    studies.answer_comparison(other, evidence="From the other window.")
-    studies.submit(other)
-    other.wait_for_function(
-        "was => document.querySelector('.given .headline').innerText !== was", arg=at_work
-    )
+def test_a_server_that_asks_for_a_while_is_left_alone_for_it(page, at_work):
+    tries = []
+
+    def be_busy(route: Route) -> None:
+        tries.append(True)
+        problem(429, "throttled", **{"Retry-After": "90"})(route)
+
+    page.route(VOTES, be_busy)
     studies.submit(page)
-    page.get_by_text("already").wait_for()
-    page.get_by_role("button", name="Go on to the next task").click()
+    page.get_by_text("Next try in 90 s.").wait_for()
+    for event in ("online", "focus"):
+        page.evaluate("name => dispatchEvent(new Event(name))", event)
+    assert len(tries) == 1
+    page.unroute(VOTES)
+    send_again(page)
     arrives(page, at_work)
 
 
-def test_a_reload_loses_nothing(page, at_work):
+def test_offline_it_says_what_waits_and_the_vote_goes_by_itself_once_the_network_is_back(
+    page, context, at_work
+):
+    context.set_offline(True)
+    studies.submit(page)
+    page.get_by_text("The server cannot be reached").wait_for()
+    assert is_still_here(page, at_work)
+    chip(page).click()
+    dialog = page.get_by_role("dialog", name="Not saved yet")
+    expect(dialog.get_by_role("listitem")).to_contain_text("The server cannot be reached")
+    dialog.get_by_role("button", name="Send now").click()
+    assert is_still_here(page, at_work)
+    dialog.get_by_role("button", name="Close").click()
+    context.set_offline(False)
+    arrives(page, at_work)
+
+
+def lose_the_first_answer(page) -> None:
+    lost = iter([True])
+
+    def lose(route: Route) -> None:
+        if next(lost, False):
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route(VOTES, lose)
+
+
+def test_a_vote_whose_answer_got_lost_is_stored_once(page, at_work):
+    lose_the_first_answer(page)
+    studies.submit(page)
+    page.get_by_text("The server cannot be reached").wait_for()
+    send_again(page)
+    arrives(page, at_work)
+
+
+def test_an_answer_changed_after_it_had_arrived_unnoticed_is_not_a_second_vote(page, at_work):
+    lose_the_first_answer(page)
+    studies.submit(page)
+    page.get_by_role("button", name="Change my answer").click()
+    page.get_by_label("Comment").fill("On second thoughts.")
+    studies.submit(page)
+    page.get_by_text("had already arrived, and it stands").wait_for()
+    page.get_by_role("button", name="Go on to the next task").click()
+    arrives(page, at_work)
+    assert Judgment.objects.get().comment == "Nearly."
+
+
+def test_a_vote_after_its_time_ran_out_is_still_taken(page, at_work):
+    Assignment.objects.update(expires_at="2020-01-01T00:00:00Z")
+    studies.submit(page)
+    arrives(page, at_work)
+
+
+# ── Pages that end ───────────────────────────────────────────────────────────
+
+
+def test_a_reload_loses_nothing_that_was_begun(page, at_work):
     page.on("dialog", lambda dialog: dialog.accept())
     page.reload()
     page.wait_for_selector("[data-state=working]")
-    assert still_here(page, at_work)
-    assert page.get_by_role("radiogroup", name="How sure are you?").get_by_label("Quite").is_checked()
+    assert is_still_here(page, at_work)
     studies.submit(page)
     arrives(page, at_work)
+
+
+def test_a_tab_killed_with_an_unsent_vote_sends_it_once_when_it_opens_again(page, context, study, at_work):
+    page.route(VOTES, cut)
+    studies.submit(page)
+    page.get_by_text("The server cannot be reached").wait_for()
+    page.close()  # as a crash: nothing on the page is asked or told
+    again = context.new_page()
+    order = []
+    again.on("request", lambda request: order.append(request.url.rsplit("/", 2)[-2]))
+    again.goto(f"/studies/{study.slug}/work/")
+    again.get_by_text("1 of 3 done", exact=True).wait_for()
+    again.wait_for_selector("[data-state=working]")
+    assert question_shown(again) != at_work
+    assert order.index("judgment") < order.index("next"), "what was left goes before anything new is fetched"
+    judgment = Judgment.objects.get()
+    assert (judgment.comment, [a.value for a in judgment.answers.all()]) == ("Nearly.", [4])
+    assert order.count("judgment") == 1
+
+
+def test_a_vote_left_behind_that_cannot_be_sent_is_waited_for(page, context, study, at_work):
+    context.route(VOTES, cut)
+    studies.submit(page)
+    page.get_by_text("The server cannot be reached").wait_for()
+    page.close()
+    again = tab(context, study)
+    again.get_by_text("The server cannot be reached").wait_for()
+    expect(chip(again)).to_have_text("1 unsaved")
+    context.unroute(VOTES)
+    again.get_by_role("button", name="Try again").click()
+    again.wait_for_selector("[data-state=working]")
+    assert Judgment.objects.count() == 1
+
+
+def test_a_vote_left_behind_that_is_refused_waits_until_its_rater_has_read_why(page, context, study, at_work):
+    page.route(VOTES, cut)
+    studies.submit(page)
+    page.get_by_text("The server cannot be reached").wait_for()
+    page.close()
+    held = Assignment.objects.filter(state=Assignment.State.OPEN).values_list("pk", flat=True)
+    leases.release(list(held), state=Assignment.State.RETURNED)
+    again = tab(context, study)
+    again.wait_for_selector("[data-state=working]")
+    chip(again).click()
+    expect(again.get_by_role("listitem")).to_contain_text("You gave this task back")
+    again.get_by_role("button", name="Understood").click()
+    expect(again.get_by_role("listitem")).to_have_text("Everything of yours is saved.")
+    expect(chip(again)).to_have_count(0)
 
 
 def test_leaving_with_an_unsent_answer_warns(page, at_work):
@@ -165,7 +247,157 @@ def test_leaving_with_an_unsent_answer_warns(page, at_work):
     assert kinds == ["beforeunload"]
 
 
-def test_a_vote_after_its_time_ran_out_is_still_taken(page, at_work):
-    Assignment.objects.update(expires_at="2020-01-01T00:00:00Z")
+def test_a_browser_that_keeps_nothing_says_so_and_votes_go_all_the_same(page, signed_in, study):
+    page.add_init_script("indexedDB.open = () => { throw new DOMException('no', 'SecurityError'); }")
+    signed_in(member(study))
+    studies.open_work(page, study)
+    page.get_by_text("This browser keeps nothing for this site.").wait_for()
+    answer(page)
+    question = question_shown(page)
     studies.submit(page)
+    arrives(page, question)
+
+
+# ── Sessions ─────────────────────────────────────────────────────────────────
+
+
+def sign_in(page, email: str = "ada@example.org") -> None:
+    page.get_by_label("E-mail address").fill(email)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("main").get_by_role("button", name="Sign in").click()
+
+
+def test_a_session_that_ended_keeps_the_vote_until_somebody_signed_in_again_in_another_tab(
+    page, context, at_work
+):
+    context.clear_cookies()
+    studies.submit(page)
+    page.get_by_text("You are signed out").wait_for()
+    assert is_still_here(page, at_work)
+    with context.expect_page() as opened:
+        page.get_by_role("link", name="Sign in (opens a new tab)").click()
+    sign_in(opened.value)
+    opened.value.get_by_role("heading", name="My studies").wait_for()
+    opened.value.close()
+    page.evaluate("dispatchEvent(new Event('focus'))")
     arrives(page, at_work)
+
+
+def test_a_session_that_ended_keeps_the_vote_until_somebody_signed_in_again_in_place(
+    page, context, study, at_work
+):
+    context.clear_cookies()
+    studies.submit(page)
+    page.get_by_text("You are signed out").wait_for()
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    sign_in(page)
+    page.get_by_role("button", name="Start rating").click()
+    page.get_by_text("1 of 3 done", exact=True).wait_for()
+    assert Judgment.objects.get().comment == "Nearly."
+
+
+def test_a_vote_is_never_sent_under_another_account(page, context, signed_in, study, at_work):
+    page.route(VOTES, cut)
+    studies.submit(page)
+    page.get_by_text("The server cannot be reached").wait_for()
+    page.unroute(VOTES)
+    other = member(study)
+    signed_in(other)
+    send_again(page)
+    page.get_by_text("Another account has signed in on this browser.").wait_for()
+    assert is_still_here(page, at_work)
+    theirs = context.new_page()
+    theirs.goto(f"/studies/{study.slug}/guidelines/")
+    theirs.get_by_role("button", name="Start rating").click()
+    theirs.get_by_role("heading", name="Thank you").wait_for()  # the first account holds all there is
+    expect(chip(theirs)).to_have_text("1 unsaved of another account")
+    assert not Judgment.objects.exists()
+    theirs.close()
+    signed_in(type(other).objects.get(email="ada@example.org"))
+    send_again(page)
+    arrives(page, at_work)
+    assert Judgment.objects.get().rater.user.email == "ada@example.org"
+
+
+# ── Two tabs ─────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("can_talk", [True, False], ids=["told at once", "told by the server"])
+def test_two_tabs_with_one_task_leave_one_vote_and_one_clear_message(
+    context, page, signed_in, study, can_talk
+):
+    if not can_talk:
+        context.add_init_script("delete globalThis.BroadcastChannel")
+    signed_in(member(study))
+    studies.open_work(page, study)
+    other = tab(context, study)
+    other.wait_for_selector("[data-state=working]")
+    question = question_shown(page)
+    assert question_shown(other) == question
+    answer(page, comment="Of this window.")
+    answer(other, comment="Of the other window.")
+    studies.submit(other)
+    goes_on(other, question)
+    if not can_talk:
+        studies.submit(page)
+    page.get_by_role("alert").get_by_text("this task").wait_for()
+    page.get_by_role("button", name="Go on to the next task").click()
+    arrives(page, question)
+    assert Judgment.objects.get().comment == "Of the other window."
+    page.get_by_text("1 of 3 done", exact=True).wait_for()
+
+
+def test_two_tabs_do_not_send_one_vote_twice(page, context, study, at_work):
+    sent = []
+    context.route(VOTES, lambda route: sent.append(True) or cut(route))
+    studies.submit(page)
+    page.get_by_text("The server cannot be reached").wait_for()
+    other = tab(context, study)
+    other.get_by_text("The server cannot be reached").wait_for()
+    context.unroute(VOTES)
+    context.on(
+        "request", lambda request: sent.append(request.url) if request.url.endswith("/judgment/") else None
+    )
+    del sent[:]
+    for each in (page, other):
+        each.evaluate("dispatchEvent(new Event('online'))")
+    arrives(page, at_work)
+    other.wait_for_selector("[data-state=working]")
+    assert question_shown(other) != at_work
+    assert len(sent) == 1
+
+
+# ── Looking ahead ────────────────────────────────────────────────────────────
+
+
+def test_the_next_tasks_are_there_before_they_are_needed(page, signed_in):
+    study = text_study(tasks=4)
+    signed_in(member(study))
+    with page.expect_response(lambda response: "next" in response.url and held(response) == 2):
+        studies.open_work(page, study)
+    page.route(NEXT, lambda route: None)  # from now on nothing new can be had
+    for done in range(3):
+        page.get_by_text(f"{done} of 4 done", exact=True).wait_for()
+        question = question_shown(page)
+        answer(page)
+        if done == 2:
+            break
+        studies.submit(page)
+        arrives(page, question, n=done + 1)
+
+
+def held(response) -> int:
+    return len(response.request.post_data_json["holding"])
+
+
+def test_the_leases_of_all_tasks_that_are_held_are_kept(page, signed_in):
+    study = text_study(tasks=4)
+    signed_in(member(study))
+    with page.expect_response(lambda response: "next" in response.url and held(response) == 2):
+        studies.open_work(page, study)
+    assert Assignment.objects.filter(state=Assignment.State.OPEN).count() == 3
+    beats = []
+    page.on("request", lambda request: beats.append(request.url) if "heartbeat" in request.url else None)
+    with page.expect_response(lambda response: "heartbeat" in response.url and len(set(beats)) == 3):
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")

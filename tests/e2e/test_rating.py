@@ -137,7 +137,7 @@ def test_stopping_for_now_gives_every_held_task_back(page, signed_in):
     signed_in(member(study))
     studies.open_work(page, study)
     page.wait_for_function(
-        "() => performance.getEntriesByType('resource').filter(r => r.name.endsWith('/next/')).length === 2"
+        "() => performance.getEntriesByType('resource').filter(r => r.name.endsWith('/next/')).length === 3"
     )
     page.get_by_role("button", name="Stop for now").click()
     page.get_by_role("heading", name="My studies").wait_for()

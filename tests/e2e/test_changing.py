@@ -1,0 +1,129 @@
+"""Going back to an answer and changing it, while the study lets its rater."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from annotation.models import Answer, Judgment, Study
+from tests.e2e import studies
+from tests.e2e.votes import VOTES, answer, goes_on, is_still_here, problem, question_shown, text_study
+from tests.factories import member
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+BANNER = "You are changing your answer."
+
+
+@pytest.fixture
+def study():
+    return text_study(tasks=3)
+
+
+@pytest.fixture
+def at_second(page, signed_in, study):
+    """A rater who has answered one task and begun the next; both questions."""
+    signed_in(member(study))
+    studies.open_work(page, study)
+    first = question_shown(page)
+    answer(page, comment="Of the first.")
+    studies.submit(page)
+    goes_on(page, first)
+    answer(page, comment="Of the second.")
+    return first, question_shown(page)
+
+
+def standing() -> list[tuple[int, float, str]]:
+    rows = Judgment.objects.filter(effective=True).order_by("pk")
+    return [(j.revision, Answer.objects.get(judgment=j).value, j.comment) for j in rows]
+
+
+def test_an_answer_is_changed_and_the_task_at_hand_is_as_it_was(page, at_second):
+    first, second = at_second
+    page.get_by_role("button", name="Previous").click()
+    page.get_by_text(BANNER).first.wait_for()
+    assert is_still_here(page, first, comment="Of the first.")
+    page.get_by_label("Not correct").check(force=True)
+    page.get_by_label("Comment").fill("Changed.")
+    page.get_by_role("button", name="Save change").click()
+    page.get_by_text("Your change is saved.").wait_for()
+    assert is_still_here(page, second, comment="Of the second.")
+    assert standing() == [(2, 1, "Changed.")]
+    page.get_by_text("1 of 3 done", exact=True).wait_for()
+    studies.submit(page)
+    goes_on(page, second)
+    assert [comment for _, _, comment in standing()] == ["Changed.", "Of the second."]
+
+
+def test_an_answer_is_looked_at_again_by_key_and_left_as_it_was(page, at_second):
+    first, second = at_second
+    page.keyboard.press("Escape")
+    page.keyboard.press("z")
+    page.get_by_role("button", name="Leave as it was").wait_for()
+    page.get_by_label("Comment").fill("Thrown away.")
+    page.get_by_role("button", name="Leave as it was").click()
+    assert is_still_here(page, second, comment="Of the second.")
+    page.get_by_role("button", name="Previous").click()
+    page.get_by_role("button", name="Leave as it was").wait_for()
+    assert is_still_here(page, first, comment="Of the first.")
+    assert Judgment.objects.count() == 1
+
+
+def test_a_change_is_as_safe_as_a_vote(page, context, study, at_second):
+    page.get_by_role("button", name="Previous").click()
+    page.get_by_role("button", name="Save change").wait_for()
+    page.get_by_label("Comment").fill("Changed.")
+    page.route("**/revisions/", lambda route: route.abort())
+    page.get_by_role("button", name="Save change").click()
+    page.get_by_text("The server cannot be reached").wait_for()
+    assert page.get_by_text(BANNER).first.is_visible()
+    page.close()
+    again = context.new_page()
+    again.goto(f"/studies/{study.slug}/work/")
+    again.wait_for_selector("[data-state=working]")
+    assert standing() == [(2, 4, "Changed.")]
+
+
+def test_a_change_that_comes_too_late_says_so_and_leads_back(page, at_second):
+    _, second = at_second
+    page.get_by_role("button", name="Previous").click()
+    page.get_by_role("button", name="Save change").wait_for()
+    Study.objects.update(rules={**Study.objects.get().rules, "listening": {"change_minutes": 0}})
+    page.get_by_role("button", name="Save change").click()
+    page.get_by_text("The time to change this answer is over.").wait_for()
+    page.get_by_role("button", name="Go on to the next task").click()
+    assert is_still_here(page, second, comment="Of the second.")
+    assert standing() == [(1, 4, "Of the first.")]
+
+
+def test_the_last_answer_can_be_changed_at_the_end(page, signed_in):
+    study = text_study(tasks=1)
+    signed_in(member(study))
+    studies.open_work(page, study)
+    answer(page)
+    studies.submit(page)
+    page.get_by_role("heading", name="Thank you").wait_for()
+    page.get_by_role("button", name="Change my last answer").click()
+    page.get_by_label("Comment").fill("Changed.")
+    page.get_by_role("button", name="Save change").click()
+    page.get_by_role("heading", name="Thank you").wait_for()
+    assert standing() == [(2, 4, "Changed.")]
+
+
+def test_a_study_that_allows_no_change_offers_none(page, signed_in, study):
+    Study.objects.update(rules={**Study.objects.get().rules, "listening": {"change_minutes": 0}})
+    signed_in(member(study))
+    studies.open_work(page, study)
+    question = question_shown(page)
+    answer(page)
+    studies.submit(page)
+    goes_on(page, question)
+    expect(page.get_by_role("button", name="Previous")).to_have_count(0)
+
+
+def test_an_answer_that_cannot_be_fetched_leaves_the_task_where_it_is(page, at_second):
+    _, second = at_second
+    page.route(VOTES, problem(500, "server_error"))
+    page.get_by_role("button", name="Previous").click()
+    page.get_by_text("Your earlier answer could not be fetched").wait_for()
+    assert is_still_here(page, second, comment="Of the second.")
