@@ -25,6 +25,7 @@ def _parts() -> dict[str, str]:
         "part.reference": _("First, the reference"),
         "part.pair": _("Then the two pieces"),
         "part.abx": _("A, B and X"),
+        "part.clip": _("Then the clip"),
         "part.candidates": _("The candidates"),
         "part.answer": _("The answer to judge"),
         "part.candidate": _("Candidate {label}"),

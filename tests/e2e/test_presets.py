@@ -139,7 +139,11 @@ def test_mushra_keeps_what_was_rated_through_a_reload(page, opened):
 
 
 def test_a_comparison_that_has_to_be_heard_is_taken_once_it_was(page, opened):
-    opened("music-arena", rules={"listening": {"short_seconds": 0.4, "instruction_seconds": 0}}, seconds=1)
+    opened(
+        "music-arena",
+        rules={"listening": {"short_seconds": 0.4, "short_share": 0, "instruction_seconds": 0}},
+        seconds=4,
+    )
     page.keyboard.press("a")
     page.keyboard.press("Control+Enter")
     page.get_by_role("alert").filter(has_text="listen").wait_for()
