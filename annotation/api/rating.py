@@ -28,7 +28,7 @@ from annotation.api.revision_shapes import GivenOut
 from annotation.api.shapes import problems
 from annotation.errors import Conflict, NotFound
 from annotation.models import Assignment
-from annotation.services import briefings, judgments, leases, revisions, sounds
+from annotation.services import briefings, judgments, leases, revisions, sounds, spectrograms
 from annotation.services.protocols import loaded
 
 
@@ -190,3 +190,16 @@ class ClipView(APIView):
         )
         django_request: HttpRequest = request._request
         return ranges.send(django_request, clip, content_type="audio/flac")
+
+
+class SpectrogramView(APIView):
+    @extend_schema(
+        operation_id="spectrogram",
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY, **problems(403, 404)},
+    )
+    def get(self, request: Request, assignment_id: uuid.UUID, name: str) -> HttpResponse:
+        """What sounds when, and how high, in one clip: 128 rows of 800 bytes, 20 kHz (mel) at the top, 255 loudest."""
+        picture = spectrograms.picture(access.assignment_of(request.user, assignment_id), name)
+        # Compressed on the way, its size would tell which clip it is of.
+        headers = {"Cache-Control": "private, max-age=3600, no-transform"}
+        return HttpResponse(picture, content_type="application/octet-stream", headers=headers)

@@ -85,6 +85,9 @@ class ClipOut(serializers.Serializer):
     must_hear = serializers.FloatField(
         help_text="Seconds of it to hear before the vote; 0 where none must be."
     )
+    spectrogram = serializers.CharField(
+        required=False, help_text="Where its spectrogram is, in a study that shows them"
+    )
 
 
 class ContentOut(serializers.Serializer):

@@ -49,6 +49,9 @@ class ListeningIn(In):
         required=False, help_text="Of work until no more tasks are shown."
     )
     change_minutes = serializers.IntegerField(required=False, help_text="In which a vote may be changed.")
+    spectrogram = serializers.BooleanField(
+        required=False, help_text="Whether raters may see one of each clip."
+    )
 
 
 class StudyChangeIn(In):

@@ -32,6 +32,11 @@ urlpatterns = [
     path("assignments/<uuid:assignment_id>/skip/", rating.SkipView.as_view(), name="api_skip"),
     path("assignments/<uuid:assignment_id>/give-back/", rating.GiveBackView.as_view(), name="api_give_back"),
     path("assignments/<uuid:assignment_id>/clips/<slug:name>/", rating.ClipView.as_view(), name="api_clip"),
+    path(
+        "assignments/<uuid:assignment_id>/spectrograms/<slug:name>/",
+        rating.SpectrogramView.as_view(),
+        name="api_spectrogram",
+    ),
     path("studies/<slug:slug>/checks/", listening_checks.ChecksView.as_view(), name="api_checks"),
     path(
         "checks/<uuid:check_id>/sounds/<int:trial>/",

@@ -21,7 +21,7 @@ class ListeningRules:
     """The settings of one study. A clip is heard enough after so many seconds or such a share, whichever is more.
 
     Zero switches a requirement off. `change_minutes` is how long a vote may be changed; `break_minutes` and
-    `stop_minutes` are of work without a pause.
+    `stop_minutes` are of work without a pause. `spectrogram`: whether raters may see one of each clip.
     """
 
     short_seconds: float = 10.0
@@ -35,6 +35,7 @@ class ListeningRules:
     break_minutes: int = 25
     stop_minutes: int = 45
     change_minutes: int = 10
+    spectrogram: bool = False
 
     @classmethod
     def of(cls, rules: Mapping[str, Any]) -> ListeningRules:
@@ -75,6 +76,9 @@ def faults(settings: Mapping[str, Any]) -> list[Problem]:
         if name == "loudness":
             if value not in LOUDNESS:
                 problems.append(Problem(name, f"{value!r} is not one of {', '.join(LOUDNESS)}."))
+        elif name == "spectrogram":
+            if not isinstance(value, bool):
+                problems.append(Problem(name, "Give true or false."))
         elif name not in BOUNDS:
             problems.append(Problem(name, f"There is no such setting; there are {', '.join(NAMES)}."))
         elif not _is_within(value, *BOUNDS[name], whole=name in _WHOLE):

@@ -9,10 +9,11 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from django.db import connection
+from django.urls import reverse
 
 from annotation.rules.listening import Conditions, page_settings
 from annotation.rules.presentation import labels
-from annotation.services import listening, sounds
+from annotation.services import listening, sounds, spectrograms
 from annotation.services.listening import Measured
 from annotation.services.protocols import loaded
 from annotation.services.sounds import CLIP_FIELDS
@@ -93,6 +94,9 @@ def brief(shown: Shown) -> dict[str, Any]:
     if protocol.spec.repeats_a_sound:
         facts = {name: fact._replace(peaks=NO_PEAKS) for name, fact in facts.items()}
     clips = _clips(shown.id, facts, conditions)
+    if spectrograms.are_shown(protocol.spec, rules):
+        for name, clip in clips.items():
+            clip["spectrogram"] = reverse("api_spectrogram", args=[shown.id, name])
     instructed = any(parts[field] for field in protocol.spec.content if field in _TEXT_FIELDS)
     return {
         "id": str(shown.id),

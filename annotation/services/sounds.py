@@ -54,7 +54,7 @@ def open_clip(assignment: Assignment, name: str, *, until: str, signature: str) 
     """The clip that a link names. Raises NotFound, and `link_expired` where a briefing has a new link."""
     if assignment.state not in PLAYABLE:
         raise NotFound
-    clips = _clips_by_name(assignment)
+    clips = clips_by_name(assignment)
     if name not in clips:
         raise NotFound
     _check(assignment.pk, name, until=until, signature=signature)
@@ -69,7 +69,7 @@ def open_clip(assignment: Assignment, name: str, *, until: str, signature: str) 
     )
 
 
-def _clips_by_name(assignment: Assignment) -> dict[str, Clip]:
+def clips_by_name(assignment: Assignment) -> dict[str, Clip]:
     """Every clip that this assignment plays, in one query for the item's own and one for the candidates'."""
     protocol = loaded(assignment.protocol_version_id).spec
     found: dict[str, Clip] = {}

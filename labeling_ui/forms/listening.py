@@ -52,6 +52,11 @@ class ListeningForm(forms.Form):
         widget=forms.RadioSelect,
     )
     fade_ms = _number("fade_ms", _("Milliseconds of cross-fade at a switch"))
+    spectrogram = forms.BooleanField(
+        label=_("Raters may see spectrograms"),
+        required=False,
+        help_text=_("They show what a system leaves out, such as high frequencies, to the eye as well."),
+    )
     break_minutes = _number("break_minutes", _("Minutes of work until a break is suggested"))
     stop_minutes = _number(
         "stop_minutes",
@@ -75,7 +80,7 @@ def _as_shown(rules: ListeningRules) -> dict[str, Any]:
     shown = {
         name: value * 100 if name in _SHARES else value
         for name, value in asdict(rules).items()
-        if name != "loudness"
+        if name not in ("loudness", "spectrogram")
     }
     plain = {name: int(value) if float(value).is_integer() else value for name, value in shown.items()}
-    return {**plain, "loudness": rules.loudness}
+    return {**plain, "loudness": rules.loudness, "spectrogram": rules.spectrogram}

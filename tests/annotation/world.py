@@ -26,7 +26,7 @@ from annotation.models import (
     User,
 )
 from annotation.models.people import Role
-from annotation.services import judgments, leases, listening_checks, people
+from annotation.services import judgments, leases, listening_checks, listening_settings, people
 from annotation.services.sounds import deliveries
 from tests import factories
 from tests.annotation.services.answers import comparison
@@ -97,6 +97,7 @@ def make_world(slug: str) -> World:
         if not default_storage.exists(clip.canonical.name):
             store(clip)
     annotator = names[Role.ANNOTATOR]
+    listening_settings.set_rules(study, actor=None, spectrogram=True)
     pass_checks(study)
     first = leases.lease_next(annotator, slug)[1]
     judgments.submit(annotator, first.id, comparison(alignment="A", comment=""))

@@ -102,6 +102,7 @@ ROWS = [
     Row("api_skip", "post", THE_RATER, 204, body=lambda w: {"reason": "audio"}),
     Row("api_give_back", "post", THE_RATER, 204),
     Row("api_clip", "get", THE_RATER),
+    Row("api_spectrogram", "get", THE_RATER),
     Row("api_checks", "get", RATERS),
     Row("api_checks", "post", RATERS, 201, body=lambda w: {"kind": "level"}),
     Row("api_check_sound", "get", THE_RATER),

@@ -60,7 +60,7 @@ def test_no_more_is_asked_than_there_is(duration, seconds, share):
 
 def test_the_defaults_are_settings_without_a_fault():
     assert faults({name: getattr(DEFAULTS, name) for name in NAMES}) == []
-    assert set(BOUNDS) | {"loudness"} == set(NAMES)
+    assert set(BOUNDS) | {"loudness", "spectrogram"} == set(NAMES)
 
 
 @pytest.mark.parametrize(

@@ -64,5 +64,5 @@ def test_an_answer_names_the_slot_that_was_shown_there(study, choice, place):
 def test_the_clip_of_x_is_that_of_its_slot(study):
     factories.comparison_task(study, "pair")
     held = Assignment.objects.get(pk=lease(study).id)
-    clips = sounds._clips_by_name(held)
+    clips = sounds.clips_by_name(held)
     assert clips["x"] == clips["ab"[held.presentation.index(held.presentation[2])]]

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import pytest
+from django.core.files.storage import default_storage
+
+from annotation.audio.spectrogram import N_BYTES
+from annotation.errors import NotFound
+from annotation.models import Assignment, Clip
+from annotation.services import briefings, leases, listening_settings, spectrograms
+from tests import factories
+from tests.annotation.world import store
+
+pytestmark = pytest.mark.django_db
+
+
+def leased(preset: str = "cmi-pref", *, spectrogram: bool = True) -> Assignment:
+    study = factories.StudyFactory(slug="s", preset=preset)
+    factories.comparison_task(study, "task", reference_clip=factories.clip("reference"))
+    for clip in Clip.objects.all():
+        store(clip)
+    listening_settings.set_rules(study, actor=None, spectrogram=spectrogram)
+    lease = leases.lease_next(factories.member(study), "s")[1]
+    return Assignment.objects.select_related("task__study").get(pk=lease.id)
+
+
+def shown(assignment: Assignment) -> list[bool]:
+    brief = briefings.brief(assignment)
+    clips = [part["clip"] for part in brief["content"] + brief["candidates"] if "clip" in part]
+    return ["spectrogram" in clip for clip in clips]
+
+
+def test_every_clip_of_a_task_has_one_of_the_same_size(db):
+    assignment = leased()
+    pictures = {name: spectrograms.picture(assignment, name) for name in ("a", "b", "reference")}
+    assert {len(picture) for picture in pictures.values()} == {N_BYTES}
+    assert len(set(pictures.values())) == 3
+    assert shown(assignment) == [True, True, True]
+
+
+def test_it_is_drawn_once(db, monkeypatch):
+    assignment = leased()
+    first = spectrograms.picture(assignment, "a")
+    monkeypatch.setattr(spectrograms, "spectrogram", lambda *a, **k: pytest.fail("drawn again"))
+    assert spectrograms.picture(assignment, "a") == first
+
+
+def test_two_who_ask_at_once_leave_one_file(db, monkeypatch):
+    assignment = leased()
+    drawn = spectrograms.picture(assignment, "a")
+    monkeypatch.setattr(type(default_storage), "exists", lambda self, name: False, raising=False)
+    assert spectrograms.picture(assignment, "a") == drawn
+    monkeypatch.undo()
+    folders, _ = default_storage.listdir("clips/spectrograms")
+    assert sum(len(default_storage.listdir(f"clips/spectrograms/{folder}")[1]) for folder in folders) == 1
+
+
+def test_a_study_shows_none_unless_it_says_so(db):
+    assignment = leased(spectrogram=False)
+    assert shown(assignment) == [False, False, False]
+    with pytest.raises(NotFound):
+        spectrograms.picture(assignment, "a")
+
+
+@pytest.mark.parametrize("preset", ["abx", "mushra"])
+def test_there_is_none_where_two_clips_are_one_sound(preset):
+    from annotation.protocols import preset as definition
+    from annotation.rules.listening import ListeningRules
+
+    assert not spectrograms.are_shown(definition(preset), ListeningRules(spectrogram=True))
+
+
+def test_there_is_none_of_a_clip_that_is_not_there_or_a_task_given_back(db):
+    assignment = leased()
+    with pytest.raises(NotFound):
+        spectrograms.picture(assignment, "c")
+    assignment.state = Assignment.State.RETURNED
+    with pytest.raises(NotFound):
+        spectrograms.picture(assignment, "a")
