@@ -1,16 +1,18 @@
 /** Going back to an answer of this session, to change it while the study lets its rater. */
 import { toValues } from "./answers.js";
 
-const ANSWERED = "concord:answered";
-
-/** What was answered in this tab, latest last, each until it can no longer be changed. A reload does not forget it. */
-export function createHistory(storage = globalThis.sessionStorage, { now = Date.now } = {}) {
-  let answered = read(storage);
+/**
+ * What was answered in this tab, latest last, each until it can no longer be changed. A reload does not forget it.
+ * `whose` keeps accounts and studies apart.
+ */
+export function createHistory(whose, { storage = globalThis.sessionStorage, now = Date.now } = {}) {
+  const name = `concord:answered:${whose}`;
+  let answered = read(storage, name);
 
   function keep(list) {
     answered = list.filter(({ until }) => until > now());
     try {
-      storage.setItem(ANSWERED, JSON.stringify(answered));
+      storage.setItem(name, JSON.stringify(answered));
     } catch {
       // it then lasts as long as the page
     }
@@ -63,9 +65,9 @@ export function createChanging({ api, queue, bench, drafts, history, screen, t, 
   return { open, leave };
 }
 
-function read(storage) {
+function read(storage, name) {
   try {
-    return JSON.parse(storage.getItem(ANSWERED)) ?? [];
+    return JSON.parse(storage.getItem(name)) ?? [];
   } catch {
     return [];
   }

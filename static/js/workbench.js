@@ -25,7 +25,7 @@ export default function workbench(root) {
   const t = translator(texts);
   const api = createApi(urls, { account });
   const drafts = createDrafts(globalThis.localStorage);
-  const history = createHistory();
+  const history = createHistory(`${account}:${study}`);
   const screen = createScreen(root, t);
   const keys = createKeyMap(globalThis.localStorage);
   const shelf = createShelf({ api });

@@ -9,7 +9,7 @@ function fakeStorage() {
 }
 
 test("the answer given last comes first, then the ones before it", () => {
-  const history = createHistory(fakeStorage(), { now: () => 0 });
+  const history = createHistory("ada:s", { storage: fakeStorage(), now: () => 0 });
   for (const id of ["one", "two", "three"]) history.add(id, 10);
   assert.deepEqual([history.before(), history.before("three"), history.before("two"), history.before("one")], [
     "three",
@@ -21,7 +21,7 @@ test("the answer given last comes first, then the ones before it", () => {
 
 test("an answer is gone when its time is over, or when the study allows none", () => {
   let now = 0;
-  const history = createHistory(fakeStorage(), { now: () => now });
+  const history = createHistory("ada:s", { storage: fakeStorage(), now: () => now });
   history.add("never", 0);
   assert.equal(history.before(), null);
   history.add("one", 10);
@@ -31,12 +31,13 @@ test("an answer is gone when its time is over, or when the study allows none", (
 
 test("a reload does not forget what was answered", () => {
   const storage = fakeStorage();
-  createHistory(storage, { now: () => 0 }).add("one", 10);
-  assert.equal(createHistory(storage, { now: () => 0 }).before(), "one");
+  createHistory("ada:s", { storage, now: () => 0 }).add("one", 10);
+  assert.equal(createHistory("ada:s", { storage, now: () => 0 }).before(), "one");
+  assert.equal(createHistory("ben:s", { storage, now: () => 0 }).before(), null);
 });
 
 test("an answer that can no longer be had is passed over", () => {
-  const history = createHistory(fakeStorage(), { now: () => 0 });
+  const history = createHistory("ada:s", { storage: fakeStorage(), now: () => 0 });
   for (const id of ["one", "two"]) history.add(id, 10);
   history.forget("two");
   assert.equal(history.before(), "one");
