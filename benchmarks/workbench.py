@@ -105,7 +105,6 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 @contextmanager
 def work(arguments: argparse.Namespace, slug: str, *, bytes_per_second: float | None = None) -> Iterator[Any]:
     """The workbench of a study, open at the first task, as a new rater."""
-    from django.conf import settings
     from playwright.sync_api import sync_playwright
 
     from annotation.models import Study
@@ -113,12 +112,13 @@ def work(arguments: argparse.Namespace, slug: str, *, bytes_per_second: float | 
 
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     study = Study.objects.get(slug=slug)
-    cookie = study_rows.make_raters(study, 1, prefix=f"{slug}-{time.monotonic_ns()}")[0]
+    cookies = study_rows.make_raters(study, 1, prefix=f"{slug}-{time.monotonic_ns()}")[0]
+    name, _, value = cookies.partition(";")[0].partition("=")
     address = f"http://127.0.0.1:{arguments.port}"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=arguments.chromium, args=FLAGS)
         context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
-        context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": address}])
+        context.add_cookies([{"name": name, "value": value, "url": address}])
         page = context.new_page()
         page.add_init_script(PROBE)
         page.goto(f"/studies/{slug}/guidelines/")
