@@ -72,6 +72,7 @@ def _players() -> dict[str, str]:
         ),
         "player.stopped.broken": _("The player failed. Reload the page: your answers stay."),
         "player.again": _("Try again"),
+        "spectrogram.failed": _("The spectrogram could not be loaded. Hide it and show it again."),
     }
 
 

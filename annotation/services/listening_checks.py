@@ -30,7 +30,8 @@ def start(user: User, slug: str, *, kind: str) -> ListeningCheck:
         raise InvalidInput("This study does not ask for this check.", code="check_not_required")
     if standing.state == "exhausted":
         raise Conflict("You have tried this check too often; try again tomorrow.", code="checks_exhausted")
-    begun = rater.listening_checks.filter(
+    begun = ListeningCheck.objects.filter(
+        rater=rater,
         kind=kind,
         state=ListeningCheck.State.OPEN,
         started_at__gt=timezone.now() - rules.FAILURES_FORGOTTEN_AFTER,

@@ -1,7 +1,7 @@
 /**
  * What the named actions of key_map.js do to the task at hand. An action that has nothing to act on is not there.
  * `task` is {assignment, view: {asked, player}}; `page` holds what belongs to the page: submit(), undo(), skip(),
- * showKeys(), focusSubmit().
+ * showKeys(), focusSubmit(), spectrograms.
  */
 import { clearLoop, markLoop } from "./transport.js";
 
@@ -12,6 +12,7 @@ export function actionsFor(task, page) {
   const { asked } = task.view;
   return {
     ...listening(task),
+    ...(page.spectrograms.offered && { spectrogram: page.spectrograms.toggle }),
     next_question: () => asked.go(1) || page.focusSubmit(),
     previous_question: () => asked.go(-1),
     leave_text: () => document.activeElement.blur(),

@@ -1,5 +1,6 @@
 /** One clip on the page: play button, waveform, time, what it waits for, and what to do when it will not load. */
 import { h, icon } from "./dom.js";
+import { createSpectrogram } from "./spectrogram.js";
 import { clock } from "./texts.js";
 import { createWaveform } from "./waveform.js";
 
@@ -32,7 +33,7 @@ export function createClipRow({ clip, mark, label, player, t }) {
     { class: "clip-row", "data-clip": clip.name },
     mark ? h("span", { class: "clip-mark", "aria-hidden": "true" }, mark) : null,
     button,
-    waveform.element,
+    h("div", { class: "clip-pictures" }, waveform.element, clip.spectrogram ? createSpectrogram({ clip, player, t }) : null),
     time,
     state,
     failure,

@@ -13,6 +13,7 @@ export function createScreen(root, t) {
       root.dataset.state = state;
       for (const section of root.querySelectorAll("[data-when]")) section.hidden = section.dataset.when !== state;
       for (const tool of ["stop", "keys"]) part(tool).hidden = state !== "working";
+      part("spectrograms").hidden ||= state !== "working";
     },
 
     announce: (text) => (part("announcement").textContent = text),

@@ -14,6 +14,7 @@ import { createRest } from "./rest.js";
 import { createScreen } from "./screen.js";
 import { createShelf } from "./shelf.js";
 import { listen } from "./shortcuts.js";
+import { createSpectrogramSwitch, hasSpectrograms } from "./spectrogram.js";
 import { createSubmission, reason } from "./submission.js";
 import { translator } from "./texts.js";
 import { createWayOut } from "./way_out.js";
@@ -70,6 +71,7 @@ export default function workbench(root) {
 
   function show(task) {
     keys.reserveFor(task.definition);
+    page.spectrograms.offer(hasSpectrograms(task.assignment));
     screen.clearNotice();
     screen.show("working");
     screen.changing(task.changing);
@@ -137,6 +139,7 @@ export default function workbench(root) {
     undo: changing.open,
     skip: () => bench.task.changing || wayOut.skip(bench.task),
     showKeys: () => keyDialog.show(),
+    spectrograms: createSpectrogramSwitch(screen.part("spectrograms")),
     focusSubmit: () => screen.part("submit").focus(),
   };
 
