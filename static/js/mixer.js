@@ -6,6 +6,8 @@
  * from a frame on while its envelope follows a raised cosine up or down; switching starts a reader at the very frame
  * where the old one is, so that the place is kept to the sample and the two always add up to one.
  */
+import { raisedCosine } from "./fade.js";
+
 export const RATE = 48_000;
 export const PART_FRAMES = 115_200;
 
@@ -199,10 +201,4 @@ export function createMixer({ onEnded = () => {} } = {}) {
       return { current, playing, waiting, positions: Object.fromEntries(positions), heard };
     },
   };
-}
-
-/** Amplitudes from 0 to 1; rising and falling of the same length add up to 1 at every sample. */
-function raisedCosine(frames) {
-  if (!frames) return new Float32Array([1]);
-  return Float32Array.from({ length: frames + 1 }, (_, i) => 0.5 - 0.5 * Math.cos((Math.PI * i) / frames));
 }

@@ -10,6 +10,7 @@
 import { createAudibility } from "./audibility.js";
 import { createListeningLog } from "./listening_log.js";
 import { RATE } from "./mixer.js";
+import { linkMixer } from "./mixer_link.js";
 
 export const SHORTEST_LOOP_S = 0.5;
 // A mixer that plays reports thirty times a second; when it says nothing for so long, nothing can be heard.
@@ -27,35 +28,18 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
   let waiting = false;
   let locked = false;
   let loop = null;
-  let ticket = Infinity; // of the latest order: reports from before it say nothing of now
   let watch = null;
 
   const tell = (type, detail = { name: current }) => events.dispatchEvent(new CustomEvent(type, { detail }));
   const sound = (name) => sounds.get(name ?? current);
   const place = (name) => positions.get(sound(name)?.group) ?? 0;
-  const order = (name, facts, transfer) => (ticket = engine.order(name, facts, transfer));
+  const { order, open } = linkMixer({ engine, loader, clips, fadeMs, onReport: take, onFailed: fail, onIdle });
 
-  function begin() {
-    const voices = clips.map(({ name, group, samples, gain_db }) => {
-      return { name, group, frames: samples, gain: 10 ** ((gain_db ?? 0) / 20) };
-    });
-    engine.attach(take);
-    order("reset", { clips: voices, fadeMs });
-    audibility.apply();
-    const sink = {
-      put: (part) => engine.order("put", part, part.channels.map(({ buffer }) => buffer)),
-      drop: (part) => engine.order("drop", part),
-    };
-    loader.connect(sink, { onFailed: fail, onIdle });
-    engine.ready.catch((error) => clips.forEach(({ name }) => fail(name, error)));
-  }
-
-  function take(report) {
-    if (report.ticket < firstTicket) return; // of the task before
+  function take(report, { isCurrent }) {
     for (const { name, from, to } of report.heard) log.note(name, from / RATE, to / RATE);
     if (report.heard.length) tell("heard");
-    if (report.ticket < ticket) return;
     expect();
+    if (!isCurrent) return;
     for (const [group, frame] of Object.entries(report.positions)) positions.set(group, frame / RATE);
     if (report.waiting && !waiting) log.count("stalls");
     const before = [playing, waiting, current].join();
@@ -136,8 +120,8 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
     engine.addEventListener(kind, () => stopped(kind), { signal });
   }
   engine.addEventListener("device", () => log.count("devices"), { signal });
-  const firstTicket = engine.order("pause") + 1;
-  begin();
+  audibility.apply();
+  open();
 
   return {
     addEventListener: events.addEventListener.bind(events),
