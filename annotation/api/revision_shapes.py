@@ -23,5 +23,8 @@ class GivenOut(serializers.Serializer):
     answers = AnswerOut(many=True)
     codes = serializers.ListField(child=serializers.CharField())
     comment = serializers.CharField()
+    telemetry = serializers.DictField(
+        allow_null=True, help_text="The event log that came with it: a change may go on from there."
+    )
     submitted_at = serializers.DateTimeField()
     changeable_until = serializers.DateTimeField(help_text="Until then …/revisions/ takes another answer.")

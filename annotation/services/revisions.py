@@ -60,6 +60,7 @@ class Given:
     answers: list[dict[str, Any]]
     codes: list[str]
     comment: str
+    telemetry: dict[str, Any] | None
     submitted_at: datetime
     changeable_until: datetime
 
@@ -98,6 +99,7 @@ def given(user: User, assignment_id: uuid.UUID) -> Given:
         answers=_as_shown(assignment, last),
         codes=last.codes,
         comment=last.comment,
+        telemetry=last.telemetry,
         submitted_at=last.submitted_at,
         changeable_until=_changeable_until(
             assignment, Study.objects.only("rules").get(pk=assignment.study_id)

@@ -51,9 +51,9 @@ export function createChanging({ api, queue, bench, drafts, history, screen, t, 
   async function fetchGiven(id) {
     const outcome = await api.given(id);
     if (outcome.kind !== "ok") return outcome;
-    const { assignment, answers, codes, comment } = outcome.body;
+    const { assignment, answers, codes, comment, telemetry } = outcome.body;
     const asks = await queue.definition(assignment.protocol_version);
-    return { ...asks, assignment, begun: { values: toValues(answers), codes, comment } };
+    return { ...asks, assignment, begun: { values: toValues(answers), codes, comment, log: telemetry ?? undefined } };
   }
 
   /** Back to the task at hand, or to where there was none. */

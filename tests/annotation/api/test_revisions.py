@@ -41,11 +41,12 @@ def test_a_vote_is_shown_again_with_its_task_as_it_was(me, world):
 
 def test_a_change_is_stored_and_shown_from_then_on(me, world):
     judgment, revisions = paths(world)
-    sent = body(codes=[], comment="")
+    sent = body(codes=[], comment="", telemetry={"v": 1, "switches": 3})
     first, again = me.post(revisions, sent), me.post(revisions, sent)
     assert (first.status_code, again.status_code) == (201, 200)
     assert first.json() == again.json() == {"client_id": sent["client_id"], "surplus": False}
-    assert me.get(judgment).json()["answers"] == sent["answers"]
+    shown = me.get(judgment).json()
+    assert (shown["answers"], shown["telemetry"]) == (sent["answers"], sent["telemetry"])
     assert Judgment.objects.filter(assignment=world.submitted, effective=True).get().revision == 2
 
 

@@ -296,6 +296,15 @@ def test_answers_about_each_candidate_return_to_the_position_they_were_given_at(
     assert given(user, lease).answers == answers
 
 
+def test_an_abx_answer_is_shown_for_the_side_it_named():
+    study = factories.StudyFactory(preset="abx", overlap=8)
+    factories.comparison_task(study, "pair")
+    for choice in ("A", "B") * 2:
+        answers = [{"question": "x", "choice": choice}]
+        user, lease = vote(study, rating(0, answers=answers))
+        assert given(user, lease).answers == answers
+
+
 def test_after_a_change_the_change_is_shown(orca):
     user, lease = vote(orca)
     revisions.revise(user, lease.id, rating(2, codes=["Q"], comment="so"))
