@@ -43,6 +43,7 @@ export function createBench({ drafts, screen, sound, language, t, facts, onChang
       savedAt = performance.now();
       save();
     });
+    player.addEventListener("change", () => player.playing || save()); // and the rest, when it stops
   }
 
   function listening({ assignment, view: { player } }) {
