@@ -14,8 +14,9 @@ from typing import Any
 
 from django.db import connection
 
-from analytics.questions import MeasuredQuestion
-from annotation.models import Answer, Judgment, Study, Task
+from analytics.questions import MeasuredQuestion, abx_questions, screening_questions
+from analytics.statistics.screening import LIMIT, Ratings
+from annotation.models import Answer, Judgment, Study, System, Task
 
 # How often each value was given to a unit, and how many units look like that.
 CountRow = tuple[Mapping[float, int], int]
@@ -105,6 +106,51 @@ FROM annotation_task WHERE study_id = %(study)s
 """
 
 
+# Marks do not depend on whom somebody has excluded since: a judgment that stands counts here, excluded or not.
+_STANDING = f"""
+FROM annotation_answer a
+JOIN annotation_judgment j ON j.id = a.judgment_id AND j.effective AND NOT j.surplus
+JOIN annotation_task t ON t.id = j.task_id AND t.kind = {Task.Kind.REGULAR:d}
+JOIN annotation_rater r ON r.id = j.rater_id
+JOIN annotation_candidate c ON c.id = a.candidate_id
+JOIN annotation_system s ON s.id = c.system_id
+WHERE a.question_id = ANY(%(questions)s) AND j.origin <> {Judgment.Origin.EXPERT:d} AND a.value IS NOT NULL
+"""
+
+_SCREENING = f"""
+SELECT r.pseudonym, s.role, count(*), count(*) FILTER (WHERE a.value < %(limit)s),
+       count(*) FILTER (WHERE a.value > %(limit)s)
+{_STANDING} AND s.role IN ('{System.Role.HIDDEN_REFERENCE}', '{System.Role.ANCHOR_7000}')
+GROUP BY r.pseudonym, s.role
+"""
+
+# X is the third shown (arrays begin at 1), and slots from 0 have choices from 1.
+_ABX = f"""
+WITH said AS (
+    SELECT a.task_id, a.judgment_id, a.choice {_COUNTED} AND a.choice IS NOT NULL
+)
+SELECT {{name}}, count(*), count(*) FILTER (WHERE said.choice = j.presentation[3] + 1)
+FROM said JOIN annotation_judgment j ON j.id = said.judgment_id AND cardinality(j.presentation) = 3
+{{joined}}
+GROUP BY 1 ORDER BY 1
+"""
+_OF_PAIR = """
+JOIN annotation_taskcandidate t0 ON t0.task_id = said.task_id AND t0.slot = 0
+JOIN annotation_taskcandidate t1 ON t1.task_id = said.task_id AND t1.slot = 1
+JOIN annotation_candidate c0 ON c0.id = t0.candidate_id JOIN annotation_system s0 ON s0.id = c0.system_id
+JOIN annotation_candidate c1 ON c1.id = t1.candidate_id JOIN annotation_system s1 ON s1.id = c1.system_id
+"""
+
+
+@dataclass(frozen=True)
+class RightAnswers:
+    """Answers to ABX questions by pair of systems or by rater: how many, and how many named what X was."""
+
+    name: str
+    n: int
+    correct: int
+
+
 @dataclass(frozen=True)
 class SystemRatings:
     """All ratings of one system's output: how many, their sum and the sum of their squares."""
@@ -173,6 +219,33 @@ def system_ratings(question: MeasuredQuestion) -> list[SystemRatings]:
 
 def pair_votes(question: MeasuredQuestion) -> list[PairVotes]:
     return [PairVotes(*row) for row in _rows(_PAIRS, question)]
+
+
+def screening_ratings(study: Study) -> list[Ratings]:
+    """Ratings of hidden references and mid anchors, from 0 to 100, by rater."""
+    if not (questions := screening_questions(study)):
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(_SCREENING, {"questions": questions, "limit": LIMIT})
+        return [Ratings(*row) for row in cursor.fetchall()]
+
+
+def abx_by_pair(study: Study) -> list[RightAnswers]:
+    """By the two systems, whichever the task lists first."""
+    name = "least(s0.name, s1.name) || ' / ' || greatest(s0.name, s1.name)"
+    return _abx(study, name=name, joined=_OF_PAIR)
+
+
+def abx_by_rater(study: Study) -> list[RightAnswers]:
+    return _abx(study, name="r.pseudonym", joined="JOIN annotation_rater r ON r.id = j.rater_id")
+
+
+def _abx(study: Study, **parts: str) -> list[RightAnswers]:
+    if not (questions := abx_questions(study)):
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(_ABX.format(**parts), {"questions": questions, "study": study.pk})
+        return [RightAnswers(*row) for row in cursor.fetchall()]
 
 
 def code_counts(study: Study) -> dict[str, int]:

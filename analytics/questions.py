@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from annotation.models import Answer, Question, Study
+from django.db.models import QuerySet
+
+from annotation.models import Answer, ProtocolVersion, Question, Study
 from annotation.protocols import QuestionSpec
 from annotation.services.protocols import loaded
 
@@ -77,3 +79,27 @@ def _spec(question: Question) -> QuestionSpec:
     spec = loaded(question.protocol_version_id).spec.question(question.key)
     assert spec is not None  # the row was made from it
     return spec
+
+
+def abx_questions(study: Study) -> list[int]:
+    """The rows of questions that ask which of two X is. They have no level: what is right is drawn anew each time."""
+    versions = study.protocol_versions.filter(definition__layout="abx")
+    return _rows_of(versions, lambda question: question.kind == "preference")
+
+
+def screening_questions(study: Study) -> list[int]:
+    """The rows of questions that rate each candidate from 0 to 100 where a reference is hidden among them."""
+    versions = study.protocol_versions.filter(definition__added__contains="hidden_reference")
+    return _rows_of(
+        versions, lambda asked: asked.per_candidate and (asked.minimum, asked.maximum) == (0, 100)
+    )
+
+
+def _rows_of(versions: QuerySet[ProtocolVersion], wanted: Callable[[QuestionSpec], bool]) -> list[int]:
+    asked = (loaded(pk) for pk in versions.order_by("number").values_list("pk", flat=True))
+    return [
+        version.question_ids[question.key]
+        for version in asked
+        for question in version.spec.questions
+        if wanted(question)
+    ]

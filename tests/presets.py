@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 from pathlib import Path
+from typing import Any
 
 from annotation.models import Study, Task
+from annotation.protocols import QuestionSpec
 from annotation.services import import_orders, imports, jobs
+from annotation.services.leases import Lease
+from annotation.services.protocols import loaded
 from tests.annotation.importers import sounds
 from tests.factories import NOTHING_TO_HEAR
 
@@ -43,3 +48,32 @@ def running_study(
     for place, task in enumerate(Task.objects.filter(study__slug=preset).order_by("pk")):
         Task.objects.filter(pk=task.pk).update(shuffle_key=place)
     return Study.objects.get(slug=preset)
+
+
+def answers(study: Study, lease: Lease, *, seed: int) -> list[dict[str, Any]]:
+    """Some answer to everything that the study asks about a task; another one for another seed."""
+    chance = random.Random(f"{seed}:{lease.task_id}")
+    return [
+        {
+            "question": question.key,
+            **({} if place is None else {"position": place}),
+            **_answer(question, chance),
+        }
+        for question in loaded(study.protocol_version_id).spec.questions
+        for place in (range(len(lease.presentation)) if question.per_candidate else [None])
+    ]
+
+
+def _answer(question: QuestionSpec, chance: random.Random) -> dict[str, Any]:
+    sure = {"confidence": chance.choice(question.confidence.values)} if question.confidence else {}
+    if question.kind == "preference":
+        return {"choice": chance.choice(question.choices), **sure}
+    if question.kind == "text":
+        return {"text": "It can be heard at @0:01."}
+    scale = question.values or range(int(question.minimum or 0), int(question.maximum or 0) + 1)
+    return {"value": chance.choice(scale), **sure}
+
+
+def measured(study: Study) -> set[str]:
+    """The questions that agreement is computed for."""
+    return {question.key for question in loaded(study.protocol_version_id).spec.questions if question.level}

@@ -17,10 +17,10 @@ Record = dict[str, Any]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 _JUDGMENT = (
-    "study", "item", "item_version", "task", "task_kind", "systems", "takes", "presentation", "client_id", "rater",
-    "origin", "revision", "effective", "excluded", "exclusion_reason", "surplus", "protocol_version", "preset",
+    "study", "item", "item_version", "task", "task_kind", "systems", "takes", "roles", "presentation", "client_id",
+    "rater", "origin", "revision", "effective", "excluded", "exclusion_reason", "surplus", "protocol_version", "preset",
     "codes", "comment", "leased_at", "started_at", "submitted_at", "gains_db", "heard_s", "heard_item_s", "switches",
-    "session_s",
+    "session_s", "rater_marks",
 )  # fmt: skip
 _ANSWER = (
     "question", "slot", "system", "choice", "choice_slot", "choice_shown", "value", "confidence", "text", "events",

@@ -9,6 +9,7 @@ from typing import Any
 
 from analytics.records.listening import listening_record
 from analytics.records.plain import number, utc
+from analytics.reports import trials
 from annotation.models import Answer, Exclusion, Judgment, Question, Study, Task, TaskCandidate
 from annotation.rules.answers import shown_choice
 
@@ -31,11 +32,13 @@ class Slot:
     candidate_id: int
     system: str
     take: int
+    role: str
 
 
 def judgment_records(study: Study) -> Iterator[Record]:
     """In the order in which they were stored, with the superseded, surplus and excluded ones among them."""
     questions, layouts = _questions(study)
+    marks = {rater: list(found.marks) for rater, found in trials.screened(study).items()}
     last = 0
     while batch := list(
         Judgment.objects.filter(study=study, pk__gt=last).order_by("pk").values(*_READ)[:BATCH]
@@ -48,6 +51,7 @@ def judgment_records(study: Study) -> Iterator[Record]:
             yield {
                 "study": study.slug,
                 **_judgment(row, shown, exclusion_reason=reasons.get(row["id"], "")),
+                "rater_marks": marks.get(row["rater__pseudonym"], []),
                 **listening_record(
                     row["telemetry"],
                     gains=row["gains"],
@@ -74,6 +78,7 @@ def _judgment(row: Row, slots: Sequence[Slot], *, exclusion_reason: str) -> Reco
         "task_kind": Task.Kind(row["task__kind"]).name.lower(),
         "systems": [slot.system for slot in slots],
         "takes": [slot.take for slot in slots],
+        "roles": [slot.role for slot in slots],
         "presentation": row["presentation"],
         "client_id": str(row["client_id"]),
         "rater": row["rater__pseudonym"] or "",
@@ -126,9 +131,10 @@ def _slot_of(candidate_id: int | None, slots: Sequence[Slot]) -> int | None:
 def _slots(task_ids: Collection[int]) -> Mapping[int, list[Slot]]:
     found: defaultdict[int, list[Slot]] = defaultdict(list)
     rows = TaskCandidate.objects.filter(task_id__in=task_ids).order_by("task_id", "slot")
-    fields = ("task_id", "candidate_id", "candidate__system__name", "candidate__take")
-    for task_id, candidate_id, system, take in rows.values_list(*fields):
-        found[task_id].append(Slot(candidate_id, system, take))
+    system = "candidate__system"
+    fields = ("task_id", "candidate_id", f"{system}__name", "candidate__take", f"{system}__role")
+    for task_id, candidate_id, name, take, role in rows.values_list(*fields):
+        found[task_id].append(Slot(candidate_id, name, take, role))
     return found
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, Sum
 
+from analytics.reports import trials
 from analytics.reports.distribution import Bar
 from analytics.reports.systems import SystemMean, SystemWins
+from analytics.reports.trials import AbxReport, Discrimination
 from analytics.services import figures
+from analytics.statistics.screening import Screened
 from annotation.models import Rater, Study
 
 RATERS_PER_PAGE = 50
@@ -48,6 +51,8 @@ class RaterRow:
     n_surplus: int
     n_skips: int
     last_judgment_at: datetime | None
+    screened: Screened | None = None
+    discriminates: Discrimination | None = None
 
 
 @dataclass(frozen=True)
@@ -81,20 +86,28 @@ class StudyOverview:
     questions: tuple[QuestionOverview, ...]
     codes: tuple[tuple[str, int], ...]
     computed_at: datetime | None
+    abx: AbxReport | None = None
+
+    @property
+    def has_trials(self) -> bool:
+        """Whether trials with a known answer tell something about raters."""
+        return self.abx is not None or any(row.screened for row in self.raters.rows)
 
 
 def overview(study: Study, *, raters_after: str = "") -> StudyOverview:
     """By four queries, whatever the size of the study."""
     found = figures.current(study)
+    abx = trials.abx_from_json(found.overview)
     return StudyOverview(
         progress=_progress(study, wanted=found.overview.get("judgments_wanted")),
-        raters=rater_page(study, after=raters_after),
+        raters=_with_trials(rater_page(study, after=raters_after), found.overview, abx),
         questions=tuple(
             _question(stored, found.agreement[stored["key"]])
             for stored in found.overview.get("questions", ())
         ),
         codes=tuple((code, n) for code, n in found.overview.get("codes", ())),
         computed_at=found.computed_at,
+        abx=abx,
     )
 
 
@@ -109,6 +122,17 @@ def rater_page(study: Study, *, after: str = "", limit: int = RATERS_PER_PAGE) -
         for row in rows
     )  # fmt: skip
     return RaterPage(found[:limit], found[limit - 1].pseudonym if len(found) > limit else None)
+
+
+def _with_trials(page: RaterPage, stored: Mapping[str, Any], abx: AbxReport | None) -> RaterPage:
+    """The page with what trials of known answer told about each of its raters."""
+    listeners = trials.screening_from_json(stored)
+    right = {one.name: one for one in abx.raters} if abx else {}
+    rows = (
+        replace(row, screened=listeners.get(row.pseudonym), discriminates=right.get(row.pseudonym))
+        for row in page.rows
+    )
+    return replace(page, rows=tuple(rows))
 
 
 def _progress(study: Study, *, wanted: int | None) -> Progress:

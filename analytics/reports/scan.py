@@ -8,7 +8,7 @@ from typing import Any
 from analytics import frames
 from analytics.frames import CountRow
 from analytics.questions import MeasuredQuestion, measured_questions
-from analytics.reports import systems
+from analytics.reports import systems, trials
 from analytics.reports.agreement import question_agreement
 from analytics.reports.distribution import histogram
 from annotation.models import Study
@@ -25,6 +25,7 @@ def scan(study: Study) -> tuple[dict[str, Any], dict[str, Any]]:
         "questions": questions,
         "codes": list(frames.code_counts(study).items()),
         "judgments_wanted": frames.judgments_wanted(study),
+        **trials.as_json(trials.abx_report(study), trials.screened(study)),
     }
     return agreement, overview
 

@@ -10,7 +10,8 @@ from analytics.exporters.csv import answer_lines, candidate_lines
 
 JUDGMENT: dict[str, Any] = {
     "study": "s", "item": "i", "item_version": 1, "task": "t", "task_kind": "regular", "systems": ["a", "b"],
-    "takes": [1, 1], "presentation": [1, 0], "client_id": "c", "rater": "R-1", "origin": "rated", "revision": 1,
+    "takes": [1, 1], "roles": ["judged", "judged"], "rater_marks": [],
+    "presentation": [1, 0], "client_id": "c", "rater": "R-1", "origin": "rated", "revision": 1,
     "effective": True, "excluded": False, "exclusion_reason": "", "surplus": False, "protocol_version": 1,
     "preset": "p", "codes": ["A"], "comment": "", "leased_at": None, "started_at": None,
     "submitted_at": "2026-03-01T09:30:00.000000Z", "gains_db": [-5.0, 0.0], "heard_s": [10, 8.25],

@@ -54,6 +54,8 @@ def test_it_says_what_was_judged_by_whom_and_how(rated):
         "task_kind": "regular",
         "systems": ["parrot"],
         "takes": [1],
+        "roles": ["judged"],
+        "rater_marks": [],
         "presentation": [0],
         "client_id": str(judgment.client_id),
         "rater": rater.pseudonym,
@@ -215,12 +217,12 @@ def test_a_batch_takes_three_queries_and_one_more_when_something_is_excluded(dja
         task = factories.rating_task(study, name)
         for value in (1, 2, 3):
             vote(task, value, rater=factories.rater(study))
-    # The questions, the batch with its slots and answers, and the batch that is empty.
-    with django_assert_num_queries(5):
+    # Whom trials have marked, the questions, the batch with its slots and answers, and the batch that is empty.
+    with django_assert_num_queries(6):
         assert len(list(judgment_records(study))) == 9
     exclusions.mark(
         Judgment.objects.filter(pk=Judgment.objects.first().pk),
         study=study, action="exclude", reason="careless", actor=None,
     )  # fmt: skip
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         list(judgment_records(study))
