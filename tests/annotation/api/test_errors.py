@@ -90,7 +90,7 @@ def test_a_fault_of_ours_is_told_without_its_details(api, world, monkeypatch):
     def broken(*args):
         raise RuntimeError("SECRET detail")
 
-    monkeypatch.setattr(judgments, "_check", broken)
+    monkeypatch.setattr(judgments, "check_answers", broken)
     me = api(world.annotator)
     me.client.raise_request_exception = False
     body = {"client_id": "7b6a1c1e-1d43-4f7c-9d4e-6d1df4d4a9aa", "answers": []}
