@@ -35,7 +35,7 @@ export function createRest({ screen, language, t, isListening, clock = createWor
   function stop() {
     const minutes = Math.round(clock.seconds / 60);
     const until = clock.stop();
-    const time = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit" }).format(until);
+    const time = new Intl.DateTimeFormat(language, { timeStyle: "short" }).format(until);
     const choices = [{ value: "on", text: t("rest.back"), look: "primary", from: until }];
     return ask({ title: t("rest.stop"), text: t("rest.until", { minutes, time }), choices });
   }
