@@ -88,7 +88,7 @@ def _listening() -> dict[str, str]:
         "listen.seconds_of": _("{seconds} s of {clip}"),
         "listen.switch_once": _("Switch between the pieces at least once."),
         "listen.switch_more": _("Switch between the pieces {count} more times."),
-        "listen.refused": _("Please listen before you decide. {what}"),
+        "listen.refused": _("Please listen before you decide."),
         "hold.wait": _("Read the instruction first: the players open in {seconds} s."),
         "hold.over": _("The players are open."),
         "rest.title": _("Time for a break?"),

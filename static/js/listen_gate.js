@@ -48,14 +48,16 @@ export function createListenGate({ assignment, player, given, line, language, t,
     return parts.join(" ");
   }
 
+  /** The words stand by the button already; whoever cannot see them hears them. */
   function point() {
+    announce(sentence());
     const missing = now().clips.find(({ enough }) => !enough);
     (missing ? rowOf(missing.name)?.querySelector("button") : given.querySelector(".switch"))?.focus();
   }
 
   function refusal() {
     if (now().enough) return null;
-    return { text: t("listen.refused", { what: sentence() }), focus: point };
+    return { text: t("listen.refused"), focus: point };
   }
 
   return { refusal };
