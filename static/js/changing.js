@@ -31,16 +31,19 @@ export function createHistory(whose, { storage = globalThis.sessionStorage, now 
   };
 }
 
-export function createChanging({ api, queue, bench, drafts, history, screen, t, onBack }) {
+/** `isBusy()`: a vote is on its way; `onBack(isBack)` follows the way back, where a task may have been put aside. */
+export function createChanging({ api, queue, bench, drafts, history, screen, t, isBusy, onBack }) {
   let fetching = false;
 
   async function open() {
-    const id = history.before(bench.task?.changing ? bench.task.assignment.id : null);
     if (fetching) return;
+    const { task } = bench;
+    const id = history.before(task?.changing ? task.assignment.id : null);
     if (!id) return screen.notice(t("change.none"));
     fetching = true;
     const outcome = await fetchGiven(id);
     fetching = false;
+    if (bench.task !== task || isBusy()) return; // the rater has gone on meanwhile
     if (outcome.kind !== "ok") {
       if (outcome.kind === "refused") history.forget(id);
       return screen.notice(t("change.failed", { detail: outcome.detail }), { look: "warning" });

@@ -9,6 +9,7 @@ import { startHeartbeat } from "./heartbeat.js";
 import { createKeyDialog } from "./key_dialog.js";
 import { createKeyMap } from "./key_map.js";
 import { createPost } from "./post.js";
+import { createProgress } from "./progress.js";
 import { createQueue } from "./queue.js";
 import { createRest } from "./rest.js";
 import { createScreen } from "./screen.js";
@@ -20,9 +21,8 @@ import { translator } from "./texts.js";
 import { createWayOut } from "./way_out.js";
 
 export default function workbench(root) {
-  const { account, study, lease_minutes, language, texts, urls, protocol, progress } = JSON.parse(
-    document.getElementById("workbench-data").textContent,
-  );
+  const data = JSON.parse(document.getElementById("workbench-data").textContent);
+  const { account, study, language, texts, urls, protocol } = data;
   const t = translator(texts);
   const api = createApi(urls, { account });
   const drafts = createDrafts(globalThis.localStorage);
@@ -31,7 +31,10 @@ export default function workbench(root) {
   const keys = createKeyMap(globalThis.localStorage);
   const shelf = createShelf({ api });
   const sound = { engine: createEngine(), shelf };
-  const queue = createQueue({ ...api, next }, { leaseMs: 60_000 * lease_minutes, onAhead: shelf.prepare, onGone: shelf.drop });
+  const progress = createProgress(data.progress, screen.progress);
+  const next = progress.following(api.next, () => submission.busy);
+  const leaseMs = 60_000 * data.lease_minutes;
+  const queue = createQueue({ ...api, next }, { leaseMs, onAhead: shelf.prepare, onGone: shelf.drop });
   const rest = createRest({ screen, language, t, isListening: () => bench.task?.view.player.playing });
   const facts = () => ({ session_s: Math.round(rest.seconds) });
   const bench = createBench({ drafts, screen, sound, language, t, facts, onChange: screen.clearNotice, onTask: show });
@@ -40,18 +43,9 @@ export default function workbench(root) {
   const submission = createSubmission({ ...post, screen, t, urls, study, gates, onDone: finish });
   const wayOut = createWayOut({ api, queue, screen, t, language, home: urls.home, onSkipped: () => finish({ stored: false }) });
   let again = post.delivery.sendNow;
-  const changing = createChanging({ api, queue, bench, drafts, history, screen, t, onBack: (isBack) => isBack || advance() });
-
-  /** Ask for a task. What the server says of the progress holds, unless a vote was counted while it spoke. */
-  async function next(holding) {
-    const { done } = progress;
-    const outcome = await api.next(holding);
-    if (outcome.kind === "ok" && progress.done === done && !submission.busy) {
-      Object.assign(progress, outcome.body.progress);
-      screen.progress(progress);
-    }
-    return outcome;
-  }
+  const onBack = (isBack) => isBack || advance();
+  const isBusy = () => submission.busy;
+  const changing = createChanging({ api, queue, bench, drafts, history, screen, t, isBusy, onBack });
 
   async function advance() {
     bench.clear();
@@ -62,7 +56,7 @@ export default function workbench(root) {
     screen.undo(history.before() !== null);
     if (!assignment) {
       screen.announce(t("say.end"));
-      return screen.end(progress);
+      return screen.end(progress.numbers);
     }
     if (await rest.pass(assignment.listening)) return advance();
     bench.put({ assignment, definition });
@@ -76,7 +70,7 @@ export default function workbench(root) {
     screen.show("working");
     screen.changing(task.changing);
     screen.undo(history.before(task.changing ? task.assignment.id : null) !== null);
-    const news = task.changing ? t("change.banner") : t("say.task", { progress: t("part.progress", progress) });
+    const news = task.changing ? t("change.banner") : t("say.task", { progress: t("part.progress", progress.numbers) });
     screen.announce([news, task.hold.sentence].join(" "));
     globalThis.scrollTo(0, 0);
     task.view.focus();
@@ -92,8 +86,7 @@ export default function workbench(root) {
       return;
     }
     if (stored && !surplus) {
-      progress.done += 1;
-      screen.progress(progress);
+      progress.counted();
       history.add(task.assignment.id, task.assignment.listening.change_minutes);
     }
     advance();
@@ -104,10 +97,7 @@ export default function workbench(root) {
     if (outcome.kind !== "ok") return;
     drafts.remove(entry.kind === "revision" ? `${entry.assignmentId}:change` : entry.assignmentId);
     queue.drop(entry.assignmentId);
-    if (entry.kind === "judgment" && entry.study === study && !outcome.body?.surplus) {
-      progress.done += 1;
-      screen.progress(progress);
-    }
+    if (entry.kind === "judgment" && entry.study === study && !outcome.body?.surplus) progress.counted();
     const { task } = bench;
     const isHere = task?.assignment.id === entry.assignmentId && !task.changing && !task.over;
     if (isHere && !submission.busy) submission.stand(t("refused.elsewhere"), task);
@@ -120,14 +110,13 @@ export default function workbench(root) {
 
   function halt(outcome) {
     if (outcome.code === "checks_due") return globalThis.location.assign(urls.checks);
-    const known = `state.${outcome.code ?? outcome.kind}`;
-    const text = outcome.text ?? (known in texts ? t(known, { detail: outcome.detail }) : outcome.detail);
+    const known = [outcome.code, outcome.kind].map((name) => `state.${name}`).find((key) => key in texts);
+    const text = outcome.text ?? (known ? t(known, { detail: outcome.detail }) : outcome.detail);
     screen.halt({ text, mayHelpToSignIn: ["signed_out", "redirected"].includes(outcome.kind) });
   }
 
   /** What was left unsent goes first: a vote may be about the very task that would come next. */
   async function begin() {
-    screen.progress(progress);
     screen.show("loading");
     await post.delivery.drain();
     again = advance;
