@@ -49,7 +49,13 @@ export function createBench({ drafts, screen, sound, language, t, facts, onChang
   function listening({ assignment, view: { player } }) {
     // A panel's clips stand beside what is asked of them.
     const heard = { player, given: screen.part("form"), t, announce: screen.announce };
-    const gate = createListenGate({ ...heard, assignment, language, line: screen.part("listen-line") });
+    const gate = createListenGate({
+      ...heard,
+      assignment,
+      language,
+      line: screen.part("listen-line"),
+      onMended: screen.clearNotice,
+    });
     return { gate, hold: holdUntilRead({ ...heard, seconds: assignment.listening.instruction_seconds }) };
   }
 

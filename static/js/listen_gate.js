@@ -4,15 +4,16 @@ import { meter, needsOf, secondsLeft, standing } from "./listening.js";
 
 /**
  * `given` holds the clips' rows, `line` the words by the submit button. `refusal()` says why a vote cannot be sent, and
- * focuses what would mend it; null when enough was heard.
+ * focuses what would mend it; null when enough was heard. `onMended` follows once what was refused may be sent.
  */
-export function createListenGate({ assignment, player, given, line, language, t, announce }) {
+export function createListenGate({ assignment, player, given, line, language, t, announce, onMended }) {
   const needs = needsOf(assignment);
   const rowOf = (name) => given.querySelector(`[data-clip="${name}"]`);
   const called = ({ label, field }) => label ?? t(`content.${field}`);
   const meterOf = (clip) => createMeter({ title: t("listen.meter_of", { clip: called(clip) }), t });
   const meters = new Map(needs.clips.map((clip) => [clip.name, meterOf(clip)]));
   const done = new Set();
+  let refused = false;
 
   for (const [name, { element }] of meters) rowOf(name)?.append(element);
   for (const type of ["heard", "change"]) player.addEventListener(type, show);
@@ -35,6 +36,8 @@ export function createListenGate({ assignment, player, given, line, language, t,
     const text = state.enough ? t("listen.enough") : sentence(state);
     if (line.textContent !== text) line.textContent = text;
     line.classList.toggle("done", state.enough);
+    if (state.enough && refused) onMended();
+    if (state.enough) refused = false;
   }
 
   /** In words, also which clip by which amount; empty when a vote may be sent. */
@@ -56,7 +59,8 @@ export function createListenGate({ assignment, player, given, line, language, t,
   }
 
   function refusal() {
-    if (now().enough) return null;
+    refused = !now().enough;
+    if (!refused) return null;
     return { text: t("listen.refused"), focus: point };
   }
 

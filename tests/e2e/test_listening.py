@@ -50,6 +50,7 @@ def test_a_vote_waits_until_both_were_heard_and_switched_and_says_what_is_missin
     )
     assert not Judgment.objects.exists()
     hear_both(page)
+    assert not alert.is_visible()
     assert line.inner_text().endswith("You have heard enough to decide.")
     studies.submit(page)
     page.get_by_role("heading", name="Thank you").wait_for()
