@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import expect
 
 from annotation.models import Answer, Judgment, Study
 from tests.e2e import studies
+from tests.e2e.test_accessibility import check
 from tests.e2e.votes import VOTES, answer, goes_on, is_still_here, problem, question_shown, text_study
-from tests.factories import member
+from tests.factories import NOTHING_TO_HEAR, member
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -57,9 +57,15 @@ def test_an_answer_is_changed_and_the_task_at_hand_is_as_it_was(page, at_second)
 
 def test_an_answer_is_looked_at_again_by_key_and_left_as_it_was(page, at_second):
     first, second = at_second
+    page.route(VOTES, problem(500, "server_error"))
+    page.get_by_role("button", name="Previous").click()
+    page.get_by_text("Your earlier answer could not be fetched").wait_for()
+    assert is_still_here(page, second, comment="Of the second.")
+    page.unroute(VOTES)
     page.keyboard.press("Escape")
     page.keyboard.press("z")
     page.get_by_role("button", name="Leave as it was").wait_for()
+    check(page)
     page.get_by_label("Comment").fill("Thrown away.")
     page.get_by_role("button", name="Leave as it was").click()
     assert is_still_here(page, second, comment="Of the second.")
@@ -110,20 +116,34 @@ def test_the_last_answer_can_be_changed_at_the_end(page, signed_in):
     assert standing() == [(2, 4, "Changed.")]
 
 
-def test_a_study_that_allows_no_change_offers_none(page, signed_in, study):
-    Study.objects.update(rules={**Study.objects.get().rules, "listening": {"change_minutes": 0}})
+def test_what_was_heard_for_a_vote_is_not_asked_for_again_nor_forgotten_of_the_task_at_hand(page, signed_in):
+    study = studies.comparison_study(tasks=2)
+    rules = {**NOTHING_TO_HEAR["listening"], "short_seconds": 1}
+    Study.objects.update(rules={"listening": rules})
     signed_in(member(study))
     studies.open_work(page, study)
-    question = question_shown(page)
-    answer(page)
+    hear(page, "a", "b")
+    first = question_shown(page)
+    studies.answer_comparison(page, evidence="Of the first.")
     studies.submit(page)
-    goes_on(page, question)
-    expect(page.get_by_role("button", name="Previous")).to_have_count(0)
-
-
-def test_an_answer_that_cannot_be_fetched_leaves_the_task_where_it_is(page, at_second):
-    _, second = at_second
-    page.route(VOTES, problem(500, "server_error"))
+    goes_on(page, first)
+    hear(page, "a")
     page.get_by_role("button", name="Previous").click()
-    page.get_by_text("Your earlier answer could not be fetched").wait_for()
-    assert is_still_here(page, second, comment="Of the second.")
+    page.get_by_role("button", name="Save change").wait_for()
+    assert page.locator(".listen-meter").count() == 0
+    page.get_by_label("What did you hear?").fill("Changed.")
+    page.get_by_role("button", name="Save change").click()
+    page.get_by_text("Your change is saved.").wait_for()
+    hear(page, "b")
+    page.locator("[data-clip=a] .listen-meter").get_by_text("heard enough").wait_for()
+    before, now = Judgment.objects.order_by("revision")
+    assert Answer.objects.get(judgment=now, question__key="evidence").text == "Changed."
+    assert (now.gains, now.presentation) == (before.gains, before.presentation)
+    assert set(now.telemetry["heard"]) == {"a", "b"}
+
+
+def hear(page, *names: str) -> None:
+    for name in names:
+        page.get_by_role("button", name=f"Play {name.upper()}", exact=True).click()
+        page.locator(f"[data-clip={name}] .listen-meter").get_by_text("heard enough").wait_for()
+    page.keyboard.press("Space")

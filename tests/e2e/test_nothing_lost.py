@@ -8,6 +8,7 @@ from playwright.sync_api import Route, expect
 from annotation.models import Assignment, Judgment
 from annotation.services import leases
 from tests.e2e import studies
+from tests.e2e.test_accessibility import check
 from tests.e2e.votes import (
     NEXT,
     VOTES,
@@ -133,6 +134,7 @@ def test_offline_it_says_what_waits_and_the_vote_goes_by_itself_once_the_network
     chip(page).click()
     dialog = page.get_by_role("dialog", name="Not saved yet")
     expect(dialog.get_by_role("listitem")).to_contain_text("The server cannot be reached")
+    check(page)
     dialog.get_by_role("button", name="Send now").click()
     assert is_still_here(page, at_work)
     dialog.get_by_role("button", name="Close").click()
@@ -371,33 +373,24 @@ def test_two_tabs_do_not_send_one_vote_twice(page, context, study, at_work):
 # ── Looking ahead ────────────────────────────────────────────────────────────
 
 
-def test_the_next_tasks_are_there_before_they_are_needed(page, signed_in):
-    study = text_study(tasks=4)
-    signed_in(member(study))
-    with page.expect_response(lambda response: "next" in response.url and held(response) == 2):
-        studies.open_work(page, study)
-    page.route(NEXT, lambda route: None)  # from now on nothing new can be had
-    for done in range(3):
-        page.get_by_text(f"{done} of 4 done", exact=True).wait_for()
-        question = question_shown(page)
-        answer(page)
-        if done == 2:
-            break
-        studies.submit(page)
-        arrives(page, question, n=done + 1)
-
-
-def held(response) -> int:
-    return len(response.request.post_data_json["holding"])
-
-
-def test_the_leases_of_all_tasks_that_are_held_are_kept(page, signed_in):
+def test_the_next_tasks_are_there_before_they_are_needed_and_all_are_kept(page, signed_in):
     study = text_study(tasks=4)
     signed_in(member(study))
     with page.expect_response(lambda response: "next" in response.url and held(response) == 2):
         studies.open_work(page, study)
     assert Assignment.objects.filter(state=Assignment.State.OPEN).count() == 3
-    beats = []
-    page.on("request", lambda request: beats.append(request.url) if "heartbeat" in request.url else None)
-    with page.expect_response(lambda response: "heartbeat" in response.url and len(set(beats)) == 3):
+    beats = set()
+    page.on("request", lambda request: beats.add(request.url) if "heartbeat" in request.url else None)
+    with page.expect_response(lambda response: "heartbeat" in response.url and len(beats) == 3):
         page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.route(NEXT, lambda route: None)  # from now on nothing new can be had
+    for done in range(2):
+        question = question_shown(page)
+        answer(page)
+        studies.submit(page)
+        arrives(page, question, n=done + 1)
+        page.get_by_text(f"{done + 1} of 4 done", exact=True).wait_for()
+
+
+def held(response) -> int:
+    return len(response.request.post_data_json["holding"])
