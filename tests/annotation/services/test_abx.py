@@ -10,7 +10,7 @@ import pytest
 from annotation.models import Assignment, Clip
 from annotation.services import briefings, judgments, leases, sounds
 from annotation.services.judgments import Submission
-from tests import factories
+from tests import factories, presets
 
 pytestmark = pytest.mark.django_db
 
@@ -66,3 +66,13 @@ def test_the_clip_of_x_is_that_of_its_slot(study):
     held = Assignment.objects.get(pk=lease(study).id)
     clips = sounds.clips_by_name(held)
     assert clips["x"] == clips["ab"[held.presentation.index(held.presentation[2])]]
+
+
+def test_nothing_in_a_mushra_briefing_tells_the_hidden_reference_from_the_others(tmp_path):
+    study = presets.running_study("mushra", tmp_path)
+    briefing = briefings.brief(lease(study))
+    [reference] = [part["clip"] for part in briefing["content"] if "clip" in part]
+    clips = [reference, *(candidate["clip"] for candidate in briefing["candidates"])]
+    facts = [{k: value for k, value in clip.items() if k not in ("name", "url")} for clip in clips]
+    assert len(facts) == 6
+    assert all(fact == facts[0] for fact in facts)
