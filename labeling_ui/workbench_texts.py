@@ -152,7 +152,8 @@ def _sending() -> dict[str, str]:
             "Another account has signed in on this browser. Your answer is kept here: it goes once you sign in again."
         ),
         "sending.redirected": _(
-            "Something between you and the server asks for a sign-in. Your answer is kept here and sent again by itself."
+            "Something between you and the server asks for a sign-in. "
+            "Your answer is kept here and sent again by itself."
         ),
         "sending.sign_in": _("Sign in (opens a new tab)"),
         "sending.again": _("Send now"),
