@@ -63,6 +63,20 @@ def test_a_comparison_from_home_to_the_end(looked_at, signed_in):
     check(looked_at)
 
 
+def test_a_comparison_that_must_be_heard_first_and_a_break(looked_at, signed_in):
+    study = studies.comparison_study(tasks=1)
+    type(study).objects.update(rules={})
+    signed_in(member(study))
+    studies.open_work(looked_at, study)
+    assert looked_at.locator(".hold").is_visible()
+    check(looked_at)
+    hours_ago = "JSON.stringify({began: Date.now() - 3 * 3600e3, last: Date.now(), prompted: 0})"
+    looked_at.evaluate(f"localStorage.setItem('concord.work', {hours_ago})")
+    looked_at.reload()
+    looked_at.get_by_role("heading", name="That is enough listening for now").wait_for()
+    check(looked_at)
+
+
 def test_a_rating(looked_at, signed_in):
     study = studies.rating_study(tasks=1)
     signed_in(member(study))
