@@ -128,6 +128,16 @@ def test_mushra_plays_each_version_and_the_reference_by_number(page, opened):
         page.locator(f'[data-clip="{name}"].playing').wait_for()
 
 
+def test_mushra_can_be_sent_from_a_phone(page, opened):
+    """Many rows, and the button that sends them stays in view and in reach."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    opened("mushra")
+    for number in page.get_by_role("spinbutton").all():
+        number.fill("60")
+    page.get_by_role("button", name="Submit").click()
+    page.get_by_text("1 of 2 done", exact=True).wait_for()
+
+
 def test_mushra_keeps_what_was_rated_through_a_reload(page, opened):
     study = opened("mushra")
     page.keyboard.press("Enter")

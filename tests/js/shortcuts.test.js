@@ -56,3 +56,8 @@ test("Enter in a number goes on instead of sending the form", () => {
   assert.equal(isOurs("Enter", number), true);
   assert.equal(isOurs("5", number), false);
 });
+
+test("a slider keeps its arrows and leaves every other key to the page", () => {
+  const slider = { tag: "INPUT", type: "range" };
+  for (const name of ["Enter", "Space", "s", "Escape"]) assert.equal(isOurs(name, slider), true);
+});
