@@ -6,15 +6,13 @@
  * from a frame on while its envelope follows a raised cosine up or down; switching starts a reader at the very frame
  * where the old one is, so that the place is kept to the sample and the two always add up to one.
  */
-import { raisedCosine } from "./fade.js";
+import { createVolume, raisedCosine } from "./fade.js";
 
 export const RATE = 48_000;
 export const PART_FRAMES = 115_200;
 
 // After running out of data, go on when this much is there: going on too early would stutter.
 const ENOUGH_TO_GO_ON = RATE / 5;
-// Of the way to a new volume, per sample: 10 ms to two thirds of it.
-const VOLUME_STEP = 1 / (0.01 * RATE);
 
 export function createMixer({ onEnded = () => {} } = {}) {
   const voices = new Map();
@@ -28,7 +26,7 @@ export function createMixer({ onEnded = () => {} } = {}) {
   let loop = null;
   let audible = true;
   let fade = raisedCosine(0);
-  let volume = { now: 1, target: 1 };
+  const volume = createVolume();
 
   const isAudible = (reader) => reader.rising || reader.level > 0;
   const place = (voice) => positions.get(voice.group) ?? 0;
@@ -114,16 +112,6 @@ export function createMixer({ onEnded = () => {} } = {}) {
     reader.frame += frames;
   }
 
-  function applyVolume(left, right) {
-    if (volume.now === 1 && volume.target === 1) return;
-    for (let i = 0; i < left.length; i += 1) {
-      volume.now += (volume.target - volume.now) * VOLUME_STEP;
-      left[i] *= volume.now;
-      right[i] *= volume.now;
-    }
-    if (Math.abs(volume.target - volume.now) < 1e-5) volume.now = volume.target;
-  }
-
   return {
     /** Other clips: forget everything of those before. */
     reset({ clips, fadeMs }) {
@@ -166,7 +154,7 @@ export function createMixer({ onEnded = () => {} } = {}) {
       if (playing && voices.get(current).group === voice.group) sound();
     },
     setLoop: ({ range }) => (loop = range),
-    setVolume: ({ value }) => (volume.target = value),
+    setVolume: ({ value }) => volume.set(value),
     /** Whether somebody could hear it: not while muted or hidden. Decides what counts as heard, not what sounds. */
     setAudible: ({ value }) => (audible = value),
 
@@ -192,7 +180,7 @@ export function createMixer({ onEnded = () => {} } = {}) {
         at += frames;
       }
       if (active && active.frame >= stop(active)) atStop(active);
-      applyVolume(left, right);
+      volume.apply(left, right);
     },
 
     /** The state now, and what was heard since the last report: [{name, from, to}] in frames. */

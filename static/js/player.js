@@ -11,10 +11,9 @@ import { createAudibility } from "./audibility.js";
 import { createListeningLog } from "./listening_log.js";
 import { RATE } from "./mixer.js";
 import { linkMixer } from "./mixer_link.js";
+import { createWatchdog } from "./watchdog.js";
 
 export const SHORTEST_LOOP_S = 0.5;
-// A mixer that plays reports thirty times a second; when it says nothing for so long, nothing can be heard.
-const SILENCE_MS = 2000;
 
 export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle = () => {}, page = globalThis.document }) {
   const events = new EventTarget();
@@ -28,7 +27,7 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
   let waiting = false;
   let locked = false;
   let loop = null;
-  let watch = null;
+  const watchdog = createWatchdog(() => stopped("silent"));
 
   const tell = (type, detail = { name: current }) => events.dispatchEvent(new CustomEvent(type, { detail }));
   const sound = (name) => sounds.get(name ?? current);
@@ -38,7 +37,7 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
   function take(report, { isCurrent }) {
     for (const { name, from, to } of report.heard) log.note(name, from / RATE, to / RATE);
     if (report.heard.length) tell("heard");
-    expect();
+    watchdog.expect(playing);
     if (!isCurrent) return;
     for (const [group, frame] of Object.entries(report.positions)) positions.set(group, frame / RATE);
     if (report.waiting && !waiting) log.count("stalls");
@@ -54,13 +53,6 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
     failures.set(name, error);
     if (playing && current === name) pause();
     tell("failed", { name });
-  }
-
-  /** Nobody must sit before a player that only looks as if it played. */
-  function expect() {
-    clearTimeout(watch);
-    if (!playing) return;
-    watch = setTimeout(() => stopped("silent"), SILENCE_MS);
   }
 
   function stopped(kind) {
@@ -83,11 +75,11 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
     if (awake === null || !playing || leaving.signal.aborted) return;
     if (!awake) return stopped("blocked");
     order("play", { name: current });
-    expect();
+    watchdog.expect(playing);
   }
 
   function pause() {
-    clearTimeout(watch);
+    watchdog.expect(false);
     playing = waiting = false;
     order("pause");
     tell("change");
@@ -195,7 +187,7 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
       return select(next.name);
     },
     dispose() {
-      clearTimeout(watch);
+      watchdog.expect(false);
       leaving.abort();
       engine.order("pause");
       loader.close();
