@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from annotation.services import listening_checks, listening_settings
+from annotation.services import studies as study_service
+from tests import presets
 from tests.e2e import studies
 from tests.factories import member
 
@@ -82,4 +85,60 @@ def test_a_rating(looked_at, signed_in):
     signed_in(member(study))
     studies.open_work(looked_at, study)
     looked_at.get_by_label("Almost correct").check(force=True)
+    check(looked_at)
+
+
+@pytest.mark.parametrize("preset", ["aqeval", "relate", "musiceval", "mushra", "abx", "music-arena"])
+def test_every_other_way_of_asking(looked_at, signed_in, tmp_path, preset):
+    study = presets.running_study(preset, tmp_path)
+    signed_in(member(study))
+    looked_at.goto(f"/studies/{study.slug}/guidelines/")
+    check(looked_at)
+    studies.open_work(looked_at, study)
+    check(looked_at)
+    studies.submit(looked_at)  # with everything missing marked
+    check(looked_at)
+
+
+def test_the_list_of_keys_and_spectrograms(looked_at, signed_in):
+    study = studies.comparison_study(tasks=1)
+    listening_settings.set_rules(study, actor=None, spectrogram=True)
+    signed_in(member(study))
+    studies.open_work(looked_at, study)
+    looked_at.get_by_role("button", name="Spectrograms").click()
+    check(looked_at)
+    looked_at.keyboard.press("?")
+    check(looked_at)
+    looked_at.get_by_role("button", name="Change the key for: Submit").click()
+    looked_at.keyboard.press("m")  # taken
+    check(looked_at)
+
+
+def test_a_study_that_pauses_while_somebody_works(looked_at, signed_in):
+    study = studies.rating_study(tasks=1)
+    signed_in(member(study))
+    looked_at.goto(f"/studies/{study.slug}/work/")
+    study_service.set_state(study, "paused", actor=None)
+    looked_at.get_by_role("button", name="Start rating").click()
+    looked_at.goto(f"/studies/{study.slug}/work/")
+    looked_at.get_by_role("heading", name="No task right now").wait_for()
+    check(looked_at)
+
+
+def test_the_listening_checks(looked_at, signed_in):
+    study = studies.rating_study(tasks=1)
+    listening_checks.set_rules(study, actor=None, require=["level", "antiphase"])
+    signed_in(member(study))
+    looked_at.goto(f"/studies/{study.slug}/guidelines/")
+    looked_at.get_by_role("button", name="Start rating").click()
+    looked_at.get_by_role("heading", name="Before you start: your listening").wait_for()
+    check(looked_at)
+    looked_at.get_by_role("button", name="Begin").click()
+    looked_at.get_by_role("button", name="Play the noise").click()
+    check(looked_at)
+    looked_at.get_by_role("button", name="The volume is comfortable").click()
+    looked_at.get_by_role("heading", name="The volume is set").wait_for()
+    check(looked_at)
+    looked_at.get_by_role("button", name="Next check").click()
+    looked_at.get_by_role("button", name="Play the tones").wait_for()
     check(looked_at)
