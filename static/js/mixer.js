@@ -10,6 +10,7 @@ import { createVolume, raisedCosine } from "./fade.js";
 
 export const RATE = 48_000;
 export const PART_FRAMES = 115_200;
+export const SHORTEST_LOOP_S = 0.5;
 
 // After running out of data, go on when this much is there: going on too early would stutter.
 const ENOUGH_TO_GO_ON = RATE / 5;

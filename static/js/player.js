@@ -9,11 +9,9 @@
  */
 import { createAudibility } from "./audibility.js";
 import { createListeningLog } from "./listening_log.js";
-import { RATE } from "./mixer.js";
+import { RATE, SHORTEST_LOOP_S } from "./mixer.js";
 import { linkMixer } from "./mixer_link.js";
 import { createWatchdog } from "./watchdog.js";
-
-export const SHORTEST_LOOP_S = 0.5;
 
 export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle = () => {}, page = globalThis.document }) {
   const events = new EventTarget();
@@ -65,9 +63,8 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
   async function play(name = current) {
     if (!sounds.has(name)) return;
     if (locked) return tell("state", { kind: "locked" });
-    if (playing && name !== current && current) log.count("switches");
     if (!playing) log.count("plays");
-    current = name;
+    goTo(name);
     playing = true;
     loader.focus(name, place());
     tell("change");
@@ -85,8 +82,15 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
     tell("change");
   }
 
-  function select(name) {
+  /** From one version, some of which was heard, to another: that is a switch, whether it plays or not. */
+  function goTo(name) {
+    const compares = name !== current && sound(name).switches && sound().switches;
+    if (compares && log.heardSeconds(current) > 0) log.count("switches");
     current = name;
+  }
+
+  function select(name) {
+    goTo(name);
     order("select", { name });
     loader.focus(current, place());
     tell("change");
@@ -183,7 +187,6 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
       if (!next || next === sound()) return;
       const keepsPlace = sound().group === next.group;
       if (playing || !keepsPlace) return play(next.name);
-      log.count("switches");
       return select(next.name);
     },
     dispose() {

@@ -1,6 +1,6 @@
 /** The controls that all clips of a task share: switch, loop, volume; and what happened when sound stopped. */
 import { h, icon, uniqueId } from "./dom.js";
-import { SHORTEST_LOOP_S } from "./player.js";
+import { SHORTEST_LOOP_S } from "./mixer.js";
 import { clock } from "./texts.js";
 
 const SWITCH = "M7 7h11l-3.5-3.5L16 2l6 6-6 6-1.5-1.5L18 9H7zM17 17H6l3.5 3.5L8 22l-6-6 6-6 1.5 1.5L6 15h11z";

@@ -97,6 +97,20 @@ test("from the reference a switch leads to the first candidate, at its own place
   player.dispose();
 });
 
+test("hearing one version and then playing the other is a switch; leaving the reference, or what was not heard, is none", async () => {
+  const { player, engine } = makePlayer();
+  await player.play("reference");
+  engine.run(1);
+  await player.play("b");
+  await player.play("a");
+  engine.run(11);
+  assert.deepEqual([player.playing, player.switches], [false, 0]);
+  await player.play("b");
+  engine.run(1);
+  assert.equal(player.switches, 1);
+  player.dispose();
+});
+
 test("while it is paused a switch changes the clip and starts nothing", async () => {
   const { player, engine } = makePlayer();
   await player.play("a");
@@ -106,6 +120,7 @@ test("while it is paused a switch changes the clip and starts nothing", async ()
   engine.run(1);
   assert.deepEqual([player.current, player.playing], ["b", false]);
   near(player.position(), 1);
+  assert.equal(player.switches, 1);
   player.dispose();
 });
 
