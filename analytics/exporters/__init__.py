@@ -13,14 +13,15 @@ Lines = Callable[[Iterable[dict[str, Any]]], Iterator[str]]
 
 @dataclass(frozen=True)
 class Exporter:
-    """How judgment and item records become the lines of `judgments.EXTENSION` and `items.EXTENSION`."""
+    """How judgment, item and check records become the lines of `judgments.EXTENSION`, `items.EXTENSION` and so on."""
 
     extension: str
     judgments: Lines
     items: Lines
+    checks: Lines
 
 
 EXPORTERS = {
-    "jsonl": Exporter("jsonl", jsonl.lines, jsonl.lines),
-    "csv": Exporter("csv", csv.answer_lines, csv.candidate_lines),
+    "jsonl": Exporter("jsonl", jsonl.lines, jsonl.lines, jsonl.lines),
+    "csv": Exporter("csv", csv.answer_lines, csv.candidate_lines, csv.check_lines),
 }

@@ -1,4 +1,4 @@
-"""CSV: one row per answer, and one per candidate of each item version.
+"""CSV: one row per answer, one per candidate of each item version, and one per listening check.
 
 Codes are joined by semicolons, as the plain import takes them; other lists and tables are cells of JSON.
 """
@@ -29,6 +29,7 @@ _ITEM = (
     "study", "item", "state", "strata", "version", "current", "prompt", "lyrics", "question", "reference",
     "rationale", "transcript", "extra",
 )  # fmt: skip
+_CHECK = ("study", "rater", "check", "passed", "n_correct", "n_trials", "started_at", "finished_at")
 _CODES = _JUDGMENT.index("codes")
 _CLIP = ("sha256", "canonical_sha256", "seconds")
 
@@ -52,6 +53,12 @@ def candidate_lines(items: Iterable[Record]) -> Iterator[str]:
         for candidate in item["candidates"] or [{}]:
             own = [candidate.get(name) for name in ("system", "take", "text")]
             yield _line((*shared, *own, *_clip(candidate.get("clip"))))
+
+
+def check_lines(checks: Iterable[Record]) -> Iterator[str]:
+    yield _line(_CHECK)
+    for check in checks:
+        yield _line([check[name] for name in _CHECK])
 
 
 def _clip(clip: Record | None) -> list[Any]:

@@ -1,4 +1,5 @@
-"""JSON Lines: one object per judgment with its answers inside, one per item version with its candidates."""
+"""JSON Lines: one object per judgment with its answers inside, one per item version with its candidates,
+one per listening check."""
 
 from __future__ import annotations
 

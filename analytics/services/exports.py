@@ -1,4 +1,4 @@
-"""Writing a study out: every judgment and item, in one of the formats, with a manifest of what was written."""
+"""Writing a study out: its judgments, items and listening checks, in one of the formats, with a manifest of them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from analytics.exporters import EXPORTERS, Exporter
+from analytics.records.checks import check_records
 from analytics.records.items import item_records
 from analytics.records.judgments import judgment_records
 from analytics.records.moment import one_moment
@@ -72,6 +73,7 @@ def _fill(
         parts = {
             "judgments": chosen.judgments(judgments),
             "items": chosen.items(tally.items(item_records(study))),
+            "checks": chosen.checks(tally.checks(check_records(study))),
         }
         files = {
             f"{name}.{chosen.extension}": _write_lines(folder / f"{name}.{chosen.extension}", lines)

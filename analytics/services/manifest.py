@@ -14,7 +14,7 @@ Record = dict[str, Any]
 
 SCHEMA = 1
 # Nothing is left out: whoever reads the export decides by the marks.
-FILTERS = {"judgments": "all, with their marks", "items": "all versions"}
+FILTERS = {"judgments": "all, with their marks", "items": "all versions", "checks": "all that were finished"}
 
 
 @dataclass
@@ -44,10 +44,15 @@ class Tally:
             )
             yield record
 
+    def checks(self, records: Iterable[Record]) -> Iterator[Record]:
+        for record in records:
+            self.counts.update(checks=1, checks_passed=int(record["passed"]))
+            yield record
+
     def as_json(self) -> dict[str, int]:
         names = (
             "judgments", "answers", "standing", "excluded", "surplus", "by_unnamed_raters",
-            "items", "item_versions", "candidates",
+            "items", "item_versions", "candidates", "checks", "checks_passed",
         )  # fmt: skip
         return {**{name: self.counts[name] for name in names}, "raters": len(self.raters - {""})}
 

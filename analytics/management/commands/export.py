@@ -1,4 +1,4 @@
-"""`manage.py export SLUG --format F --out DIR`: every judgment and item of a study, as files."""
+"""`manage.py export SLUG --format F --out DIR`: every judgment, item and listening check of a study."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotation.models import Study
 
 
 class Command(BaseCommand):
-    help = "Write every judgment and item of a study to a new folder, with a manifest."
+    help = "Write every judgment, item and listening check of a study to a new folder, with a manifest."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug", help="the study's address")

@@ -86,7 +86,8 @@ class TestFetching:
         archive = zipfile.ZipFile(io.BytesIO(fetched(response)))
         assert archive.testzip() is None
         assert archive.namelist() == [
-            "here-jsonl/items.jsonl", "here-jsonl/judgments.jsonl", "here-jsonl/manifest.json",
+            "here-jsonl/checks.jsonl", "here-jsonl/items.jsonl", "here-jsonl/judgments.jsonl",
+            "here-jsonl/manifest.json",
         ]  # fmt: skip
         manifest = json.loads(archive.read("here-jsonl/manifest.json"))
         assert manifest["counts"]["judgments"] == 1

@@ -48,7 +48,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("format", FORMATS)
 def test_it_writes_judgments_items_and_a_manifest(study, tmp_path, format):
     exports.write(study, format=format, out=tmp_path / "out")
-    assert list(contents(tmp_path / "out")) == [f"items.{format}", f"judgments.{format}", "manifest.json"]
+    names = [f"checks.{format}", f"items.{format}", f"judgments.{format}", "manifest.json"]
+    assert list(contents(tmp_path / "out")) == names
     assert list(tmp_path.iterdir()) == [tmp_path / "out"]
 
 
@@ -77,6 +78,7 @@ def test_the_manifest_counts_and_hashes_what_was_written(study, tmp_path, format
     assert made["counts"] == {
         "judgments": 5, "answers": 13, "standing": 3, "excluded": 1, "surplus": 1, "by_unnamed_raters": 1,
         "items": 2, "item_versions": 2, "candidates": 4, "raters": 2,
+        "checks": 0, "checks_passed": 0,
     }  # fmt: skip
     assert made["files"] == {
         name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in files.items()
