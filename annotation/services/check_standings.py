@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotation.errors import Conflict
-from annotation.models import Judgment, ListeningCheck, Rater, Study
+from annotation.models import Judgment, ListeningCheck, Study
 from annotation.rules import listening_checks as rules
 from annotation.rules.listening_checks import CheckRules, Run, Standing
 
@@ -40,14 +41,19 @@ def refuse_when_due(rater_id: int, study_id: int) -> None:
         raise Conflict("A listening check is due before your next task.", code="checks_due")
 
 
-def latest_runs(raters: Collection[Rater]) -> dict[str, list[ListeningCheck]]:
+def latest_runs(study: Study, pseudonyms: Collection[str]) -> dict[str, list[ListeningCheck]]:
     """By pseudonym, the latest finished check of each kind, in the order in which checks are taken."""
-    runs = ListeningCheck.objects.filter(rater__in=raters, state__in=_FINISHED)
-    newest = runs.order_by("rater_id", "kind", "-finished_at").distinct("rater_id", "kind").defer("trials")
-    by_rater: dict[int, list[ListeningCheck]] = {}
+    runs = finished(study).filter(rater__pseudonym__in=pseudonyms).select_related("rater")
+    newest = runs.order_by("rater_id", "kind", "-finished_at").distinct("rater_id", "kind")
+    found: dict[str, list[ListeningCheck]] = {}
     for run in sorted(newest, key=lambda run: list(rules.KINDS).index(run.kind)):
-        by_rater.setdefault(run.rater_id, []).append(run)
-    return {rater.pseudonym: by_rater.get(rater.pk, []) for rater in raters}
+        found.setdefault(run.rater.pseudonym, []).append(run)
+    return found
+
+
+def finished(study: Study) -> QuerySet[ListeningCheck]:
+    """Every check that raters of a study took to its end, without its trials."""
+    return ListeningCheck.objects.filter(rater__study=study, state__in=_FINISHED).defer("trials")
 
 
 def _worked(rater_id: int, *, since: datetime) -> Sequence[datetime]:

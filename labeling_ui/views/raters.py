@@ -12,11 +12,13 @@ from django.views.decorators.http import require_POST
 
 from annotation import access
 from annotation.models import Exclusion, Rater
-from annotation.services import exclusions, people
+from annotation.services import check_standings, exclusions, people
 from labeling_ui.forms.people import RaterJudgmentsForm, RaterStateForm
 
 # Two forms on one page ask for a reason: their fields need ids of their own.
 JUDGMENTS_ID = "judgments_%s"
+# How many of the latest listening checks are listed.
+CHECKS = 20
 
 
 @login_required
@@ -59,6 +61,7 @@ def _page(
     context = {
         "study": rater.study,
         "rater": rater,
+        "checks": check_standings.finished(rater.study).filter(rater=rater).order_by("-finished_at")[:CHECKS],
         "n_excluded": rater.judgments.filter(excluded=True).count(),
         "state_form": state_form or RaterStateForm(initial={"state": rater.state}),
         "judgments_form": judgments_form or RaterJudgmentsForm(auto_id=JUDGMENTS_ID),

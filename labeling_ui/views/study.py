@@ -16,9 +16,10 @@ from django.views.decorators.http import require_POST, require_safe
 from analytics.reports.overview import Progress, StudyOverview, overview
 from annotation import access
 from annotation.errors import InvalidInput
-from annotation.models import Job, Study
+from annotation.models import Job, ListeningCheck, Study
 from annotation.models.people import RATING_ROLES
-from annotation.services import studies
+from annotation.rules.listening_checks import CheckRules
+from annotation.services import check_standings, studies
 from annotation.services.protocols import loaded
 from labeling_ui import study_figures
 from labeling_ui.next_step import Situation, next_step
@@ -41,9 +42,12 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     protocol = loaded(study.protocol_version_id).spec
     jobs = list(study.jobs.order_by("-created_at")[:5])
     pending = _figures_pending(found, jobs)
+    shows_checks = bool(CheckRules.of(study.rules).require)
     context = {
         "study": study,
         "overview": found,
+        "shows_checks": shows_checks,
+        "checks": _latest_checks(study, found) if shows_checks else {},
         "progress": found.progress,
         "step": next_step(_situation(study, found.progress, jobs)).value,
         "questions": study_figures.question_cards(found, protocol),
@@ -66,6 +70,10 @@ def study_state(request: HttpRequest, slug: str) -> HttpResponse:
     else:
         messages.success(request, _CHANGED[Study.State(study.state)])
     return redirect("study", slug)
+
+
+def _latest_checks(study: Study, found: StudyOverview) -> dict[str, list[ListeningCheck]]:
+    return check_standings.latest_runs(study, [row.pseudonym for row in found.raters.rows])
 
 
 def _figures_pending(found: StudyOverview, jobs: Sequence[Job]) -> bool:

@@ -103,3 +103,27 @@ def test_the_kinds_are_those_of_the_model():
     from labeling_ui.forms.checks import ChecksForm
 
     assert [kind for kind, _ in ChecksForm.base_fields["require"].choices] == ListeningCheck.Kind.values
+
+
+def fail(user) -> None:
+    check = listening_checks.start(user, "s", kind="antiphase")
+    for number, trial in enumerate(check.trials):
+        listening_checks.answer(user, check.pk, trial=number, choice=(trial["key"] + 1) % 3)
+
+
+def test_a_researcher_sees_each_raters_latest_results_and_one_raters_history(client, study, researcher):
+    require(study, "antiphase")
+    user = member(study)
+    for _ in range(2):
+        fail(user)
+    client.force_login(researcher)
+    overview = client.get(reverse("study", args=["s"])).content.decode()
+    assert overview.count("Headphones: the quietest tone: not passed (0)") == 1
+    page = client.get(reverse("rater", args=["s", study.raters.get(user=user).pseudonym]))
+    assert [run.n_correct for run in page.context["checks"]] == [0, 0]
+
+
+def test_a_study_without_checks_has_no_column_for_them(client, study, researcher):
+    member(study)
+    client.force_login(researcher)
+    assert "none yet" not in client.get(reverse("study", args=["s"])).content.decode()

@@ -227,7 +227,7 @@ def test_a_researcher_sees_the_latest_run_of_each_kind(study, user, django_asser
     )
     rater = study.raters.get(user=user)
     with django_assert_num_queries(1):
-        found = check_standings.latest_runs([rater])
+        found = check_standings.latest_runs(study, [rater.pseudonym])
     assert [(run.kind, run.state, run.n_correct) for run in found[rater.pseudonym]] == [
         ("level", "passed", None),
         ("antiphase", "passed", 5),
