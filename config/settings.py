@@ -135,6 +135,7 @@ SPECTACULAR_SETTINGS = {
         "RaterState": "annotation.models.Rater.State",
         "ItemState": "annotation.models.Item.State",
         "JobState": "annotation.models.Job.State",
+        "CheckKind": "annotation.models.ListeningCheck.Kind",
     },
 }
 

@@ -21,7 +21,7 @@ from annotation.services import check_standings, listening_checks
 
 
 class StandingOut(serializers.Serializer):
-    kind = serializers.ChoiceField(list(KINDS))
+    kind = serializers.ChoiceField(ListeningCheck.Kind.choices)
     state = serializers.ChoiceField(["valid", "due", "exhausted"])
     until = serializers.DateTimeField(
         allow_null=True, help_text="When it ends to hold, or may be tried again."
@@ -35,7 +35,7 @@ class StandingsOut(serializers.Serializer):
 
 
 class CheckStartIn(In):
-    kind = serializers.ChoiceField(list(KINDS))
+    kind = serializers.ChoiceField(ListeningCheck.Kind.choices)
 
 
 class CheckAnswerIn(In):
@@ -45,7 +45,7 @@ class CheckAnswerIn(In):
 
 class CheckOut(serializers.Serializer):
     id = serializers.UUIDField()
-    kind = serializers.ChoiceField(list(KINDS))
+    kind = serializers.ChoiceField(ListeningCheck.Kind.choices)
     state = serializers.ChoiceField(ListeningCheck.State.values)
     n_trials = serializers.IntegerField()
     n_choices = serializers.IntegerField()

@@ -11,10 +11,12 @@ from rest_framework import serializers
 
 from annotation.api.paging import PageOut
 from annotation.api.shapes import In
-from annotation.models import Study
+from annotation.models import ListeningCheck, Study
 from annotation.models.people import Role
 from annotation.protocols import preset_keys
 from annotation.rules.listening import LOUDNESS, ListeningRules
+from annotation.rules.listening_checks import KINDS
+from annotation.services.listening_checks import settings_of
 
 
 class StudyIn(In):
@@ -54,12 +56,24 @@ class ListeningIn(In):
     )
 
 
+class ChecksIn(In):
+    """Which listening checks raters take before their first task, and when again."""
+
+    require = serializers.ListField(
+        child=serializers.ChoiceField(ListeningCheck.Kind.choices), required=False, max_length=len(KINDS)
+    )
+    valid_hours = serializers.IntegerField(required=False, help_text="Until a check is due again.")
+    recheck_minutes = serializers.IntegerField(required=False, help_text="Of work; 0 leaves it to the hours.")
+    gate = serializers.BooleanField(required=False, help_text="Whether only those who pass may work.")
+
+
 class StudyChangeIn(In):
     title = serializers.CharField(required=False, max_length=200)
     description = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
     lease_minutes = serializers.IntegerField(required=False, min_value=1, max_value=600)
     state = serializers.ChoiceField(Study.State.choices, required=False)
     listening = ListeningIn(required=False)
+    checks = ChecksIn(required=False)
 
 
 class RoleOut(serializers.Serializer):
@@ -101,6 +115,12 @@ class StudyDetailOut(StudyOut):
     n_judgments = serializers.SerializerMethodField(help_text="That count: effective and not excluded.")
     created_at = serializers.DateTimeField()
     listening = serializers.SerializerMethodField(help_text="What is asked of listening; all settings.")
+
+    checks = serializers.SerializerMethodField(help_text="Which listening checks raters take; all settings.")
+
+    @extend_schema_field(ChecksIn)
+    def get_checks(self, study: Study) -> dict[str, Any]:
+        return settings_of(study)
 
     @extend_schema_field(ListeningIn)
     def get_listening(self, study: Study) -> dict[str, Any]:

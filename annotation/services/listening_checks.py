@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import uuid
+from dataclasses import asdict
 from typing import Any
 
 from django.db import transaction
@@ -82,13 +83,19 @@ def set_rules(study: Study, *, actor: User | None, **wanted: Any) -> Study:
     if found:
         raise InvalidInput("These settings cannot be used.", problems=found)
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    before = study.rules.get("checks", {})
-    after = {**before, **wanted}
-    if CheckRules.of({"checks": after}) != CheckRules.of({"checks": before}):
-        study.rules = {**study.rules, "checks": after}
+    before = settings_of(study)
+    changes = {name: [before[name], value] for name, value in wanted.items() if before[name] != value}
+    if changes:
+        study.rules = {**study.rules, "checks": {**study.rules.get("checks", {}), **wanted}}
         study.save(update_fields=["rules"])
-        audit.record("study.changed", actor=actor, study=study, checks=[before, after])
+        audit.record("study.changed", actor=actor, study=study, checks=changes)
     return study
+
+
+def settings_of(study: Study) -> dict[str, Any]:
+    """All settings of a study's checks, as `set_rules` takes them."""
+    settings = asdict(CheckRules.of(study.rules))
+    return {**settings, "require": list(settings["require"])}
 
 
 def _decide(check: ListeningCheck) -> None:

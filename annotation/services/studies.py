@@ -12,7 +12,7 @@ from annotation import audit
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
 from annotation.models import Membership, Study, User
 from annotation.models.people import Role
-from annotation.services import listening_settings, protocols
+from annotation.services import listening_checks, listening_settings, protocols
 
 # From each state, where a study may go. A closed study can be opened again: closing loses nothing.
 TRANSITIONS = {
@@ -86,9 +86,10 @@ def change(
     actor: User | None,
     state: str | None = None,
     listening: Mapping[str, Any] | None = None,
+    checks: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> Study:
-    """Change title, description, lease time, listening rules or state.
+    """Change title, description, lease time, listening rules, listening checks or state.
 
     Overlap and order hold for tasks imported from now on.
     """
@@ -103,4 +104,6 @@ def change(
         audit.record("study.changed", actor=actor, study=study, **changes)
     if listening:
         listening_settings.set_rules(study, actor=actor, **listening)
+    if checks:
+        listening_checks.set_rules(study, actor=actor, **checks)
     return study if state is None else set_state(study, state, actor=actor)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import ListeningCheck, Study
-from annotation.rules.listening_checks import BOUNDS, CheckRules
+from annotation.rules.listening_checks import BOUNDS
+from annotation.services import listening_checks
 
 
 class ChecksForm(forms.Form):
@@ -49,4 +49,4 @@ class ChecksForm(forms.Form):
 
     @staticmethod
     def initial_of(study: Study) -> dict[str, Any]:
-        return asdict(CheckRules.of(study.rules))
+        return listening_checks.settings_of(study)

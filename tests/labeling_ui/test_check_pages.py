@@ -75,7 +75,7 @@ def test_a_researcher_says_what_is_required(client, study, researcher):
         "require": ["level", "huggins"], "gate": True, "valid_hours": 12, "recheck_minutes": 30
     }  # fmt: skip
     form = client.get(reverse("settings", args=["s"])).context["checks_form"]
-    assert form.initial["require"] == ("level", "huggins")
+    assert form.initial["require"] == ["level", "huggins"]
 
 
 def test_nothing_ticked_is_nothing_required(client, study, researcher):

@@ -224,3 +224,16 @@ def test_loudness_is_fixed_once_the_study_has_begun(api, world, state, status):
     assert response.status_code == status
     same = api(world.researcher).patch("studies/here/", {"listening": response.json().get("listening", {})})
     assert same.status_code == 200
+
+
+def test_listening_checks_are_asked_for_and_logged(api, world):
+    me = api(world.researcher)
+    response = me.patch("studies/here/", {"checks": {"require": ["level", "huggins"], "valid_hours": 12}})
+    assert response.status_code == 200
+    assert response.json()["checks"] == {
+        "require": ["level", "huggins"], "valid_hours": 12, "recheck_minutes": 0, "gate": True
+    }  # fmt: skip
+    assert me.patch("studies/here/", {"checks": {"valid_hours": 0}}).status_code == 400
+    assert me.patch("studies/here/", {"checks": {"require": ["echo"]}}).status_code == 400
+    event = AuditEvent.objects.filter(action="study.changed").latest("pk")
+    assert event.data == {"checks": {"require": [["level"], ["level", "huggins"]], "valid_hours": [24, 12]}}

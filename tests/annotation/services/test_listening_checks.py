@@ -209,7 +209,7 @@ def test_settings_are_kept_beside_other_rules_and_recorded(study):
         "checks": {"require": ["level"], "valid_hours": 12},
     }
     event = AuditEvent.objects.filter(action="study.changed").latest("pk")
-    assert event.data == {"checks": [{"require": ["antiphase"]}, {"require": ["level"], "valid_hours": 12}]}
+    assert event.data == {"checks": {"require": [["antiphase"], ["level"]], "valid_hours": [24, 12]}}
 
 
 def test_settings_that_make_no_sense_are_refused(study):
