@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation.models import Judgment
+from annotation.services import listening_checks
 from tests import presets
 from tests.e2e import studies
 from tests.factories import member
@@ -74,6 +75,30 @@ def test_it_fits_fingers_windows_of_every_shape_and_both_directions(page, opened
             where = (width, direction)
             assert (where, page.evaluate(SIDEWAYS), page.evaluate(OUTSIDE)) == (where, False, [])
         assert page.evaluate(SHARE_OF_QUESTIONS) > 1 / 3
+
+
+def test_every_other_page_of_a_rater_suits_fingers(page, signed_in):
+    page.set_viewport_size({"width": 390, "height": 844})
+    study = studies.rating_study(tasks=1)
+    listening_checks.set_rules(study, actor=None, require=["level"])
+    signed_in(member(study))
+    page.goto("/")
+    assert page.evaluate(TOO_SMALL) == []
+    page.goto(f"/studies/{study.slug}/work/")
+    assert page.evaluate(TOO_SMALL) == []
+    page.get_by_role("button", name="Start rating").click()
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Play the noise").click()
+    page.get_by_role("button", name="Stop the noise").wait_for()
+    assert page.evaluate(TOO_SMALL) == []
+    page.get_by_role("button", name="The volume is comfortable").click()
+    page.get_by_role("link", name="Go on to the work").click()
+    page.wait_for_selector("[data-state=working]")
+    page.keyboard.press("?")
+    assert page.evaluate(TOO_SMALL) == []
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Skip…").click()
+    assert page.evaluate(TOO_SMALL) == []
 
 
 NAME_OF_FOCUS = """() => {
