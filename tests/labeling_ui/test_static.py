@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labeling_ui import workbench_texts
+from labeling_ui import check_texts, key_texts, workbench_texts
 
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "static"
@@ -47,15 +47,16 @@ def test_colours_have_their_home_in_the_variables():
     assert found(r"#[0-9a-fA-F]{3,8}\b", others) == set()
 
 
-def test_the_workbench_has_every_text_its_scripts_ask_for():
-    texts = workbench_texts.texts()
+def test_the_pages_have_every_text_their_scripts_ask_for():
+    texts = workbench_texts.texts() | key_texts.texts() | check_texts.texts()
     asked = found(r'\bt\(\s*"([\w.]+)"', MODULES) | found(r'message: "([\w.]+)"', MODULES)
     assert "missing.choice" in asked
     assert asked - set(texts) == set()
 
 
-def test_the_workbench_has_no_text_that_nothing_asks_for():
+def test_the_pages_have_no_text_that_nothing_asks_for():
     literal = found(r'"([a-z]+\.[a-z_]+)"', MODULES)
     built = found(r"`([a-z]+)\.\$\{", MODULES)
-    unused = {key for key in workbench_texts.texts() if key not in literal and key.split(".")[0] not in built}
+    texts = workbench_texts.texts() | key_texts.texts() | check_texts.texts()
+    unused = {key for key in texts if key not in literal and key.split(".")[0] not in built}
     assert unused == set()
