@@ -14,7 +14,7 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -164,12 +164,12 @@ def walk_through_song(page: Any) -> None:
 
 def memory_mb() -> float:
     """Of the largest renderer process: what only it uses."""
-    renderers = [
-        child
-        for child in psutil.Process().children(recursive=True)
-        if "--type=renderer" in " ".join(child.cmdline())
-    ]
-    return round(max(child.memory_full_info().uss for child in renderers) / 1e6, 1)
+    sizes = []
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # gone meanwhile
+            if "--type=renderer" in " ".join(child.cmdline()):
+                sizes.append(child.memory_full_info().uss)
+    return round(max(sizes) / 1e6, 1)
 
 
 def report(measured: dict[str, Any]) -> tuple[dict[str, Any], dict[str, tuple[float, float, str]]]:

@@ -81,7 +81,7 @@ export function createDecoder() {
   const decoder = new OfflineAudioContext(2, 1, RATE);
   return async (bytes) => {
     const buffer = await decoder.decodeAudioData(bytes);
-    return Array.from({ length: buffer.numberOfChannels }, (_, channel) => buffer.getChannelData(channel).slice());
+    return Array.from({ length: buffer.numberOfChannels }, (_, channel) => buffer.getChannelData(channel));
   };
 }
 
