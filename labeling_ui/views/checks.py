@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotation import access
+from annotation.authentication import account_key
 from annotation.errors import InvalidInput
 from annotation.models import ListeningCheck
 from annotation.services import check_standings, listening_checks
@@ -34,6 +35,7 @@ def checks(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("work", slug)
     rows = [(ListeningCheck.Kind(standing.kind).label, standing) for standing in standings]
     page = {
+        "account": account_key(request.user),
         "language": get_language(),
         "texts": check_texts.texts(),
         "urls": {"checks": reverse("api_checks", args=[slug]), "check": _any_check()},

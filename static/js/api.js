@@ -49,7 +49,8 @@ export function secondsFrom(header, now = Date.now()) {
   return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : null;
 }
 
-async function request(url, { method, body, account, timeout }) {
+/** One call, to its outcome. */
+export async function request(url, { method, body, account, timeout = TIMEOUT_MS }) {
   try {
     const response = await fetch(url, {
       method,

@@ -1,38 +1,21 @@
-/** The listening checks' part of the API. Every call ends in an outcome, as in api.js, and none throws. */
-import { outcomeOf } from "./api.js";
+/** The listening checks' part of the API. Every call ends in an outcome, as in api.js. */
+import { request } from "./api.js";
 
-const TIMEOUT_MS = 20_000;
+const SOUND_TIMEOUT_MS = 20_000;
 
-export function createCheckApi(urls) {
+/** `account` names who opened the page, as in api.js. */
+export function createCheckApi(urls, account) {
   const check = (id, path) => `${urls.check}${id}/${path}`;
   return {
-    standings: () => call("GET", urls.checks),
-    start: (kind) => call("POST", urls.checks, { kind }),
-    answer: (id, trial, choice) => call("POST", check(id, "answers/"), { trial, choice }),
+    standings: () => request(urls.checks, { method: "GET", account }),
+    start: (kind) => request(urls.checks, { method: "POST", body: { kind }, account }),
+    answer: (id, trial, choice) => request(check(id, "answers/"), { method: "POST", body: { trial, choice }, account }),
     /** The bytes of a trial's sound. This one throws: the player says so. */
     async sound(id, trial) {
-      const response = await fetch(check(id, `sounds/${trial}/`), { redirect: "error", signal: timeout() });
+      const signal = AbortSignal.timeout(SOUND_TIMEOUT_MS);
+      const response = await fetch(check(id, `sounds/${trial}/`), { redirect: "error", signal });
       if (!response.ok) throw new Error(`HTTP ${response.status}`);
       return response.arrayBuffer();
     },
   };
 }
-
-async function call(method, url, body) {
-  const token = /(?:^|; )csrftoken=([^;]+)/.exec(document.cookie)?.[1] ?? "";
-  const writing = body ? { "Content-Type": "application/json", "X-CSRFToken": token } : {};
-  try {
-    const response = await fetch(url, {
-      method,
-      redirect: "error",
-      headers: { Accept: "application/json", ...writing },
-      body: body && JSON.stringify(body),
-      signal: timeout(),
-    });
-    return outcomeOf(response.status, await response.json());
-  } catch (error) {
-    return { kind: "unreachable", detail: String(error?.message ?? error) };
-  }
-}
-
-const timeout = () => AbortSignal.timeout(TIMEOUT_MS);

@@ -4,9 +4,9 @@ import { createTrial } from "./check_trial.js";
 import { translator } from "./texts.js";
 
 export default function listeningChecks(root) {
-  const { language, texts, urls } = JSON.parse(document.getElementById("checks-data").textContent);
+  const { account, language, texts, urls } = JSON.parse(document.getElementById("checks-data").textContent);
   const t = translator(texts);
-  const api = createCheckApi(urls);
+  const api = createCheckApi(urls, account);
   const part = (name) => root.querySelector(`[data-part="${name}"]`);
   let trial = null;
   let sounds = new Map();
