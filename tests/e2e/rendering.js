@@ -48,6 +48,8 @@ async ({ clips, switches, samples, fadeMs, root }) => {
   const player = createPlayer({ engine: orders, loader, clips: list, fadeMs });
   for (const quantum of switches) {
     context.suspend((quantum * 128) / 48000).then(async () => {
+      orders.order("setAudible", { value: true }); // changes nothing; what was heard until here is reported
+      await followed();
       await player.switchOver();
       await followed();
       context.resume();
