@@ -58,6 +58,11 @@ def work(page: Page, address: str, slug: str, target: Path) -> None:
         start.first.click()
     page.get_by_role("button", name="Submit").wait_for()
     page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(4000)  # the instruction comes first
+    page.keyboard.press("Space")
+    page.wait_for_timeout(2500)
+    page.keyboard.press("s")
+    page.wait_for_timeout(1000)
     page.screenshot(path=target)
 
 
