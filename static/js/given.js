@@ -7,7 +7,7 @@ const LONG_TEXT = 360; // characters; longer lyrics and transcripts are folded
 const FOLDABLE = ["lyrics", "transcript"];
 
 /** The item's fields in protocol order. `headline` is the first text: the prompt, or the question. */
-export function contentSection({ content, title, player, t }) {
+export function contentSection({ content, title, player, controls, t }) {
   const parts = content.map(({ field, text, clip }, index) => {
     const heading = t(`content.${field}`);
     if (clip) return h("div", { class: "given-clip" }, h("h3", {}, heading), createClipRow({ clip, label: heading, player, t }));
@@ -19,7 +19,7 @@ export function contentSection({ content, title, player, t }) {
       h("p", { class: index === 0 ? "headline" : "passage", dir: "auto" }, text),
     );
   });
-  return h("section", { class: "card given", "aria-label": title }, h("h2", { tabindex: "-1" }, title), parts);
+  return h("section", { class: "card given", "aria-label": title }, h("h2", { tabindex: "-1" }, title), parts, controls);
 }
 
 /** Clips to compare: one row each, and the controls that they share. */

@@ -4,6 +4,7 @@ import { candidateClips, candidateText, contentSection } from "./given.js";
 import { createMatrix } from "./matrix.js";
 import { createPlayer } from "./player.js";
 import { clipsOf } from "./task_clips.js";
+import { createTransport } from "./transport.js";
 
 /** Renders into `given` (left) and `place` (right). `sound` holds the page's engine and the shelf of loaders. */
 export function createTaskView({ assignment, definition, draft, language, t, given, place, sound, onChange }) {
@@ -29,7 +30,9 @@ export function createTaskView({ assignment, definition, draft, language, t, giv
     position: names.length ? placeInCandidate : null,
     onChange,
   });
-  const instruction = content.length ? [contentSection({ content, title: contentTitle(), player, t })] : [];
+  // A recording beside text answers has the controls to itself.
+  const controls = !clips.length && player.current ? createTransport({ player, switches: false, t }) : null;
+  const instruction = content.length ? [contentSection({ content, title: contentTitle(), player, controls, t })] : [];
   const each = asked.views.filter(({ ask }) => ask.position !== null);
   const isMatrix = definition.layout === "panel" && each.length > 0;
 

@@ -137,6 +137,16 @@ def test_it_pauses_when_the_page_is_hidden_and_says_so(page, context, at_work):
     assert playing(page) == []
 
 
+def test_a_recording_beside_texts_says_why_it_stopped(page, signed_in):
+    study = studies.rating_study(tasks=1)
+    signed_in(member(study))
+    studies.open_work(page, study)
+    page.get_by_role("button", name="Play Recording").click()
+    until_past(page, "recording", 0.1)
+    page.evaluate("navigator.mediaDevices.dispatchEvent(new Event('devicechange'))")
+    page.get_by_text("headphones or speakers were plugged in or out").wait_for()
+
+
 def test_a_device_that_comes_or_goes_pauses_and_says_so(page, at_work):
     page.get_by_role("button", name="Play A", exact=True).click()
     until_past(page, "a", 0.2)
