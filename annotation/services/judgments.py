@@ -88,7 +88,8 @@ def submit(user: User, assignment_id: uuid.UUID, submission: Submission) -> Rece
     if assignment.state == Assignment.State.OPEN and assignment.task_state != Task.State.WITHDRAWN:
         check_answers(assignment, submission)
         gains = listening.gains_once_heard(assignment, submission.telemetry)
-        if _record(assignment, submission, gains=gains, leased=True, surplus=False):
+        open_ = Assignment.State.OPEN
+        if _record(assignment, submission, gains=gains, state_before=open_, surplus=False):
             return Receipt(submission.client_id, replayed=False, surplus=False)
     return _settle(user, assignment_id, submission)
 
@@ -102,17 +103,17 @@ def _settle(user: User, assignment_id: uuid.UUID, submission: Submission) -> Rec
     _check_state(assignment)
     check_answers(assignment, submission)
     gains = listening.gains_once_heard(assignment, submission.telemetry)
-    if (
-        assignment.state == Assignment.State.OPEN
-    ):  # its item was withdrawn: the lease goes, nothing is counted
-        leases.release([assignment.id], state=Assignment.State.EXPIRED)
+    ended = Assignment.State(assignment.state)
+    if ended == Assignment.State.OPEN:  # its item was withdrawn: the lease goes, nothing is counted
+        ended = Assignment.State.EXPIRED
+        leases.release([assignment.id], state=ended)
     surplus = _is_surplus(assignment)
-    _record(assignment, submission, gains=gains, leased=False, surplus=surplus)
+    _record(assignment, submission, gains=gains, state_before=ended, surplus=surplus)
     return Receipt(submission.client_id, replayed=False, surplus=surplus)
 
 
 def _replayed(assignment: HeldAssignment, submission: Submission) -> Receipt | None:
-    if assignment.state not in (Assignment.State.SUBMITTED, Assignment.State.EXPIRED):
+    if assignment.state in (Assignment.State.OPEN, Assignment.State.SKIPPED):
         return None  # nothing can have been stored yet
     stored = Judgment.objects.filter(task_id=assignment.task_id, client_id=submission.client_id).first()
     if stored is None:
@@ -126,6 +127,7 @@ def _replayed(assignment: HeldAssignment, submission: Submission) -> Receipt | N
 
 
 def _check_state(assignment: HeldAssignment) -> None:
+    """A lease that ended unanswered refuses nothing: a vote may have waited in one tab while another gave all back."""
     if assignment.state == Assignment.State.SUBMITTED:
         raise Conflict(
             "You have already judged this task, perhaps in another window. The first answer stands.",
@@ -133,8 +135,6 @@ def _check_state(assignment: HeldAssignment) -> None:
         )
     if assignment.state == Assignment.State.SKIPPED:
         raise Conflict("You skipped this task, so it cannot be judged any more.", code="skipped")
-    if assignment.state == Assignment.State.RETURNED:
-        raise Conflict("You gave this task back; fetch the next one.", code="given_back")
 
 
 def check_answers(assignment: HeldAssignment, submission: Submission) -> None:
@@ -147,7 +147,9 @@ def check_answers(assignment: HeldAssignment, submission: Submission) -> None:
         n_candidates=len(assignment.presentation),
     )
     found = [FieldProblem(problem.field, problem.message) for problem in problems]
-    if submission.telemetry is not None and len(json.dumps(submission.telemetry)) > MAX_TELEMETRY_BYTES:
+    # As browsers write it: without blanks.
+    log = json.dumps(submission.telemetry, ensure_ascii=False, separators=(",", ":")).encode()
+    if len(log) > MAX_TELEMETRY_BYTES:
         found.append(FieldProblem("telemetry", f"The event log is larger than {MAX_TELEMETRY_BYTES} bytes."))
     if found:
         raise InvalidInput("This answer is not complete.", problems=found)
@@ -168,11 +170,10 @@ def _record(
     submission: Submission,
     *,
     gains: list[float | None] | None,
-    leased: bool,
+    state_before: Assignment.State,
     surplus: bool,
 ) -> bool:
     """Write it all; False, and nothing written, when the assignment is no longer in the state it was read in."""
-    State = Assignment.State
     with connection.cursor() as cursor:
         cursor.execute(
             _RECORD,
@@ -181,8 +182,8 @@ def _record(
                 "task": assignment.task_id,
                 "rater": assignment.rater_id,
                 "assignment": assignment.id,
-                "state_before": int(State.OPEN if leased else State.EXPIRED),
-                "state": int(State.EXPIRED if surplus else State.SUBMITTED),
+                "state_before": int(state_before),
+                "state": int(state_before if surplus else Assignment.State.SUBMITTED),
                 "protocol": assignment.protocol_version_id,
                 "client_id": submission.client_id,
                 "sha256": submission.sha256,
@@ -195,7 +196,7 @@ def _record(
                 "telemetry": None if submission.telemetry is None else json.dumps(submission.telemetry),
                 "started": assignment.leased_at,
                 "now": timezone.now(),
-                "leased": int(leased),
+                "leased": int(state_before == Assignment.State.OPEN),
                 **answer_columns(assignment, submission),
             },
         )

@@ -215,7 +215,7 @@ def lock_raters(rater_ids: Collection[int]) -> None:
 
 
 def take_place(task_id: int, *, shown: Sequence[int]) -> bool:
-    """Count a judgment that came after its lease had run out, if the task still has room for it."""
+    """Count a judgment that came after its lease had ended, if the task still has room for it."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE annotation_task SET n_judgments = n_judgments + 1, order_balance = order_balance + %s"

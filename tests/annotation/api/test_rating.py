@@ -111,8 +111,13 @@ def test_a_task_given_back_is_free_again(rater):
     assignment = take(rater)
     assert rater.post(f"assignments/{assignment['id']}/give-back/").status_code == 204
     assert not Task.objects.filter(n_leases__gt=0).exists()
+
+
+def test_a_vote_that_waited_while_its_task_was_given_back_is_taken(rater):
+    assignment = take(rater)
+    rater.post(f"assignments/{assignment['id']}/give-back/")
     response = rater.post(f"assignments/{assignment['id']}/judgment/", judgment())
-    assert (response.status_code, response.json()["title"]) == (409, "given_back")
+    assert (response.status_code, response.json()["surplus"]) == (201, False)
 
 
 def test_the_protocol_is_what_the_study_asks(rater, study):

@@ -125,25 +125,44 @@ def test_a_refused_answer_changes_nothing(orca):
     assert Assignment.objects.get().state == Assignment.State.OPEN
 
 
-def expire():
-    Assignment.objects.filter(state=Assignment.State.OPEN).update(
-        expires_at=timezone.now() - timedelta(seconds=1)
-    )
+def expire(user, assignment):
+    Assignment.objects.filter(pk=assignment.id).update(expires_at=timezone.now() - timedelta(seconds=1))
     leases.expire_due()
 
 
-def test_a_late_answer_counts_while_there_is_room(orca):
+def give_back(user, assignment):
+    leases.give_back(user, assignment.id)
+
+
+ended = pytest.mark.parametrize("end", [expire, give_back])
+
+
+@ended
+def test_a_late_answer_counts_while_there_is_room(orca, end):
     user, assignment = lease(orca)
-    expire()
-    receipt = judgments.submit(user, assignment.id, rating(4))
+    end(user, assignment)
+    submission = rating(4)
+    receipt = judgments.submit(user, assignment.id, submission)
     task = Task.objects.get()
     assert (receipt.surplus, task.n_judgments, task.n_leases) == (False, 1, 0)
     assert Judgment.objects.get().effective
+    assert Assignment.objects.get().state == Assignment.State.SUBMITTED
+    assert judgments.submit(user, assignment.id, submission).replayed
 
 
-def test_a_late_answer_to_a_full_task_is_kept_as_surplus(orca):
+@ended
+def test_a_late_answer_gives_its_order_to_the_pair_again(pairs, end):
+    user, assignment = lease(pairs)
+    balance = Task.objects.get().order_balance
+    end(user, assignment)
+    judgments.submit(user, assignment.id, comparison())
+    assert Task.objects.get().order_balance == balance
+
+
+@ended
+def test_a_late_answer_to_a_full_task_is_kept_as_surplus(orca, end):
     user, assignment = lease(orca)
-    expire()
+    end(user, assignment)
     for _ in range(2):
         other, theirs = lease(orca)
         judgments.submit(other, theirs.id, rating(3))
@@ -156,12 +175,23 @@ def test_a_late_answer_to_a_full_task_is_kept_as_surplus(orca):
     assert Rater.objects.get(user=user).n_surplus == 1
 
 
-def test_a_late_answer_to_a_task_met_again_is_surplus(orca):
+@ended
+def test_a_late_answer_to_a_task_met_again_is_surplus(orca, end):
     user, first = lease(orca)
-    expire()
+    end(user, first)
     _, second = lease(orca, user)
     assert judgments.submit(user, first.id, rating(4)).surplus
     assert not judgments.submit(user, second.id, rating(5)).surplus
+    task = Task.objects.get()
+    assert (task.n_judgments, task.n_leases) == (1, 0)
+
+
+def test_a_skipped_task_takes_no_answer(orca):
+    user, assignment = lease(orca)
+    leases.skip(user, assignment.id, reason="audio")
+    with pytest.raises(Conflict) as caught:
+        judgments.submit(user, assignment.id, rating(4))
+    assert caught.value.code == "skipped"
 
 
 def test_an_answer_to_an_item_withdrawn_meanwhile_is_surplus(orca):
