@@ -165,7 +165,6 @@ def _sending() -> dict[str, str]:
         ),
         "refused.client_id_reused": _("Your first answer to this task had already arrived, and it stands."),
         "refused.skipped": _("You skipped this task, so it cannot be answered any more."),
-        "refused.given_back": _("You gave this task back, perhaps in another window."),
         "refused.not_found": _("This task is not yours any more."),
         "refused.invalid": _(
             "The server did not accept this answer. Your answer is kept; see the marked questions."

@@ -3,7 +3,7 @@ import { placeOf, problemsOf, toAnswers } from "./answers.js";
 
 // The server has closed the task to this rater: nothing can be changed about it, so the way is on.
 const OVER = [
-  ...["already_submitted", "client_id_reused", "skipped", "given_back", "not_found", "closed"],
+  ...["already_submitted", "client_id_reused", "skipped", "not_found", "closed"],
   ...["window_closed", "not_changeable"],
 ];
 
@@ -105,6 +105,13 @@ export function createSubmission({ outbox, delivery, screen, t, urls, study, gat
     send,
     stand,
     wait,
+
+    /** A vote of this page is on its way. */
+    get sending() {
+      return sending !== null;
+    },
+
+    /** So it is, or something has to be read first: nothing can be entered. */
     get busy() {
       return sending !== null || form.getAttribute("aria-busy") === "true";
     },
