@@ -75,9 +75,9 @@ class ProtocolView(APIView):
 class AssignmentView(APIView):
     @extend_schema(operation_id="assignment", responses={200: AssignmentOut, **problems(403, 404, 409)})
     def get(self, request: Request, assignment_id: uuid.UUID) -> Response:
-        """An open assignment again, exactly as it was first shown."""
+        """An assignment that can still be answered, exactly as it was first shown, with new links to its clips."""
         assignment = access.assignment_of(request.user, assignment_id)
-        if assignment.state != Assignment.State.OPEN:
+        if assignment.state not in (Assignment.State.OPEN, Assignment.State.EXPIRED):
             raise Conflict("This task is not open any more.", code="closed")
         return Response(briefings.brief(assignment))
 

@@ -27,7 +27,8 @@ from annotation.services.protocols import loaded
 # Item fields that are clips, and the name under which an assignment plays them.
 CLIP_FIELDS = {"reference_clip": "reference", "clip": "recording"}
 LINK_LIFETIME = timedelta(hours=1)
-PLAYABLE = (Assignment.State.OPEN, Assignment.State.SUBMITTED)
+# A vote is taken after its lease ran out, too, so its clips can be heard until then.
+PLAYABLE = (Assignment.State.OPEN, Assignment.State.SUBMITTED, Assignment.State.EXPIRED)
 
 _signer = Signer(salt="annotation.sounds")
 

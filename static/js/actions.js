@@ -36,8 +36,8 @@ function listening({ assignment, view: { player } }) {
     loop_start: () => markLoop(player, "start"),
     loop_end: () => markLoop(player, "end"),
     loop_clear: () => clearLoop(player),
-    louder: () => (player.volume += VOLUME_STEP),
-    quieter: () => (player.volume -= VOLUME_STEP),
-    mute: () => (player.muted = !player.muted),
+    louder: () => (player.level.volume += VOLUME_STEP),
+    quieter: () => (player.level.volume -= VOLUME_STEP),
+    mute: () => (player.level.muted = !player.level.muted),
   };
 }

@@ -45,7 +45,6 @@ export function createClipRow({ clip, mark, label, player, t }) {
   }
 
   function retry() {
-    failure.hidden = true;
     player.retry(clip.name);
   }
 
@@ -58,6 +57,7 @@ export function createClipRow({ clip, mark, label, player, t }) {
     button.setAttribute("aria-label", t(playing ? "player.pause" : "player.play", { clip: label }));
     button.setAttribute("aria-disabled", String(player.locked));
     waveform.showLoop(player.loop);
+    failure.hidden = player.failure(clip.name) === null;
     if (playing) say(player.waiting ? t("player.waiting") : "");
   }
 
@@ -83,7 +83,7 @@ export function createClipRow({ clip, mark, label, player, t }) {
   player.addEventListener("failed", ({ detail }) => {
     if (detail.name !== clip.name) return;
     why.textContent = t(`player.${player.failure(clip.name)}`);
-    failure.hidden = false;
+    showState();
   });
   showState();
   showTime();

@@ -18,7 +18,7 @@ export function createEngine({ open = openContext, storage = globalThis.localSto
   let onReport = () => {};
   let ticket = 0;
   let volume = stored(storage);
-  const early = []; // orders given before anybody could take them
+  let early = []; // orders given before anybody could take them; null once nobody ever will
   const tell = (type) => events.dispatchEvent(new Event(type));
 
   const ready = (async () => {
@@ -33,7 +33,7 @@ export function createEngine({ open = openContext, storage = globalThis.localSto
     context.addEventListener("statechange", () => context.state !== "running" && tell("interrupted"));
     globalThis.navigator.mediaDevices?.addEventListener("devicechange", () => tell("device"));
   })();
-  ready.catch(() => {}); // whoever needs it hears of it
+  ready.catch(() => (early = null)); // whoever needs it hears of it
 
   return {
     ready,
@@ -44,7 +44,7 @@ export function createEngine({ open = openContext, storage = globalThis.localSto
       ticket += 1;
       const message = { order: name, ticket, ...facts };
       if (node) node.port.postMessage(message, transfer);
-      else early.push([message, transfer]);
+      else early?.push([message, transfer]);
       return ticket;
     },
     async wake() {
@@ -95,7 +95,7 @@ function openContext() {
 function stored(storage) {
   try {
     const value = Number.parseFloat(storage.getItem(VOLUME));
-    return value > 0 && value <= 1 ? value : 1;
+    return value >= 0 && value <= 1 ? value : 1;
   } catch {
     return 1;
   }

@@ -14,7 +14,7 @@ export function holdUntilRead({ seconds, player, given, t, announce, page = glob
   let onScreen = true;
   let before = performance.now();
 
-  const observer = new IntersectionObserver(([{ isIntersecting }]) => (onScreen = isIntersecting));
+  const observer = new IntersectionObserver((entries) => (onScreen = entries.at(-1).isIntersecting));
   observer.observe(given.querySelector(".given-text") ?? given);
   player.locked = true;
   players.classList.add("held");

@@ -1,5 +1,7 @@
 /** What was heard and done in a task, small enough to travel with the vote. Times in seconds, of media where of a clip. */
-const MOST_BYTES = 3900; // of 4096: the page adds a few facts of its own
+// Of at most 18 characters each, of the 4096 that a log may have. Beyond them the shortest is forgotten, here and for
+// good: what the page says has been heard is what the server will find in the log.
+const MOST_STRETCHES = 160;
 
 const COUNTED = ["switches", "plays", "seeks", "loops", "stalls", "devices", "interruptions"];
 
@@ -11,9 +13,23 @@ export function createListeningLog({ before = {}, now = () => performance.now() 
   const since = { shown: now(), muted: null, hidden: null };
   const lasted = { shown: before.shown_s ?? 0, muted: before.muted_s ?? 0, hidden: before.hidden_s ?? 0 };
 
+  let dropped = before.dropped ?? 0;
+
+  /** All but the one that ends at `to` in this clip: it may be growing. */
+  function forgetShortest(name, to) {
+    const stretches = [...heard].flatMap(([clip, spans]) => spans.map((span) => ({ clip, span })));
+    if (stretches.length <= MOST_STRETCHES) return;
+    const length = ({ span }) => span[1] - span[0];
+    const rest = stretches.filter(({ clip, span }) => clip !== name || to < span[0] || to > span[1]);
+    const { clip, span } = rest.reduce((shortest, each) => (length(each) < length(shortest) ? each : shortest));
+    heard.set(clip, heard.get(clip).filter((each) => each !== span));
+    dropped += 1;
+  }
+
   return {
     note(name, from, to) {
       heard.set(name, merged([...(heard.get(name) ?? []), [from, to]]));
+      forgetShortest(name, to);
     },
     count: (what) => (counts[what] += 1),
     volume(value) {
@@ -33,10 +49,9 @@ export function createListeningLog({ before = {}, now = () => performance.now() 
     get switches() {
       return counts.switches;
     },
-    /** As plain data; the shortest stretches are left out, and counted, where it would be too long. */
     toJSON(facts = {}) {
       const length = (what) => round(lasted[what] + (since[what] === null ? 0 : now() - since[what]));
-      const log = {
+      return {
         v: 1,
         heard: Object.fromEntries([...heard].map(([name, spans]) => [name, spans.map((span) => span.map(round))])),
         ...counts,
@@ -44,11 +59,9 @@ export function createListeningLog({ before = {}, now = () => performance.now() 
         muted_s: length("muted"),
         hidden_s: length("hidden"),
         shown_s: length("shown"),
+        dropped,
         ...facts,
-        dropped: 0,
       };
-      while (JSON.stringify(log).length > MOST_BYTES && dropShortest(log.heard)) log.dropped += 1;
-      return log;
     },
   };
 }
@@ -62,17 +75,6 @@ export function merged(spans) {
     else result.push([from, to]);
   }
   return result;
-}
-
-function dropShortest(heard) {
-  let shortest = null;
-  for (const [name, spans] of Object.entries(heard)) {
-    for (const [index, [from, to]] of spans.entries()) {
-      if (!shortest || to - from < shortest.length) shortest = { name, index, length: to - from };
-    }
-  }
-  if (shortest) heard[shortest.name].splice(shortest.index, 1);
-  return shortest !== null;
 }
 
 function round(value) {

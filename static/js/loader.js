@@ -11,6 +11,7 @@ import { PART_FRAMES } from "./mixer.js";
 const KEEP_WHOLE_FRAMES = 48_000 * 150;
 const BEHIND_PARTS = 4;
 const AHEAD_PARTS = 15;
+const START_PARTS = 2; // of a clip, and of the loop: where one comes back to
 const AT_ONCE = 2;
 const RUN = 4; // parts in one request, once the first is there
 const TRIES = 4;
@@ -26,6 +27,7 @@ export function createLoader({ clips, read, decode, renew, limit = Infinity, pau
   let running = 0;
   let closed = false;
   let most = limit;
+  let returnTo = [0];
 
   const count = (track) => track.clip.parts.length;
   const isCurrent = (track) => track.clip.name === focus.name;
@@ -37,7 +39,9 @@ export function createLoader({ clips, read, decode, renew, limit = Infinity, pau
     const until = Math.min(count(track), from + (whole ? Infinity : AHEAD_PARTS), most);
     const forward = Array.from({ length: Math.max(0, until - from) }, (_, i) => from + i);
     const backward = Array.from({ length: Math.min(from, whole ? Infinity : BEHIND_PARTS) }, (_, i) => from - 1 - i);
-    return [...forward, ...backward.filter((part) => part < most)];
+    const returns = returnTo.flatMap((start) => Array.from({ length: START_PARTS }, (_, i) => start + i));
+    const wanted = [...forward, ...returns, ...backward].filter((part) => part < Math.min(most, count(track)));
+    return [...new Set(wanted)];
   }
 
   function nextRun() {
@@ -146,12 +150,17 @@ export function createLoader({ clips, read, decode, renew, limit = Infinity, pau
     },
     /** Somebody listens here, or is about to. */
     focus(name, seconds) {
-      const part = Math.floor((seconds * 48_000) / PART_FRAMES);
+      const part = partAt(seconds);
       const track = tracks.get(name);
       if (!track || (focus.name === name && focus.part === part && track.wanted)) return;
       Object.assign(focus, { name, part });
       track.wanted = true;
       forget();
+      pump();
+    },
+    /** [from, to] in seconds is played again and again; null for no more. */
+    loop(range) {
+      returnTo = range ? [0, partAt(range[0])] : [0];
       pump();
     },
     retry(name) {
@@ -165,6 +174,8 @@ export function createLoader({ clips, read, decode, renew, limit = Infinity, pau
     },
   };
 }
+
+const partAt = (seconds) => Math.floor((seconds * 48_000) / PART_FRAMES);
 
 /** Bytes `from` to before `to` of a clip. */
 export async function readRange(url, from, to) {

@@ -1,7 +1,7 @@
 /**
  * One sound at a time, from a task's clips. Everything else on the page speaks to this interface only:
  *   play(name?) pause() toggle() switchOver() seek(seconds, name?) restart() position(name?) retry(name) dispose()
- *   current playing waiting locked volume muted loop switches, has(name) failure(name) heard(name) heardSeconds(name)
+ *   current playing waiting locked level.volume level.muted loop switches, has(name) failure(name) heard(name) heardSeconds(name)
  *   log(facts): what travels with the vote
  * Events: "change" (what plays, and whether), "time", "ended", "failed", "heard" with detail.name, and "state" with
  * detail.kind: locked, blocked, hidden, interrupted, device, silent, broken. `switchOver` goes round the clips of one
@@ -11,6 +11,7 @@ import { createAudibility } from "./audibility.js";
 import { createListeningLog } from "./listening_log.js";
 import { RATE, SHORTEST_LOOP_S } from "./mixer.js";
 import { linkMixer } from "./mixer_link.js";
+import { createSwitchCount } from "./switch_count.js";
 import { createWatchdog } from "./watchdog.js";
 
 export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle = () => {}, page = globalThis.document }) {
@@ -25,6 +26,11 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
   let waiting = false;
   let locked = false;
   let loop = null;
+  const noteSwitch = createSwitchCount({
+    isVersion: (name) => sound(name).switches,
+    isHeard: (name) => log.heardSeconds(name) > 0,
+    onSwitch: () => log.count("switches"),
+  });
   const watchdog = createWatchdog(() => stopped("silent"));
 
   const tell = (type, detail = { name: current }) => events.dispatchEvent(new CustomEvent(type, { detail }));
@@ -42,6 +48,7 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
     const before = [playing, waiting, current].join();
     ({ playing, waiting, current } = report);
     if (playing) loader.focus(current, place());
+    if (waiting && failures.has(current)) return pause(); // what is missing will not come
     for (const name of report.ended) tell("ended", { name });
     if (before !== [playing, waiting, current].join()) tell("change");
     if (playing) tell("time");
@@ -49,8 +56,14 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
 
   function fail(name, error) {
     failures.set(name, error);
-    if (playing && current === name) pause();
+    if (waiting && current === name) pause();
     tell("failed", { name });
+  }
+
+  function tryAgain(name) {
+    failures.delete(name);
+    loader.retry(name);
+    tell("change");
   }
 
   function stopped(kind) {
@@ -63,6 +76,7 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
   async function play(name = current) {
     if (!sounds.has(name)) return;
     if (locked) return tell("state", { kind: "locked" });
+    if (failures.has(name)) tryAgain(name);
     if (!playing) log.count("plays");
     goTo(name);
     playing = true;
@@ -82,10 +96,8 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
     tell("change");
   }
 
-  /** From one version, some of which was heard, to another: that is a switch, whether it plays or not. */
   function goTo(name) {
-    const compares = name !== current && sound(name).switches && sound().switches;
-    if (compares && log.heardSeconds(current) > 0) log.count("switches");
+    noteSwitch(current, name);
     current = name;
   }
 
@@ -115,12 +127,14 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
   for (const kind of ["interrupted", "device", "broken"]) {
     engine.addEventListener(kind, () => stopped(kind), { signal });
   }
+  globalThis.addEventListener?.("online", () => [...failures.keys()].forEach(tryAgain), { signal });
   engine.addEventListener("device", () => log.count("devices"), { signal });
   audibility.apply();
   open();
 
   return {
     addEventListener: events.addEventListener.bind(events),
+    level: audibility,
     get current() {
       return current;
     },
@@ -138,18 +152,6 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
       if (is && playing) pause();
       tell("change");
     },
-    get volume() {
-      return audibility.volume;
-    },
-    set volume(value) {
-      audibility.volume = value;
-    },
-    get muted() {
-      return audibility.muted;
-    },
-    set muted(is) {
-      audibility.muted = is;
-    },
     get loop() {
       return loop;
     },
@@ -158,6 +160,7 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
       if (range && range[1] - range[0] < SHORTEST_LOOP_S) return;
       if (range) log.count("loops");
       loop = range;
+      loader.loop(range);
       order("setLoop", { range: range && range.map((seconds) => Math.round(seconds * RATE)) });
       tell("change");
     },
@@ -176,11 +179,7 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
     seek,
     toggle: () => (playing ? pause() : play()),
     restart: () => seek(0),
-    retry(name) {
-      failures.delete(name);
-      loader.retry(name);
-      return play(name);
-    },
+    retry: play,
     switchOver() {
       const group = clips.filter((clip) => clip.switches);
       const next = group[(group.indexOf(sound()) + 1) % group.length];

@@ -22,7 +22,7 @@ export function createTransport({ player, switches, t }) {
     "div",
     { class: "transport" },
     h("div", { class: "row" }, change, loop, loopState),
-    h("div", { class: "volume" }, mute, h("label", { for: volumeId, class: "visually-hidden" }, t("player.volume")), volume),
+    h("div", { class: "volume" }, mute, h("label", { for: volumeId, class: "visually-hidden" }, t("player.level.volume")), volume),
     notice,
   );
 
@@ -32,18 +32,18 @@ export function createTransport({ player, switches, t }) {
   }
 
   function setVolume() {
-    player.volume = Number(volume.value) / 100;
+    player.level.volume = Number(volume.value) / 100;
   }
 
   function toggleMute() {
-    player.muted = !player.muted;
+    player.level.muted = !player.level.muted;
   }
 
   function show() {
     if (player.playing) say("");
-    mute.setAttribute("aria-pressed", String(player.muted));
-    speaker.show(player.muted ? SILENT : SOUND);
-    volume.value = String(Math.round(player.volume * 100));
+    mute.setAttribute("aria-pressed", String(player.level.muted));
+    speaker.show(player.level.muted ? SILENT : SOUND);
+    volume.value = String(Math.round(player.level.volume * 100));
     loop.setAttribute("aria-pressed", String(player.loop !== null));
     const begun = marks.get(player);
     if (player.loop) loopState.textContent = t("player.loop_on", { from: clock(player.loop[0]), to: clock(player.loop[1]) });

@@ -42,6 +42,7 @@ function testEngine() {
 
 const loaded = (seconds) => ({
   focus() {},
+  loop() {},
   retry() {},
   close() {},
   connect(sink) {
@@ -128,12 +129,12 @@ test("what is muted or turned down to nothing does not count as heard", async ()
   const { player, engine } = makePlayer();
   await player.play("a");
   engine.run(1);
-  player.muted = true;
+  player.level.muted = true;
   engine.run(1);
-  player.muted = false;
-  player.volume = 0;
+  player.level.muted = false;
+  player.level.volume = 0;
   engine.run(1);
-  player.volume = 0.4;
+  player.level.volume = 0.4;
   engine.run(1);
   near(player.heardSeconds("a"), 2);
   assert.deepEqual(player.log().volume, [0, 1]);
@@ -226,10 +227,46 @@ test("data that is missing is waited for, and counted", async () => {
 test("a clip that cannot be had is said to have failed, and pauses what waits for it", async () => {
   let fail;
   const loader = { ...loaded(10), connect: (_sink, { onFailed }) => (fail = onFailed) };
-  const { player, told } = makePlayer({ loader });
+  const { player, engine, told } = makePlayer({ loader });
   await player.play("b");
+  engine.run(0.1);
   fail("b", Object.assign(new Error("gone"), { status: 404 }));
   assert.deepEqual([told, player.playing, player.failure("b"), player.failure("a")], [["failed b"], false, "failed", null]);
+  player.dispose();
+});
+
+test("what is there of a clip that failed still sounds; playing it again tries again", async () => {
+  const retried = [];
+  let fail;
+  let deliver;
+  const loader = {
+    ...loaded(2),
+    retry: (name) => retried.push(name),
+    connect(sink, { onFailed }) {
+      fail = onFailed;
+      deliver = () => loaded(2).connect(sink);
+    },
+  };
+  const { player, engine } = makePlayer({ loader });
+  deliver();
+  await player.play("a");
+  engine.run(0.5);
+  fail("a", new Error("cut off"));
+  engine.run(1);
+  assert.equal(player.playing, true);
+  player.pause();
+  await player.play("a");
+  assert.deepEqual([retried, player.failure("a")], [["a"], null]);
+  player.dispose();
+});
+
+test("a switch by way of the reference is a switch", async () => {
+  const { player, engine } = makePlayer();
+  for (const [name, expected] of [["a", 0], ["reference", 0], ["a", 0], ["reference", 0], ["b", 1], ["reference", 1], ["a", 2]]) {
+    await player.play(name);
+    engine.run(0.5);
+    assert.equal(player.switches, expected, name);
+  }
   player.dispose();
 });
 

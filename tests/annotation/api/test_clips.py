@@ -141,9 +141,14 @@ def test_what_one_has_judged_can_be_heard_again(api, world):
     assert api(world.annotator).get(link(world.submitted.pk, "a")).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "state", [Assignment.State.SKIPPED, Assignment.State.RETURNED, Assignment.State.EXPIRED]
-)
+def test_a_task_whose_time_ran_out_plays_on_for_a_vote_that_comes_late(api, world):
+    Assignment.objects.filter(pk=world.open.pk).update(state=Assignment.State.EXPIRED)
+    me = api(world.annotator)
+    fresh = me.get(f"assignments/{world.open.pk}/").json()["candidates"][0]["clip"]["url"]
+    assert me.get(fresh).status_code == 200
+
+
+@pytest.mark.parametrize("state", [Assignment.State.SKIPPED, Assignment.State.RETURNED])
 def test_a_closed_assignment_plays_nothing(play, world, state):
     Assignment.objects.filter(pk=world.open.pk).update(state=state)
     response = play()
