@@ -28,21 +28,24 @@ OnProgress = Callable[[int, int], None]
 class Taken:
     """What became of a set of files. `created` are the clips that were not there before.
 
-    seconds, loudness: of each file that is sound; the loudness in LUFS, None where it is undefined.
+    n_samples, channels, loudness: of each file that is sound, at 48 kHz; the loudness in LUFS, None where it is
+    undefined.
     """
 
     clips: dict[Path, Clip] = field(default_factory=dict)
     hashes: dict[Path, str] = field(default_factory=dict)
     errors: dict[Path, AudioError] = field(default_factory=dict)
     silent: list[Path] = field(default_factory=list)
-    seconds: dict[Path, float] = field(default_factory=dict)
+    n_samples: dict[Path, int] = field(default_factory=dict)
+    channels: dict[Path, int] = field(default_factory=dict)
     loudness: dict[Path, float | None] = field(default_factory=dict)
     created: list[Clip] = field(default_factory=list)
 
     def note(self, same: list[Path], heard: Clip | AudioFacts) -> None:
         """What was measured of files that are one sound."""
         self.silent += same if heard.silent else []
-        self.seconds.update(dict.fromkeys(same, heard.duration_s))
+        self.n_samples.update(dict.fromkeys(same, heard.n_samples))
+        self.channels.update(dict.fromkeys(same, heard.channels))
         self.loudness.update(dict.fromkeys(same, heard.loudness_lufs))
 
 

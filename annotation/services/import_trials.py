@@ -23,8 +23,6 @@ NAMES = {
     "anchor_3500": "anchor 3.5 kHz",
     "anchor_7000": "anchor 7 kHz",
 }
-# More than this, and a listener sees by the clock which clip is which.
-SAME_LENGTH_S = 0.1
 # Practised listeners hear less; matched clips are within 0.2 LU.
 SAME_LOUDNESS_LU = 0.5
 
@@ -53,11 +51,16 @@ def faults_of_sound(record: TaskRecord, protocol: Protocol, taken: clips.Taken) 
     if not protocol.repeats_a_sound:
         return
     named = record.audio()
-    seconds = [taken.seconds[path] for _, path in named]
-    if max(seconds) - min(seconds) > SAME_LENGTH_S:
-        problem = f"the clips differ in length, from {min(seconds):.2f} to {max(seconds):.2f} s"
-        remedy = "Cut them alike: the length alone would tell which is which."
-        yield RowProblem(record.row, named[0][0], problem, remedy)
+    if (differ := _two_that_differ(named, taken.n_samples)) is not None:
+        (first, n), (other, m) = differ
+        problem = f"the clips differ in length: at 48 kHz {first} has {n:,} samples and {other} {m:,}"
+        remedy = "Cut or pad them all to one length, to the sample: it alone would tell which is which."
+        yield RowProblem(record.row, first, problem, remedy)
+    if (differ := _two_that_differ(named, taken.channels)) is not None:
+        (first, n), (other, m) = differ
+        problem = f"the clips differ in channels: {first} has {n} and {other} {m}"
+        remedy = "Make all of them mono or all of them stereo: it alone would tell which is which."
+        yield RowProblem(record.row, first, problem, remedy)
     hashes: dict[str, str] = {}
     for name, path in named:
         if (earlier := hashes.setdefault(taken.hashes[path], name)) != name:
@@ -65,6 +68,14 @@ def faults_of_sound(record: TaskRecord, protocol: Protocol, taken: clips.Taken) 
             yield RowProblem(
                 record.row, name, problem, "Leave it out: what is hidden here is added by itself."
             )
+
+
+def _two_that_differ(
+    named: Sequence[tuple[str, Path]], measured: Mapping[Path, int]
+) -> tuple[tuple[str, int], tuple[str, int]] | None:
+    """The first clip and the first one unlike it; even the smallest difference can be read off what a page is sent."""
+    facts = [(name, measured[path]) for name, path in named]
+    return next(((facts[0], fact) for fact in facts if fact[1] != facts[0][1]), None)
 
 
 def notes(records: Sequence[TaskRecord], protocol: Protocol, taken: clips.Taken) -> Iterator[str]:

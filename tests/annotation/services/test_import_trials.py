@@ -11,7 +11,7 @@ from django.conf import settings
 
 from annotation.models import Clip, Job, Study, System, Task
 from annotation.services import clips, import_orders, imports, jobs
-from tests.annotation.audio.recordings import read_flac
+from tests.annotation.audio.recordings import read_flac, write_wav
 from tests.annotation.importers import sounds
 
 pytestmark = pytest.mark.django_db
@@ -22,6 +22,8 @@ def folder(tmp_path: Path) -> Path:
     for number, name in enumerate(("ref", "x", "y", "z", "other")):
         sounds.tone(tmp_path / f"{name}.wav", hertz=300 + 50 * number)
     sounds.tone(tmp_path / "long.wav", seconds=0.7)
+    sounds.tone(tmp_path / "longer.wav", seconds=0.5 + 1.5 / sounds.RATE)
+    write_wav(tmp_path / "stereo.wav", np.full((2, sounds.RATE // 2), 0.1), rate=sounds.RATE)
     sounds.tone(tmp_path / "loud.wav", hertz=310, level=0.9)
     return tmp_path
 
@@ -66,11 +68,19 @@ def test_a_trial_gets_its_hidden_reference_and_two_anchors(folder):
     ]  # fmt: skip
     hidden = added(task)
     assert hidden["hidden_reference"] == task.item_version.reference_clip
-    assert (
-        hidden["anchor_3500"].n_samples
-        == hidden["anchor_7000"].n_samples
-        == hidden["hidden_reference"].n_samples
-    )
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize("rate", [44_100, 48_000])
+def test_length_and_channels_do_not_tell_an_anchor_from_the_reference(folder, channels, rate):
+    rng = np.random.default_rng(1)
+    for name in ("ref", "x", "y"):
+        write_wav(folder / f"{name}.wav", 0.2 * rng.standard_normal((channels, 12_345)), rate=rate)
+    assert bring(folder, trial()).state == "done"
+    slots = Task.objects.get().slots.all()
+    facts = {(slot.candidate.clip.n_samples, slot.candidate.clip.channels) for slot in slots}
+    assert len(slots) == 5
+    assert facts == {(Clip.objects.first().n_samples, channels)}
 
 
 def test_the_anchors_lack_the_treble_of_the_reference(folder):
@@ -139,6 +149,8 @@ def test_a_failed_import_leaves_no_anchor(folder, monkeypatch):
         ({**trial(), "system_a": "anchor 7 kHz"}, "system"),
         ({**trial(), "audio_b": "ref.wav"}, "audio_b"),
         ({**trial(), "audio_b": "long.wav"}, "reference_audio"),
+        ({**trial(), "audio_b": "longer.wav"}, "reference_audio"),
+        ({**trial(), "audio_b": "stereo.wav"}, "reference_audio"),
         ({**trial(), "system_j": "codec-j", "audio_j": "z.wav"}, "system_j"),
         ({**trial(), "system_b": "codec-x", "audio_b": "x.wav"}, "system_b"),
         ({**trial(), "question": "quality", "candidate": "a", "value": "50"}, "value"),
@@ -177,6 +189,8 @@ def test_an_abx_pair_gets_nothing_added(folder):
     ("row", "field"),
     [
         (pair(b="long.wav"), "audio_a"),
+        (pair(b="longer.wav"), "audio_a"),
+        (pair(b="stereo.wav"), "audio_a"),
         (pair(b="x.wav"), "audio_b"),
         (pair(rater_id="ann", question="x", value="A"), "value"),
     ],
@@ -184,6 +198,19 @@ def test_an_abx_pair_gets_nothing_added(folder):
 def test_a_pair_that_tells_what_x_is_or_asks_nothing_is_refused(folder, row, field):
     job = bring(folder, row, preset="abx")
     assert (job.state, problems(job)) == ("failed", [("2", field)])
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize(
+    ("other", "problem"),
+    [
+        ("longer", "differ in length: at 48 kHz audio_a has 24,000 samples and audio_b 24,003"),
+        ("stereo", "differ in channels: audio_a has 1 and audio_b 2"),
+    ],
+)
+def test_a_refusal_says_what_differs(folder, other, problem, dry_run):
+    job = bring(folder, pair(b=f"{other}.wav"), preset="abx", dry_run=dry_run)
+    assert problem in job.report["problems"][0]["problem"]
 
 
 def test_a_pair_of_different_loudness_is_noted(folder):
