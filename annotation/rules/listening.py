@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime
 from typing import Any
 
 from annotation.rules import loudness
@@ -53,6 +54,27 @@ class ListeningRules:
 
 
 NAMES = tuple(field.name for field in fields(ListeningRules))
+# What a vote is refused for when it was not done.
+MINIMUMS = ("short_seconds", "short_share", "long_seconds", "long_share", "min_switches")
+
+
+def with_earlier(rules: Mapping[str, Any], *, before: ListeningRules, until: datetime) -> dict[str, Any]:
+    """A study's `rules` that also say which minimums held until now: for the tasks that were handed out under them."""
+    then = {"until": until.isoformat(), **{name: getattr(before, name) for name in MINIMUMS}}
+    return {**rules, "listening_before": [*rules.get("listening_before", []), then]}
+
+
+def held_since(rules: Mapping[str, Any], moment: datetime) -> list[ListeningRules]:
+    """From a study's `rules`: those of now, then each that held at some time since this moment."""
+    now = ListeningRules.of(rules)
+    earlier = [
+        replace(now, **{name: then[name] for name in MINIMUMS})
+        for then in rules.get("listening_before", [])
+        if moment < datetime.fromisoformat(then["until"])
+    ]
+    return [now, *earlier]
+
+
 # The least and the most of each number.
 BOUNDS: dict[str, tuple[int, int]] = {
     "short_seconds": (0, 60),
@@ -149,6 +171,16 @@ def conditions(
             for sound, gain in zip(sounds, gains, strict=True)
         ),
         min_switches=rules.min_switches if compared else 0,
+    )
+
+
+def mildest(given: Sequence[Conditions]) -> Conditions:
+    """Of conditions for the same clips, the least that one of them asks; the gains of the first."""
+    first = given[0]
+    clips = zip(*(each.clips for each in given), strict=True)
+    return Conditions(
+        tuple(replace(same[0], must_hear=min(clip.must_hear for clip in same)) for same in clips),
+        min_switches=min(each.min_switches for each in given),
     )
 
 

@@ -14,7 +14,7 @@ from annotation.errors import FieldProblem, InvalidInput
 from annotation.protocols import Protocol
 from annotation.rules import coverage
 from annotation.rules.answers import Problem
-from annotation.rules.listening import Conditions, ListeningRules, Sound, conditions
+from annotation.rules.listening import Conditions, ListeningRules, Sound, conditions, held_since, mildest
 from annotation.rules.loudness import Level
 from annotation.rules.presentation import labels
 from annotation.services.protocols import loaded
@@ -88,6 +88,7 @@ def _refuse(problems: list[Problem]) -> None:
 
 
 def _conditions(assignment: HeldAssignment) -> Conditions:
+    """Where the minimums were changed meanwhile, the mildest since the task was handed out: nobody listens in vain."""
     spec = loaded(assignment.protocol_version_id).spec
     with connection.cursor() as cursor:
         cursor.execute(_SOUNDS, [assignment.task_id])
@@ -98,8 +99,8 @@ def _conditions(assignment: HeldAssignment) -> Conditions:
         **{CLIP_FIELDS[field]: own[field] for field in spec.content if field in own},
         **{name: judged[slot] for name, slot in _names(assignment).items() if slot in judged},
     }
-    rules = rules_in(rows[0][0]) if rows else ListeningRules()
-    return conditions_of(spec, rules=rules, measured=measured)
+    since = held_since(json.loads(rows[0][0]) if rows else {}, assignment.leased_at)
+    return mildest([conditions_of(spec, rules=rules, measured=measured) for rules in since])
 
 
 def _names(assignment: HeldAssignment) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.utils import timezone
@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotation.errors import InvalidInput
 from annotation.models import Assignment, Clip, Judgment, Study, Task
 from annotation.protocols import definition_of_preset
-from annotation.services import briefings, judgments, leases, protocols
+from annotation.services import briefings, judgments, leases, listening_settings, protocols
 from tests import factories
 from tests.annotation.services.answers import comparison, rating
 
@@ -100,6 +100,58 @@ def test_a_replay_is_answered_without_asking_again(pairs):
     judgments.submit(user, assignment.pk, submission)
     Study.objects.update(rules={"listening": {"short_seconds": 20}})
     assert judgments.submit(user, assignment.pk, submission).replayed
+
+
+HALF = {"heard": {"a": [[0, 5]], "b": [[0, 5]]}, "switches": 1}
+
+
+def test_a_task_handed_out_before_a_raise_needs_what_was_asked_then(pairs):
+    user, assignment = lease(pairs)
+    listening_settings.set_rules(pairs, actor=None, short_seconds=15.0, min_switches=3)
+    assert refused(user, assignment, comparison(telemetry=HALF)) == ["telemetry.heard.a", "telemetry.heard.b"]
+    judgments.submit(user, assignment.pk, comparison(telemetry=ENOUGH))
+
+
+def test_a_task_handed_out_after_a_raise_needs_what_it_asks(pairs):
+    listening_settings.set_rules(pairs, actor=None, short_seconds=15.0, min_switches=3)
+    Study.objects.update(rules=shifted(pairs, seconds=-120))
+    user, assignment = lease(pairs)
+    assert refused(user, assignment, comparison(telemetry=ENOUGH)) == [
+        "telemetry.heard.a", "telemetry.heard.b", "telemetry.switches",
+    ]  # fmt: skip
+    more = {"heard": {"a": [[0, 15]], "b": [[0, 15]]}, "switches": 3}
+    judgments.submit(user, assignment.pk, comparison(telemetry=more))
+
+
+def test_a_vote_from_before_two_raises_needs_neither(pairs):
+    user, assignment = lease(pairs)
+    for seconds in (15.0, 20.0):
+        listening_settings.set_rules(pairs, actor=None, short_seconds=seconds)
+    judgments.submit(user, assignment.pk, comparison(telemetry=ENOUGH))
+
+
+def test_lowered_minimums_hold_for_every_task(pairs):
+    user, assignment = lease(pairs)
+    listening_settings.set_rules(pairs, actor=None, short_seconds=5.0, short_share=0.0)
+    judgments.submit(user, assignment.pk, comparison(telemetry=HALF))
+
+
+def test_what_a_draft_asked_is_not_kept_nor_what_is_no_minimum(pairs):
+    listening_settings.set_rules(pairs, actor=None, fade_ms=10, min_switches=1)
+    Study.objects.update(state=Study.State.DRAFT)
+    listening_settings.set_rules(pairs, actor=None, short_seconds=20.0)
+    pairs.refresh_from_db()
+    assert pairs.rules == {"listening": {"fade_ms": 10, "min_switches": 1, "short_seconds": 20.0}}
+
+
+def shifted(study: Study, *, seconds: float) -> dict:
+    """The study's rules as if they had been changed that much earlier."""
+    study.refresh_from_db()
+    before = [
+        {**then, "until": (datetime.fromisoformat(then["until"]) + timedelta(seconds=seconds)).isoformat()}
+        for then in study.rules["listening_before"]
+    ]
+    return {**study.rules, "listening_before": before}
 
 
 def test_a_study_that_judges_loudness_leaves_it_as_it_is(pairs):
