@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from annotation.audio.spectrogram import spectrogram
+from annotation.audio.spectrogram import N_BYTES, spectrogram
 from annotation.errors import NotFound
 from annotation.models import Assignment, Clip
 from annotation.protocols import Protocol
@@ -28,16 +28,25 @@ def picture(assignment: Assignment, name: str) -> bytes:
     clip = clips_by_name(assignment).get(name)
     if clip is None:
         raise NotFound
-    kept = f"clips/spectrograms/{clip.sha256[:2]}/{clip.sha256}"
-    if not default_storage.exists(kept):
-        return _drawn(clip, kept)
-    with default_storage.open(kept) as file:
-        return bytes(file.read())
+    file_name = f"clips/spectrograms/{clip.sha256[:2]}/{clip.sha256}"
+    return _kept(file_name) or _drawn(clip, file_name)
+
+
+def _kept(name: str) -> bytes | None:
+    """None, too, where there is only a part of it: somebody is writing it, or was killed while they were."""
+    try:
+        with default_storage.open(name) as file:
+            grey = bytes(file.read())
+    except FileNotFoundError:
+        return None
+    return grey if len(grey) == N_BYTES else None
 
 
 def _drawn(clip: Clip, name: str) -> bytes:
     with default_storage.open(str(clip.canonical.name)) as file:
         grey = spectrogram(file, n_samples=clip.n_samples)
+    if _kept(name) is None:
+        default_storage.delete(name)
     stored = default_storage.save(name, ContentFile(grey))
     if stored != name:  # somebody else was quicker, with the same picture
         default_storage.delete(stored)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
 from annotation.audio.spectrogram import N_BYTES
@@ -44,14 +45,36 @@ def test_it_is_drawn_once(db, monkeypatch):
     assert spectrograms.picture(assignment, "a") == first
 
 
+def kept() -> list[str]:
+    folders, _ = default_storage.listdir("clips/spectrograms")
+    names = [(folder, default_storage.listdir(f"clips/spectrograms/{folder}")[1]) for folder in folders]
+    return [f"clips/spectrograms/{folder}/{name}" for folder, files in names for name in files]
+
+
 def test_two_who_ask_at_once_leave_one_file(db, monkeypatch):
     assignment = leased()
+    draw = spectrograms.spectrogram
+
+    def while_another_draws(file, *, n_samples):
+        monkeypatch.setattr(spectrograms, "spectrogram", draw)
+        spectrograms.picture(assignment, "a")
+        return draw(file, n_samples=n_samples)
+
+    monkeypatch.setattr(spectrograms, "spectrogram", while_another_draws)
+    assert len(spectrograms.picture(assignment, "a")) == N_BYTES
+    assert len(kept()) == 1
+
+
+@pytest.mark.parametrize("n_bytes", [0, N_BYTES - 1, N_BYTES + 1])
+def test_a_file_that_is_not_whole_is_drawn_again_and_replaced(db, n_bytes):
+    assignment = leased()
     drawn = spectrograms.picture(assignment, "a")
-    monkeypatch.setattr(type(default_storage), "exists", lambda self, name: False, raising=False)
+    (name,) = kept()
+    default_storage.delete(name)
+    default_storage.save(name, ContentFile((drawn + b"x")[:n_bytes]))
     assert spectrograms.picture(assignment, "a") == drawn
-    monkeypatch.undo()
-    folders, _ = default_storage.listdir("clips/spectrograms")
-    assert sum(len(default_storage.listdir(f"clips/spectrograms/{folder}")[1]) for folder in folders) == 1
+    assert kept() == [name]
+    assert default_storage.open(name).read() == drawn
 
 
 def test_a_study_shows_none_unless_it_says_so(db):
