@@ -176,7 +176,6 @@ def conditions(
 
 def mildest(given: Sequence[Conditions]) -> Conditions:
     """Of conditions for the same clips, the least that one of them asks; the gains of the first."""
-    first = given[0]
     clips = zip(*(each.clips for each in given), strict=True)
     return Conditions(
         tuple(replace(same[0], must_hear=min(clip.must_hear for clip in same)) for same in clips),
