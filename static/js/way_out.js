@@ -2,19 +2,22 @@
 import { askToSkip, askToStop } from "./dialogs.js";
 import { isEmpty } from "./drafts.js";
 
+const OVER = ["closed", "not_found"]; // not this rater's any more: nothing is left to skip
+
 export function createWayOut({ api, queue, screen, t, language, home, onSkipped }) {
   let leaving = false;
 
-  async function skip({ assignment, definition, view }) {
+  async function skip(task) {
+    const { assignment, definition, view } = task;
     view.player.pause();
     const send = async (why) => {
       const outcome = await api.skip(assignment.id, why);
-      if (outcome.kind === "ok") return null;
+      if (outcome.kind === "ok" || OVER.includes(outcome.code)) return null;
       const known = `state.${outcome.kind}`;
       return t(known) === known ? outcome.detail : t(known, { detail: outcome.detail });
     };
     const skipped = await askToSkip({ reasons: definition.skip_reasons ?? [], language, t, send });
-    if (skipped) onSkipped();
+    if (skipped && !task.over) onSkipped(); // one that is over meanwhile says so, and has its own way on
   }
 
   async function stop({ draftKey, draft, view }, drafts) {

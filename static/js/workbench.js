@@ -104,7 +104,7 @@ export default function workbench(root) {
   }
 
   function wait(outcome, seconds) {
-    if (submission.busy) submission.wait(outcome, seconds);
+    if (submission.sending) submission.wait(outcome, seconds);
     else if (!bench.task) halt({ ...outcome, text: `${reason(t, outcome)} ${t("sending.retry_in", { seconds })}` });
   }
 
@@ -174,7 +174,9 @@ export default function workbench(root) {
     onLost(id) {
       queue.drop(id);
       const { task } = bench;
-      if (id === task?.assignment.id && !submission.busy) screen.notice(t("lease.over"), { look: "warning" });
+      if (id !== task?.assignment.id || task.lost || submission.busy) return;
+      task.lost = true; // said once: the next beats must not push aside what is said after it
+      screen.notice(t("lease.over"), { look: "warning" });
     },
   });
   queue.learn(protocol.number, protocol.definition);

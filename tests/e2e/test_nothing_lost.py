@@ -184,6 +184,45 @@ def test_a_vote_after_its_time_ran_out_is_still_taken(page, at_work):
 # ── Pages that end ───────────────────────────────────────────────────────────
 
 
+@pytest.fixture
+def given_back_elsewhere(page, at_work):
+    """The rater has given the task back in another tab, and this one has heard of it; the question it still shows."""
+    shown = Assignment.objects.select_related("rater__user").earliest("leased_at")
+    leases.give_back(shown.rater.user, shown.pk)
+    beat(page)
+    page.get_by_text("The time for this task has run out").wait_for()
+    return at_work
+
+
+def beat(page) -> None:
+    with page.expect_response("**/heartbeat/"):
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def test_a_vote_for_a_task_given_back_in_another_tab_is_still_taken(page, given_back_elsewhere):
+    studies.submit(page)
+    arrives(page, given_back_elsewhere)
+    assert not Judgment.objects.get().surplus
+
+
+def test_that_the_time_is_over_is_said_once(page, given_back_elsewhere):
+    page.route(VOTES, problem(400, "invalid"))
+    studies.submit(page)
+    page.get_by_text("The server did not accept this answer").wait_for()
+    beat(page)
+    beat(page)
+    assert page.get_by_text("The server did not accept this answer").is_visible()
+
+
+def test_a_task_whose_time_is_over_can_be_skipped_all_the_same(page, given_back_elsewhere):
+    page.get_by_role("button", name="Skip…").click()
+    page.get_by_role("dialog").get_by_role("radio").first.check(force=True)
+    with page.expect_response(lambda response: "/skip/" in response.url and response.status == 409):
+        page.get_by_role("dialog").get_by_role("button", name="Skip this task").click()
+    page.get_by_role("dialog").wait_for(state="hidden")
+    goes_on(page, given_back_elsewhere)
+
+
 def test_a_reload_loses_nothing_that_was_begun(page, at_work):
     page.on("dialog", lambda dialog: dialog.accept())
     page.reload()
