@@ -1,6 +1,6 @@
 /**
  * What is on the bench: one task with its draft, and the one put aside while an earlier answer is changed. A task is
- *   {assignment, definition, draft, draftKey, view, log(), gate, hold, changing, touched, over}
+ *   {assignment, definition, draft, draftKey, view, log(), gate, hold, changing, touched, over, lost}
  * An answer that is changed was listened to before: it has neither gate nor hold.
  */
 import { holdUntilRead } from "./instruction_first.js";
@@ -14,9 +14,11 @@ const UNHELD = { sentence: "", dispose() {} };
 export function createBench({ drafts, screen, sound, language, t, facts, onChange, onTask }) {
   const given = screen.part("given");
   let task = null;
+  let changes = 0;
   let aside = null;
 
   function put({ assignment, definition, changing = false, begun }) {
+    clear(); // whatever is there: there is room for one
     const draftKey = changing ? `${assignment.id}:change` : assignment.id;
     const draft = drafts.open(draftKey, begun);
     const entered = () => {
@@ -28,7 +30,8 @@ export function createBench({ drafts, screen, sound, language, t, facts, onChang
     const view = createTaskView({ assignment, definition, draft, language, t, given, place, sound, onChange: entered });
     const log = () => view.player.log(facts());
     keepHeard({ player: view.player, save: () => drafts.save(draftKey, Object.assign(draft, { log: log() })) });
-    const next = { assignment, definition, draft, draftKey, view, log, changing, touched: false, over: false };
+    const marks = { changing, touched: false, over: false, lost: false };
+    const next = { assignment, definition, draft, draftKey, view, log, ...marks };
     screen.part("listen-line").hidden = true; // until something has to be heard
     Object.assign(next, changing ? { gate: null, hold: UNHELD } : listening(next));
     task = next;
@@ -63,11 +66,17 @@ export function createBench({ drafts, screen, sound, language, t, facts, onChang
     task?.hold.dispose();
     task?.view.dispose();
     task = null;
+    changes += 1;
   }
 
   return {
     get task() {
       return task;
+    },
+
+    /** How often it was cleared: who waits for something knows by it whether the bench is still as it was. */
+    get changes() {
+      return changes;
     },
     put,
     clear,
@@ -78,7 +87,6 @@ export function createBench({ drafts, screen, sound, language, t, facts, onChang
         drafts.save(task.draftKey, Object.assign(task.draft, { log: task.log() }));
         aside = { assignment: task.assignment, definition: task.definition };
       }
-      clear();
       put({ assignment, definition, changing: true, begun });
     },
 

@@ -37,13 +37,13 @@ export function createChanging({ api, queue, bench, drafts, history, screen, t, 
 
   async function open() {
     if (fetching) return;
-    const { task } = bench;
+    const { task, changes } = bench;
     const id = history.before(task?.changing ? task.assignment.id : null);
     if (!id) return screen.notice(t("change.none"));
     fetching = true;
     const outcome = await fetchGiven(id);
     fetching = false;
-    if (bench.task !== task || isBusy()) return; // the rater has gone on meanwhile
+    if (bench.changes !== changes || isBusy()) return; // the rater has gone on meanwhile
     if (outcome.kind !== "ok") {
       if (outcome.kind === "refused") history.forget(id);
       return screen.notice(t("change.failed", { detail: outcome.detail }), { look: "warning" });

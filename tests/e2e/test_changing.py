@@ -7,8 +7,8 @@ import pytest
 from annotation.models import Answer, Judgment, Study
 from tests.e2e import studies
 from tests.e2e.test_accessibility import check
-from tests.e2e.votes import VOTES, answer, goes_on, is_still_here, problem, question_shown, text_study
-from tests.factories import NOTHING_TO_HEAR, member
+from tests.e2e.votes import NEXT, VOTES, answer, goes_on, is_still_here, problem, question_shown, text_study
+from tests.factories import NOTHING_TO_HEAR, member, rating_task
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -114,6 +114,29 @@ def test_the_last_answer_can_be_changed_at_the_end(page, signed_in):
     page.get_by_role("button", name="Save change").click()
     page.get_by_role("heading", name="Thank you").wait_for()
     assert standing() == [(2, 4, "Changed.")]
+
+
+def test_an_answer_fetched_too_late_is_not_put_beside_the_next_task(page, signed_in):
+    study = text_study(tasks=1)
+    signed_in(member(study))
+    studies.open_work(page, study)
+    answer(page)
+    studies.submit(page)
+    page.get_by_role("heading", name="Thank you").wait_for()
+    rating_task(study, "late", question="One more?")
+    held: list = []
+    for what in (VOTES, NEXT):
+        page.route(what, lambda route: held.append(route))
+    page.get_by_role("button", name="Change my last answer").click()
+    with page.expect_request(NEXT):
+        page.get_by_role("button", name="Look for more").click()
+    vote, following = held
+    with page.expect_response(VOTES):
+        vote.continue_()
+    following.continue_()
+    page.get_by_text("One more?").first.wait_for()
+    assert page.get_by_label("Almost correct").count() == 1
+    assert page.get_by_text(BANNER).first.is_hidden()
 
 
 def test_what_was_heard_for_a_vote_is_not_asked_for_again_nor_forgotten_of_the_task_at_hand(page, signed_in):

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { toAnswers, toValues } from "../../static/js/answers.js";
-import { createHistory } from "../../static/js/changing.js";
+import { createChanging, createHistory } from "../../static/js/changing.js";
 
 function fakeStorage() {
   const items = new Map();
@@ -55,4 +55,34 @@ test("answers as the server gives them become what was entered, and the other wa
     { id: "evidence", position: null, question: { key: "evidence", kind: "text" } },
   ];
   assert.deepEqual(toAnswers(asks, toValues(answers)), answers);
+});
+
+/** Going back from a bench with nothing on it; `arrive()` brings the earlier answer. */
+function goingBack() {
+  const bench = { task: null, changes: 0, changed: 0, change: () => (bench.changed += 1) };
+  let arrive;
+  const body = { assignment: { id: "one", protocol_version: 1 }, answers: [], codes: [], comment: "", telemetry: null };
+  const changing = createChanging({
+    api: { given: () => new Promise((resolve) => (arrive = () => resolve({ kind: "ok", body }))) },
+    queue: { definition: async () => ({ kind: "ok", definition: {} }) },
+    bench,
+    history: { before: () => "one" },
+    isBusy: () => false,
+  });
+  return { bench, opened: changing.open(), arrive: () => arrive() };
+}
+
+test("an earlier answer comes onto the bench when it has arrived", async () => {
+  const { bench, opened, arrive } = goingBack();
+  arrive();
+  await opened;
+  assert.equal(bench.changed, 1);
+});
+
+test("an earlier answer that arrives after the rater went on to another task is not put beside it", async () => {
+  const { bench, opened, arrive } = goingBack();
+  bench.changes += 1; // cleared for the next task, which is not there yet either
+  arrive();
+  await opened;
+  assert.equal(bench.changed, 0);
 });
