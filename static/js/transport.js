@@ -22,7 +22,7 @@ export function createTransport({ player, switches, t }) {
     "div",
     { class: "transport" },
     h("div", { class: "row" }, change, loop, loopState),
-    h("div", { class: "volume" }, mute, h("label", { for: volumeId, class: "visually-hidden" }, t("player.level.volume")), volume),
+    h("div", { class: "volume" }, mute, h("label", { for: volumeId, class: "visually-hidden" }, t("player.volume")), volume),
     notice,
   );
 
