@@ -85,6 +85,7 @@ export function createLoader({ clips, read, decode, renew, limit = Infinity, pau
       const bytes = await patiently(track, parts);
       const starts = parts.map((part) => (part ? track.clip.parts[part - 1] : 0));
       for (const [i, part] of parts.entries()) {
+        if (closed) return; // the task is over: decoding would only make garbage
         const slice = bytes.slice(starts[i] - starts[0], track.clip.parts[part] - starts[0]);
         const channels = await decode(slice);
         const expected = Math.min(PART_FRAMES, track.clip.samples - part * PART_FRAMES);

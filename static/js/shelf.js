@@ -6,7 +6,7 @@ import { createDecoder } from "./engine.js";
 import { createLoader, readRange } from "./loader.js";
 import { clipsOf } from "./task_clips.js";
 
-const AHEAD_PARTS = 5; // 12 s
+const AHEAD_PARTS = 2; // 4.8 s: the rest comes faster than it plays
 
 /** `api.assignment(id)` gives a task's briefing again, with links that have not ended. */
 export function createShelf({ api, decode = createDecoder(), read = readRange }) {
