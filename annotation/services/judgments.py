@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotation import access
@@ -115,7 +116,12 @@ def _settle(user: User, assignment_id: uuid.UUID, submission: Submission) -> Rec
 def _replayed(assignment: HeldAssignment, submission: Submission) -> Receipt | None:
     if assignment.state in (Assignment.State.OPEN, Assignment.State.SKIPPED):
         return None  # nothing can have been stored yet
-    stored = Judgment.objects.filter(task_id=assignment.task_id, client_id=submission.client_id).first()
+    return receipt_of(Judgment.objects.filter(task_id=assignment.task_id), submission)
+
+
+def receipt_of(judgments: QuerySet[Judgment], submission: Submission) -> Receipt | None:
+    """What a replay hears: the first result, where one of these is this submission. Raises `client_id_reused`."""
+    stored = judgments.filter(client_id=submission.client_id).first()
     if stored is None:
         return None
     if bytes(stored.payload_sha256) != submission.sha256:

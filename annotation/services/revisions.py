@@ -72,7 +72,7 @@ def revise(user: User, assignment_id: uuid.UUID, submission: Submission) -> Rece
     Locks the assignment, then the task: two changes come one after the other, and an exclusion before or after them.
     """
     assignment = access.held_assignment(user, assignment_id, lock=True)
-    if receipt := _replayed(assignment, submission):
+    if receipt := judgments.receipt_of(Judgment.objects.filter(assignment_id=assignment.id), submission):
         return receipt
     leases.lock_places([assignment.task_id])
     study = Study.objects.only("rules").get(pk=assignment.study_id)
@@ -105,18 +105,6 @@ def given(user: User, assignment_id: uuid.UUID) -> Given:
             assignment, Study.objects.only("rules").get(pk=assignment.study_id)
         ),
     )
-
-
-def _replayed(assignment: HeldAssignment, submission: Submission) -> Receipt | None:
-    stored = Judgment.objects.filter(assignment_id=assignment.id, client_id=submission.client_id).first()
-    if stored is None:
-        return None
-    if bytes(stored.payload_sha256) != submission.sha256:
-        raise Conflict(
-            "Another answer was already stored under this client_id. Make a new one for a new answer.",
-            code="client_id_reused",
-        )
-    return Receipt(submission.client_id, replayed=True, surplus=stored.surplus)
 
 
 def _standing(assignment: HeldAssignment) -> Judgment:

@@ -133,7 +133,7 @@ def test_a_vote_from_before_two_raises_needs_neither(pairs):
 def test_lowered_minimums_hold_for_every_task(pairs):
     user, assignment = lease(pairs)
     listening_settings.set_rules(pairs, actor=None, short_seconds=5.0, short_share=0.0)
-    judgments.submit(user, assignment.pk, comparison(telemetry=HALF))
+    assert not judgments.submit(user, assignment.pk, comparison(telemetry=HALF)).surplus
 
 
 def test_what_a_draft_asked_is_not_kept_nor_what_is_no_minimum(pairs):
