@@ -7,7 +7,10 @@ from django.utils import timezone
 
 
 class Scorer(models.Model):
-    """One version of a scorer: the digest covers code version, weights, prompt, preprocessing and dtype."""
+    """One version of a scorer: the digest covers code version, weights, prompt, preprocessing and dtype.
+
+    `config` is what the digest was made of. `key` is the registry's name of the metric.
+    """
 
     key = models.CharField(max_length=60)
     digest = models.CharField(max_length=64, unique=True)
@@ -19,7 +22,12 @@ class Scorer(models.Model):
 
 
 class Score(models.Model):
-    """What one scorer said of one candidate (or of a pair, when `other` is set). Hidden from raters."""
+    """What one scorer said of one candidate (or of a pair, when `other` is set). Hidden from raters.
+
+    A scorer may have several outputs: one per question template, say. `distribution` holds the numbers behind the value
+    (the two log-probabilities, the weights of five ratings), `provenance` what is true of this score alone (the text of
+    a model's answer).
+    """
 
     scorer = models.ForeignKey(Scorer, models.PROTECT, related_name="scores")
     candidate = models.ForeignKey("annotation.Candidate", models.CASCADE, related_name="scores")

@@ -1,0 +1,1 @@
+"""The models that metrics ask. A pure island: no Django."""

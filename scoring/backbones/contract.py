@@ -1,0 +1,64 @@
+"""What a metric may ask of an audio language model, wherever that model runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from scoring.metrics.contract import Sound
+
+
+@dataclass(frozen=True)
+class Hearing:
+    """Sounds heard once and the questions asked about them, each on its own: no question sees another.
+
+    `sounds` come before each question, in their order.
+    """
+
+    sounds: tuple[Sound, ...]
+    questions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class YesNo:
+    """Log-probabilities of the two answers at the first answer position, over the whole vocabulary.
+
+    `bounded` names answers ("yes", "no") of which only an upper bound is known, because a server lists no more than its
+    likeliest tokens.
+    """
+
+    yes: float
+    no: float
+    bounded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class AnswerTokens:
+    """The spellings that count as each answer; their probabilities are summed. The paper fixes no casing."""
+
+    yes: tuple[str, ...] = ("Yes",)
+    no: tuple[str, ...] = ("No",)
+
+
+class Backbone(Protocol):
+    """`identity` holds what can change an answer: model, weights, dtype, preprocessing.
+
+    Both methods answer in the order asked, and return an ExampleError in the place of each hearing that cannot be
+    answered (a sound that cannot be decoded, a text that is too long). They raise for what concerns all of them.
+    """
+
+    @property
+    def identity(self) -> Mapping[str, Any]: ...
+
+    def ask(
+        self, hearings: Sequence[Hearing], *, system: str, answers: AnswerTokens
+    ) -> list[Sequence[YesNo] | Exception]:
+        """For each hearing one YesNo per question, from the logits: nothing is generated."""
+        ...
+
+    def write(
+        self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int
+    ) -> list[Sequence[str] | Exception]:
+        """For each hearing one greedily decoded answer per question. `sounds` may be empty: text only."""
+        ...

@@ -1,0 +1,96 @@
+"""What a metric is given and what it gives back. Whoever runs metrics and whoever writes one meet here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class Sound:
+    """A sound file. `sha256` (of the file's bytes) names what is remembered of it; `seconds` forms even batches."""
+
+    sha256: str
+    path: Path
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Example:
+    """One thing to score.
+
+    One sound and one text; or a pair: two sounds and one text, or one sound and two texts, in the order of the
+    candidates. `fields` holds whatever else the item says (question, reference, rationale, transcript, lyrics).
+    """
+
+    key: int
+    sounds: tuple[Sound, ...]
+    texts: tuple[str, ...]
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One output of a metric. `distribution` and `provenance` are kept as JSON beside the value."""
+
+    value: float
+    distribution: Mapping[str, float] | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why there is no score: a word for programs and a sentence that says what is wrong and what to do."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an example: its readings by output name, or the fault that left none."""
+
+    key: int
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+    fault: Fault | None = None
+
+
+@dataclass(frozen=True)
+class BatchLimits:
+    """How much a metric takes at once: at most so many examples, and so many seconds of sound when padded to the
+    longest of them."""
+
+    examples: int
+    seconds: float
+
+
+class Metric(Protocol):
+    """An opened metric, its weights in memory.
+
+    `identity` holds, as JSON, everything that can change a score: code version, weights, prompts, preprocessing, dtype.
+    Two metrics of one identity give the same scores. `score` answers every example once, in any order, and raises only
+    for what concerns the whole batch; a value may not depend on what else is in the batch.
+    """
+
+    @property
+    def identity(self) -> Mapping[str, Any]: ...
+
+    @property
+    def limits(self) -> BatchLimits: ...
+
+    def score(self, examples: Sequence[Example]) -> list[Outcome]: ...
+
+
+class SetupError(Exception):
+    """A metric cannot be opened on this machine. The message says what is missing and which command or variable mends
+    it; it concerns the run, not a row."""
+
+
+class ExampleError(Exception):
+    """One example cannot be scored. Metrics raise it from within to leave that example to its fault."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code, message)
+        self.fault = Fault(code, message)

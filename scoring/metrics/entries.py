@@ -1,0 +1,39 @@
+"""The words in which a metric is described before anything of it is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal
+
+
+class Reads(StrEnum):
+    """What one row of a run holds."""
+
+    SINGLE = "single"  # one candidate: a sound and a text
+    PAIR = "pair"  # two candidates of one item version
+
+
+@dataclass(frozen=True)
+class Option:
+    """A setting of a metric. `kind` says how it is written: a text, several texts, a whole number, one of `choices`,
+    yes or no, or a table (prompts as parsed from TOML). An option without a default must be given."""
+
+    name: str
+    kind: Literal["text", "texts", "number", "choice", "flag", "table"]
+    help: str
+    default: Any = None
+    required: bool = False
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One metric. `opens` is "module:function", taking the options (validated) and a Workplace, returning a Metric."""
+
+    name: str
+    title: str
+    summary: str
+    reads: Reads
+    opens: str
+    options: tuple[Option, ...] = ()

@@ -1,0 +1,1 @@
+"""What may be written about scorers: one noun a module."""

@@ -1,0 +1,53 @@
+"""Metrics with no model behind them, for tests of what runs metrics. Registered by `register(monkeypatch)`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from scoring.metrics import registry
+from scoring.metrics.contract import BatchLimits, Example, ExampleError, Metric, Outcome, Reading
+from scoring.metrics.entries import Entry, Option, Reads
+
+
+class WordCount:
+    """Scores a text by its words, and fails as the text tells it to. `batches` remembers what it was given."""
+
+    def __init__(self, version: str = "1", limit: int = 4) -> None:
+        self.identity: Mapping[str, Any] = {"code": "word-count", "version": version}
+        self.limits = BatchLimits(examples=limit, seconds=1000.0)
+        self.batches: list[list[int]] = []
+
+    def score(self, examples: Sequence[Example]) -> list[Outcome]:
+        self.batches.append([example.key for example in examples])
+        return [self._one(example) for example in examples]
+
+    def _one(self, example: Example) -> Outcome:
+        text = " ".join(example.texts)
+        if "undecodable" in text:
+            raise ExampleError("undecodable", "This file is damaged: decoding broke at 0.50 s.")
+        if "memory" in text:
+            raise MemoryError
+        value = float("nan") if "nan" in text else float(len(text.split()))
+        return Outcome(example.key, {"words": Reading(value)})
+
+
+def open_word_count(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+    return WordCount(version=options["version"])
+
+
+WORD_COUNT = Entry(
+    name="word-count",
+    title="Words",
+    summary="Counts words.",
+    reads=Reads.SINGLE,
+    opens="tests.scoring.doubles:open_word_count",
+    options=(Option("version", "text", "Any text.", default="1"),),
+)
+
+
+def register(monkeypatch: pytest.MonkeyPatch, entry: Entry = WORD_COUNT) -> Entry:
+    monkeypatch.setitem(registry.METRICS, entry.name, entry)
+    return entry

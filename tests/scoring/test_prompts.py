@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from scoring.prompts import PromptError, fill, parse
+
+
+def test_a_value_is_never_taken_for_a_placeholder():
+    filled = fill("Is {text1} better than {text2}?", {"text1": "a {text2} {x", "text2": "b"})
+    assert filled == "Is a {text2} {x better than b?"
+
+
+@pytest.mark.parametrize(
+    ("definition", "place"),
+    [
+        ({"questions": {}}, "questions"),
+        ({"questions": {"text": {}}}, "questions.text"),
+        ({"questions": {"text": {"Big": "x"}}}, "questions.text.Big"),
+        ({"questions": {"text": {"a": 3}}}, "questions.text.a"),
+        ({"questions": {"text": {"a": " "}}}, "questions.text.a"),
+        ({"questions": {"text": {"a": "x"}}, "sytem": "typo"}, "sytem"),
+        ({"questions": {"text": {"a": "x" * 20_001}}}, "questions.text.a"),
+    ],
+)
+def test_a_fault_names_its_place(definition, place):
+    with pytest.raises(PromptError, match=f"^{place}:"):
+        parse(definition)
+
+
+def test_questions_come_in_the_order_named_and_none_named_means_the_first():
+    prompts = parse({"questions": {"text": {"a": "1", "b": "2"}}})
+    assert prompts.chosen("text", ["b", "a", "b"]) == {"b": "2", "a": "1"}
+    assert prompts.chosen("text", []) == {"a": "1"}
+    with pytest.raises(PromptError, match="'c'"):
+        prompts.chosen("text", ["c"])
