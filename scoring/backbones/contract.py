@@ -51,6 +51,10 @@ class Backbone(Protocol):
     @property
     def identity(self) -> Mapping[str, Any]: ...
 
+    def prepare(self, sounds: Sequence[Sound]) -> None:
+        """Begin to decode these in threads, and return at once."""
+        ...
+
     def ask(
         self, hearings: Sequence[Hearing], *, system: str, answers: AnswerTokens
     ) -> list[Sequence[YesNo] | Exception]:

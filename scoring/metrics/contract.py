@@ -70,7 +70,8 @@ class Metric(Protocol):
     """An opened metric, its weights in memory.
 
     `identity` holds, as JSON, everything that can change a score: code version, weights, prompts, preprocessing, dtype.
-    Two metrics of one identity give the same scores. `score` answers every example once, in any order, and raises only
+    Two metrics of one identity give the same scores. `prepare` may begin to decode what will be scored next, in
+    threads, and returns at once; it raises nothing. `score` answers every example once, in any order, and raises only
     for what concerns the whole batch; a value may not depend on what else is in the batch.
     """
 
@@ -79,6 +80,8 @@ class Metric(Protocol):
 
     @property
     def limits(self) -> BatchLimits: ...
+
+    def prepare(self, examples: Sequence[Example]) -> None: ...
 
     def score(self, examples: Sequence[Example]) -> list[Outcome]: ...
 

@@ -20,6 +20,9 @@ class WordCount:
         self.limits = BatchLimits(examples=limit, seconds=1000.0)
         self.batches: list[list[int]] = []
 
+    def prepare(self, examples: Sequence[Example]) -> None:
+        pass
+
     def score(self, examples: Sequence[Example]) -> list[Outcome]:
         self.batches.append([example.key for example in examples])
         return [self._one(example) for example in examples]
