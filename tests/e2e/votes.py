@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from playwright.sync_api import BrowserContext, Page, Route
+from playwright.sync_api import BrowserContext, Locator, Page, Route
 
 from annotation.models import Judgment, Study
 from tests import factories
@@ -79,3 +79,11 @@ def tab(context: BrowserContext, study: Study) -> Page:
     page = context.new_page()
     page.goto(f"/studies/{study.slug}/work/")
     return page
+
+
+def chip(page: Page) -> Locator:
+    return page.get_by_role("status").get_by_role("button")
+
+
+def send_again(page: Page) -> None:
+    page.get_by_role("alert").get_by_role("button", name="Send now").click()

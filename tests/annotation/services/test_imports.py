@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
 import pytest
-from django.apps import apps
 from django.db import connection
-from django.db.models import Sum
 
 from annotation.audio import ingest
 from annotation.errors import Conflict, InvalidInput
@@ -18,7 +15,6 @@ from annotation.models import (
     Clip,
     Item,
     ItemVersion,
-    Job,
     Judgment,
     Rater,
     Study,
@@ -28,61 +24,9 @@ from annotation.services import clips, import_orders, imports, jobs, judgments, 
 from tests import factories
 from tests.annotation.importers import sounds
 from tests.annotation.services.answers import rating
+from tests.annotation.services.importing import bring, check_counters, counted, files, write
 
 pytestmark = pytest.mark.django_db
-
-COLUMNS = (
-    "item_id",
-    "question_text",
-    "reference",
-    "system",
-    "answer",
-    "audio",
-    "rater_id",
-    "question",
-    "value",
-    "codes",
-)
-
-
-def write(path: Path, *rows: dict) -> Path:
-    complete = {"item_id": "i1", "question_text": "Q?", "reference": "R", "system": "s1", "answer": "Yes"}
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS)
-        writer.writeheader()
-        writer.writerows({**complete, **row} for row in rows)
-    return path
-
-
-def bring(study: Study | None, source: Path, **options) -> Job:
-    job = imports.start(study, source, format=options.pop("format", "csv"), actor=None, **options)
-    jobs.run_here(job)
-    return job
-
-
-def counted() -> dict[str, int]:
-    """Rows of every table of the product but the record of jobs and events, and files in the media folder."""
-    models = [
-        m for name in ("annotation", "scoring", "analytics") for m in apps.get_app_config(name).get_models()
-    ]
-    return {m.__name__: m.objects.count() for m in models if m.__name__ not in ("Job", "AuditEvent")}
-
-
-def files(settings) -> list[Path]:
-    return [path for path in Path(settings.MEDIA_ROOT).rglob("*") if path.is_file()]
-
-
-def check_counters(study: Study) -> None:
-    """Every maintained counter equals its rows, counted one by one."""
-    study.refresh_from_db()
-    valid = Judgment.objects.filter(study=study, effective=True, excluded=False)
-    named = study.raters.aggregate(n=Sum("n_judgments"), filled=Sum("n_tasks_filled"))
-    full = sum(task.n_judgments >= task.overlap for task in study.tasks.all())
-    assert (study.n_items, study.n_tasks) == (study.items.count(), study.tasks.count())
-    assert study.n_unnamed_judgments + (named["n"] or 0) == valid.count()
-    assert study.n_unnamed_tasks_filled + (named["filled"] or 0) == full
-    for task in study.tasks.all():
-        assert task.n_judgments == valid.filter(task=task).count()
 
 
 @pytest.fixture
@@ -182,74 +126,6 @@ def test_a_rehearsal_changes_nothing_and_finds_the_same(study, tmp_path, setting
     assert (counted(), files(settings)) == (before, [])
 
 
-def test_importing_again_adds_nothing(study, tmp_path):
-    rows = [{"rater_id": name, "question": "correctness", "value": 4} for name in ("ann", "", "")]
-    source = write(tmp_path / "x.csv", *rows)
-    bring(study, source)
-    before = counted()
-    assert bring(study, source).report["created"] == {"items": 0, "tasks": 0, "judgments": 0, "raters": 0}
-    assert counted() == before
-    check_counters(study)
-
-
-def test_a_longer_file_adds_what_is_new(study, tmp_path):
-    said = {"question": "correctness", "value": 4}
-    bring(study, write(tmp_path / "x.csv", {"rater_id": "ann", **said}))
-    more = [
-        {"rater_id": "ann", **said},
-        {"rater_id": "bob", **said},
-        {"item_id": "i2", "rater_id": "ann", **said},
-    ]
-    job = bring(study, write(tmp_path / "x.csv", *more))
-    assert job.report["created"] == {"items": 1, "tasks": 1, "judgments": 2, "raters": 1}
-    check_counters(study)
-
-
-@pytest.mark.parametrize("change", [{"question_text": "Another?"}, {"reference": "Other"}])
-def test_an_item_is_never_overwritten(study, tmp_path, change):
-    bring(study, write(tmp_path / "x.csv", {}))
-    job = bring(study, write(tmp_path / "x.csv", change))
-    assert (job.state, job.report["problems"][0]["field"]) == ("failed", "item")
-    assert ItemVersion.objects.get().question == "Q?"
-
-
-def test_an_item_has_one_content_within_a_source(study, tmp_path):
-    job = bring(study, write(tmp_path / "x.csv", {}, {"system": "s2", "question_text": "Another?"}))
-    [problem] = job.report["problems"]
-    assert (problem["row"], problem["field"]) == ("3", "item")
-
-
-def test_two_answers_of_one_system_are_two_tasks(study, tmp_path):
-    said = {"question": "correctness", "rater_id": "ann"}
-    rows = [{"answer": "Yes", "value": 5, **said}, {"answer": "No", "value": 1, **said}]
-    bring(study, write(tmp_path / "x.csv", *rows))
-    texts = {
-        task.slots.get().candidate.text: task.judgments.get().answers.get().value
-        for task in Task.objects.all()
-    }
-    assert texts == {"Yes": 5.0, "No": 1.0}
-
-
-def test_a_clip_is_never_exchanged(tmp_path):
-    study = factories.StudyFactory(preset="cmi-pref")
-    row = {
-        "item_id": "i",
-        "prompt": "P",
-        "system_a": "s",
-        "system_b": "t",
-        "audio_a": "a.wav",
-        "audio_b": "b.wav",
-    }
-    source = tmp_path / "x.jsonl"
-    source.write_text(json.dumps(row))
-    sounds.tone(tmp_path / "a.wav")
-    sounds.tone(tmp_path / "b.wav", hertz=600)
-    assert bring(study, source, format="jsonl").state == "done"
-    sounds.tone(tmp_path / "b.wav", hertz=700)
-    job = bring(study, source, format="jsonl")
-    assert (job.state, job.report["problems"][0]["field"]) == ("failed", "id")
-
-
 def test_a_bug_is_told_as_one_in_the_end(study, tmp_path, monkeypatch):
     job = imports.start(study, write(tmp_path / "x.csv", {}), format="csv", actor=None)
     monkeypatch.setattr(jobs, "MAX_ATTEMPTS", 1)
@@ -258,15 +134,6 @@ def test_a_bug_is_told_as_one_in_the_end(study, tmp_path, monkeypatch):
         jobs.run(job.pk)
     job.refresh_from_db()
     assert (job.state, "ZeroDivisionError" in job.message) == ("failed", True)
-
-
-@pytest.mark.parametrize("change", [{"value": 2}, {"codes": "A"}])
-def test_what_somebody_said_is_never_overwritten(study, tmp_path, change):
-    said = {"rater_id": "ann", "question": "correctness", "value": 5}
-    bring(study, write(tmp_path / "x.csv", said))
-    job = bring(study, write(tmp_path / "x.csv", {**said, **change}))
-    assert (job.state, job.report["problems"][0]["field"]) == ("failed", "answer")
-    assert Answer.objects.get().value == 5.0
 
 
 def test_a_full_task_beside_a_live_lease_is_counted_once(tmp_path):
@@ -331,16 +198,6 @@ def test_an_archive_asks_nobody_for_more(tmp_path):
     source = write(tmp_path / "x.csv", {"question": "correctness", "value": 4})
     bring(None, source, new_study=new, archive=True)
     assert (Task.objects.get().overlap, Study.objects.get(slug="old").state) == (1, Study.State.CLOSED)
-
-
-def test_a_running_study_goes_on_while_it_is_extended(study, tmp_path):
-    factories.rating_task(study, "earlier")
-    user = factories.member(study)
-    _, lease = leases.lease_next(user, study.slug)
-    bring(study, write(tmp_path / "x.csv", {}))
-    judgments.submit(user, lease.id, rating(4))
-    assert leases.lease_next(user, study.slug)[1] is not None
-    check_counters(study)
 
 
 def test_a_judgment_is_not_named_after_its_raters_address(study, tmp_path):

@@ -1,0 +1,113 @@
+"""Importing more into a study that has been imported into: it adds, and never overwrites."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from annotation.models import (
+    Answer,
+    ItemVersion,
+    Study,
+    Task,
+)
+from annotation.services import judgments, leases
+from tests import factories
+from tests.annotation.importers import sounds
+from tests.annotation.services.answers import rating
+from tests.annotation.services.importing import bring, check_counters, counted, write
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return factories.StudyFactory(overlap=3)
+
+
+def test_importing_again_adds_nothing(study, tmp_path):
+    rows = [{"rater_id": name, "question": "correctness", "value": 4} for name in ("ann", "", "")]
+    source = write(tmp_path / "x.csv", *rows)
+    bring(study, source)
+    before = counted()
+    assert bring(study, source).report["created"] == {"items": 0, "tasks": 0, "judgments": 0, "raters": 0}
+    assert counted() == before
+    check_counters(study)
+
+
+def test_a_longer_file_adds_what_is_new(study, tmp_path):
+    said = {"question": "correctness", "value": 4}
+    bring(study, write(tmp_path / "x.csv", {"rater_id": "ann", **said}))
+    more = [
+        {"rater_id": "ann", **said},
+        {"rater_id": "bob", **said},
+        {"item_id": "i2", "rater_id": "ann", **said},
+    ]
+    job = bring(study, write(tmp_path / "x.csv", *more))
+    assert job.report["created"] == {"items": 1, "tasks": 1, "judgments": 2, "raters": 1}
+    check_counters(study)
+
+
+@pytest.mark.parametrize("change", [{"question_text": "Another?"}, {"reference": "Other"}])
+def test_an_item_is_never_overwritten(study, tmp_path, change):
+    bring(study, write(tmp_path / "x.csv", {}))
+    job = bring(study, write(tmp_path / "x.csv", change))
+    assert (job.state, job.report["problems"][0]["field"]) == ("failed", "item")
+    assert ItemVersion.objects.get().question == "Q?"
+
+
+def test_an_item_has_one_content_within_a_source(study, tmp_path):
+    job = bring(study, write(tmp_path / "x.csv", {}, {"system": "s2", "question_text": "Another?"}))
+    [problem] = job.report["problems"]
+    assert (problem["row"], problem["field"]) == ("3", "item")
+
+
+def test_two_answers_of_one_system_are_two_tasks(study, tmp_path):
+    said = {"question": "correctness", "rater_id": "ann"}
+    rows = [{"answer": "Yes", "value": 5, **said}, {"answer": "No", "value": 1, **said}]
+    bring(study, write(tmp_path / "x.csv", *rows))
+    texts = {
+        task.slots.get().candidate.text: task.judgments.get().answers.get().value
+        for task in Task.objects.all()
+    }
+    assert texts == {"Yes": 5.0, "No": 1.0}
+
+
+def test_a_clip_is_never_exchanged(tmp_path):
+    study = factories.StudyFactory(preset="cmi-pref")
+    row = {
+        "item_id": "i",
+        "prompt": "P",
+        "system_a": "s",
+        "system_b": "t",
+        "audio_a": "a.wav",
+        "audio_b": "b.wav",
+    }
+    source = tmp_path / "x.jsonl"
+    source.write_text(json.dumps(row))
+    sounds.tone(tmp_path / "a.wav")
+    sounds.tone(tmp_path / "b.wav", hertz=600)
+    assert bring(study, source, format="jsonl").state == "done"
+    sounds.tone(tmp_path / "b.wav", hertz=700)
+    job = bring(study, source, format="jsonl")
+    assert (job.state, job.report["problems"][0]["field"]) == ("failed", "id")
+
+
+@pytest.mark.parametrize("change", [{"value": 2}, {"codes": "A"}])
+def test_what_somebody_said_is_never_overwritten(study, tmp_path, change):
+    said = {"rater_id": "ann", "question": "correctness", "value": 5}
+    bring(study, write(tmp_path / "x.csv", said))
+    job = bring(study, write(tmp_path / "x.csv", {**said, **change}))
+    assert (job.state, job.report["problems"][0]["field"]) == ("failed", "answer")
+    assert Answer.objects.get().value == 5.0
+
+
+def test_a_running_study_goes_on_while_it_is_extended(study, tmp_path):
+    factories.rating_task(study, "earlier")
+    user = factories.member(study)
+    _, lease = leases.lease_next(user, study.slug)
+    bring(study, write(tmp_path / "x.csv", {}))
+    judgments.submit(user, lease.id, rating(4))
+    assert leases.lease_next(user, study.slug)[1] is not None
+    check_counters(study)
