@@ -36,6 +36,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="scoringrun",
+            name="n_openings",
+            field=models.PositiveSmallIntegerField(default=0),
+        ),
+        migrations.AddField(
+            model_name="scoringrun",
             name="n_settled_before",
             field=models.IntegerField(default=0),
         ),
@@ -47,6 +52,11 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="scoringrun",
             name="working_since",
+            field=models.DateTimeField(blank=True, null=True),
+        ),
+        migrations.AddField(
+            model_name="scoringrun",
+            name="worked_at",
             field=models.DateTimeField(blank=True, null=True),
         ),
         migrations.AlterField(
