@@ -1,0 +1,163 @@
+"""Calls to a server with the OpenAI API: retried while that may help, refused with the server's own sentence."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from scoring.metrics.contract import ExampleError, SetupError
+
+KEY_VARIABLE = "CONCORD_SERVER_KEY"
+
+# Waits of 0.5, 1, 2, 4 and 8 s: a proxy that restarts or a queue that drains is met again, a server that is gone
+# costs each request a quarter of a minute.
+TRIES = 6
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 60.0
+# What is still failing after this long is given up whatever tries are left, since a request may itself take as long.
+PATIENCE_S = 120.0
+_TIMEOUT = httpx2.Timeout(120.0, connect=10.0)
+
+_SENTENCE = 200
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a server has counted so far, in its own tokens."""
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class _Again(Exception):
+    """This try failed in a way that the next may not."""
+
+    def __init__(self, code: str, message: str, after: float | None = None) -> None:
+        super().__init__(code, message)
+        self.fault = code, message
+        self.after = after
+
+
+class Calls:
+    """One client for many threads. `base` ends where the API's paths begin (…/v1); the key is kept here and nowhere
+    else."""
+
+    def __init__(self, base: str, *, key: str, at_once: int) -> None:
+        self.base = base
+        self._key = key
+        limits = httpx2.Limits(max_connections=at_once, max_keepalive_connections=at_once)
+        headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {key}"} if key else {})
+        self._client = httpx2.Client(timeout=_TIMEOUT, limits=limits, headers=headers)
+        self._counting = threading.Lock()
+        self._spent = Spent()
+
+    @property
+    def spent(self) -> Spent:
+        return self._spent
+
+    def send(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """POST `body`, or GET where there is none, and return the answer.
+
+        Raises ExampleError `server_unreachable` where no answer came, `server_refused` where it is an error; SetupError
+        where the key, the address or the model is wrong, which concerns every request.
+        """
+        content = None if body is None else json.dumps(body).encode()
+        began = time.monotonic()
+        for attempt in range(1, TRIES + 1):
+            try:
+                return self._once(f"{self.base}{path}", content)
+            except _Again as again:
+                if attempt == TRIES or time.monotonic() - began > PATIENCE_S:
+                    raise ExampleError(*again.fault) from again
+                time.sleep(_wait(attempt, again.after))
+        raise AssertionError("the last try returns or raises")
+
+    def attempt(self, url: str, body: dict[str, Any]) -> dict[str, Any] | None:
+        """The answer to one POST of what only some servers offer; None where this one does not."""
+        try:
+            found = self._client.post(url, json=body).json()
+        except (httpx2.HTTPError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def _once(self, url: str, content: bytes | None) -> dict[str, Any]:
+        try:
+            response = self._client.request("GET" if content is None else "POST", url, content=content)
+        except httpx2.HTTPError as error:
+            reason = self._said(str(error)) or type(error).__name__
+            raise _Again("server_unreachable", f"No answer from {self.base}: {reason}.") from error
+        if response.status_code != 200:
+            raise self._refusal(response)
+        try:
+            found = response.json()
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise _Again("server_refused", f"{self.base} answered with something that is no JSON object.")
+        self._count(found.get("usage"))
+        return found
+
+    def _refusal(self, response: httpx2.Response) -> Exception:
+        status, sentence = response.status_code, self._said(_sentence(response))
+        if status in (401, 403):
+            tail = "does not accept the key in" if self._key else "asks for a key: set"
+            return SetupError(f"{self.base} {tail} {KEY_VARIABLE} ({status}: {sentence}).")
+        if status == 404:
+            return SetupError(
+                f"{self.base} does not know what is asked of it (404: {sentence}). Check that the URL ends where the "
+                "API begins, mostly in /v1, and that the server still serves this model."
+            )
+        message = f"The server refused this one ({status}: {sentence})."
+        if status in (408, 425, 429) or status >= 500:
+            return _Again("server_refused", message, _retry_after(response))
+        return ExampleError("server_refused", message)
+
+    def _said(self, sentence: str) -> str:
+        """A server's words as they may be shown: on one line, short, and without the key should they repeat it."""
+        if self._key:
+            sentence = sentence.replace(self._key, "…")
+        sentence = " ".join(sentence.split()).rstrip(".")
+        return sentence if len(sentence) <= _SENTENCE else sentence[:_SENTENCE] + "…"
+
+    def _count(self, usage: Any) -> None:
+        counts = usage if isinstance(usage, dict) else {}
+        with self._counting:
+            self._spent = Spent(
+                self._spent.requests + 1,
+                self._spent.prompt_tokens + int(counts.get("prompt_tokens") or 0),
+                self._spent.completion_tokens + int(counts.get("completion_tokens") or 0),
+            )
+
+
+def _wait(attempt: int, after: float | None) -> float:
+    """Seconds until the next try: as long as the server asks for, or twice as long each time, less a random part, so
+    that threads refused together do not come back together."""
+    if after is not None:
+        return min(after, LONGEST_WAIT_S)
+    return min(FIRST_WAIT_S * 2 ** (attempt - 1), LONGEST_WAIT_S) * random.uniform(0.5, 1.0)
+
+
+def _retry_after(response: httpx2.Response) -> float | None:
+    try:
+        return max(0.0, float(response.headers.get("retry-after", "")))
+    except ValueError:
+        return None  # a date, or nothing
+
+
+def _sentence(response: httpx2.Response) -> str:
+    """What an error's body says: {"error": {"message"}} as OpenAI, {"message"} as older vLLM, {"detail"} as proxies."""
+    try:
+        found = response.json()
+    except ValueError:
+        return response.text
+    inner = found.get("error", found) if isinstance(found, dict) else found
+    if isinstance(inner, dict):
+        inner = inner.get("message") or inner.get("detail") or inner
+    return inner if isinstance(inner, str) else json.dumps(inner)
