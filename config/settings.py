@@ -188,6 +188,7 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "cpu"
+CELERY_TASK_ROUTES = {"scoring.tasks.work_on_run": {"queue": "gpu"}}
 # Nobody calls workers up: jobs are rows. Each worker's own channel would be one more queue to poll.
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -196,6 +197,7 @@ CELERY_BEAT_SCHEDULE = {
     "expire-leases": {"task": "annotation.tasks.expire_leases", "schedule": 10.0},
     "wake-stale-jobs": {"task": "annotation.tasks.wake_stale_jobs", "schedule": 15.0},
     "refresh-figures": {"task": "analytics.tasks.refresh_figures", "schedule": 20.0},
+    "wake-scoring-runs": {"task": "scoring.tasks.wake_scoring_runs", "schedule": 10.0},
 }
 
 # ── Files ────────────────────────────────────────────────────────────────────

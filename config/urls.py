@@ -7,6 +7,7 @@ from drf_spectacular.views import SpectacularAPIView
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/", include("annotation.api.urls")),
+    path("api/v1/", include("scoring.api.urls")),
     path("api/v1/", include("analytics.api.urls")),
     path("api/v1/schema/", SpectacularAPIView.as_view(), name="api_schema"),
     path("", include("labeling_ui.urls")),

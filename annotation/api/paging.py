@@ -33,14 +33,16 @@ def page(
     shape: type[serializers.Serializer],
     *,
     newest_first: bool = False,
+    asked: type[PageIn] = PageIn,
 ) -> dict[str, Any]:
-    """One page of rows in the order of their keys, as `{"results": […], "next": path or None}`."""
-    wanted = PageIn.parsed(request.query_params.dict())
+    """One page of rows in the order of their keys, as `{"results": […], "next": path or None}`. `asked` is what may
+    stand in the query: the rows are narrowed by it already, and the next page's path repeats it."""
+    wanted = asked.parsed(request.query_params.dict())
     if "after" in wanted:
         rows = rows.filter(**{"pk__lt" if newest_first else "pk__gt": wanted["after"]})
     # One row more than asked for tells whether there is another page, without counting.
     found = list(rows.order_by("-pk" if newest_first else "pk")[: wanted["limit"] + 1])
     shown = found[: wanted["limit"]]
     more = len(found) > len(shown)
-    query = urlencode({"after": shown[-1].pk, "limit": wanted["limit"]}) if more else ""
+    query = urlencode({**wanted, "after": shown[-1].pk}) if more else ""
     return {"results": shape(shown, many=True).data, "next": f"{request.path}?{query}" if more else None}

@@ -28,6 +28,7 @@ from annotation.models import (
 from annotation.models.people import Role
 from annotation.services import judgments, leases, listening_checks, listening_settings, people
 from annotation.services.sounds import deliveries
+from scoring.models import Score, Scorer, ScoringRow, ScoringRun
 from tests import factories
 from tests.annotation.services.answers import comparison
 
@@ -72,6 +73,7 @@ class World:
     job: Job
     exported: Job
     check: ListeningCheck
+    run: ScoringRun
 
     @property
     def membership(self) -> Membership:
@@ -120,7 +122,22 @@ def make_world(slug: str) -> World:
         ),
         exported=exported(study),
         check=listening_checks.start(annotator, slug, kind="level"),
+        run=scored(study, judgment.task),
     )
+
+
+def scored(study: Study, task: Task) -> ScoringRun:
+    """A run at work that has scored one candidate and failed at another."""
+    scorer, _ = Scorer.objects.get_or_create(
+        key="word-count", digest="5ec7e7" + "0" * 58, config={"code": "SECRET"}
+    )
+    done, failed = (slot.candidate for slot in task.slots.order_by("slot"))
+    run = ScoringRun.objects.create(
+        study=study, scorer=scorer, metric="word-count", state="running", n_rows=2, n_done=1, n_failed=1
+    )
+    Score.objects.create(scorer=scorer, candidate=done, value=0.5, provenance={"answer": "SECRET"})
+    ScoringRow.objects.create(run=run, candidate=failed, state=4, fault="undecodable", reason="SECRET")
+    return run
 
 
 def pass_checks(study: Study) -> None:

@@ -20,6 +20,7 @@ from django.urls import URLPattern, get_resolver, reverse
 from tests import factories
 from tests.annotation.api.conftest import Api
 from tests.annotation.world import World, link
+from tests.scoring import doubles
 
 pytestmark = pytest.mark.django_db
 
@@ -113,6 +114,14 @@ ROWS = [
     Row("api_export_file", "get", JOB_MANAGERS),
     Row("api_job", "get", JOB_MANAGERS),
     Row("api_cancel_job", "post", JOB_MANAGERS),
+    Row("api_scorers", "get", SIGNED_IN),
+    Row("api_scoring_runs", "get", MANAGERS),
+    Row("api_scoring_runs", "post", MANAGERS, 202, body=lambda w: {"scorer": "word-count"}),
+    Row("api_scoring_run", "get", JOB_MANAGERS),
+    Row("api_cancel_scoring_run", "post", JOB_MANAGERS),
+    Row("api_retry_scoring_run", "post", JOB_MANAGERS),
+    Row("api_scoring_faults", "get", JOB_MANAGERS),
+    Row("api_scores", "get", MANAGERS),
 ]
 
 
@@ -130,6 +139,7 @@ def objects(world: World) -> dict[str, Any]:
         "export_id": world.exported.pk,
         "check_id": world.check.pk,
         "trial": 0,
+        "run_id": world.run.pk,
     }
 
 
@@ -143,6 +153,7 @@ NOWHERE = {
     "job_id": uuid.UUID(int=0),
     "check_id": uuid.UUID(int=0),
     "trial": 0,
+    "run_id": 0,
 }
 
 
@@ -174,6 +185,11 @@ def path_of(row: Row, values: dict[str, Any]) -> str:
 
 ABOUT_AN_OBJECT = [row for row in ROWS if parameters(row)]
 BELOW_A_STUDY = [row for row in ABOUT_AN_OBJECT if "slug" in parameters(row) and len(parameters(row)) > 1]
+
+
+@pytest.fixture(autouse=True)
+def _a_scorer(monkeypatch) -> None:
+    doubles.register(monkeypatch)
 
 
 @pytest.fixture

@@ -1,0 +1,120 @@
+"""What may be asked of a scorer: its settings and which part of a study, checked before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from annotation.errors import FieldProblem, InvalidInput
+from annotation.models import Study, System
+from annotation.services.import_batches import existing
+from scoring.metrics import registry
+from scoring.metrics.registry import OptionError
+from scoring.prompts import PromptError, parse
+
+FILTERS = ("systems", "items", "strata")
+_LISTED = 20  # names shown to whoever misspelt one
+
+
+def family(metric: str) -> str:
+    """Metrics for one candidate and for pairs share a family, and with it a study's own prompts."""
+    return metric.removesuffix("-pairs")
+
+
+def checked_options(study: Study | None, metric: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with defaults filled in, and the study's own prompts unless others are given. No model is loaded.
+    Raises InvalidInput."""
+    try:
+        known = {option.name: option for option in registry.entry(metric).options}
+        options = dict(given)
+        if "prompts" in known and not options.get("prompts") and study is not None:
+            options["prompts"] = study.rules.get("prompts", {}).get(family(metric))
+        options = registry.validated(metric, options)
+    except OptionError as error:
+        option = known.get(error.option) if error.option != "scorer" else None
+        name = "scorer" if error.option == "scorer" else f"options.{error.option}"
+        problem = FieldProblem(name, error.message, option.help if option else "")
+        raise InvalidInput(f"This scorer cannot be used so: {error}.", problems=[problem]) from None
+    if options.get("prompts"):
+        check_prompts(options["prompts"], field="options.prompts")
+    return options
+
+
+def check_prompts(definition: Mapping[str, Any], *, field: str) -> None:
+    try:
+        parse(definition)
+    except PromptError as error:
+        problem = FieldProblem(field, str(error))
+        raise InvalidInput(f"These prompts cannot be used: {error}", problems=[problem]) from None
+
+
+def checked_filter(study: Study, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Which part of a study: {"systems": [names], "items": [external ids], "strata": {"modality": [values]}}, each in
+    order and without what says nothing; {} is all of it. Raises InvalidInput for names that are not there."""
+    problems = [
+        FieldProblem(f"filter.{name}", "There is no such filter.", f"Use {', '.join(FILTERS)}.")
+        for name in given
+        if name not in FILTERS
+    ]
+    wanted: dict[str, Any] = {}
+    for name, check in (("systems", _unknown_systems), ("items", _unknown_items)):
+        if names := _names(given.get(name), f"filter.{name}", problems):
+            wanted[name] = names
+            problems += check(study, names)
+    strata = given.get("strata") or {}
+    if not isinstance(strata, Mapping):
+        problems.append(FieldProblem("filter.strata", 'Give a table such as {"modality": ["music"]}.'))
+    elif found := {key: _names(strata[key], f"filter.strata.{key}", problems) for key in sorted(strata)}:
+        wanted["strata"] = {key: values for key, values in found.items() if values}
+        problems += _unknown_strata(study, wanted["strata"])
+    if problems:
+        raise InvalidInput(
+            f"This part of the study cannot be chosen: {problems[0].message}", problems=problems
+        )
+    return {name: value for name, value in wanted.items() if value}
+
+
+def _names(given: Any, field: str, problems: list[FieldProblem]) -> list[str]:
+    names = [given] if isinstance(given, str) else given or []
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        problems.append(FieldProblem(field, "must be a list of names"))
+        return []
+    return sorted(set(names))
+
+
+def _unknown_systems(study: Study, names: Sequence[str]) -> list[FieldProblem]:
+    rows = System.objects.filter(study=study, role=System.Role.JUDGED).order_by("name")
+    there = list(rows.values_list("name", flat=True))
+    return [
+        FieldProblem("filter.systems", f"There is no system {name!r} in this study.", _there_are(there))
+        for name in names
+        if name not in there
+    ]
+
+
+def _unknown_items(study: Study, names: Sequence[str]) -> list[FieldProblem]:
+    there = set(existing(study.items.all(), "external_id", names))
+    return [
+        FieldProblem("filter.items", f"There is no item {name!r} in this study.")
+        for name in names
+        if name not in there
+    ]
+
+
+def _unknown_strata(study: Study, strata: Mapping[str, Sequence[str]]) -> list[FieldProblem]:
+    problems = []
+    for key, values in strata.items():
+        rows = study.items.filter(strata__has_key=key).order_by().values_list(f"strata__{key}", flat=True)
+        there = sorted({str(value) for value in rows.distinct()})
+        problems += [
+            FieldProblem(f"filter.strata.{key}", f"No item has {key} {value!r}.", _there_are(there))
+            for value in values
+            if value not in there
+        ]
+    return problems
+
+
+def _there_are(names: Sequence[str]) -> str:
+    if not names:
+        return "There are none at all."
+    return f"There are {', '.join(names[:_LISTED])}{' and others' if len(names) > _LISTED else ''}."

@@ -1,0 +1,150 @@
+"""Scoring runs: asked for, stopped, taken up again, and how far they are. The work itself is in `work`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from annotation import audit
+from annotation.errors import Conflict
+from annotation.models import Study, User
+from scoring.models import ScoringRow, ScoringRun
+from scoring.services import orders
+
+_REQUEST_LOCK = 7_303_020
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is. `per_second` counts what failed as well; None before the first rows are settled, and
+    `seconds_left` where that cannot be told."""
+
+    n_rows: int
+    n_done: int
+    n_failed: int
+    per_second: float | None
+    seconds_left: float | None
+
+
+@transaction.atomic
+def request(
+    study: Study,
+    metric: str,
+    options: Mapping[str, Any],
+    *,
+    filter: Mapping[str, Any] | None = None,
+    again: bool = False,
+    actor: User | None,
+    wake: bool = True,
+) -> ScoringRun:
+    """Record a run and wake a worker once this transaction has committed. Raises InvalidInput, and Conflict when the
+    same run is under way already."""
+    wanted = orders.checked_options(study, metric, options)
+    part = orders.checked_filter(study, filter or {})
+    _one_request_at_a_time(study)
+    _refuse_a_second(ScoringRun(study=study, metric=metric, options=wanted, filter=part, again=again))
+    return create(study, metric, wanted, filter=part, again=again, actor=actor, wake=wake)
+
+
+@transaction.atomic
+def create(
+    study: Study,
+    metric: str,
+    options: Mapping[str, Any],
+    *,
+    filter: Mapping[str, Any],
+    again: bool = False,
+    actor: User | None,
+    wake: bool = True,
+) -> ScoringRun:
+    """Record a run of what has been checked."""
+    run = ScoringRun.objects.create(
+        study=study, metric=metric, options=dict(options), filter=dict(filter), again=again, created_by=actor
+    )
+    audit.record(
+        "scoring.requested", actor=actor, study=study, subject=f"scoring run {run.pk}", metric=metric,
+        filter=run.filter, again=again,
+    )  # fmt: skip
+    if wake:
+        transaction.on_commit(lambda: _wake(run.pk), robust=True)
+    return run
+
+
+@transaction.atomic
+def cancel(run: ScoringRun, *, actor: User | None) -> ScoringRun:
+    """Stop a run. What it has scored stays, and what is being scored at this moment may still be kept."""
+    stopped = ScoringRun.objects.filter(pk=run.pk, state__in=ScoringRun.UNFINISHED).update(
+        state=ScoringRun.State.CANCELLED, finished_at=timezone.now(), message="Cancelled."
+    )
+    if not stopped:
+        raise Conflict("This run has finished already.", code="finished")
+    audit.record("scoring.cancelled", actor=actor, study=run.study, subject=f"scoring run {run.pk}")
+    run.refresh_from_db()
+    return run
+
+
+@transaction.atomic
+def retry(run: ScoringRun, *, actor: User | None) -> ScoringRun:
+    """Try what failed once more, and go on with a run that failed or was cancelled."""
+    _one_request_at_a_time(run.study)
+    run = (
+        ScoringRun.objects.select_related("study").select_for_update(of=("self",), no_key=True).get(pk=run.pk)
+    )
+    halted = run.state in (ScoringRun.State.FAILED, ScoringRun.State.CANCELLED)
+    if not (halted or run.n_failed):
+        raise Conflict("Nothing failed in this run, so there is nothing to try again.", code="nothing_failed")
+    if run.is_finished:
+        _refuse_a_second(run)
+    failed = ScoringRow.objects.filter(run=run, state=ScoringRow.State.FAILED)
+    n = failed.update(state=ScoringRow.State.WAITING, attempts=0, claim=None, fault="", reason="")
+    ScoringRun.objects.filter(pk=run.pk).update(
+        state=ScoringRun.State.QUEUED, n_failed=F("n_failed") - n, message="", finished_at=None,
+        working_since=None, n_openings=0,
+    )  # fmt: skip
+    audit.record("scoring.retried", actor=actor, study=run.study, subject=f"scoring run {run.pk}", rows=n)
+    transaction.on_commit(lambda: _wake(run.pk), robust=True)
+    run.refresh_from_db()
+    return run
+
+
+def progress(run: ScoringRun) -> Progress:
+    """Reckoned from the run's own counters: no row is looked at."""
+    settled = run.n_settled - run.n_settled_before
+    left = run.n_rows - run.n_settled
+    per_second = seconds_left = None
+    if run.working_since is not None and run.worked_at is not None and settled > 0:
+        elapsed = ((run.finished_at or run.worked_at) - run.working_since).total_seconds()
+        per_second = settled / max(elapsed, 1e-3)
+    if per_second and not run.is_finished:
+        waited = (timezone.now() - run.worked_at).total_seconds() if run.worked_at else 0.0
+        seconds_left = max(left / per_second - waited, 0.0)
+    return Progress(run.n_rows, run.n_done, run.n_failed, per_second, seconds_left)
+
+
+def _one_request_at_a_time(study: Study) -> None:
+    """Until this transaction ends: of two that ask for the same run at once, the second finds the first's."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_REQUEST_LOCK, study.pk])
+
+
+def _refuse_a_second(wanted: ScoringRun) -> None:
+    same = ScoringRun.objects.filter(
+        study=wanted.study, metric=wanted.metric, options=wanted.options, filter=wanted.filter,
+        again=wanted.again, state__in=ScoringRun.UNFINISHED,
+    )  # fmt: skip
+    if (first := same.exclude(pk=wanted.pk).order_by("pk").first()) is not None:
+        raise Conflict(
+            f"Run {first.pk} of this study does the same and has not finished. Wait for it, or cancel it first.",
+            code="already_under_way",
+        )
+
+
+def _wake(run_id: int) -> None:
+    from scoring.tasks import work_on_run  # tasks import this module
+
+    work_on_run.delay(run_id)
