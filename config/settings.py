@@ -227,9 +227,11 @@ USE_TZ = True
 
 # ── Study defaults that operators may want to change ─────────────────────────
 CLIP_MAX_SECONDS = env.integer("CONCORD_CLIP_MAX_MINUTES", 30, minimum=1, maximum=600) * 60
-# Where models compute (auto, cpu, cuda, cuda:1) and how much of what they heard is kept between runs.
+# Where models compute (auto, cpu, cuda, cuda:1), how much of what they heard is kept between runs, and where weights
+# lie that no hub offers by a name.
 SCORING_DEVICE = env.text("CONCORD_DEVICE", "auto")
 SCORING_CACHE = HOME / "features"
+SCORING_CHECKPOINTS = Path(env.text("CONCORD_CHECKPOINTS", str(HOME / "checkpoints"))).expanduser()
 SCORING_CACHE_BYTES = env.integer("CONCORD_FEATURE_CACHE_MB", 20_000, maximum=10**8) * 1024 * 1024
 REFERENCE_DATA = Path(env.text("CONCORD_REFERENCE_DATA", str(BASE_DIR.parent / "shared" / "data")))
 

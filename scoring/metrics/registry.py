@@ -16,11 +16,12 @@ from scoring.metrics.entries import Entry, Option
 @dataclass(frozen=True)
 class Workplace:
     """What a machine lends to metrics: where features are kept between runs and how many bytes of them, which device
-    ("auto", "cpu", "cuda", "cuda:1") to compute on."""
+    ("auto", "cpu", "cuda", "cuda:1") to compute on, and in which folder weights lie that are no hub's."""
 
     cache: Path
     cache_bytes: int
     device: str = "auto"
+    checkpoints: Path | None = None
 
 
 class OptionError(Exception):
