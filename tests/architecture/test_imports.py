@@ -16,6 +16,7 @@ PURE = [
     "annotation.protocols",
     "annotation.audio",
     "annotation.demo",
+    "analytics.benchmarks",
     "analytics.statistics",
 ]
 

@@ -1,0 +1,20 @@
+"""Published benchmarks of text and sound, opened from a folder that the user downloads.
+
+A pure island: no Django. Nothing is fetched and nothing is guessed; a folder that lacks something is refused with the
+names of what is missing and of where it is published.
+"""
+
+from analytics.benchmarks.catalogue import BENCHMARKS, open_benchmark
+from analytics.benchmarks.contract import Benchmark, BenchmarkError, Choice, Rating, Square, Unit, limited
+
+__all__ = [
+    "BENCHMARKS",
+    "Benchmark",
+    "BenchmarkError",
+    "Choice",
+    "Rating",
+    "Square",
+    "Unit",
+    "limited",
+    "open_benchmark",
+]

@@ -1,0 +1,41 @@
+"""PAM's listening test of text-to-audio models: relevance (REL) from 1 to 5.
+
+Deshmukh et al., Interspeech 2024. Layout of the authors' archive (human_eval.zip on Zenodo, record 10737388) as their
+pcc.py reads it: `human_eval/audio/scores.csv` with the columns Model, File Name, OVL, REL, and the sounds in
+`human_eval/audio/<Model>/<File Name>.wav`; that the prompt is in the column Text was seen in a public loader of the
+archive. The text-to-music half lies beside it in `music` and is not read: AQAScore evaluates general audio. All rows
+count, those of real recordings too, as the paper leaves none out.
+"""
+
+from __future__ import annotations
+
+import math
+
+from analytics.benchmarks.contract import Benchmark, Rating, Units
+from analytics.benchmarks.folder import Folder
+
+PUBLISHED = "PAM's listening test is published as human_eval.zip in Zenodo record 10737388."
+
+_COLUMNS = ("Model", "File Name", "Text", "REL")
+
+
+def open_pam(folder: Folder) -> Benchmark:
+    table = folder.file(("human_eval/audio/scores.csv", "audio/scores.csv"))
+    given: dict[tuple[str, str], list[float]] = {}
+    for line, row in enumerate(folder.rows(table, columns=_COLUMNS), start=2):
+        try:
+            score = float(row["REL"])
+        except ValueError:
+            score = math.nan
+        if not math.isfinite(score):
+            raise folder.wrong(table, f"line {line}", f"the REL {row['REL']!r} is no number")
+        name = f"audio/{row['Model'].strip()}/{row['File Name'].strip().removesuffix('.wav')}.wav"
+        given.setdefault((name, row["Text"]), []).append(score)
+    sounds = {name: folder.sound(name) for name, _text in given}
+    folder.check(part="PAM")
+    units, ratings = Units(), []
+    for (name, text), scores in given.items():
+        if (sound := sounds[name]) is not None:
+            mean = sum(scores) / len(scores)
+            ratings.append(Rating(units.number(sound, text), mean, part="PAM", cluster=text))
+    return Benchmark("pam", "PAM", units.all(), ratings=tuple(ratings), left_out=tuple(folder.missing))

@@ -1,0 +1,80 @@
+"""RELATE: relevance of text and sound, rated from 0 to 10 by about four listeners each.
+
+Kanamori et al., Interspeech 2025. Layout as in the authors' repository (sarulab-speech/RELATE: `scores/REL.csv` with
+the columns wavname, text, score, listener_id, audio type, anchor label, in RELATE dataset, in AudioCaps) and their
+RELATE_wave.zip (`<model>/<split>/<number>.wav`). A wavname is such a path, in one version of the table with /wav before
+it. AQAScore (section 4.2) takes the rows whose `in RELATE dataset` is "test" and averages the scores of each pair of
+sound and text; anchors and screened listeners are marked "excluded" there and drop out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+from analytics.benchmarks.contract import Benchmark, Choice, Rating, Units
+from analytics.benchmarks.folder import Folder
+
+PUBLISHED = (
+    "RELATE is published as sarulab-speech/RELATE on GitHub (scores/REL.csv); its README links the sounds, "
+    "RELATE_wave.zip, to be unpacked into the same folder."
+)
+# AQAScore, section 4.2: pairs count whose human scores differ by more than two points.
+APART = 2
+
+_SPLIT = "in RELATE dataset"
+_COLUMNS = ("wavname", "text", "score", _SPLIT)
+
+# The mean score of each sound and text of the test set, exactly: a difference of two is not more than two.
+Means = Mapping[tuple[Path, str], Fraction]
+
+
+def open_relate(folder: Folder) -> Benchmark:
+    units, ratings = Units(), []
+    for (sound, text), mean in _means(folder).items():
+        ratings.append(Rating(units.number(sound, text), float(mean), part="RELATE", cluster=text))
+    return Benchmark("relate", "RELATE", units.all(), ratings=tuple(ratings), left_out=tuple(folder.missing))
+
+
+def open_relate_pair(folder: Folder) -> Benchmark:
+    """All pairs of sounds of one text whose mean scores differ by more than two points, in the order of the table."""
+    of_text: dict[str, list[tuple[Path, Fraction]]] = {}
+    for (sound, text), mean in _means(folder).items():
+        of_text.setdefault(text, []).append((sound, mean))
+    units, choices = Units(), []
+    for text, sounds in of_text.items():
+        for (first, mean), (second, other) in combinations(sounds, 2):
+            if abs(mean - other) > APART:
+                sides = units.number(first, text), units.number(second, text)
+                choices.append(Choice(*sides, float(mean - other), ("RELATE-Pair",), cluster=text))
+    return Benchmark(
+        "relate-pair", "RELATE-Pair", units.all(), choices=tuple(choices), left_out=tuple(folder.missing)
+    )
+
+
+def _means(folder: Folder) -> Means:
+    table = folder.file(("scores/REL.csv", "RELATE/scores/REL.csv", "REL.csv"))
+    given: dict[tuple[str, str], list[Fraction]] = {}
+    for line, row in enumerate(folder.rows(table, columns=_COLUMNS), start=2):
+        if row[_SPLIT].strip().lower() != "test":
+            continue
+        try:
+            score = Fraction(row["score"].strip())
+        except ValueError:
+            raise folder.wrong(table, f"line {line}", f"the score {row['score']!r} is no number") from None
+        given.setdefault((row["wavname"], row["text"]), []).append(score)
+    if not given:
+        raise folder.error(f"has a {table.name} in which {_SPLIT!r} is nowhere 'test'")
+    sounds = {name: folder.sound(_place(name)) for name, _text in given}
+    folder.check(part="RELATE")
+    return {
+        (sound, text): sum(scores, Fraction(0)) / len(scores)
+        for (name, text), scores in given.items()
+        if (sound := sounds[name]) is not None
+    }
+
+
+def _place(wavname: str) -> str:
+    return wavname.lstrip("/").removeprefix("wav/")
