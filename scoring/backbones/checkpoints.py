@@ -1,0 +1,157 @@
+"""Where a model's files are: a folder on this machine, or the hub's copy of a published model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+from safetensors import SafetensorError, safe_open
+
+from scoring.metrics.contract import SetupError
+
+# Three parts name a folder inside a published model, such as an adapter's.
+_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+(/[\w.-]+)?\Z")
+_WANTED = ["*.json", "*.jinja", "*.txt", "*.model", "*.safetensors", "*.bin"]
+# What scores depend on; not cards, pictures and caches.
+_DIGESTED = {".json", ".jinja", ".txt", ".model", ".safetensors", ".bin"}
+_ADAPTER = "adapter_config.json"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model's files. `revision` is the commit on the hub, or "sha256:…" over a folder's files. `adapter` is a folder
+    with a low-rank adapter to apply to the model in `folder`."""
+
+    name: str
+    folder: Path
+    config: dict[str, Any]
+    revision: str
+    adapter: Path | None = None
+
+    @property
+    def model_type(self) -> str:
+        return str(self.config.get("model_type", ""))
+
+
+def find(name: str) -> Checkpoint:
+    """The files of a model named as on the hub or by its folder, checked as far as that is quick. Downloads what the hub
+    has and this machine lacks, unless HF_HUB_OFFLINE is set. Raises SetupError."""
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return _in_folder(folder)
+    if not _HUB_NAME.match(name):
+        raise SetupError(
+            f"There is no folder {name}. Give the folder of a checkpoint, or a hub name such as Qwen/Qwen2.5-Omni-7B."
+        )
+    repository = "/".join(name.split("/")[:2])
+    root = _from_hub(repository)
+    part = root.joinpath(*name.split("/")[2:])
+    if not part.is_dir():
+        raise SetupError(f"{repository} has no folder {part.name}.")
+    base, adapter = _base_of(part)
+    return Checkpoint(name, base, _checked_config(base), root.name, adapter)
+
+
+def _in_folder(folder: Path) -> Checkpoint:
+    folder = folder.resolve()
+    base, adapter = _base_of(folder)
+    config = _checked_config(base)
+    digest = _digest([base, *([adapter] if adapter else [])])
+    return Checkpoint(folder.name, base, config, f"sha256:{digest}", adapter)
+
+
+def _base_of(folder: Path) -> tuple[Path, Path | None]:
+    """The model's folder, and the adapter's if `folder` is one: its model is the folder around it, or the one it names."""
+    if not (folder / _ADAPTER).is_file():
+        return folder, None
+    if (folder.parent / "config.json").is_file():
+        return folder.parent, folder
+    named = str(_json(folder / _ADAPTER).get("base_model_name_or_path") or "")
+    if not named or named == str(folder):
+        raise SetupError(
+            f"{folder} holds an adapter and does not say of which model. Put its folder into that model's."
+        )
+    return find(named).folder, folder
+
+
+def _checked_config(folder: Path) -> dict[str, Any]:
+    if not (folder / "config.json").is_file():
+        raise SetupError(
+            f"{folder} is no checkpoint: it has no config.json. Give the folder that from_pretrained takes."
+        )
+    config = _json(folder / "config.json")
+    _check_weights(folder)
+    return config
+
+
+def _check_weights(folder: Path) -> None:
+    index = folder / "model.safetensors.index.json"
+    named = {folder / name for name in _json(index)["weight_map"].values()} if index.is_file() else set()
+    there = set(folder.glob("*.safetensors"))
+    if missing := sorted(named - there):
+        raise SetupError(f"{folder} lacks {missing[0].name}, which its index names. Download it again.")
+    if not there:
+        raise SetupError(f"{folder} holds no weights: there is no *.safetensors file in it.")
+    for file in sorted(there):
+        try:
+            with safe_open(file, "pt"):
+                pass
+        except (SafetensorError, OSError) as error:
+            raise SetupError(
+                f"{file} cannot be read ({error}); it may be a partial download. Download it again."
+            ) from error
+
+
+def _from_hub(repository: str) -> Path:
+    try:
+        return Path(snapshot_download(repository, allow_patterns=_WANTED))
+    except GatedRepoError as error:
+        raise SetupError(
+            f"{repository} is gated: accept its terms on its page, then set HF_TOKEN to a token of that account."
+        ) from error
+    except RepositoryNotFoundError as error:
+        raise SetupError(
+            f"The hub knows no model {repository}, or it is private: check the name, or set HF_TOKEN."
+        ) from error
+    except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
+        raise SetupError(
+            f"{repository} is not on this machine and the hub cannot be reached. Where there is a network, unset "
+            f"HF_HUB_OFFLINE and run: hf download {repository}"
+        ) from error
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SetupError(f"{file} cannot be read: {error}. Download it again.") from error
+    if not isinstance(found, dict):
+        raise SetupError(f"{file} is not what it should be: a JSON object. Download it again.")
+    return found
+
+
+def _digest(folders: list[Path]) -> str:
+    """Over names and contents, however the folders themselves are called."""
+    files = [file for folder in folders for file in _digested(folder)]
+    with ThreadPoolExecutor() as pool:
+        digests = list(pool.map(_file_digest, files))
+    return hashlib.sha256(
+        "".join(f"{file.name} {digest}\n" for file, digest in zip(files, digests, strict=True)).encode()
+    ).hexdigest()
+
+
+def _digested(folder: Path) -> Iterator[Path]:
+    return (file for file in sorted(folder.iterdir()) if file.suffix in _DIGESTED and file.is_file())
+
+
+def _file_digest(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

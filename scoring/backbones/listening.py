@@ -1,0 +1,96 @@
+"""How a model hears: from samples to the embeddings that stand in its prompt for a sound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import WhisperFeatureExtractor
+
+from scoring.backbones.checkpoints import Checkpoint
+from scoring.metrics.contract import ExampleError, SetupError
+
+Samples = NDArray[np.float32]
+Features = dict[str, torch.Tensor]
+
+# MP3 and AAC pad what they encode: a clip cut to 30 s comes back a little longer. So much is cut off again, as each
+# model's own processor cuts what is too long; more would leave something unheard, and that must be said.
+OVERHANG_SECONDS = 0.5
+
+
+class Listener(Protocol):
+    """`features` runs in threads, on the CPU; `embed` on the model's device. A sound's embeddings (tokens, width) are the
+    same whatever is embedded with it."""
+
+    @property
+    def seconds(self) -> float:
+        """The longest sound the model takes."""
+        ...
+
+    def features(self, samples: Samples) -> Features: ...
+
+    def embed(self, features: Sequence[Features]) -> list[torch.Tensor]: ...
+
+
+@dataclass(frozen=True)
+class Family:
+    """Models of one design. `version` grows by hand whenever the code here changes what is computed."""
+
+    title: str
+    model_types: tuple[str, ...]
+    model_class: str
+    version: int
+    listener: Callable[[Any, WhisperFeatureExtractor], Listener]
+    template: Callable[[], str | None] = lambda: None
+    adapt: Callable[[Any, Checkpoint], Any] | None = None
+
+
+def load_extractor(folder: Path) -> WhisperFeatureExtractor:
+    """The front end of all these models: a log-mel spectrogram. Raises SetupError."""
+    try:
+        return WhisperFeatureExtractor.from_pretrained(folder, local_files_only=True)
+    except Exception as error:
+        raise SetupError(
+            f"{folder} has no preprocessor_config.json that can be read. Download it again."
+        ) from error
+
+
+def described(extractor: WhisperFeatureExtractor) -> Mapping[str, Any]:
+    """What of a front end changes features."""
+    names = ("feature_size", "sampling_rate", "hop_length", "chunk_length", "n_fft", "dither", "padding_value")
+    return {name: getattr(extractor, name) for name in names}
+
+
+def cut_to(samples: Samples, *, seconds: float, rate: int) -> Samples:
+    """The sound without its overhang. Raises ExampleError `too_long_sound`."""
+    if len(samples) > (seconds + OVERHANG_SECONDS) * rate:
+        raise ExampleError(
+            "too_long_sound",
+            f"The sound lasts {len(samples) / rate:.1f} s; this model hears {seconds:g} s at most. Cut it, or use a "
+            "model that hears more.",
+        )
+    return samples[: int(seconds * rate)]
+
+
+def padded_mel(extractor: WhisperFeatureExtractor, samples: Samples, *, n_samples: int) -> tuple[torch.Tensor, int]:
+    """The log-mel spectrogram (mels, frames) of a sound followed by silence up to `n_samples`, and the number of frames
+    that begin within the sound."""
+    found = extractor(
+        samples,
+        sampling_rate=extractor.sampling_rate,
+        padding="max_length",
+        max_length=n_samples,
+        return_attention_mask=True,
+        return_tensors="pt",
+    )
+    return found["input_features"][0], int(found["attention_mask"].sum())
+
+
+def n_pooled(n_frames: int) -> int:
+    """Embeddings of so many mel frames where a tower halves them twice: a strided convolution, then pooling."""
+    return ((n_frames - 1) // 2 + 1) // 2

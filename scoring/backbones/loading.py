@@ -1,0 +1,66 @@
+"""From a checkpoint's files to a model in memory, whole or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import transformers
+
+from scoring.backbones.checkpoints import Checkpoint
+from scoring.metrics.contract import SetupError
+
+_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def device_of(wanted: str) -> torch.device:
+    """`auto` is the first GPU there is, or the CPU. Raises SetupError."""
+    if wanted == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(wanted)
+    except RuntimeError as error:
+        raise SetupError(f"{wanted!r} is no device: use auto, cpu, cuda or cuda:1.") from error
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise SetupError(
+            f"{wanted} is asked for and this machine offers {torch.cuda.device_count()} GPUs to torch. "
+            "Use auto or cpu, or install the driver and a torch built for it."
+        )
+    return device
+
+
+def dtype_of(wanted: str, device: torch.device) -> torch.dtype:
+    if wanted == "auto":
+        return torch.bfloat16 if device.type == "cuda" else torch.float32
+    return _DTYPES[wanted]
+
+
+def load_model(
+    model_class: str, checkpoint: Checkpoint, *, dtype: torch.dtype, device: torch.device, attention: str = "sdpa"
+) -> Any:
+    """The model, for inference. Raises SetupError where a weight is missing: transformers would put random numbers in
+    its place and go on."""
+    try:
+        model, report = getattr(transformers, model_class).from_pretrained(
+            checkpoint.folder,
+            dtype=dtype,
+            device_map={"": device},
+            attn_implementation=attention,
+            local_files_only=True,
+            output_loading_info=True,
+        )
+    except torch.OutOfMemoryError as error:
+        raise SetupError(
+            f"{checkpoint.name} does not fit into the memory of {device}: use a smaller model, bfloat16, or a server."
+        ) from error
+    except Exception as error:
+        raise SetupError(f"{checkpoint.name} cannot be loaded: {_first_line(error)}") from error
+    if missing := sorted(report["missing_keys"]):
+        raise SetupError(
+            f"{checkpoint.name} lacks {len(missing)} weights, {missing[0]} among them. Download it again."
+        )
+    return model.eval().requires_grad_(False)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
