@@ -1,0 +1,195 @@
+"""A checkpoint in LAION's form embeds as the same weights do in transformers' form."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import ClapModel
+
+from scoring.backbones.laion_clap import TABLE_28, file_of, load
+from scoring.metrics.contract import SetupError
+from tests.scoring.tiny_clap import tiny_clap_model
+
+
+@pytest.fixture(scope="module")
+def model() -> ClapModel:
+    return tiny_clap_model(layer_norm_eps=1e-5)
+
+
+@pytest.fixture(scope="module")
+def expected(model: ClapModel) -> tuple[torch.Tensor, torch.Tensor]:
+    return embeddings(model)
+
+
+@pytest.fixture(scope="module")
+def state(model: ClapModel) -> dict[str, torch.Tensor]:
+    return laion_state(model)
+
+
+def laion_state(model: ClapModel) -> dict[str, torch.Tensor]:
+    """The weights under LAION's names, written from the modules of its own code, with what only its files have."""
+    found: dict[str, torch.Tensor] = {
+        "logit_scale_a": model.logit_scale_a,
+        "logit_scale_t": model.logit_scale_t,
+    }
+
+    def add(name: str, module: torch.nn.Module) -> None:
+        found.update({f"{name}.{key}": value for key, value in module.state_dict().items()})
+
+    add("text_branch", model.text_model)
+    for side in ("text", "audio"):
+        add(f"{side}_projection.0", getattr(model, f"{side}_projection").linear1)
+        add(f"{side}_projection.2", getattr(model, f"{side}_projection").linear2)
+    encoder = model.audio_model.audio_encoder
+    add("audio_branch.bn0", encoder.batch_norm)
+    add("audio_branch.norm", encoder.norm)
+    add("audio_branch.patch_embed", encoder.patch_embed)
+    for number, stage in enumerate(encoder.layers):
+        if stage.downsample is not None:
+            add(f"audio_branch.layers.{number}.downsample", stage.downsample)
+        for place, block in enumerate(stage.blocks):
+            name = f"audio_branch.layers.{number}.blocks.{place}"
+            attention = block.attention.self
+            add(f"{name}.norm1", block.layernorm_before)
+            add(f"{name}.norm2", block.layernorm_after)
+            add(f"{name}.mlp.fc1", block.intermediate.dense)
+            add(f"{name}.mlp.fc2", block.output.dense)
+            add(f"{name}.attn.proj", block.attention.output.dense)
+            for part in ("weight", "bias"):
+                found[f"{name}.attn.qkv.{part}"] = torch.cat(
+                    [getattr(side, part) for side in (attention.query, attention.key, attention.value)]
+                )
+            found[f"{name}.attn.relative_position_bias_table"] = attention.relative_position_bias_table
+            found[f"{name}.attn.relative_position_index"] = attention.relative_position_index
+            if place % 2:
+                found[f"{name}.attn_mask"] = torch.zeros(4, 64, 64)
+    found["audio_branch.spectrogram_extractor.stft.conv_real.weight"] = torch.zeros(513, 1, 1024)
+    found["audio_branch.logmel_extractor.melW"] = torch.rand(513, 64)
+    found["audio_branch.tscam_conv.weight"] = torch.zeros(527, 64, 2, 3)
+    found["audio_branch.head.weight"] = torch.zeros(527, 527)
+    for side in ("text", "audio"):
+        found[f"{side}_transform.sequential.0.weight"] = torch.zeros(24, 24)
+        found[f"{side}_transform.sequential.3.weight"] = torch.zeros(24, 24)
+    return {name: tensor.detach().clone() for name, tensor in found.items()}
+
+
+def embeddings(model: ClapModel) -> tuple[torch.Tensor, torch.Tensor]:
+    torch.manual_seed(1)
+    sounds = torch.randn(1, 1, 1001, 64) * 20 - 40
+    texts = torch.tensor([[0, 9, 30, 17, 2], [0, 8, 40, 2, 1]])
+    with torch.inference_mode():
+        heard = model.get_audio_features(sounds).pooler_output
+        read = model.get_text_features(texts, attention_mask=(texts != 1).long()).pooler_output
+    return heard, read
+
+
+def test_it_embeds_as_the_same_weights_do_in_transformers(
+    model: ClapModel, state: Any, tmp_path: Path
+) -> None:
+    torch.save({"epoch": 15, "name": "tiny", "state_dict": state}, tmp_path / "tiny.pt")
+    loaded = load(tmp_path / "tiny.pt")
+    for mine, theirs in zip(embeddings(loaded.model), expected, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-6)
+    assert loaded.mel_filters is not None
+    np.testing.assert_allclose(loaded.mel_filters, state["audio_branch.logmel_extractor.melW"].numpy())
+
+
+@pytest.mark.parametrize("prefix", ["", "module."])
+def test_it_takes_bare_weights_and_those_of_several_gpus(
+    expected: Any, state: Any, tmp_path: Path, prefix: str
+) -> None:
+    torch.save({prefix + name: tensor for name, tensor in state.items()}, tmp_path / "tiny.pt")
+    torch.testing.assert_close(embeddings(load(tmp_path / "tiny.pt").model)[0], expected[0])
+
+
+@pytest.mark.parametrize("core", ["core", "_core"])
+def test_learning_rates_as_numpy_wrote_them_do_no_harm(state: Any, tmp_path: Path, core: str) -> None:
+    optimiser = {"param_groups": [{"lr": np.float64(1e-4)}]}
+    torch.save({"state_dict": state, "optimizer": optimiser}, tmp_path / "new.pt")
+    _rename_in_pickle(tmp_path / "new.pt", tmp_path / "old.pt", f"numpy.{core}.multiarray")
+    assert load(tmp_path / "old.pt").mel_filters is not None
+
+
+def _rename_in_pickle(source: Path, target: Path, module: str) -> None:
+    """The same file as a numpy of another year would have written it."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for entry in old.infolist():
+            data = old.read(entry)
+            if entry.filename.endswith("data.pkl"):
+                assert b"cnumpy._core.multiarray\n" in data
+                data = data.replace(b"cnumpy._core.multiarray\n", b"c%s\n" % module.encode())
+            new.writestr(entry.filename.replace("new/", "old/"), data)
+
+
+def test_code_in_a_file_is_never_run(state: Any, tmp_path: Path) -> None:
+    torch.save({"state_dict": state, "trap": _Trap(tmp_path / "sprung")}, tmp_path / "tiny.pt")
+    with pytest.raises(SetupError, match="holds more than weights"):
+        load(tmp_path / "tiny.pt")
+    assert not (tmp_path / "sprung").exists()
+
+
+class _Trap:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+def _spoilt(state: dict[str, torch.Tensor], how: str) -> dict[str, torch.Tensor]:
+    name = "audio_branch.layers.0.blocks.0.mlp.fc1.weight"
+    if how == "lacks":
+        return {key: tensor for key, tensor in state.items() if key != name}
+    if how == "has no place for":
+        return state | {"audio_branch.layers.0.blocks.0.gate.weight": torch.zeros(3)}
+    if how == "shapes":
+        return state | {name: torch.zeros(7, 7)}
+    if how == "feature fusion":
+        return state | {"audio_branch.patch_embed.mel_conv2d.weight": torch.zeros(3)}
+    return {"encoder.weight": torch.zeros(3)}
+
+
+@pytest.mark.parametrize(
+    "how", ["lacks", "has no place for", "shapes", "feature fusion", "is no CLAP checkpoint"]
+)
+def test_a_file_with_other_weights_is_refused(state: Any, tmp_path: Path, how: str) -> None:
+    torch.save(_spoilt(state, how), tmp_path / "tiny.pt")
+    with pytest.raises(SetupError, match=how):
+        load(tmp_path / "tiny.pt")
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>not found</html>", b"PK\x03\x04 and then nothing"])
+def test_a_file_that_is_none_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "tiny.pt").write_bytes(content)
+    with pytest.raises(SetupError, match=r"tiny\.pt"):
+        load(tmp_path / "tiny.pt")
+
+
+@pytest.mark.parametrize("name", TABLE_28)
+def test_a_checkpoint_of_the_table_is_found_by_its_name(tmp_path: Path, name: str) -> None:
+    for file in TABLE_28[name]:
+        (tmp_path / file).touch()
+        assert file_of(name, tmp_path) == tmp_path / file
+        (tmp_path / file).unlink()
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_a_checkpoint_that_is_not_there_is_named_with_its_file(tmp_path: Path, folder: bool) -> None:
+    with pytest.raises(
+        SetupError, match=r"Put music_audioset_epoch_15_esc_90\.14\.pt into .*CONCORD_CHECKPOINTS"
+    ):
+        file_of("music-as", tmp_path if folder else None)
+
+
+def test_a_hub_name_means_no_file(tmp_path: Path) -> None:
+    assert file_of("laion/clap-htsat-unfused", tmp_path) is None
+
+
+def test_a_path_with_nothing_behind_it_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match=r"no file .*gone\.pt"):
+        file_of(str(tmp_path / "gone.pt"), None)
