@@ -5,6 +5,63 @@ Looking at this table loads no model code: pages and the API show it without tor
 
 from __future__ import annotations
 
-from scoring.metrics.entries import Entry
+from scoring.metrics.entries import Entry, Option, Reads
 
-ENTRIES: tuple[Entry, ...] = ()
+_BACKBONE = Option(
+    "backbone",
+    "text",
+    "The audio language model: its name on the hub, a folder, or a server's address with the model's name, as "
+    "http://host:8000/v1#Qwen/Qwen2.5-Omni-7B.",
+    required=True,
+)
+_DTYPE = Option(
+    "dtype",
+    "choice",
+    "How numbers are held: auto is bfloat16 on a GPU and float32 on a CPU. Servers decide for themselves.",
+    default="auto",
+    choices=("auto", "float32", "bfloat16", "float16"),
+)
+_PROMPTS = Option("prompts", "table", "A study's own prompt file, in place of the one that comes along.")
+_TASK = Option(
+    "task",
+    "choice",
+    "What is asked: relate for 0 to 10, pam for 1 to 5, baton for preferred (1) or rejected (0).",
+    default="relate",
+    choices=("relate", "pam", "baton"),
+)
+_JUDGE = Option("judge", "text", "The model that judges captions, where it is not the one that writes them.")
+
+ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        name="prompting",
+        title="Direct prompting",
+        summary="The model hears a sound and writes how well it fits a text.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.prompting:open_prompting",
+        options=(_BACKBONE, _TASK, _DTYPE, _PROMPTS),
+    ),
+    Entry(
+        name="prompting-pairs",
+        title="Direct prompting, pairs",
+        summary="The model hears and writes which of two sounds fits a text better, or which of two texts a sound.",
+        reads=Reads.PAIR,
+        opens="scoring.metrics.prompting:open_pairs",
+        options=(_BACKBONE, _DTYPE, _PROMPTS),
+    ),
+    Entry(
+        name="cascade",
+        title="Cascade",
+        summary="A model writes a caption of the sound; the caption is judged against the text, by text alone.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.cascade:open_cascade",
+        options=(_BACKBONE, _TASK, _JUDGE, _DTYPE, _PROMPTS),
+    ),
+    Entry(
+        name="cascade-pairs",
+        title="Cascade, pairs",
+        summary="Captions of the sounds and the texts are compared, by text alone, and one of two is named.",
+        reads=Reads.PAIR,
+        opens="scoring.metrics.cascade:open_pairs",
+        options=(_BACKBONE, _JUDGE, _DTYPE, _PROMPTS),
+    ),
+)

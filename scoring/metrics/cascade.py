@@ -1,0 +1,189 @@
+"""The cascade: a caption is written of each sound, then judged against the text, by text alone (AQAScore paper, §4.3
+and appendix A.3)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from scoring.backbones.contract import Backbone, Hearing
+from scoring.backbones.opening import open_backbone
+from scoring.metrics.answers import AnswerLine, choice_line
+from scoring.metrics.contract import Example, ExampleError, Outcome, Sound
+from scoring.metrics.judging import (
+    BETTER_CAPTION,
+    DECISION,
+    LIMITS,
+    MAX_NEW_TOKENS,
+    PAM,
+    RELATE,
+    Instruction,
+    Judgment,
+    faulty,
+    instruction,
+    is_two_sounds,
+    judged,
+    one_of_each,
+    prompts_of,
+)
+from scoring.metrics.registry import Workplace
+
+CODE = 1
+# A caption is a few hundred characters: some tens of megabytes at most.
+REMEMBERED = 50_000
+LINES: Mapping[str, AnswerLine] = {"relate": RELATE, "pam": PAM, "baton": choice_line("Decision", DECISION)}
+_TRUTH, _CAPTION = "ground_truth_description", "audio_caption"
+_PAIR = [_TRUTH, "audio_caption1", "audio_caption2"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked of an example, once captions are written of its sounds, and what the answer is called. `check`
+    raises ExampleError where an example has the wrong parts."""
+
+    check: Callable[[Example], object]
+    judge: Callable[[Example, Sequence[str]], Judgment]
+    output: str
+    told: Mapping[str, Instruction]
+
+
+def open_cascade(options: Mapping[str, Any], workplace: Workplace) -> Cascade:
+    """`task` relate: 0 to 10 (tables 19, 20). pam: 1 to 5 (19, 21). baton: preferred 1, rejected 0 (26, 27).
+
+    The text is the ground-truth description, what was written of the sound (17, 18) the caption. Raises OptionError,
+    SetupError.
+    """
+    task = options["task"]
+    line = LINES[task]
+    told = instruction(prompts_of(options, "cascade"), task, placeholders=[_TRUTH, _CAPTION], line=line)
+
+    def judge(example: Example, captions: Sequence[str]) -> Judgment:
+        return _judgment(example, captions, told, line, {_TRUTH: example.texts[0], _CAPTION: captions[0]})
+
+    return _opened(options, workplace, Plan(one_of_each, judge, "score", {task: told}))
+
+
+def open_pairs(options: Mapping[str, Any], workplace: Workplace) -> Cascade:
+    """1 where the first is preferred, 0 where the second is.
+
+    Two sounds, one text (RELATE-Pair, Baton-Pair; tables 24, 25): the text is the ground-truth description, the
+    captions written of both sounds are caption 1 and 2, as the tables say.
+
+    One sound, two texts (FENSE, BRACE; tables 22, 23): the caption written of the sound is the ground-truth description
+    and the texts are caption 1 and 2. The note under table 23 has it the other way round, with two written captions;
+    but there is one sound here, and appendix A.3 says that its caption stands for what is heard.
+
+    Raises OptionError, SetupError.
+    """
+    prompts = prompts_of(options, "cascade")
+    two_sounds = instruction(prompts, "two-sounds", placeholders=_PAIR, line=BETTER_CAPTION)
+    two_texts = instruction(prompts, "two-texts", placeholders=_PAIR, line=BETTER_CAPTION)
+
+    def judge(example: Example, captions: Sequence[str]) -> Judgment:
+        told = two_sounds if is_two_sounds(example) else two_texts
+        # Whichever there is one of is the truth, whichever there are two of are compared.
+        compared = (*example.texts, *captions) if is_two_sounds(example) else (*captions, *example.texts)
+        return _judgment(example, captions, told, BETTER_CAPTION, dict(zip(_PAIR, compared, strict=True)))
+
+    told_of = {"two-sounds": two_sounds, "two-texts": two_texts}
+    return _opened(options, workplace, Plan(is_two_sounds, judge, "preference", told_of))
+
+
+class Captions:
+    """Captions written by a backbone. A sound's is written once, however many rows it stands in."""
+
+    def __init__(self, backbone: Backbone, told: Instruction) -> None:
+        self._backbone = backbone
+        self._told = told
+        self._written: OrderedDict[str, str] = OrderedDict()
+
+    def prepare(self, sounds: Sequence[Sound]) -> None:
+        self._backbone.prepare([sound for sound in sounds if sound.sha256 not in self._written])
+
+    def of(self, sounds: Iterable[Sound]) -> dict[str, str | Exception]:
+        """By the sounds' hashes; an ExampleError where no caption could be written."""
+        wanted = {sound.sha256: sound for sound in sounds}
+        found: dict[str, str | Exception] = {
+            sha256: self._written[sha256] for sha256 in wanted if sha256 in self._written
+        }
+        new = [sound for sha256, sound in wanted.items() if sha256 not in found]
+        hearings = [Hearing((sound,), (self._told.ask,)) for sound in new]
+        answers = self._backbone.write(hearings, system=self._told.system, max_new_tokens=MAX_NEW_TOKENS)
+        for sound, answer in zip(new, answers, strict=True):
+            found[sound.sha256] = caption = _caption(answer)
+            if isinstance(caption, str):
+                self._remember(sound.sha256, caption)
+        return found
+
+    def _remember(self, sha256: str, caption: str) -> None:
+        self._written[sha256] = caption
+        if len(self._written) > REMEMBERED:
+            self._written.popitem(last=False)
+
+
+class Cascade:
+    """See Metric. `captions` and their `judges` may be of two backbones, or of one."""
+
+    limits = LIMITS
+
+    def __init__(
+        self, plan: Plan, captions: Captions, *, judges: Backbone, identity: Mapping[str, Any]
+    ) -> None:
+        self._plan = plan
+        self._captions = captions
+        self._judges = judges
+        self.identity = identity
+
+    def prepare(self, examples: Sequence[Example]) -> None:
+        self._captions.prepare([sound for example in examples for sound in example.sounds])
+
+    def score(self, examples: Sequence[Example]) -> list[Outcome]:
+        outcomes, whole = [], []
+        for example in examples:
+            try:
+                self._plan.check(example)
+                whole.append(example)
+            except ExampleError as error:
+                outcomes.append(faulty(example.key, error))
+        captions = self._captions.of(sound for example in whole for sound in example.sounds)
+        judgments = []
+        for example in whole:
+            written = [captions[sound.sha256] for sound in example.sounds]
+            fault = next((caption for caption in written if isinstance(caption, Exception)), None)
+            if fault is not None:
+                outcomes.append(faulty(example.key, fault))
+            else:
+                judgments.append(self._plan.judge(example, [str(caption) for caption in written]))
+        return outcomes + judged(self._judges, judgments, output=self._plan.output)
+
+
+def _opened(options: Mapping[str, Any], workplace: Workplace, plan: Plan) -> Cascade:
+    caption = instruction(prompts_of(options, "cascade"), "caption")
+    listens = open_backbone(options["backbone"], dtype=options["dtype"], workplace=workplace)
+    judges = listens
+    if options["judge"] not in (None, options["backbone"]):
+        judges = open_backbone(options["judge"], dtype=options["dtype"], workplace=workplace)
+    identity = {
+        "metric": "cascade",
+        "code": CODE,
+        "prompts": {name: asdict(told) for name, told in {"caption": caption, **plan.told}.items()},
+        "decoding": f"greedy, {MAX_NEW_TOKENS} new tokens at most",
+        "backbone": dict(listens.identity),
+        "judge": dict(judges.identity),
+    }
+    return Cascade(plan, Captions(listens, caption), judges=judges, identity=identity)
+
+
+def _judgment(
+    example: Example, captions: Sequence[str], told: Instruction, line: AnswerLine, values: Mapping[str, str]
+) -> Judgment:
+    return Judgment(example.key, told, line, values, provenance={"captions": list(captions)})
+
+
+def _caption(answers: Sequence[str] | Exception) -> str | Exception:
+    if isinstance(answers, Exception):
+        return answers
+    caption = answers[0].strip()
+    return caption or ExampleError("unparsable", "The model wrote no caption of this sound, only blanks.")
