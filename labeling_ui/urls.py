@@ -14,10 +14,12 @@ from labeling_ui.views import (
     imports,
     jobs,
     listening,
+    models,
     new_study,
     people,
     rate,
     raters,
+    scoring_run,
     settings,
     study,
 )
@@ -57,6 +59,14 @@ urlpatterns = [
         raters.rater_judgments,
         name="rater_judgments",
     ),
+    # ── Models in the loop ───────────────────────────────────────────────────
+    path("studies/<slug:slug>/models/", models.models, name="models"),
+    path("studies/<slug:slug>/models/new/", models.new_run, name="new_run"),
+    path("scoring-runs/<int:run_id>/", scoring_run.scoring_run, name="scoring_run"),
+    path("scoring-runs/<int:run_id>/failed/", scoring_run.failed_rows, name="failed_rows"),
+    path("scoring-runs/<int:run_id>/cancel/", scoring_run.cancel_run, name="cancel_run"),
+    path("scoring-runs/<int:run_id>/retry/", scoring_run.retry_run, name="retry_run"),
+    # ── Background work ──────────────────────────────────────────────────────
     path("jobs/<uuid:job_id>/", jobs.job, name="job"),
     path("jobs/<uuid:job_id>/problems.csv", jobs.job_problems, name="job_problems"),
     path("jobs/<uuid:job_id>/cancel/", jobs.cancel_job, name="cancel_job"),

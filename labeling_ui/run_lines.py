@@ -1,0 +1,85 @@
+"""Scoring runs as pages list them: the scorer's title, how far the run is and how long it still takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from labeling_ui.pace import pace, time_left
+from scoring.metrics import registry
+from scoring.models import Scorer, ScoringRun
+from scoring.services import runs
+from scoring.services.runs import Progress
+
+# A run that no worker has begun after this long most likely has no worker.
+PATIENCE = timedelta(seconds=30)
+# Options that say whose weights a scorer has.
+WEIGHTS = ("backbone", "checkpoint", "model")
+
+
+@dataclass(frozen=True)
+class RunLine:
+    run: ScoringRun
+    title: str
+    weights: str
+    progress: Progress
+    pace: str
+    left: str
+    waits_in_vain: bool
+
+
+def run_line(run: ScoringRun) -> RunLine:
+    progress = runs.progress(run)
+    return RunLine(
+        run=run,
+        title=title_of(run.metric),
+        weights=weights_of(run.options),
+        progress=progress,
+        pace=pace(progress.per_second),
+        left=time_left(progress.seconds_left),
+        waits_in_vain=run.state == ScoringRun.State.QUEUED and timezone.now() - run.created_at > PATIENCE,
+    )
+
+
+def run_lines(found: Iterable[ScoringRun]) -> list[RunLine]:
+    return [run_line(run) for run in found]
+
+
+def title_of(metric: str) -> str:
+    """A scorer's title in the reader's language; its key where it is not registered any more."""
+    entry = registry.METRICS.get(metric)
+    return metric if entry is None else gettext(entry.title)
+
+
+def weights_of(options: Mapping[str, Any]) -> str:
+    return next((str(options[name]) for name in WEIGHTS if options.get(name)), "")
+
+
+def settings_of(run: ScoringRun) -> list[tuple[str, str]]:
+    """The settings a run was asked for with, as text."""
+    return list(_flat(run.options))
+
+
+def filter_of(run: ScoringRun) -> list[tuple[str, str]]:
+    """Which part of the study a run is about; empty for all of it."""
+    return list(_flat(run.filter))
+
+
+def identity_of(scorer: Scorer) -> list[tuple[str, str]]:
+    """What a scorer version was made of, as text under dotted names."""
+    return list(_flat(scorer.config))
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, list | tuple):
+            yield f"{prefix}{name}", ", ".join(str(part) for part in value)
+        elif value is not None:
+            yield f"{prefix}{name}", str(value)

@@ -1,0 +1,44 @@
+"""Scorer versions as the models page lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analytics.reports.scorers import COUNTED, ScorerRow, n_candidates
+from annotation.models import Study
+from labeling_ui.run_lines import title_of, weights_of
+
+
+@dataclass(frozen=True)
+class ScorerLine:
+    """`n_units`: what there is to score, candidates or pairs; None where there are too many to count at once."""
+
+    row: ScorerRow
+    title: str
+    weights: str
+    n_units: int | None
+    length: float
+
+    @property
+    def compares_templates(self) -> bool:
+        asked = self.row.latest.options.get("template") or []
+        return len(asked) > 1 or "all" in asked
+
+
+def scorer_lines(study: Study, rows: Sequence[ScorerRow]) -> list[ScorerLine]:
+    if not rows:
+        return []
+    counted = n_candidates(study)
+    candidates = counted if counted <= COUNTED else None
+    return [_line(row, study.n_tasks if row.reads_pairs else candidates) for row in rows]
+
+
+def _line(row: ScorerRow, units: int | None) -> ScorerLine:
+    return ScorerLine(
+        row=row,
+        title=title_of(row.scorer.key),
+        weights=weights_of(row.latest.options),
+        n_units=units,
+        length=min(100.0, round(100 * row.n_scored / units, 2)) if units else 0.0,
+    )

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Candidate, Study
+from scoring.models import Score, Scorer, ScoringRow, ScoringRun
+from tests.factories import StudyFactory, member, rating_task
+from tests.scoring import doubles
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def word_count(monkeypatch):
+    return doubles.register(monkeypatch)
+
+
+@pytest.fixture
+def signed_in(client, researcher):
+    client.force_login(researcher)
+    return client
+
+
+def scorer(digest: str = "3f1c9a7de0") -> Scorer:
+    return Scorer.objects.get_or_create(key="word-count", digest=digest, config={"code": "word-count"})[0]
+
+
+def make(study: Study, **fields) -> ScoringRun:
+    return ScoringRun.objects.create(**{"study": study, "metric": "word-count", **fields})
+
+
+def page(client, **headers) -> str:
+    answer = client.get(reverse("models", args=["s"]), headers=headers)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_an_unscored_study_says_what_a_scorer_is_and_that_raters_see_no_score(signed_in, study):
+    shown = page(signed_in)
+    assert "No model has scored this study yet" in shown
+    assert "Raters never see a score" in shown
+    assert reverse("new_run", args=["s"]) in shown
+
+
+def test_a_scorer_is_listed_with_its_version_and_how_much_it_has_scored(signed_in, study):
+    for name in ("one", "two", "three"):
+        rating_task(study, name)
+    make(study, scorer=scorer(), state="done", n_rows=3, n_done=2, n_failed=1, options={"backbone": "hub/m"})
+    shown = page(signed_in)
+    for expected in ("Words", "3f1c9a7d", "hub/m", "2 of 3 candidates"):
+        assert expected in shown
+
+
+def test_runs_that_fill_gaps_add_up_and_a_run_that_scores_again_does_not(signed_in, study):
+    for number in range(4):
+        rating_task(study, f"item-{number}")
+    make(study, scorer=scorer(), state="done", n_rows=2, n_done=2)
+    make(study, scorer=scorer(), state="done", n_rows=1, n_done=1)
+    make(study, scorer=scorer(), state="done", n_rows=3, n_done=3, again=True)
+    assert "3 of 4 candidates" in page(signed_in)
+
+
+def test_each_version_has_a_row_of_its_own(signed_in, study):
+    make(study, scorer=scorer("a" * 10), state="done", n_done=1)
+    make(study, scorer=scorer("b" * 10), state="done", n_done=1)
+    shown = page(signed_in)
+    assert "aaaaaaaa</code>" in shown
+    assert "bbbbbbbb</code>" in shown
+
+
+def test_a_run_under_way_shows_its_pace_and_asks_again_every_two_seconds(signed_in, study):
+    now = timezone.now()
+    make(
+        study, scorer=scorer(), state="running", n_rows=1800, n_done=590, n_failed=10,
+        working_since=now - timedelta(seconds=60), worked_at=now,
+    )  # fmt: skip
+    shown = page(signed_in)
+    assert 'hx-trigger="every 2s"' in shown
+    assert "600 of 1,800 rows" in shown
+    assert "10 rows a second" in shown
+    assert "about 2 minutes left" in shown
+
+
+def test_only_the_part_that_moves_is_sent_to_a_page_that_asks_again(signed_in, study):
+    make(study, state="running")
+    part = page(signed_in, HX_Request="true")
+    assert part.lstrip().startswith('<div id="models"')
+    assert "<html" not in part
+
+
+@pytest.mark.parametrize("state", ["done", "failed", "cancelled"])
+def test_a_page_on_which_nothing_moves_does_not_ask(signed_in, study, state):
+    make(study, state=state)
+    assert "hx-trigger" not in page(signed_in)
+
+
+@pytest.mark.parametrize(("runs", "versions"), [(1, 1), (12, 6)])
+def test_opening_the_page_costs_the_same_however_much_was_scored(
+    signed_in, study, runs, versions, django_assert_num_queries
+):
+    rating_task(study, "one")
+    for number in range(runs):
+        make(study, scorer=scorer(f"digest-{number % versions}"), state="done", n_done=1)
+        make(study, state="running")
+    page(signed_in)
+    with django_assert_num_queries(7):
+        page(signed_in)
+
+
+def test_other_studies_runs_are_not_listed(signed_in, study):
+    make(StudyFactory(), scorer=scorer("elsewhere00"), state="done", n_done=1)
+    assert "elsewher" not in page(signed_in)
+
+
+def test_no_score_is_read_to_open_the_page(signed_in, study):
+    """Counters say how much is scored; the scores may be millions."""
+    rating_task(study, "one")
+    Score.objects.create(scorer=scorer(), candidate=Candidate.objects.get(), value=0.5)
+    make(study, scorer=scorer(), state="done", n_done=1)
+    with CaptureQueriesContext(connection) as queries:
+        page(signed_in)
+    tables = (Score._meta.db_table, ScoringRow._meta.db_table)
+    assert not [query for query in queries if any(f'FROM "{table}"' in query["sql"] for table in tables)]
+
+
+def test_a_rater_hears_that_this_is_not_for_them(client, study):
+    client.force_login(member(study))
+    assert client.get(reverse("models", args=["s"])).status_code == 403

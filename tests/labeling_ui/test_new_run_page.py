@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from annotation.models import Item, Study
+from scoring.metrics.entries import Entry, Option, Reads
+from scoring.models import ScoringRun
+from tests.factories import member, rating_task
+from tests.scoring import doubles
+
+pytestmark = pytest.mark.django_db
+
+EVERY_KIND = Entry(
+    name="every-kind",
+    title="Every kind of option",
+    summary="Has one setting of each kind.",
+    reads=Reads.SINGLE,
+    opens="nowhere:nothing",
+    options=(
+        Option("backbone", "text", "A hub name.", required=True),
+        Option("template", "texts", "Which questions.", default=["default"], choices=("default", "all")),
+        Option("casings", "texts", "Any texts.", default=["Yes"]),
+        Option("beams", "number", "How many.", default=4),
+        Option("dtype", "choice", "How exact.", default="auto", choices=("auto", "float32")),
+        Option("careful", "flag", "Look twice.", default=True),
+        Option("prompts", "table", "Your own."),
+    ),
+)
+GIVEN = {
+    "option-backbone": "hub/model",
+    "option-template": ["default", "all"],
+    "option-casings": "Yes, YES",
+    "option-beams": "2",
+    "option-dtype": "float32",
+}
+PROMPTS = b'[questions.default]\nplain = "Does it match {caption}?"\n'
+
+
+@pytest.fixture(autouse=True)
+def entry(monkeypatch):
+    return doubles.register(monkeypatch, EVERY_KIND)
+
+
+@pytest.fixture
+def signed_in(client, researcher):
+    client.force_login(researcher)
+    return client
+
+
+def address(metric: str = "every-kind") -> str:
+    return reverse("new_run", args=["s"], query={"metric": metric})
+
+
+def toml(content: bytes) -> SimpleUploadedFile:
+    return SimpleUploadedFile("mine.toml", content)
+
+
+def ask(client, **changes):
+    return client.post(address(), {**GIVEN, **changes})
+
+
+def test_first_a_scorer_is_chosen(signed_in, study):
+    shown = signed_in.get(reverse("new_run", args=["s"])).content.decode()
+    assert "Every kind of option" in shown
+    assert 'href="?metric=every-kind"' in shown
+
+
+@pytest.mark.parametrize("metric", ["", "no-such"])
+def test_an_unknown_scorer_leads_to_the_choice(signed_in, study, metric):
+    assert signed_in.get(address(metric)).context["entry"] is None
+
+
+def test_settings_begin_with_their_defaults_and_are_explained(signed_in, study):
+    answer = signed_in.get(address())
+    for option in EVERY_KIND.options:
+        assert option.help in answer.content.decode()
+    assert {option.name: field.value() for option, field, _ in answer.context["options"].rows} == {
+        "backbone": None, "template": ["default"], "casings": "Yes", "beams": 4,
+        "dtype": "auto", "careful": True, "prompts": None,
+    }  # fmt: skip
+
+
+def test_what_was_given_is_asked_for_as_the_registry_takes_it(signed_in, study, researcher):
+    answer = ask(signed_in, **{"option-prompts": toml(PROMPTS)})
+    run = ScoringRun.objects.get()
+    assert answer.url == reverse("scoring_run", args=[run.pk])
+    assert (run.metric, run.created_by, run.again, run.filter) == ("every-kind", researcher, False, {})
+    assert run.options == {
+        "backbone": "hub/model",
+        "template": ["default", "all"],
+        "casings": ["Yes", "YES"],
+        "beams": 2,
+        "dtype": "float32",
+        "careful": False,
+        "prompts": {"questions": {"default": {"plain": "Does it match {caption}?"}}},
+    }
+
+
+def test_systems_strata_and_scoring_again_are_passed_on(signed_in, study):
+    rating_task(study, "one", system="model-x")
+    Item.objects.update(strata={"genre": "jazz", "length": "short"})
+    chosen = {"scope-systems": ["model-x"], "scope-strata": ["genre=jazz"], "scope-again": "on"}
+    ask(signed_in, **chosen)
+    run = ScoringRun.objects.get()
+    assert (run.filter, run.again) == ({"systems": ["model-x"], "strata": {"genre": ["jazz"]}}, True)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("backbone", "", "required"),
+        ("beams", "many", "whole number"),
+        ("dtype", "int4", "int4"),
+        ("template", ["nosuch"], "nosuch"),
+    ],
+)
+def test_a_bad_setting_is_named_where_it_stands_and_starts_nothing(signed_in, study, field, value, says):
+    answer = ask(signed_in, **{f"option-{field}": value})
+    assert says in str(answer.context["options"].errors[field])
+    assert not ScoringRun.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"[questions", "This is no TOML"),
+        (b'source = "me"', "questions: missing"),
+        (b'[questions.default]\nplain = ""', "questions.default.plain: is empty"),
+        (b"\xff\xfe\x00", "UTF-8"),
+        (b"#" * 200_001, "200 kB"),
+    ],
+)
+def test_a_bad_prompt_file_is_refused_with_the_place(signed_in, study, content, says):
+    answer = ask(signed_in, **{"option-prompts": toml(content)})
+    assert says in str(answer.context["options"].errors["prompts"])
+    assert not ScoringRun.objects.exists()
+
+
+def test_nothing_is_lost_on_an_error_not_even_the_chosen_file(signed_in, study):
+    answer = ask(signed_in, **{"option-beams": "many", "option-prompts": toml(PROMPTS)})
+    shown = answer.content.decode()
+    assert 'value="hub/model"' in shown
+    assert "The file you chose before is kept." in shown
+    kept = answer.context["options"]["prompts_kept"].value()
+    ask(signed_in, **{"option-prompts_kept": kept})
+    assert ScoringRun.objects.get().options["prompts"]["questions"]
+
+
+def test_a_bad_file_is_not_kept(signed_in, study):
+    answer = ask(signed_in, **{"option-prompts": toml(b"[questions")})
+    assert "is kept" not in answer.content.decode()
+
+
+def test_the_same_run_twice_is_refused_above_the_form(signed_in, study):
+    ask(signed_in)
+    answer = ask(signed_in)
+    assert "does the same and has not finished" in answer.content.decode()
+    assert ScoringRun.objects.count() == 1
+
+
+def test_raters_may_not_ask_for_runs(client, study):
+    client.force_login(member(study))
+    assert client.post(address(), GIVEN).status_code == 403
+    assert not ScoringRun.objects.exists()
+
+
+def test_a_foreign_study_is_not_there(client, study):
+    client.force_login(member(Study.objects.create(slug="other", title="Other"), "admin"))
+    assert client.get(address()).status_code == 404
