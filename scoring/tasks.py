@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from celery import shared_task
+from celery.worker import state
+
+from scoring.services import waking, work
 
 
-# A run that is not taken up at once is woken again by the sweep: messages need not pile up.
+# A message is good for a moment only: runs with work are woken by the sweep as long as they have any, and messages that
+# nobody takes must not pile up into ever more workers at one run.
 @shared_task(expires=15)  # type: ignore[untyped-decorator]
 def work_on_run(run_id: int) -> None:
     """Work on a run for a while, then queue behind the other runs."""
+    if work.work_on(run_id, stopping=_is_stopping) and not _is_stopping():
+        work_on_run.delay(run_id)
 
 
 @shared_task(expires=10)  # type: ignore[untyped-decorator]
 def wake_scoring_runs() -> None:
-    """Wake runs that have work and, perhaps, nobody at it."""
+    for run_id in waking.to_wake():
+        work_on_run.delay(run_id)
+
+
+def _is_stopping() -> bool:
+    """Whether this worker was asked to end; an exit status of 0 counts, too."""
+    return any(
+        asked is not None and asked is not False for asked in (state.should_stop, state.should_terminate)
+    )

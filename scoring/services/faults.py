@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, F, Min, QuerySet
 
@@ -34,11 +35,11 @@ def counted(run: ScoringRun) -> list[FaultCount]:
     for group in groups:
         # A retry may have taken it away between the two queries.
         if (row := firsts.get(group["first"])) is not None:
-            found.append(FaultCount(row.fault, group["n"], row.reason, row.item, row.system))  # type: ignore[attr-defined]
+            found.append(FaultCount(row.fault, group["n"], row.reason, row.item, row.system))
     return found
 
 
-def failed(run: ScoringRun) -> QuerySet[ScoringRow]:
+def failed(run: ScoringRun) -> QuerySet[Any]:
     """A run's failed rows with the names of what they are about."""
     return ScoringRow.objects.filter(run=run, state=ScoringRow.State.FAILED).annotate(
         item=F("candidate__item_version__item__external_id"),

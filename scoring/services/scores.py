@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db.models import F, QuerySet
 
 from annotation.models import Study
@@ -10,7 +12,7 @@ from scoring.models import Score
 _DIGEST_LENGTH = 64
 
 
-def of(study: Study, *, scorer: str = "") -> QuerySet[Score]:
+def of(study: Study, *, scorer: str = "") -> QuerySet[Any]:
     """A study's scores, with the names of what they are about; of one scorer, by name or by a version's digest."""
     found = Score.objects.filter(candidate__item_version__item__study=study)
     if scorer:

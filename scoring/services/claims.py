@@ -1,0 +1,204 @@
+"""Taking rows into a worker's hands, and taking back what has fallen out of them.
+
+A claim is an advisory lock's number. A row whose claim nobody holds any more is free at once, whoever killed the
+worker; one whose worker lives is free only after a generous lease, for the case that its connection hangs.
+
+What has been in hand when a worker died is tried again alone, when nothing else is left to do: should it be what kills
+workers, it takes nothing along with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from scoring.metrics.contract import BatchLimits
+from scoring.models import ScoringRun
+from scoring.services.locks import ALIVE, Claimant
+
+LEASE = "1 hour"
+MAX_ATTEMPTS = 3
+# A run that nobody has worked on for so long starts its rate anew.
+PAUSE = "10 minutes"
+
+_BEGIN = """
+UPDATE scoring_scoringrun SET
+    state = 'running',
+    n_settled_before = CASE WHEN paused.yes THEN n_done + n_failed ELSE n_settled_before END,
+    working_since = CASE WHEN paused.yes THEN now() ELSE working_since END
+FROM (SELECT id, working_since IS NULL OR greatest(worked_at, working_since) < now() - %(pause)s::interval AS yes
+      FROM scoring_scoringrun WHERE id = %(run)s) paused
+WHERE scoring_scoringrun.id = paused.id AND state IN ('queued', 'running') AND scorer_id IS NOT NULL
+"""
+# Longest first: what does not fit into memory shows at once, and no long row is left for the end. A batch is padded
+# to its longest, so that is what its seconds are reckoned by; and nothing under half as long is padded with it.
+_TAKE = """
+WITH next AS MATERIALIZED (
+    SELECT id, length FROM scoring_scoringrow
+    WHERE run_id = %(run)s AND state = 1 AND attempts = 0
+    ORDER BY length DESC LIMIT %(examples)s
+    FOR UPDATE SKIP LOCKED
+), ranked AS (
+    SELECT id, length, row_number() OVER (ORDER BY length DESC, id) AS n, max(length) OVER () AS longest FROM next
+)
+UPDATE scoring_scoringrow r
+SET state = 2, claim = %(claim)s, attempts = 1, lease_expires_at = now() + %(lease)s::interval
+FROM ranked
+WHERE r.id = ranked.id
+  AND (ranked.n = 1 OR (ranked.n * ranked.longest <= %(seconds)s AND 2 * ranked.length >= ranked.longest))
+RETURNING r.id
+"""
+_TAKE_ONE = """
+WITH next AS (
+    SELECT id FROM scoring_scoringrow
+    WHERE run_id = %(run)s AND state = 1 AND attempts > 0
+    ORDER BY attempts, id LIMIT 1
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE scoring_scoringrow r
+SET state = 2, claim = %(claim)s, attempts = attempts + 1, lease_expires_at = now() + %(lease)s::interval
+FROM next WHERE r.id = next.id
+RETURNING r.id
+"""
+# PostgreSQL looks at its locks only if another worker's row is there to ask about.
+_IS_DEAD = f"(lease_expires_at < now() OR claim NOT IN ({ALIVE}))"
+_FREE_DEAD = f"""
+WITH dead AS (
+    SELECT id, attempts FROM scoring_scoringrow
+    WHERE run_id = %(run)s AND state = 2 AND claim <> %(claim)s AND {_IS_DEAD}
+    ORDER BY id
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE scoring_scoringrow r
+SET state = CASE WHEN r.attempts >= %(most)s THEN 4 ELSE 1 END, claim = NULL, lease_expires_at = NULL,
+    fault = CASE WHEN r.attempts >= %(most)s THEN 'worker_died' ELSE '' END,
+    reason = CASE WHEN r.attempts >= %(most)s THEN %(reason)s ELSE '' END
+FROM dead WHERE r.id = dead.id
+RETURNING r.state
+"""
+_CLAIMABLE = f"""
+SELECT EXISTS (SELECT FROM scoring_scoringrow WHERE run_id = %(run)s AND state = 1)
+    OR EXISTS (SELECT FROM scoring_scoringrow WHERE run_id = %(run)s AND state = 2 AND {_IS_DEAD})
+"""
+_ALIVE_AT = f"""
+SELECT EXISTS (SELECT FROM scoring_scoringrow WHERE run_id = %(run)s AND state = 2 AND NOT {_IS_DEAD})
+"""
+_GIVE_BACK = """
+UPDATE scoring_scoringrow SET state = 1, claim = NULL, lease_expires_at = NULL, attempts = attempts - 1
+WHERE run_id = %(run)s AND claim = %(claim)s AND state = 2
+"""
+_RENEW = """
+UPDATE scoring_scoringrow SET lease_expires_at = now() + %(lease)s::interval
+WHERE id = ANY(%(rows)s) AND claim = %(claim)s AND state = 2
+RETURNING id
+"""
+_DIED = (
+    f"The worker died {MAX_ATTEMPTS} times while this was in its hands, the last times with nothing else. It may take "
+    "more memory than there is: look at the worker's log, and try again on a larger machine."
+)
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """Rows in hand. `alone`: a worker died with this one before, so nothing is to be in hand beside it."""
+
+    rows: tuple[int, ...]
+    alone: bool = False
+
+
+def begin(run: ScoringRun) -> bool:
+    """Say that a run is at work; False when it is over."""
+    return bool(_execute(_BEGIN, run=run.pk, pause=PAUSE))
+
+
+@transaction.atomic
+def take(run: ScoringRun, claimant: Claimant, limits: BatchLimits, *, hands_free: bool) -> Claimed | None:
+    """The next batch; None when there is none now, or the run is over. Only with free hands one is given what is to be
+    done alone."""
+    free_dead(run, claimant)
+    values: dict[str, Any] = {"run": run.pk, "claim": claimant.number, "lease": LEASE}
+    # Shared among those who take, and in the way of who cancels: after a cancellation nothing more is taken.
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT state FROM scoring_scoringrun WHERE id = %s FOR SHARE", [run.pk])
+        if (found := cursor.fetchone()) is None or found[0] not in ScoringRun.UNFINISHED:
+            return None
+        cursor.execute(_TAKE, {**values, "examples": max(limits.examples, 1), "seconds": limits.seconds})
+        if rows := cursor.fetchall():
+            return Claimed(tuple(sorted(row for (row,) in rows)))
+        if not hands_free:
+            return None
+        cursor.execute(_TAKE_ONE, values)
+        return Claimed(tuple(row for (row,) in rows), alone=True) if (rows := cursor.fetchall()) else None
+
+
+@transaction.atomic
+def free_dead(run: ScoringRun, claimant: Claimant) -> None:
+    """Let go what the dead held; what has cost three workers their life fails."""
+    with connection.cursor() as cursor:
+        values: dict[str, Any] = {
+            "run": run.pk,
+            "claim": claimant.number,
+            "most": MAX_ATTEMPTS,
+            "reason": _DIED,
+        }
+        cursor.execute(_FREE_DEAD, values)
+        n_failed = [state for (state,) in cursor.fetchall()].count(4)
+    if n_failed:
+        settle(run.pk, n_failed=n_failed)
+
+
+def renew(batch: Claimed, claimant: Claimant) -> list[int]:
+    """Those rows of a batch that are still in hand, for another lease."""
+    with connection.cursor() as cursor:
+        cursor.execute(_RENEW, {"rows": list(batch.rows), "claim": claimant.number, "lease": LEASE})
+        return sorted(row for (row,) in cursor.fetchall())
+
+
+def give_back(run_id: int, claim: int) -> None:
+    """Put down everything in hand, as if it had never been taken."""
+    _execute(_GIVE_BACK, run=run_id, claim=claim)
+
+
+def settle(run_id: int, *, n_done: int = 0, n_failed: int = 0) -> None:
+    """Move a run's counters, last in the transaction that settles its rows: whoever settles the last one ends it."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE scoring_scoringrun SET n_done = n_done + %s, n_failed = n_failed + %s,"
+            " worked_at = clock_timestamp() WHERE id = %s",
+            [n_done, n_failed, run_id],
+        )
+    finish_if_settled(run_id)
+
+
+def finish_if_settled(run_id: int) -> None:
+    _execute(
+        "UPDATE scoring_scoringrun SET state = 'done', finished_at = %(now)s WHERE id = %(run)s"
+        " AND state IN ('queued', 'running') AND scorer_id IS NOT NULL AND n_done + n_failed >= n_rows",
+        run=run_id,
+        now=timezone.now(),
+    )
+
+
+def are_there(run_id: int) -> bool:
+    """Whether a run has rows that somebody could take."""
+    return _exists(_CLAIMABLE, run_id)
+
+
+def somebody_is_at(run_id: int) -> bool:
+    """Whether a living worker has rows of this run in hand."""
+    return _exists(_ALIVE_AT, run_id)
+
+
+def _exists(query: str, run_id: int) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(query, {"run": run_id})
+        return bool(cursor.fetchone()[0])
+
+
+def _execute(statement: str, **values: Any) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return int(cursor.rowcount)
