@@ -12,7 +12,7 @@ from labeling_ui.run_lines import title_of, weights_of
 
 @dataclass(frozen=True)
 class ScorerLine:
-    """`n_units`: what there is to score, candidates or pairs; None where there are too many to count at once."""
+    """`n_units`: the candidates there are to score; None for pairs, and where there are too many to count at once."""
 
     row: ScorerRow
     title: str
@@ -31,7 +31,7 @@ def scorer_lines(study: Study, rows: Sequence[ScorerRow]) -> list[ScorerLine]:
         return []
     counted = n_candidates(study)
     candidates = counted if counted <= COUNTED else None
-    return [_line(row, study.n_tasks if row.reads_pairs else candidates) for row in rows]
+    return [_line(row, None if row.reads_pairs else candidates) for row in rows]
 
 
 def _line(row: ScorerRow, units: int | None) -> ScorerLine:

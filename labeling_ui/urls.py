@@ -14,6 +14,7 @@ from labeling_ui.views import (
     imports,
     jobs,
     listening,
+    model_prompts,
     models,
     new_study,
     people,
@@ -62,6 +63,13 @@ urlpatterns = [
     # ── Models in the loop ───────────────────────────────────────────────────
     path("studies/<slug:slug>/models/", models.models, name="models"),
     path("studies/<slug:slug>/models/new/", models.new_run, name="new_run"),
+    path("studies/<slug:slug>/models/prompts/", model_prompts.model_prompts, name="model_prompts"),
+    path("studies/<slug:slug>/models/prompts/<slug:family>/", model_prompts.prompt_file, name="prompt_file"),
+    path(
+        "studies/<slug:slug>/models/prompts/<slug:family>/remove/",
+        model_prompts.remove_prompts,
+        name="remove_prompts",
+    ),
     path("scoring-runs/<int:run_id>/", scoring_run.scoring_run, name="scoring_run"),
     path("scoring-runs/<int:run_id>/failed/", scoring_run.failed_rows, name="failed_rows"),
     path("scoring-runs/<int:run_id>/cancel/", scoring_run.cancel_run, name="cancel_run"),

@@ -51,9 +51,10 @@ def scorers_of(study: Study) -> list[ScorerRow]:
 
 
 def n_candidates(study: Study) -> int:
-    """The candidates of the current versions of a study's items, up to one more than COUNTED."""
+    """The judged systems' candidates for the items as they are now, up to one more than COUNTED."""
     current = Candidate.objects.filter(
-        item_version__in=Item.objects.filter(study=study, state=Item.State.ACTIVE).values("current_version")
+        system__role=System.Role.JUDGED,
+        item_version__in=Item.objects.filter(study=study, state=Item.State.ACTIVE).values("current_version"),
     )
     return current.values("pk")[: COUNTED + 1].count()
 

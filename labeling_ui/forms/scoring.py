@@ -38,11 +38,6 @@ def scorer_cards(chosen: str) -> list[ScorerCard]:
     return [ScorerCard(entry, entry.name == chosen) for entry in entries]
 
 
-def prompts_of(file: UploadedFile) -> dict[str, Any]:
-    """An uploaded prompt file, checked. Raises ValidationError, which names the place."""
-    return parsed(_text_of(file))
-
-
 def parsed(text: str) -> dict[str, Any]:
     """A prompt file's text as a table, checked. Raises ValidationError, which names the place."""
     try:
@@ -170,6 +165,19 @@ def _field(option: Option) -> forms.Field:
     if option.kind == "table":
         return forms.FileField(**{**about, "required": False}, widget=forms.FileInput({"accept": ".toml"}))
     return forms.CharField(**about, widget=forms.TextInput({"spellcheck": "false", "autocomplete": "off"}))
+
+
+class PromptFileForm(forms.Form):
+    """A prompt file; `cleaned_data["file"]` is its table, checked."""
+
+    file = forms.FileField(
+        label=gettext_lazy("A prompt file of your own"),
+        help_text=gettext_lazy("TOML, shaped as the file that can be downloaded here."),
+        widget=forms.FileInput({"accept": ".toml"}),
+    )
+
+    def clean_file(self) -> dict[str, Any]:
+        return parsed(_text_of(self.cleaned_data["file"]))
 
 
 class ScopeForm(forms.Form):
