@@ -1,0 +1,329 @@
+from __future__ import annotations
+
+import math
+import threading
+import wave
+from base64 import b64decode
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx2
+import numpy as np
+import pytest
+
+from scoring.backbones import openai_calls
+from scoring.backbones.contract import AnswerTokens, Hearing
+from scoring.backbones.openai_messages import messages, wav_base64, yes_no
+from scoring.backbones.openai_server import open_server
+from scoring.backbones.sounds import decode
+from scoring.metrics.contract import ExampleError, SetupError, Sound
+from scoring.metrics.registry import Workplace
+from tests.scoring.openai_double import OpenAIDouble, answer, logprobs
+
+SYSTEM = "Answer with yes or no."
+RATE = 16_000
+EXACT = AnswerTokens()
+ANY_CASE = AnswerTokens(("Yes", "yes"), ("No", "no"))
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch):
+    monkeypatch.setattr(openai_calls, "FIRST_WAIT_S", 0.001)
+    monkeypatch.delenv(openai_calls.KEY_VARIABLE, raising=False)
+
+
+@pytest.fixture(scope="session")
+def sounds(tmp_path_factory) -> list[Sound]:
+    folder = tmp_path_factory.mktemp("sounds")
+    return [tone(folder / f"{pitch}.wav", pitch) for pitch in (300, 400, 500)]
+
+
+def tone(path: Path, pitch: int) -> Sound:
+    samples = np.sin(2 * np.pi * pitch * np.arange(RATE // 2) / RATE) * 0.3
+    with wave.open(str(path), "wb") as file:
+        file.setparams((1, 2, RATE, 0, "NONE", ""))
+        file.writeframes((samples * 32767).astype("<i2").tobytes())
+    return Sound(f"{pitch:064}", path, 0.5)
+
+
+def opened(server: OpenAIDouble):
+    return open_server(server.name, workplace=Workplace(Path("unused"), 0))
+
+
+def conversation(question: str, *heard: Sound, system: str = SYSTEM):
+    return messages(
+        [wav_base64(decode(sound, rate=RATE), rate=RATE) for sound in heard], question, system=system
+    )
+
+
+def ask(backbone, *hearings: Hearing, answers: AnswerTokens = EXACT):
+    return backbone.ask(list(hearings), system=SYSTEM, answers=answers)
+
+
+def write(backbone, *hearings: Hearing):
+    return backbone.write(list(hearings), system=SYSTEM, max_new_tokens=512)
+
+
+def codes(answers):
+    return [one.fault.code if isinstance(one, ExampleError) else "fine" for one in answers]
+
+
+@pytest.mark.parametrize("chosen_tokens", [False, True])
+def test_log_probabilities_are_those_that_the_server_says_in_the_order_asked(sounds, chosen_tokens):
+    hearings = [
+        Hearing((sounds[0],), ("Is it rain?", "Is it wind?")),
+        Hearing((sounds[1], sounds[2]), ("Which?",)),
+        Hearing((), ("A text alone?",)),
+    ]
+    with OpenAIDouble(chosen_tokens=chosen_tokens) as server:
+        found = ask(opened(server), *hearings, answers=ANY_CASE)
+    for hearing, answers in zip(hearings, found, strict=True):
+        for question, one in zip(hearing.questions, answers, strict=True):
+            said = logprobs(conversation(question, *hearing.sounds))
+            if chosen_tokens:
+                assert one.bounded == ()
+            if not one.bounded:
+                assert one.yes == pytest.approx(np.logaddexp(said["Yes"], said["yes"]), abs=0.011)
+                assert one.no == pytest.approx(np.logaddexp(said["No"], said["no"]), abs=0.011)
+
+
+def test_one_request_asks_one_question_for_one_token(sounds):
+    with OpenAIDouble() as server:
+        ask(opened(server), Hearing((sounds[0],), ("Is it rain?",)))
+    (body,) = server.requests
+    assert body["messages"] == conversation("Is it rain?", sounds[0])
+    settings = {name: value for name, value in body.items() if name != "messages"}
+    assert settings == {
+        "model": server.model, "temperature": 0, "max_tokens": 1, "logprobs": True, "top_logprobs": 20,
+    }  # fmt: skip
+
+
+def test_a_sound_of_any_format_reaches_the_server_as_the_same_samples(sounds, tmp_path):
+    (sound,) = conversation("?", sounds[0])[-1]["content"][:1]
+    (tmp_path / "sent.wav").write_bytes(b64decode(sound["input_audio"]["data"]))
+    with wave.open(str(tmp_path / "sent.wav")) as sent, wave.open(str(sounds[0].path)) as original:
+        assert sent.getparams()[:3] == (1, 2, RATE)
+        sent_pcm = np.frombuffer(sent.readframes(-1), "<i2").astype(int)
+        pcm = np.frombuffer(original.readframes(-1), "<i2").astype(int)
+    inner = slice(400, -400)
+    assert sent_pcm.size == pcm.size
+    assert np.abs(sent_pcm[inner] - pcm[inner]).max() <= 3
+
+
+def test_an_answer_off_the_list_is_known_by_the_least_listed(sounds):
+    with OpenAIDouble(fault="yes-missing") as server:
+        ((one,),) = ask(opened(server), Hearing((sounds[0],), ("Is it wind?",)))
+    said = logprobs(conversation("Is it wind?", sounds[0]))
+    listed = [said[token] for token in list(said)[:20] if token not in ("Yes", "yes")]
+    assert "yes" in one.bounded
+    assert one.yes == min(listed)
+
+
+def test_spellings_off_the_list_count_only_where_they_could_matter():
+    said = {"Yes": -0.1, "No": -3.0, "the": -4.0}
+    found = yes_no(said, ANY_CASE)
+    # "yes" may hold e^-4, 2 % of "Yes", and "no" 37 % of "No".
+    assert found.bounded == ("yes", "no")
+    assert found.yes == pytest.approx(np.logaddexp(-0.1, -4.0))
+    found = yes_no({"Yes": -0.1, "No": -3.0, "the": -9.0}, ANY_CASE)
+    assert (found.yes, found.no, found.bounded) == (-0.1, -3.0, ())
+
+
+def test_neither_answer_listed_is_a_fault_of_its_row(sounds):
+    with OpenAIDouble(next_faults=["both-missing"]) as server:
+        backbone = opened(server)
+        (first,) = ask(backbone, Hearing((sounds[0],), ("Is it rain?",)))
+        (second,) = ask(backbone, Hearing((sounds[0],), ("Is it rain?",)))
+    assert first.fault.code == "no_logprobs"
+    assert "token" in first.fault.message
+    assert len(second) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("no-logprobs", "returns no log-probabilities"),
+        ("no-top", "`top_logprobs`"),
+        ("bad-logprobs", "--max-logprobs"),
+        ("401", "CONCORD_SERVER_KEY"),
+        ("404", "still serves this model"),
+    ],
+)
+def test_what_concerns_every_row_is_raised_and_says_what_mends_it(sounds, fault, words):
+    with OpenAIDouble(fault=fault) as server:
+        backbone = opened(server)
+        with pytest.raises(SetupError) as found:
+            ask(backbone, *[Hearing((sounds[0],), ("Is it rain?",))] * 20)
+    assert words in str(found.value)
+
+
+def test_an_older_server_that_passes_over_chosen_tokens_is_not_asked_for_them_again(sounds):
+    with OpenAIDouble(chosen_tokens=True) as server:
+        backbone = opened(server)
+        server.fault = "yes-missing"
+        ask(backbone, Hearing((sounds[0],), ("Is it rain?",)))
+        ask(backbone, Hearing((sounds[0],), ("Is it rain?",)))
+    assert ["logprob_token_ids" in body for body in server.requests] == [True, False]
+
+
+def test_a_server_that_refuses_chosen_tokens_is_asked_for_its_list(sounds):
+    with OpenAIDouble(chosen_tokens=True, next_faults=["bad-logprobs"]) as server:
+        (found,) = ask(opened(server), Hearing((sounds[0],), ("Is it rain?",)))
+    assert len(found) == 1
+    assert ["logprob_token_ids" in body for body in server.requests] == [True, False]
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "503", "malformed", "drop"])
+def test_what_may_pass_is_tried_again(sounds, fault):
+    with OpenAIDouble(next_faults=[fault, fault]) as server:
+        ((text,),) = write(opened(server), Hearing((sounds[0],), ("Describe it.",)))
+    assert text == answer(conversation("Describe it.", sounds[0]))
+    assert len(server.requests) == 3
+
+
+def test_retry_after_is_waited_for(sounds, monkeypatch):
+    monkeypatch.setattr(openai_calls, "FIRST_WAIT_S", 3600.0)
+    with OpenAIDouble(next_faults=["429"]) as server:  # it says Retry-After: 0
+        assert codes(write(opened(server), Hearing((), ("Describe it.",)))) == ["fine"]
+    assert openai_calls._wait(1, 1e9) == openai_calls.LONGEST_WAIT_S
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "tries"),
+    [("400", "server_refused", 1), ("500", "server_refused", 6), ("429", "server_refused", 6),
+     ("malformed", "server_refused", 6), ("drop", "server_unreachable", 6), ("no-text", "no_answer", 1)],
+)  # fmt: skip
+def test_what_stays_is_a_fault_of_its_row_after_so_many_tries(sounds, fault, code, tries):
+    with OpenAIDouble(fault=fault) as server:
+        (found,) = write(opened(server), Hearing((), ("Describe it.",)))
+    assert found.fault.code == code
+    assert len(server.requests) == tries
+    if fault.isdigit():
+        assert f"({fault}: {fault} as told)" in found.fault.message
+
+
+def test_a_server_that_takes_too_long_is_given_up(monkeypatch):
+    monkeypatch.setattr(openai_calls, "_TIMEOUT", httpx2.Timeout(0.2))
+    monkeypatch.setattr(openai_calls, "PATIENCE_S", 0.0)
+    with OpenAIDouble(fault="slow") as server:
+        (found,) = write(opened(server), Hearing((), ("Describe it.",)))
+    assert found.fault.code == "server_unreachable"
+    assert "timed out" in found.fault.message
+    assert len(server.requests) == 1
+
+
+def test_faults_stay_with_their_hearings(sounds):
+    gone = Sound("0" * 64, Path("gone.wav"), 1.0)
+    with OpenAIDouble() as server:
+        found = write(
+            opened(server), *[Hearing((sound,), ("Hm?",)) for sound in (sounds[0], gone, sounds[1])]
+        )
+    assert codes(found) == ["fine", "missing", "fine"]
+
+
+def test_a_server_that_dies_and_comes_back_costs_nothing(sounds, monkeypatch):
+    monkeypatch.setattr(openai_calls, "FIRST_WAIT_S", 0.05)
+    server = OpenAIDouble()
+    hearings = [Hearing((sounds[0],), (f"Question {number}?",)) for number in range(60)]
+    with server, ThreadPoolExecutor(1) as aside:
+        backbone = opened(server)
+        running = aside.submit(write, backbone, *hearings)
+        while len(server.requests) < 20:
+            assert not running.done()
+        server.stop()
+        with OpenAIDouble(port=server.port):
+            found = running.result()
+    assert [one[0] for one in found] == [answer(conversation(h.questions[0], sounds[0])) for h in hearings]
+    assert len(server.requests) < 60
+
+
+def test_a_server_that_stays_away_leaves_each_row_its_reason(sounds):
+    with OpenAIDouble() as server:
+        backbone = opened(server)
+    found = write(backbone, *[Hearing((sounds[0],), ("Hm?",))] * 3)
+    assert codes(found) == ["server_unreachable"] * 3
+    assert server.url in found[0].fault.message
+
+
+def test_eight_questions_are_under_way_at_once_and_no_more(sounds):
+    # Nobody is answered before eight have asked.
+    meeting = threading.Barrier(8, timeout=20)
+    under_way = [0]
+    most = []
+
+    class Counting(OpenAIDouble):
+        def fault_of_this(self, body, key):
+            with self.counting:
+                under_way[0] += 1
+                most.append(under_way[0])
+            meeting.wait()
+            with self.counting:
+                under_way[0] -= 1
+            return super().fault_of_this(body, key)
+
+    with Counting() as server:
+        found = ask(opened(server), *[Hearing((sounds[0],), ("One?", "Two?"))] * 12)
+    assert codes(found) == ["fine"] * 12
+    assert max(most) == 8
+
+
+def test_what_a_run_costs_is_counted(sounds):
+    with OpenAIDouble() as server:
+        backbone = opened(server)
+        write(backbone, Hearing((sounds[0],), ("Hm?", "And?")))
+    assert (backbone.spent.prompt_tokens, backbone.spent.completion_tokens) == (200, 8)
+
+
+def test_the_identity_holds_the_model_and_neither_the_address_nor_the_key(monkeypatch):
+    monkeypatch.setenv(openai_calls.KEY_VARIABLE, "sesame")
+    identities = []
+    for _ in range(2):
+        with OpenAIDouble(key="sesame") as server:
+            identities.append(opened(server).identity)
+    assert identities[0] == identities[1]
+    assert identities[0]["model"] == server.model
+    assert not any(word in str(identities) for word in ("sesame", "127.0.0.1"))
+
+
+def test_the_key_is_sent_and_never_shown(monkeypatch, caplog):
+    monkeypatch.setenv(openai_calls.KEY_VARIABLE, "sesame")
+    caplog.set_level("DEBUG")
+    with OpenAIDouble(key="sesame") as server:
+        backbone = opened(server)
+        write(backbone, Hearing((), ("Hm?",)))
+        assert server.keys == ["Bearer sesame"]
+        server.key = "another"  # the double's refusal repeats the key that it was given
+        with pytest.raises(SetupError) as found:
+            write(backbone, Hearing((), ("Hm?",)))
+    assert "CONCORD_SERVER_KEY" in str(found.value)
+    assert "sesame" not in str(found.value) + caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("{url}#other/model", "does not serve 'other/model' but tiny/listener"),
+        ("{url}", "Name one of them after the #"),
+        ("{root}#tiny/listener", "in /v1"),
+        ("http://user:secret@localhost/v1#m", "CONCORD_SERVER_KEY"),
+        ("http:///v1#m", "http://host:8000/v1#MODEL"),
+    ],
+)
+def test_a_wrong_address_or_model_is_told_when_opening(name, words):
+    with OpenAIDouble() as server:
+        filled = name.format(url=server.url, root=server.url.removesuffix("/v1"))
+        with pytest.raises(SetupError) as found:
+            open_server(filled, workplace=Workplace(Path("unused"), 0))
+    assert words in str(found.value)
+    assert "secret" not in str(found.value)
+
+
+def test_no_server_and_no_key_are_told_when_opening():
+    with OpenAIDouble(key="sesame") as server, pytest.raises(SetupError, match="set CONCORD_SERVER_KEY"):
+        opened(server)
+    with pytest.raises(SetupError, match="vllm serve tiny/listener"):
+        opened(server)
+
+
+def test_log_probabilities_of_the_double_are_a_distribution():
+    assert math.fsum(map(math.exp, logprobs(conversation("?")).values())) == pytest.approx(1.0)
