@@ -127,7 +127,9 @@ class AudioLanguageModel:
 
     def _spread(self, prompt: Prompt, sounds: Sequence[torch.Tensor]) -> Prompt:
         if prompt.count(self._chat.placeholder) != len(sounds):
-            raise SetupError("This model's chat template has no place for sounds. Use the model's own template.")
+            raise SetupError(
+                "This model's chat template has no place for sounds. Use the model's own template."
+            )
         sizes = iter(sounds)
         spread: Prompt = []
         for token in prompt:
@@ -142,7 +144,9 @@ class AudioLanguageModel:
         n_before = prompts[0].index(self._chat.placeholder) if sounds else 0
         row = split([prompt[n_before:] for prompt in prompts])
         if any(self._chat.placeholder in question for question in row.questions):
-            raise SetupError("This model's chat template puts the question before the sound, or repeats the sound.")
+            raise SetupError(
+                "This model's chat template puts the question before the sound, or repeats the sound."
+            )
         return tuple(prompts[0][:n_before]), row
 
     def _read(

@@ -12,7 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from huggingface_hub import snapshot_download
-from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    LocalEntryNotFoundError,
+    RepositoryNotFoundError,
+)
 from safetensors import SafetensorError, safe_open
 
 from scoring.metrics.contract import SetupError
@@ -42,8 +47,10 @@ class Checkpoint:
 
 
 def find(name: str) -> Checkpoint:
-    """The files of a model named as on the hub or by its folder, checked as far as that is quick. Downloads what the hub
-    has and this machine lacks, unless HF_HUB_OFFLINE is set. Raises SetupError."""
+    """The files of a model named as on the hub or by its folder, checked as far as that is quick.
+
+    Downloads what the hub has and this machine lacks, unless HF_HUB_OFFLINE is set. Raises SetupError.
+    """
     folder = Path(name).expanduser()
     if folder.is_dir():
         return _in_folder(folder)
@@ -69,7 +76,7 @@ def _in_folder(folder: Path) -> Checkpoint:
 
 
 def _base_of(folder: Path) -> tuple[Path, Path | None]:
-    """The model's folder, and the adapter's if `folder` is one: its model is the folder around it, or the one it names."""
+    """The model's folder, and the adapter's if `folder` is one: its model is around it, or is the one it names."""
     if not (folder / _ADAPTER).is_file():
         return folder, None
     if (folder.parent / "config.json").is_file():

@@ -57,7 +57,9 @@ class Embeddings:
         n_frames = [waiting[key]["mel"].shape[-1] * waiting[key]["mel"][..., 0, 0].numel() for key in keys]
         for members in groups(n_frames, n_tokens=_FRAMES_PER_PASS):
             group = [keys[i] for i in members]
-            for key, embedded in zip(group, self._listener.embed([waiting[key] for key in group]), strict=True):
+            for key, embedded in zip(
+                group, self._listener.embed([waiting[key] for key in group]), strict=True
+            ):
                 found[key] = self._checked(embedded)
                 self._cache.put(self._space, key, {"embeddings": embedded})
         return found

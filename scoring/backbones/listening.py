@@ -24,8 +24,8 @@ OVERHANG_SECONDS = 0.5
 
 
 class Listener(Protocol):
-    """`features` runs in threads, on the CPU; `embed` on the model's device. A sound's embeddings (tokens, width) are the
-    same whatever is embedded with it."""
+    """`features` runs in threads, on the CPU; `embed` on the model's device. A sound's embeddings (tokens, width) are
+    the same whatever is embedded with it."""
 
     @property
     def seconds(self) -> float:
@@ -62,7 +62,15 @@ def load_extractor(folder: Path) -> WhisperFeatureExtractor:
 
 def described(extractor: WhisperFeatureExtractor) -> Mapping[str, Any]:
     """What of a front end changes features."""
-    names = ("feature_size", "sampling_rate", "hop_length", "chunk_length", "n_fft", "dither", "padding_value")
+    names = (
+        "feature_size",
+        "sampling_rate",
+        "hop_length",
+        "chunk_length",
+        "n_fft",
+        "dither",
+        "padding_value",
+    )
     return {name: getattr(extractor, name) for name in names}
 
 
@@ -77,7 +85,9 @@ def cut_to(samples: Samples, *, seconds: float, rate: int) -> Samples:
     return samples[: int(seconds * rate)]
 
 
-def padded_mel(extractor: WhisperFeatureExtractor, samples: Samples, *, n_samples: int) -> tuple[torch.Tensor, int]:
+def padded_mel(
+    extractor: WhisperFeatureExtractor, samples: Samples, *, n_samples: int
+) -> tuple[torch.Tensor, int]:
     """The log-mel spectrogram (mels, frames) of a sound followed by silence up to `n_samples`, and the number of frames
     that begin within the sound."""
     found = extractor(

@@ -36,7 +36,12 @@ def dtype_of(wanted: str, device: torch.device) -> torch.dtype:
 
 
 def load_model(
-    model_class: str, checkpoint: Checkpoint, *, dtype: torch.dtype, device: torch.device, attention: str = "sdpa"
+    model_class: str,
+    checkpoint: Checkpoint,
+    *,
+    dtype: torch.dtype,
+    device: torch.device,
+    attention: str = "sdpa",
 ) -> Any:
     """The model, for inference. Raises SetupError where a weight is missing: transformers would put random numbers in
     its place and go on."""

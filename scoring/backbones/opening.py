@@ -6,7 +6,7 @@ import re
 
 from transformers.utils import logging as transformers_logging
 
-from scoring.backbones import qwen2_5_omni
+from scoring.backbones import audio_flamingo, qwen2_5_omni, qwen2_audio, qwen3_omni
 from scoring.backbones.audio_language_model import AudioLanguageModel
 from scoring.backbones.checkpoints import find
 from scoring.backbones.contract import Backbone
@@ -16,7 +16,12 @@ from scoring.backbones.loading import device_of, dtype_of
 from scoring.metrics.contract import SetupError
 from scoring.metrics.registry import Workplace
 
-FAMILIES: tuple[Family, ...] = (qwen2_5_omni.FAMILY,)
+FAMILIES: tuple[Family, ...] = (
+    qwen2_5_omni.FAMILY,
+    qwen2_audio.FAMILY,
+    audio_flamingo.FAMILY,
+    qwen3_omni.FAMILY,
+)
 
 
 def open_backbone(name: str, *, dtype: str, workplace: Workplace) -> Backbone:

@@ -32,8 +32,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Packed:
-    """A batch of rows, padded to one length L: `ids` and `positions` (B, L); `mask` (B, 1, L, n_before + L), true where a
-    token (third axis) sees another; `rows` and `columns` of each question's last token, questions in their order."""
+    """A batch of rows, padded to one length L: `ids` and `positions` (B, L); `mask` (B, 1, L, n_before + L), true where
+    a token (third axis) sees another; `rows` and `columns` of each question's last token, questions in their order."""
 
     ids: torch.Tensor
     positions: torch.Tensor
@@ -77,8 +77,8 @@ def pack(rows: Sequence[Row], *, n_before: int, device: torch.device) -> Packed:
 
 
 def groups(lengths: Sequence[int], *, n_tokens: int) -> list[list[int]]:
-    """Numbers of rows that go through the model together: longest first, so that a group is of about one length, at most
-    `n_tokens` when padded, or a single row."""
+    """Numbers of rows that go through the model together: longest first, so that a group is of about one length, at
+    most `n_tokens` when padded, or a single row."""
     found: list[list[int]] = []
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
         if found and (len(found[-1]) + 1) * lengths[found[-1][0]] <= n_tokens:

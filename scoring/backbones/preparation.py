@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Preparation(Generic[T]):
-    """Runs `work` for each sound once, ahead of time where told to. Exceptions are kept for whoever takes the result."""
+    """Runs `work` for each sound once, ahead of time where told to; exceptions wait for whoever takes the result."""
 
     def __init__(self, work: Callable[[Sound], T]) -> None:
         self._work = work
