@@ -57,6 +57,7 @@ def _run(
     supervisor.complete("prepare", sys.executable, "-m", "config.prepare")
     server = supervisor.serve("web", *web.command(port))
     supervisor.serve("worker", *_worker_command())
+    supervisor.serve("scoring", *_scoring_command())
     supervisor.serve("beat", *_celery("beat", "--pidfile=", "--loglevel=INFO"))
     _await_answer(server, interruption, port=port)
     if with_demo:
@@ -106,12 +107,20 @@ def _start_database(home: Path) -> Cluster | None:
 
 
 def _worker_command() -> list[str]:
+    return _worker("cpu", "--concurrency", str(min(os.cpu_count() or 1, 4)))
+
+
+def _scoring_command() -> list[str]:
+    """One process, so that a model is in memory once and stays there. Raters on the same machine come first: it gets
+    what time they leave, and a core stays free of it."""
+    threads = env.integer("OMP_NUM_THREADS", max((os.cpu_count() or 1) - 1, 1), minimum=1)
+    return ["env", f"OMP_NUM_THREADS={threads}", "nice", "-n", "10", *_worker("gpu", "--pool", "solo")]
+
+
+def _worker(queue: str, *options: str) -> list[str]:
     # Nothing here asks workers about each other, so they do not gossip: each such channel is a queue to poll.
     quiet = ("--without-gossip", "--without-mingle")
-    concurrency = str(min(os.cpu_count() or 1, 4))
-    return _celery(
-        "worker", "-Q", "cpu", "-n", "cpu@%h", "--concurrency", concurrency, *quiet, "--loglevel=INFO"
-    )
+    return _celery("worker", "-Q", queue, "-n", f"{queue}@%h", *options, *quiet, "--loglevel=INFO")
 
 
 def _celery(*arguments: str) -> list[str]:

@@ -94,6 +94,7 @@ def test_it_serves_tells_its_address_and_stops_when_asked(
         "prepare.log",
         "web.log",
         "worker.log",
+        "scoring.log",
         "beat.log",
     }
 

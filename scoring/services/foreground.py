@@ -1,0 +1,24 @@
+"""Working on a run in the process that asked for it."""
+
+from __future__ import annotations
+
+import time
+
+from scoring.models import ScoringRun
+from scoring.services import claims, locks, work
+
+_LOOK_SECONDS = 0.5
+
+
+def run_here(run: ScoringRun) -> None:
+    """Do a run's work in this process, unless a worker was quicker, and wait for its end either way. Should that worker
+    die, this process goes on with what it left."""
+    while not run.is_finished:
+        with locks.gate(run.pk) as mine:
+            # Kept to the end: a worker of this machine would load the model a second time.
+            if mine and not claims.somebody_is_at(run.pk):
+                work.work_on(run.pk, seconds=float("inf"))
+        run.refresh_from_db()
+        if not run.is_finished:
+            time.sleep(_LOOK_SECONDS)
+            run.refresh_from_db()
