@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from analytics.reports.scorers import Parts
 from annotation.errors import DomainError
+from labeling_ui.scorer_words import label_of
 from labeling_ui.sentences import said
 from scoring import prompts
 from scoring.metrics import registry
@@ -145,8 +146,8 @@ def refuse(options: OptionsForm, scope: ScopeForm, error: DomainError) -> None:
 
 def _field(option: Option) -> forms.Field:
     about: dict[str, Any] = {
-        "label": option.name.replace("_", " ").capitalize(),
-        "help_text": option.help,
+        "label": label_of(option.name),
+        "help_text": _(option.help),
         "required": option.required,
         "initial": option.default,
     }
