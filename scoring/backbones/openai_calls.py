@@ -123,7 +123,7 @@ class Calls:
         """A server's words as they may be shown: on one line, short, and without the key should they repeat it."""
         if self._key:
             sentence = sentence.replace(self._key, "…")
-        sentence = " ".join(sentence.split()).rstrip(".")
+        sentence = " ".join(sentence.encode(errors="replace").decode().split()).rstrip(".")
         return sentence if len(sentence) <= _SENTENCE else sentence[:_SENTENCE] + "…"
 
     def _count(self, usage: Any) -> None:
