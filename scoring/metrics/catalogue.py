@@ -33,6 +33,30 @@ _JUDGE = Option("judge", "text", "The model that judges captions, where it is no
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
+        name="clapscore",
+        title="CLAPScore",
+        summary="How near a text lies to a sound for a contrastive model: the cosine of their embeddings.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.clapscore:open_clapscore",
+        options=(
+            Option(
+                "checkpoint",
+                "text",
+                "LAION's music-as, 630k-as, music-speech-as, music-speech or 630k-best, the path of such a .pt file, a "
+                "name on the hub such as laion/clap-htsat-unfused, or a folder.",
+                required=True,
+            ),
+            Option(
+                "long_sounds",
+                "choice",
+                "CLAP hears ten seconds. Of longer sounds, windows takes the mean over the whole, and crop one place, "
+                "which published code draws at random and this one from the sound itself.",
+                default="windows",
+                choices=("windows", "crop"),
+            ),
+        ),
+    ),
+    Entry(
         name="prompting",
         title="Direct prompting",
         summary="The model hears a sound and writes how well it fits a text.",

@@ -29,8 +29,8 @@ def tiny_clap(folder: Path, *, fused: bool = False) -> Path:
 def tiny_clap_model(*, fused: bool = False, layer_norm_eps: float = 1e-12) -> ClapModel:
     torch.manual_seed(5)
     text = ClapTextConfig(
-        vocab_size=262, hidden_size=64, num_hidden_layers=2, num_attention_heads=1, intermediate_size=96,
-        max_position_embeddings=514, layer_norm_eps=layer_norm_eps,
+        vocab_size=len(tiny_roberta_tokenizer()), hidden_size=64, num_hidden_layers=2, num_attention_heads=1,
+        intermediate_size=96, max_position_embeddings=514, layer_norm_eps=layer_norm_eps,
     )  # fmt: skip
     audio = ClapAudioConfig(
         hidden_size=64, patch_embeds_hidden_size=8, depths=[2, 2, 1, 1], num_attention_heads=[1, 2, 2, 4],
@@ -42,11 +42,11 @@ def tiny_clap_model(*, fused: bool = False, layer_norm_eps: float = 1e-12) -> Cl
 
 
 def tiny_roberta_tokenizer() -> RobertaTokenizer:
-    """One token per byte, between <s> and </s>."""
+    """One token per letter, between <s> and </s>."""
     letters = string.ascii_letters + string.digits + string.punctuation + "Ġ"
     vocabulary = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
     vocabulary |= {letter: number + 4 for number, letter in enumerate(letters)}
-    return RobertaTokenizer(vocab=vocabulary | {"<mask>": 261}, merges=[])
+    return RobertaTokenizer(vocab=vocabulary | {"<mask>": len(vocabulary)}, merges=[])
 
 
 def _give_character(model: Any) -> None:
