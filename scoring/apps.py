@@ -5,3 +5,8 @@ from django.apps import AppConfig
 
 class ScoringConfig(AppConfig):
     name = "scoring"
+
+    def ready(self) -> None:
+        from annotation.services import import_sequels
+
+        import_sequels.SEQUELS.append("scoring.services.prescoring.after_import")

@@ -18,6 +18,7 @@ from annotation.services import (
     import_judgments,
     import_orders,
     import_rows,
+    import_sequels,
     import_trials,
     jobs,
     studies,
@@ -136,6 +137,8 @@ def _write(
     )
     if order.archive and not Task.objects.filter(study=study, wants_more=True).exists():
         studies.set_state(study, Study.State.CLOSED, actor=actor)
+    if counts.tasks:
+        import_sequels.set_going(study, actor=actor)
     running.confirm()
     return counts
 

@@ -1,0 +1,23 @@
+"""Scoring what an import has brought, where the study says so."""
+
+from __future__ import annotations
+
+from annotation import audit
+from annotation.errors import InvalidInput
+from annotation.models import Study, User
+from scoring.services import orders, runs
+
+
+def after_import(study: Study, *, actor: User | None) -> None:
+    """Ask for the study's runs, in the import's transaction. They take what is not scored yet. One that is under way
+    may have looked for its rows before the import was there to see, so each import asks for its own."""
+    for wanted in study.rules.get("prescore", []):
+        try:
+            options = orders.checked_options(study, wanted["metric"], wanted["options"])
+        except InvalidInput as error:
+            # A setting that has gone out of use is no reason to refuse somebody's items.
+            audit.record(
+                "scoring.not_requested", actor=actor, study=study, subject=wanted["metric"], why=str(error)
+            )
+            continue
+        runs.create(study, wanted["metric"], options, filter={}, actor=actor)

@@ -1,0 +1,62 @@
+"""What a study says about models: its own prompts, and what scores new items when they come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+
+from annotation import audit
+from annotation.errors import FieldProblem, InvalidInput
+from annotation.models import Study, User
+from scoring.metrics import registry
+from scoring.services import orders
+
+
+@transaction.atomic
+def set_prompts(
+    study: Study, scorer: str, definition: Mapping[str, Any] | None, *, actor: User | None
+) -> Study:
+    """Give a scorer, and its sibling for pairs, a study's own prompts (a prompt file as parsed); None takes them back.
+    They hold for runs asked for from now on. Raises InvalidInput."""
+    if definition is not None:
+        orders.check_prompts(definition, field="prompts")
+    families = {orders.family(name) for name in registry.METRICS}
+    if orders.family(scorer) not in families:
+        problem = FieldProblem(
+            "scorer", f"There is no scorer {scorer!r}.", f"Use {', '.join(sorted(families))}."
+        )
+        raise InvalidInput("These prompts belong to no scorer.", problems=[problem])
+    study = _locked(study)
+    prompts = {**study.rules.get("prompts", {})}
+    prompts.pop(orders.family(scorer), None)
+    if definition is not None:
+        prompts[orders.family(scorer)] = dict(definition)
+    return _keep(study, "prompts", prompts, actor=actor, told=sorted(prompts))
+
+
+@transaction.atomic
+def set_prescore(study: Study, wanted: Sequence[Mapping[str, Any]], *, actor: User | None) -> Study:
+    """Name the scorers that new items get by themselves: [{"metric": name, "options": {…}}]. Raises InvalidInput."""
+    kept = []
+    for number, each in enumerate(wanted):
+        if set(each) - {"metric", "options"} or not isinstance(each.get("metric"), str):
+            problem = FieldProblem(f"prescore[{number}]", "Give a metric and its options.")
+            raise InvalidInput("This is no list of scorers.", problems=[problem])
+        orders.checked_options(study, each["metric"], each.get("options") or {})
+        # As given: a default that changes, or the study's prompts, hold for later imports.
+        kept.append({"metric": each["metric"], "options": dict(each.get("options") or {})})
+    return _keep(_locked(study), "prescore", kept, actor=actor, told=[each["metric"] for each in kept])
+
+
+def _locked(study: Study) -> Study:
+    return Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+
+
+def _keep(study: Study, name: str, value: Any, *, actor: User | None, told: list[str]) -> Study:
+    if study.rules.get(name) != value:
+        study.rules = {**study.rules, name: value}
+        study.save(update_fields=["rules"])
+        audit.record("study.changed", actor=actor, study=study, **{name: told})
+    return study
