@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import wave
+
+import numpy as np
 import pytest
 
-from scoring.metrics import prompting
-from scoring.metrics.contract import Example, ExampleError
+from scoring.metrics import cascade, judging, prompting
+from scoring.metrics.batching import score_each
+from scoring.metrics.contract import Example, ExampleError, Sound
 from scoring.metrics.registry import OptionError, Workplace, open_metric
+from tests.scoring.checkpoints import tiny_qwen_omni
 from tests.scoring.metrics.writers import Writer, single, sound, two_sounds, two_texts
 
 
@@ -108,3 +113,33 @@ def test_another_wording_is_another_metric(opened):
     ]
     assert identities[0] != identities[1]
     assert identities[0] == opened(lambda heard, question: "")[0].identity
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory) -> str:
+    return str(tiny_qwen_omni(tmp_path_factory.mktemp("writing") / "checkpoint"))
+
+
+@pytest.mark.parametrize("name", ["prompting", "prompting-pairs", "cascade", "cascade-pairs"])
+def test_a_model_on_this_machine_that_babbles_leaves_faults_that_show_it(
+    name, checkpoint, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(judging, "MAX_NEW_TOKENS", 8)
+    monkeypatch.setattr(cascade, "MAX_NEW_TOKENS", 8)
+    heard = (
+        Sound("1" * 64, noise(tmp_path / "1.wav", 1), 0.5),
+        Sound("2" * 64, noise(tmp_path / "2.wav", 2), 0.5),
+    )
+    metric = open_metric(name, {"backbone": checkpoint}, Workplace(tmp_path / "cache", 10_000_000, "cpu"))
+    parts = heard if name.endswith("pairs") else heard[:1]
+    outcomes = score_each(metric, [Example(1, parts, ("rain",)), Example(2, parts, ("wind",))])
+    assert values(outcomes) == {1: "unparsable", 2: "unparsable"}
+    assert "It begins: “" in outcomes[0].fault.message
+
+
+def noise(path, seed):
+    with wave.open(str(path), "wb") as file:
+        file.setparams((1, 2, 16_000, 0, "NONE", ""))
+        file.writeframes(np.random.default_rng(seed).normal(0, 3000, 8_000).astype("<i2").tobytes())
+    return path
