@@ -59,7 +59,8 @@ class Square:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """An opened benchmark. `left_out` names the sounds that are not in the folder, where that was allowed."""
+    """An opened benchmark. `left_out` names the sounds that are not in the folder, where that was allowed; `limit` is
+    how many of each part are kept, where that is not all."""
 
     name: str
     title: str
@@ -68,6 +69,7 @@ class Benchmark:
     choices: tuple[Choice, ...] = ()
     squares: tuple[Square, ...] = ()
     left_out: tuple[str, ...] = ()
+    limit: int | None = None
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -99,6 +101,7 @@ def limited(benchmark: Benchmark, n: int) -> Benchmark:
     new = {old: number for number, old in enumerate(dict.fromkeys(used))}
     return replace(
         benchmark,
+        limit=n,
         units=tuple(benchmark.units[old] for old in new),
         ratings=tuple(replace(one, unit=new[one.unit]) for one in ratings),
         choices=tuple(replace(one, first=new[one.first], second=new[one.second]) for one in choices),

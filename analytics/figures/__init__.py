@@ -1,0 +1,1 @@
+"""Drawings of figures as SVG, by the same rules on paper and on a page."""

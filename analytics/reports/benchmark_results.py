@@ -1,0 +1,78 @@
+"""What became of one scorer at one benchmark, as kept between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from analytics.reports.benchmark_figures import Figure
+from analytics.statistics.bootstrap import Estimate
+
+
+@dataclass(frozen=True)
+class OutputResult:
+    """The figures of one output (of one question template, say), by the key of their column."""
+
+    figures: Mapping[str, Figure]
+
+
+@dataclass(frozen=True)
+class Result:
+    """`limit`: how many of each part were looked at, None for all. `faults` counts examples without a score, by code.
+    `left_out`: sounds that were not in the folder."""
+
+    benchmark: str
+    scorer: str
+    title: str
+    model: str
+    digest: str
+    identity: Mapping[str, Any]
+    options: Mapping[str, Any]
+    limit: int | None
+    n_examples: int
+    faults: Mapping[str, int]
+    left_out: tuple[str, ...]
+    outputs: Mapping[str, OutputResult]
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Result:
+        outputs = {
+            name: OutputResult({key: _figure(one) for key, one in output["figures"].items()})
+            for name, output in stored["outputs"].items()
+        }
+        return cls(**{**stored, "outputs": outputs, "left_out": tuple(stored["left_out"])})
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and sample standard deviation of a figure over `n` outputs."""
+
+    mean: float
+    sd: float
+    n: int
+
+
+def spread_over_outputs(result: Result, key: str) -> Spread | None:
+    """AQAScore, section 5.4: how far a figure depends on the question's wording. None below two outputs with it."""
+    values = [
+        output.figures[key].estimate.value
+        for output in result.outputs.values()
+        if key in output.figures and output.figures[key].estimate.value is not None
+    ]
+    if len(values) < 2:
+        return None
+    found = np.array(values, dtype=np.float64)
+    return Spread(float(found.mean()), float(found.std(ddof=1)), len(found))
+
+
+def _figure(stored: Mapping[str, Any]) -> Figure:
+    estimate = dict(stored["estimate"])
+    if estimate["interval"] is not None:
+        estimate["interval"] = tuple(estimate["interval"])
+    return Figure(**{**stored, "estimate": Estimate(**estimate)})

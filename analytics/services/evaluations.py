@@ -1,0 +1,175 @@
+"""A scorer applied to a published benchmark: opened, scored as far as it is not yet, and kept as figures in a folder.
+
+DIR/scores/<scorer>-<digest>.jsonl       what it said of every example, shared by all benchmarks
+DIR/results/<benchmark>-<scorer>-<digest>.json   the figures
+DIR/<table>.md, .csv, .svg and <table>-templates.…   the tables over all results in DIR
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analytics.benchmarks import Benchmark, Unit
+from analytics.reports.benchmark_figures import figures, pair_figures
+from analytics.reports.benchmark_results import OutputResult, Result
+from analytics.reports.benchmark_tables import layout_of
+from analytics.services.score_file import Scored, ScoreFile, content_key
+from analytics.services.scoring_loop import Progress, score_missing
+from analytics.statistics.bootstrap import Resampling
+from annotation.audio.decode import Source
+from annotation.audio.errors import AudioError
+from annotation.audio.ingest import content_sha256
+from annotation.audio.opening import open_audio, open_file
+from annotation.errors import InvalidInput
+from scoring.metrics import registry
+from scoring.metrics.contract import Example, Sound
+from scoring.metrics.entries import Entry, Reads
+from scoring.services import opened
+
+_DIGEST_SHOWN = 12
+# A pair scorer's value is between 0 and 1; above this it prefers the first.
+_EVEN = 0.5
+
+
+def evaluate(
+    benchmark: Benchmark,
+    scorer: str,
+    options: Mapping[str, Any],
+    *,
+    folder: Path,
+    resampling: Resampling,
+    progress: Progress,
+) -> Result:
+    """Score what is missing and keep the result in the folder. `options` are checked already.
+
+    Raises InvalidInput where the scorer cannot answer what this benchmark asks, and SetupError.
+    """
+    entry = registry.entry(scorer)
+    check_suits(benchmark, entry)
+    metric = registry.open_metric(scorer, options, opened.workplace())
+    digest = _digest(scorer, metric.identity)
+    keys, examples = _examples(benchmark, pairs=entry.reads is Reads.PAIR)
+    stem = f"{scorer}-{digest[:_DIGEST_SHOWN]}"
+    scores = ScoreFile(folder / "scores" / f"{stem}.jsonl")
+    score_missing(metric, examples, scores, progress=progress)
+    result = Result(
+        benchmark=benchmark.name,
+        scorer=scorer,
+        title=entry.title,
+        model=_model(options),
+        digest=digest,
+        identity=metric.identity,
+        options=options,
+        limit=benchmark.limit,
+        n_examples=len(examples),
+        faults=dict(Counter(scores.scored[key].fault for key in examples if scores.scored[key].fault)),
+        left_out=benchmark.left_out,
+        outputs=_outputs(benchmark, entry, [scores.scored[key] for key in keys], resampling),
+    )
+    part = f"-first-{benchmark.limit}" if benchmark.limit else ""
+    _keep(folder / "results" / f"{benchmark.name}{part}-{stem}.json", result)
+    return result
+
+
+def check_suits(benchmark: Benchmark, entry: Entry) -> None:
+    """Before anything is loaded: a scorer that compares two can only be asked where people compared two."""
+    if entry.reads is Reads.PAIR and not benchmark.choices:
+        raise InvalidInput(
+            f"{entry.name} compares two candidates, but {benchmark.title} asks about each sound and text by itself. "
+            f"Use {entry.name.removesuffix('-pairs')}.",
+            code="wrong_scorer",
+        )
+
+
+def results_in(folder: Path) -> list[Result]:
+    """All results kept in a folder, by benchmark and scorer."""
+    return [
+        Result.from_json(json.loads(path.read_text("utf-8")))
+        for path in sorted((folder / "results").glob("*.json"))
+    ]
+
+
+def _examples(benchmark: Benchmark, *, pairs: bool) -> tuple[list[str], dict[str, Example]]:
+    """The key of every unit (or of every choice, for a scorer of pairs), and one example for each key."""
+    sounds = _sounds(sorted({unit.sound for unit in benchmark.units}))
+    asked: list[tuple[Unit, ...]] = [(unit,) for unit in benchmark.units]
+    if pairs:
+        asked = [(benchmark.units[one.first], benchmark.units[one.second]) for one in benchmark.choices]
+    made = [_example(number, units, sounds) for number, units in enumerate(asked)]
+    keys = [content_key(example) for example in made]
+    return keys, dict(zip(keys, made, strict=True))
+
+
+def _example(number: int, units: Sequence[Unit], sounds: Mapping[Path, Sound]) -> Example:
+    """What both sides share is said once."""
+    heard, texts = [unit.sound for unit in units], [unit.text for unit in units]
+    if len(set(heard)) == 1:
+        heard = heard[:1]
+    else:
+        texts = texts[:1]
+    return Example(number, tuple(sounds[path] for path in heard), tuple(texts))
+
+
+def _sounds(paths: Sequence[Path]) -> dict[Path, Sound]:
+    with ThreadPoolExecutor() as threads:
+        return dict(zip(paths, threads.map(_sound, paths), strict=True))
+
+
+def _sound(path: Path) -> Sound:
+    """A sound with its hash, and its length as the header has it. What cannot be read is left to the scorer, whose
+    fault then says why."""
+    try:
+        with open_file(path) as file, open_audio(file) as container:
+            source = Source(file, container)
+            seconds = source.stated_s or source.estimated_s or 0.0
+    except AudioError:
+        seconds = 0.0
+    try:
+        return Sound(content_sha256(path), path, seconds)
+    except AudioError:
+        return Sound(f"unreadable: {path}", path, seconds)
+
+
+def _outputs(
+    benchmark: Benchmark, entry: Entry, scored: Sequence[Scored], resampling: Resampling
+) -> dict[str, OutputResult]:
+    columns = layout_of(benchmark).columns_of(benchmark)
+    names = dict.fromkeys(name for one in scored for name in one.values)
+    found = {}
+    for name in names:
+        values = np.array([one.values.get(name, np.nan) for one in scored])
+        if entry.reads is Reads.PAIR:
+            made = pair_figures(benchmark, columns, values - _EVEN, resampling=resampling)
+        else:
+            made = figures(benchmark, columns, values, resampling=resampling)
+        found[name] = OutputResult(made)
+    return found
+
+
+def _model(options: Mapping[str, Any]) -> str:
+    """What the paper's tables call the model: the last part of what was named."""
+    named = next((options[name] for name in ("backbone", "checkpoint", "model") if options.get(name)), "")
+    return str(named).rstrip("/").replace("#", "/").rpartition("/")[2]
+
+
+def _digest(scorer: str, identity: Mapping[str, Any]) -> str:
+    text = json.dumps(
+        {"scorer": scorer, **identity}, sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _keep(path: Path, result: Result) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".part")
+    draft.write_text(json.dumps(result.as_json(), indent=1, ensure_ascii=False), encoding="utf-8")
+    os.replace(draft, path)

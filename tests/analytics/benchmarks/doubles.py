@@ -1,0 +1,84 @@
+"""Scorers with no model behind them, whose figures can be reckoned by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from scoring.metrics import registry
+from scoring.metrics.contract import BatchLimits, Example, ExampleError, Metric, Outcome, Reading
+from scoring.metrics.entries import Entry, Option, Reads
+
+# Every example that a double has been asked for, in order, since the test began.
+ASKED: list[Example] = []
+
+
+class Double:
+    """Scores by a function of the example; `outputs` times its value by a factor each, or not at all for a text that
+    says so."""
+
+    def __init__(self, name: str, value: Callable[[Example], float], options: Mapping[str, Any]) -> None:
+        self.identity: Mapping[str, Any] = {"code": name, **options}
+        self.limits = BatchLimits(examples=3, seconds=1000.0)
+        self._value = value
+        self._templates = options["template"]
+
+    def prepare(self, examples: Sequence[Example]) -> None:
+        pass
+
+    def score(self, examples: Sequence[Example]) -> list[Outcome]:
+        ASKED.extend(examples)
+        return [self._one(example) for example in examples]
+
+    def _one(self, example: Example) -> Outcome:
+        if "undecodable" in example.texts[0]:
+            raise ExampleError("undecodable", "This file is damaged.")
+        value = self._value(example)
+        signs = {"default": 1.0, "reversed": -1.0}
+        return Outcome(example.key, {name: Reading(signs[name] * value) for name in self._templates})
+
+
+def open_length(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+    return Double("length", lambda example: round(100 * example.sounds[0].seconds), options)
+
+
+def open_words(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+    return Double("words", lambda example: len(example.texts[0].split()), options)
+
+
+def open_fit(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+    """Long texts fit long sounds."""
+    return Double("fit", _fit, options)
+
+
+def open_more_words(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+    """Of two texts the one with more words."""
+    return Double("more-words", _more_words, options)
+
+
+def _fit(example: Example) -> float:
+    return -abs(10 * len(example.texts[0].split()) - 100 * example.sounds[0].seconds)
+
+
+def _more_words(example: Example) -> float:
+    first, second = (len(text.split()) for text in example.texts)
+    return 0.5 if first == second else float(first > second)
+
+
+def _entry(name: str, reads: Reads = Reads.SINGLE) -> Entry:
+    options = (
+        Option("backbone", "text", "A model.", default=""),
+        Option("template", "texts", "Which questions.", default=["default"]),
+    )
+    function = name.replace("-", "_")
+    return Entry(
+        name, name.capitalize(), "", reads, f"tests.analytics.benchmarks.doubles:open_{function}", options
+    )
+
+
+def register(monkeypatch: pytest.MonkeyPatch) -> None:
+    ASKED.clear()
+    for entry in (_entry("length"), _entry("words"), _entry("fit"), _entry("more-words", Reads.PAIR)):
+        monkeypatch.setitem(registry.METRICS, entry.name, entry)

@@ -1,0 +1,179 @@
+"""Benchmarks in their published layouts, a few short tones each. A tone's length in hundredths of a second is what the
+doubles give it as a score."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import struct
+import wave
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+RATE = 8_000
+
+
+def tone(path: Path, hundredths: int) -> None:
+    """A 440 Hz tone; its first sample differs by name, so that no two files are the same."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    samples = [round(8000 * math.sin(2 * math.pi * 440 * n / RATE)) for n in range(RATE * hundredths // 100)]
+    samples[0] = sum(path.as_posix().encode()) % 997
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE)
+        file.writeframes(struct.pack(f"<{len(samples)}h", *samples))
+
+
+def table(path: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([columns, *rows])
+
+
+def document(path: Path, content: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def relate(folder: Path) -> Path:
+    """Two texts with three sounds each; the lengths agree with the mean scores but for the last two of "rain"."""
+    columns = (
+        "wavname", "text", "score", "listener_id", "audio type", "anchor label", "in RELATE dataset", "in AudioCaps",
+    )  # fmt: skip
+    scores = {
+        ("tango/test/1.wav", "a dog"): [9, 10],
+        ("audioldm/test/1.wav", "a dog"): [5, 6, 4],
+        ("audiocaps/test/1.wav", "a dog"): [7, 7],
+        ("tango/test/2.wav", "rain"): [1, 2],
+        ("audioldm/test/2.wav", "rain"): [8, 9],
+        ("audiocaps/test/2.wav", "rain"): [3, 4],
+    }
+    rows = [
+        [f"/wav/{name}", text, score, listener, "x", "False", "test", "test"]
+        for (name, text), given in scores.items()
+        for listener, score in enumerate(given)
+    ]
+    rows.append(["/wav/tango/train/9.wav", "a dog", 3, 0, "tango", "False", "train", "train"])
+    rows.append(["/wav/tango/test/1.wav", "rain", 0, 0, "anchor", "True", "excluded", "None"])
+    table(folder / "scores" / "REL.csv", columns, rows)
+    for place, hundredths in zip(scores, (30, 20, 25, 10, 12, 15), strict=True):
+        tone(folder / "RELATE_wave" / place[0], hundredths)
+    return folder
+
+
+def pam(folder: Path) -> Path:
+    rows = [
+        ["audiogen_m", f"generated_audio_index_{n}", f"prompt {n}", 3.0, rel]
+        for n, rel in enumerate([1.5, 2.5, 4.0, 3.0])
+    ]
+    audio = folder / "human_eval" / "audio"
+    table(audio / "scores.csv", ("Model", "File Name", "Text", "OVL", "REL"), rows)
+    for n, hundredths in enumerate((10, 20, 30, 40)):
+        tone(audio / "audiogen_m" / f"generated_audio_index_{n}.wav", hundredths)
+    return folder
+
+
+def baton(folder: Path) -> Path:
+    rows = [
+        ["audio/0.wav", "a cat and a bell", 2, 1],
+        ["audio/1.wav", "a cat and a bell", 2, 0],
+        ["audio/2.wav", "a cat and a bell", 2, 0],
+        ["audio/3.wav", "a cat, a bell, then rain", 3, 0],
+        ["audio/4.wav", "a cat, a bell, then rain", 3, 1],
+        ["audio/5.wav", "a cat, a bell, then rain", 3, 1],
+        ["audio/5.wav", "a cat, a bell, then rain", 3, 0],
+    ]
+    table(folder / "baton.csv", ("audio", "text", "events", "preferred"), rows)
+    for n, hundredths in enumerate((20, 10, 30, 10, 20, 30)):
+        tone(folder / "audio" / f"{n}.wav", hundredths)
+    return folder
+
+
+def compa(folder: Path) -> Path:
+    """In the attribute table the file columns occur twice, the first of them with names that are nowhere."""
+    pairs = ("pair_file", "pair_caption", "reversed_pair_file", "reversed_pair_caption")
+    table(
+        folder / "CompA_order_benchmark.csv",
+        (*pairs, "triplet_file", "triplet_caption"),
+        [
+            ["o1.wav", "short", "o2.wav", "a long one", "-", "-"],
+            ["o3.wav", "short", "o4.wav", "a long one", "o5.wav", "and a third"],
+        ],
+    )
+    table(
+        folder / "CompA Attribute" / "Compa-Attribute.csv",
+        (*pairs, "pair_file", "reversed_pair_file"),
+        [["old1.wav", "short", "old2.wav", "a long one", "a1.wav", "a2.wav"]],
+    )
+    for name, hundredths in (("o1", 10), ("o2", 30), ("o3", 30), ("o4", 10)):
+        tone(folder / "CompA_order_files" / f"{name}.wav", hundredths)
+    for name, hundredths in (("a1", 10), ("a2", 30)):
+        tone(folder / "CompA Attribute" / "CompA_attribute_files" / f"{name}.wav", hundredths)
+    return folder
+
+
+def fense(folder: Path) -> Path:
+    four = "one two three four"
+    document(
+        folder / "audiocaps_eval.json",
+        [
+            {
+                "audio_id": "6BJ455B1aAs",
+                "raw_name": "6BJ455B1aAs_0.000_8.000.wav",
+                "references": [],
+                "HC": [four, "one", "s", "s", [1, 1, 0, -1]],
+                "HI": ["one", four, "s", "s", [1, 1, 1, 1]],
+                "HM": ["one", four, "s", "s", [1, -1, 0, 0]],
+                "MM_1": [four, "one", "s", "s", 0, [1, 1, 1, -1]],
+                "MM_2": None,
+            },
+            {"audio_id": "7fmOlUlwoNg", "references": [], "MM_1": ["one", "two", "s", "s", [-1, -1, 0, 1]]},
+        ],
+    )
+    document(
+        folder / "clotho_eval.json",
+        [{"raw_name": "clip.wav", "references": [], "HC": ["one", four, "s", "s", [-1, -1, -1, 0]]}],
+    )
+    tone(folder / "audiocaps" / "Y6BJ455B1aAs.wav", 10)
+    tone(folder / "audiocaps" / "7fmOlUlwoNg_120.wav", 12)
+    tone(folder / "clotho" / "clip.wav", 14)
+    return folder
+
+
+def brace(folder: Path) -> Path:
+    four = "one two three four"
+    for name in ("AudioCaps", "Clotho"):
+        clip = f"{name} bells.wav"
+        document(
+            folder / "metadata" / f"{name}_Main_v2.json",
+            [
+                {
+                    "file_name": clip,
+                    "references": ["x"],
+                    "Human-Human": [four, "one", "human", "human", [1, 1, -1]],
+                    "Human-Machine_1": ["one", four, "human", "m", [1, 1, 1]],
+                    "Machine-Machine_1": ["one", four, "m", "m", [-1, -1, -1]],
+                }
+            ],
+        )
+        document(
+            folder / "metadata" / f"{name}_Hallu_v2.json",
+            [{"file_name": clip, "caption_1": ["one", four, "m", "human", {"references": []}]}],
+        )
+        tone(folder / name / "audio" / clip, 10)
+    return folder
+
+
+ALL: Mapping[str, Any] = {
+    "relate": relate,
+    "relate-pair": relate,
+    "pam": pam,
+    "baton": baton,
+    "baton-pair": baton,
+    "compa": compa,
+    "fense": fense,
+    "brace": brace,
+}
