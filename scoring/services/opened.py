@@ -47,12 +47,18 @@ def workplace() -> Workplace:
 
 def scorer_of(metric: str, identity: Mapping[str, Any]) -> Scorer:
     """The scorer version of this identity; made by whoever meets it first."""
-    text = _canonical({"scorer": metric, **identity})
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    Scorer.objects.bulk_create(
-        [Scorer(key=metric, digest=digest, config=json.loads(text))], ignore_conflicts=True
-    )
+    digest, config = digest_of(metric, identity), json.loads(_config(metric, identity))
+    Scorer.objects.bulk_create([Scorer(key=metric, digest=digest, config=config)], ignore_conflicts=True)
     return Scorer.objects.get(digest=digest)
+
+
+def digest_of(metric: str, identity: Mapping[str, Any]) -> str:
+    """What names a scorer version, in the database and in files."""
+    return hashlib.sha256(_config(metric, identity).encode()).hexdigest()
+
+
+def _config(metric: str, identity: Mapping[str, Any]) -> str:
+    return _canonical({"scorer": metric, **identity})
 
 
 def _canonical(value: Mapping[str, Any]) -> str:

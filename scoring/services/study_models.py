@@ -58,5 +58,6 @@ def _keep(study: Study, name: str, value: Any, *, actor: User | None, told: list
     if study.rules.get(name) != value:
         study.rules = {**study.rules, name: value}
         study.save(update_fields=["rules"])
-        audit.record("study.changed", actor=actor, study=study, **{name: told})
+        data: dict[str, Any] = {name: told}
+        audit.record("study.changed", actor=actor, study=study, **data)
     return study

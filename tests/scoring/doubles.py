@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scoring.metrics import registry
-from scoring.metrics.contract import BatchLimits, Example, ExampleError, Metric, Outcome, Reading
+from scoring.metrics.contract import BatchLimits, Example, ExampleError, Metric, Outcome, Reading, SetupError
 from scoring.metrics.entries import Entry, Option, Reads
 
 
@@ -54,3 +54,7 @@ WORD_COUNT = Entry(
 def register(monkeypatch: pytest.MonkeyPatch, entry: Entry = WORD_COUNT) -> Entry:
     monkeypatch.setitem(registry.METRICS, entry.name, entry)
     return entry
+
+
+def open_nothing(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+    raise SetupError("No weights here; fetch them first.")

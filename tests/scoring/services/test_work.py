@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from scoring.models import ScoringRow, ScoringRun
+from scoring.models import ScoringRun
 from scoring.services import opened, runs, work
 from tests.scoring import doubles
 from tests.scoring.studies import check_books, study_of, values
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
