@@ -42,7 +42,12 @@ def close() -> None:
 
 
 def workplace() -> Workplace:
-    return Workplace(settings.SCORING_CACHE, settings.SCORING_CACHE_BYTES, settings.SCORING_DEVICE)
+    return Workplace(
+        settings.SCORING_CACHE,
+        settings.SCORING_CACHE_BYTES,
+        settings.SCORING_DEVICE,
+        settings.SCORING_CHECKPOINTS,
+    )
 
 
 def scorer_of(metric: str, identity: Mapping[str, Any]) -> Scorer:
