@@ -66,7 +66,7 @@ def beside(folder: Path, name: str, *, row: str, field: str) -> Path | RowProble
     return path
 
 
-def csv_rows(source: Path) -> Iterator[tuple[str, dict[str, Any]] | RowProblem]:
+def csv_rows(source: Path, *, delimiter: str = ",") -> Iterator[tuple[str, dict[str, Any]] | RowProblem]:
     """The rows below a header by the number of their last line."""
     unreadable: dict[int, RowProblem] = {}
 
@@ -77,7 +77,7 @@ def csv_rows(source: Path) -> Iterator[tuple[str, dict[str, Any]] | RowProblem]:
             # A line that cannot be read keeps its place, so that the numbers of the others stay right.
             yield "\n" if isinstance(line, RowProblem) else line[1]
 
-    reader = csv.reader(text(), strict=True)
+    reader = csv.reader(text(), strict=True, delimiter=delimiter)
     try:
         header = [name.strip() for name in next(reader, [])]
         if not header:
