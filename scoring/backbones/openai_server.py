@@ -18,6 +18,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -75,7 +76,7 @@ class OpenAIServer:
         }
         self._calls = calls
         self._model = model
-        self._ids: dict[AnswerTokens, list[int]] = {}
+        self._tokens: dict[AnswerTokens, _Tokens] = {}
 
     @property
     def spent(self) -> Spent:
@@ -88,11 +89,11 @@ class OpenAIServer:
     def ask(
         self, hearings: Sequence[Hearing], *, system: str, answers: AnswerTokens
     ) -> list[Sequence[YesNo] | Exception]:
-        if answers not in self._ids:
-            self._ids[answers] = self._token_ids(answers)
+        if answers not in self._tokens:
+            self._tokens[answers] = self._told(answers)
 
         def one(sounds: Sequence[str], question: str) -> YesNo:
-            return self._yes_no(messages(sounds, question, system=system), answers)
+            return self._yes_no(messages(sounds, question, system=system), self._tokens[answers])
 
         return self._each(hearings, one)
 
@@ -105,36 +106,40 @@ class OpenAIServer:
 
         return self._each(hearings, one)
 
-    def _yes_no(self, said: list[dict[str, Any]], answers: AnswerTokens) -> YesNo:
-        ids = self._ids[answers]
-        asked = {"logprob_token_ids": ids} if ids else {}
+    def _yes_no(self, said: list[dict[str, Any]], tokens: _Tokens) -> YesNo:
+        asked = {"logprob_token_ids": tokens.ids} if tokens.ids else {}
         try:
             found = listed(self._chat(said, max_tokens=1, logprobs=True, top_logprobs=LISTED, **asked))
         except ExampleError as error:
             if "logprob" not in error.fault.message or error.fault.code != "server_refused":
                 raise
-            if not ids:
+            if not asked:
                 raise SetupError(
                     f"{error.fault.message} The log-probabilities of {LISTED} tokens are needed; vLLM gives "
                     "them unless it was started with a smaller --max-logprobs."
                 ) from error
-            self._ids[answers] = []
-            return self._yes_no(said, answers)
-        if ids and not all(spelling in found for spelling in (*answers.yes, *answers.no)):
-            self._ids[answers] = []  # an older server, which lists its likeliest tokens all the same
-        return yes_no(found, answers)
+            tokens.ids = []
+            return self._yes_no(said, tokens)
+        counted = tokens.counted
+        if asked and not all(spelling in found for spelling in (*counted.yes, *counted.no)):
+            tokens.ids = []  # an older server, which lists its likeliest tokens all the same
+        return yes_no(found, counted)
 
-    def _token_ids(self, answers: AnswerTokens) -> list[int]:
-        """The ids of all spellings, or none where the server does not tell or one of them is no single token."""
-        ids = []
+    def _told(self, answers: AnswerTokens) -> _Tokens:
+        """What the server's tokenizer says of the spellings. Where it says nothing, any of them may count."""
+        ids: dict[str, int] = {}
         for spelling in (*answers.yes, *answers.no):
             body = {"model": self._model, "prompt": spelling, "add_special_tokens": False}
-            told = self._calls.attempt(self._calls.base.removesuffix("/v1") + "/tokenize", body) or {}
-            tokens = told.get("tokens")
-            if not (isinstance(tokens, list) and len(tokens) == 1 and isinstance(tokens[0], int)):
-                return []
-            ids += tokens
-        return ids
+            told = self._calls.attempt(self._calls.base.removesuffix("/v1") + "/tokenize", body)
+            tokens = told.get("tokens") if told else None
+            if not isinstance(tokens, list):
+                return _Tokens([], answers)
+            if len(tokens) == 1 and isinstance(tokens[0], int):
+                ids[spelling] = tokens[0]
+        counted = AnswerTokens(
+            *(tuple(one for one in both if one in ids) for both in (answers.yes, answers.no))
+        )
+        return _Tokens(list(ids.values()), counted) if counted.yes and counted.no else _Tokens([], answers)
 
     def _chat(self, said: list[dict[str, Any]], **settings: Any) -> dict[str, Any]:
         return self._calls.send(
@@ -158,6 +163,15 @@ class OpenAIServer:
                 raise
             finally:
                 _log.info("%s: %s so far", self._model, self.spent)
+
+
+@dataclass
+class _Tokens:
+    """The spellings that count, those being left out that are no single token, and the ids to ask for; no ids where
+    the server takes none."""
+
+    ids: list[int]
+    counted: AnswerTokens
 
 
 class _Heard:

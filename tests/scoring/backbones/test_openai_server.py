@@ -5,6 +5,7 @@ import threading
 import wave
 from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 
 import httpx2
@@ -16,12 +17,15 @@ from scoring.backbones.contract import AnswerTokens, Hearing
 from scoring.backbones.openai_messages import messages, wav_base64, yes_no
 from scoring.backbones.openai_server import open_server
 from scoring.backbones.sounds import decode
-from scoring.metrics.contract import ExampleError, SetupError, Sound
-from scoring.metrics.registry import Workplace
+from scoring.metrics.batching import score_each
+from scoring.metrics.contract import Example, ExampleError, SetupError, Sound
+from scoring.metrics.registry import Workplace, open_metric
+from scoring.prompts import fill, shipped
 from tests.scoring.openai_double import OpenAIDouble, answer, logprobs
 
 SYSTEM = "Answer with yes or no."
 RATE = 16_000
+WORKPLACE = Workplace(Path("unused"), 0)
 EXACT = AnswerTokens()
 ANY_CASE = AnswerTokens(("Yes", "yes"), ("No", "no"))
 
@@ -47,7 +51,7 @@ def tone(path: Path, pitch: int) -> Sound:
 
 
 def opened(server: OpenAIDouble):
-    return open_server(server.name, workplace=Workplace(Path("unused"), 0))
+    return open_server(server.name, workplace=WORKPLACE)
 
 
 def conversation(question: str, *heard: Sound, system: str = SYSTEM):
@@ -166,6 +170,14 @@ def test_an_older_server_that_passes_over_chosen_tokens_is_not_asked_for_them_ag
     assert ["logprob_token_ids" in body for body in server.requests] == [True, False]
 
 
+def test_spellings_that_are_no_single_token_do_not_count(sounds):
+    answers = AnswerTokens(("Yes", "YES"), ("No", "NO"))
+    with OpenAIDouble(chosen_tokens=True) as server:
+        ((one,),) = ask(opened(server), Hearing((sounds[0],), ("Is it rain?",)), answers=answers)
+    said = logprobs(conversation("Is it rain?", sounds[0]))
+    assert (one.yes, one.no, one.bounded) == (said["Yes"], said["No"], ())
+
+
 def test_a_server_that_refuses_chosen_tokens_is_asked_for_its_list(sounds):
     with OpenAIDouble(chosen_tokens=True, next_faults=["bad-logprobs"]) as server:
         (found,) = ask(opened(server), Hearing((sounds[0],), ("Is it rain?",)))
@@ -203,10 +215,11 @@ def test_what_stays_is_a_fault_of_its_row_after_so_many_tries(sounds, fault, cod
 
 
 def test_a_server_that_takes_too_long_is_given_up(monkeypatch):
-    monkeypatch.setattr(openai_calls, "_TIMEOUT", httpx2.Timeout(0.2))
     monkeypatch.setattr(openai_calls, "PATIENCE_S", 0.0)
     with OpenAIDouble(fault="slow") as server:
-        (found,) = write(opened(server), Hearing((), ("Describe it.",)))
+        backbone = opened(server)
+        backbone._calls._client.timeout = httpx2.Timeout(0.2)
+        (found,) = write(backbone, Hearing((), ("Describe it.",)))
     assert found.fault.code == "server_unreachable"
     assert "timed out" in found.fault.message
     assert len(server.requests) == 1
@@ -223,18 +236,27 @@ def test_faults_stay_with_their_hearings(sounds):
 
 def test_a_server_that_dies_and_comes_back_costs_nothing(sounds, monkeypatch):
     monkeypatch.setattr(openai_calls, "FIRST_WAIT_S", 0.05)
-    server = OpenAIDouble()
-    hearings = [Hearing((sounds[0],), (f"Question {number}?",)) for number in range(60)]
-    with server, ThreadPoolExecutor(1) as aside:
+    twentieth = threading.Event()
+
+    class Dying(OpenAIDouble):
+        def fault_of_this(self, body, key):
+            super().fault_of_this(body, key)
+            if len(self.requests) <= 20:
+                return ""
+            twentieth.set()
+            self.stopping.wait(20)
+            return "drop"
+
+    hearings = [Hearing((sounds[0],), (f"Question {number}?",)) for number in range(40)]
+    with Dying() as server, ThreadPoolExecutor(1) as aside:
         backbone = opened(server)
         running = aside.submit(write, backbone, *hearings)
-        while len(server.requests) < 20:
-            assert not running.done()
+        assert twentieth.wait(20)
         server.stop()
-        with OpenAIDouble(port=server.port):
+        with OpenAIDouble(port=server.port) as again:
             found = running.result()
     assert [one[0] for one in found] == [answer(conversation(h.questions[0], sounds[0])) for h in hearings]
-    assert len(server.requests) < 60
+    assert len(again.requests) == 20
 
 
 def test_a_server_that_stays_away_leaves_each_row_its_reason(sounds):
@@ -313,7 +335,7 @@ def test_a_wrong_address_or_model_is_told_when_opening(name, words):
     with OpenAIDouble() as server:
         filled = name.format(url=server.url, root=server.url.removesuffix("/v1"))
         with pytest.raises(SetupError) as found:
-            open_server(filled, workplace=Workplace(Path("unused"), 0))
+            open_server(filled, workplace=WORKPLACE)
     assert words in str(found.value)
     assert "secret" not in str(found.value)
 
@@ -327,3 +349,50 @@ def test_no_server_and_no_key_are_told_when_opening():
 
 def test_log_probabilities_of_the_double_are_a_distribution():
     assert math.fsum(map(math.exp, logprobs(conversation("?")).values())) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("chosen_tokens", [False, True])
+def test_aqascore_is_what_the_server_said(sounds, chosen_tokens):
+    examples = [
+        Example(key, (sound,), (text,)) for key, (sound, text) in enumerate(product(sounds, ["rain", "wind"]))
+    ]
+    with OpenAIDouble(chosen_tokens=chosen_tokens) as server:
+        metric = open_metric("aqascore", {"backbone": server.name, "template": "all"}, WORKPLACE)
+        outcomes = score_each(metric, examples)
+    prompts = shipped("aqascore")
+    n_exact = 0
+    for example, outcome in zip(examples, outcomes, strict=True):
+        for name, template in prompts.questions["text"].items():
+            question = fill(template, {"text": example.texts[0]})
+            said = logprobs(conversation(question, *example.sounds, system=prompts.system))
+            # An outcome is one row: were one question of it unanswerable, it would hold none of them.
+            if outcome.fault is None and not outcome.readings[name].provenance.get("bounded"):
+                n_exact += 1
+                assert outcome.readings[name].value == pytest.approx(
+                    1 / (1 + math.exp(said["No"] - said["Yes"]))
+                )
+                assert outcome.readings[name].distribution == {"yes": said["Yes"], "no": said["No"]}
+    assert n_exact == 54 if chosen_tokens else n_exact > 0
+
+
+def test_aqascore_says_where_it_is_bounded_and_gives_no_score_where_nothing_is_known(sounds):
+    examples = [Example(key, (sounds[0],), (text,)) for key, text in enumerate(["rain", "wind"])]
+    with OpenAIDouble(next_faults=["yes-missing"]) as server:
+        metric = open_metric("aqascore", {"backbone": server.name}, WORKPLACE)
+        (bounded,) = score_each(metric, examples[:1])
+        server.fault = "both-missing"
+        (unknown,) = score_each(metric, examples[1:])
+    assert "yes" in bounded.readings["default"].provenance["bounded"]
+    assert unknown.fault.code == "no_logprobs"
+    assert not unknown.readings
+
+
+def test_a_run_outlives_its_server_and_what_failed_is_scored_the_next_time(sounds):
+    examples = [Example(key, (sounds[key % 3],), (f"text {key}",)) for key in range(12)]
+    with OpenAIDouble(chosen_tokens=True) as server:
+        metric = open_metric("aqascore", {"backbone": server.name}, WORKPLACE)
+        whole = score_each(metric, examples)
+    gone = score_each(metric, examples)
+    assert {outcome.fault.code for outcome in gone} == {"server_unreachable"}
+    with OpenAIDouble(chosen_tokens=True, port=server.port, fault="503", every=3):
+        assert score_each(metric, examples) == whole
