@@ -17,6 +17,7 @@ class ScorerLine:
     row: ScorerRow
     title: str
     weights: str
+    n_scored: int
     n_units: int | None
     length: float
 
@@ -35,10 +36,13 @@ def scorer_lines(study: Study, rows: Sequence[ScorerRow]) -> list[ScorerLine]:
 
 
 def _line(row: ScorerRow, units: int | None) -> ScorerLine:
+    # What was scored may have been replaced since.
+    n_scored = row.n_scored if units is None else min(row.n_scored, units)
     return ScorerLine(
         row=row,
         title=title_of(row.scorer.key),
         weights=weights_of(row.latest.options),
+        n_scored=n_scored,
         n_units=units,
-        length=min(100.0, round(100 * row.n_scored / units, 2)) if units else 0.0,
+        length=round(100 * n_scored / units, 2) if units else 0.0,
     )

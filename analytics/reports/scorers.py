@@ -22,7 +22,7 @@ STRATA_SHOWN = 200
 
 @dataclass(frozen=True)
 class ScorerRow:
-    """One scorer version. `n_scored` is never more than there is; `latest` is its newest run in this study."""
+    """One scorer version. `n_scored`: what its runs scored; `latest` is the newest of them in this study."""
 
     scorer: Scorer
     latest: ScoringRun

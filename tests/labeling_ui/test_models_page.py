@@ -53,7 +53,7 @@ def test_a_scorer_is_listed_with_its_version_and_how_much_it_has_scored(signed_i
         rating_task(study, name)
     make(study, scorer=scorer(), state="done", n_rows=3, n_done=2, n_failed=1, options={"backbone": "hub/m"})
     shown = page(signed_in)
-    for expected in ("Words", "3f1c9a7d", "hub/m", "2 of 3 candidates"):
+    for expected in ("Words", "word-count@3f1c9a7d", "hub/m", "2 of 3 candidates"):
         assert expected in shown
 
 
@@ -70,8 +70,8 @@ def test_each_version_has_a_row_of_its_own(signed_in, study):
     make(study, scorer=scorer("a" * 10), state="done", n_done=1)
     make(study, scorer=scorer("b" * 10), state="done", n_done=1)
     shown = page(signed_in)
-    assert "aaaaaaaa</code>" in shown
-    assert "bbbbbbbb</code>" in shown
+    assert "word-count@aaaaaaaa" in shown
+    assert "word-count@bbbbbbbb" in shown
 
 
 def test_a_run_under_way_shows_its_pace_and_asks_again_every_two_seconds(signed_in, study):

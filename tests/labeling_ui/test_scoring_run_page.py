@@ -122,7 +122,7 @@ def test_only_the_part_that_moves_is_sent_to_a_page_that_asks_again(signed_in, s
 def test_a_run_that_failed_says_why_and_can_go_on(signed_in, study):
     shown = page(signed_in, make(study, state="failed", message="Set HF_TOKEN: the model <b> is gated."))
     assert "Set HF_TOKEN: the model &lt;b&gt; is gated." in shown
-    assert "Go on" in shown
+    assert "Try again" in shown
 
 
 def test_a_run_with_nothing_to_do_says_so(signed_in, study):
