@@ -141,7 +141,7 @@ def _wait(attempt: int, after: float | None) -> float:
     that threads refused together do not come back together."""
     if after is not None:
         return min(after, LONGEST_WAIT_S)
-    return min(FIRST_WAIT_S * 2 ** (attempt - 1), LONGEST_WAIT_S) * random.uniform(0.5, 1.0)
+    return min(FIRST_WAIT_S * 2.0 ** (attempt - 1), LONGEST_WAIT_S) * random.uniform(0.5, 1.0)
 
 
 def _retry_after(response: httpx2.Response) -> float | None:
