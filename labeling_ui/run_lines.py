@@ -10,6 +10,7 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from annotation.models import Study
 from labeling_ui.pace import pace, time_left
 from scoring.metrics import registry
 from scoring.models import Scorer, ScoringRun
@@ -58,6 +59,21 @@ def title_of(metric: str) -> str:
 
 def weights_of(options: Mapping[str, Any]) -> str:
     return next((str(options[name]) for name in WEIGHTS if options.get(name)), "")
+
+
+@dataclass(frozen=True)
+class PrescoreLine:
+    metric: str
+    title: str
+    weights: str
+
+
+def prescore_lines(study: Study) -> list[PrescoreLine]:
+    """The scorers that a study's new items get by themselves, in their order."""
+    return [
+        PrescoreLine(each["metric"], title_of(each["metric"]), weights_of(each["options"]))
+        for each in study.rules.get("prescore", [])
+    ]
 
 
 def settings_of(run: ScoringRun) -> list[tuple[str, str]]:

@@ -63,6 +63,11 @@ urlpatterns = [
     # ── Models in the loop ───────────────────────────────────────────────────
     path("studies/<slug:slug>/models/", models.models, name="models"),
     path("studies/<slug:slug>/models/new/", models.new_run, name="new_run"),
+    path(
+        "studies/<slug:slug>/models/prescore/<int:number>/remove/",
+        models.remove_prescore,
+        name="remove_prescore",
+    ),
     path("studies/<slug:slug>/models/prompts/", model_prompts.model_prompts, name="model_prompts"),
     path("studies/<slug:slug>/models/prompts/<slug:family>/", model_prompts.prompt_file, name="prompt_file"),
     path(

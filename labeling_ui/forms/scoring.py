@@ -202,6 +202,12 @@ class ScopeForm(forms.Form):
         help_text=gettext_lazy("Otherwise only what has no score by exactly this scorer is scored."),
     )
 
+    prescore = forms.BooleanField(
+        label=gettext_lazy("Score new items when they are imported"),
+        required=False,
+        help_text=gettext_lazy("With these settings, whichever systems and strata they are of."),
+    )
+
     def __init__(self, data: Any = None, *, parts: Parts) -> None:
         super().__init__(data, prefix="scope")
         self.fields["systems"].choices = [(name, name) for name in parts.systems]

@@ -15,7 +15,7 @@ from annotation.models import Study
 from labeling_ui.forms.problems import add_problems
 from labeling_ui.forms.scoring import PromptFileForm
 from scoring.prompts.write import written
-from scoring.services import study_prompts
+from scoring.services import study_models, study_prompts
 
 
 @login_required
@@ -28,12 +28,13 @@ def model_prompts(request: HttpRequest, slug: str) -> HttpResponse:
 def prompt_file(request: HttpRequest, slug: str, family: str) -> HttpResponse:
     """The prompts in use, as a file to keep; posted to, they are replaced by another file."""
     study = access.managed_study(request.user, slug)
+    study_prompts.check_family(family)
     if request.method != "POST":
         return _download(study, family)
     form = PromptFileForm(request.POST, request.FILES, prefix=family)
     if form.is_valid():
         try:
-            study_prompts.set_own(study, family, form.cleaned_data["file"], actor=request.user)
+            study_models.set_prompts(study, family, form.cleaned_data["file"], actor=request.user)
         except InvalidInput as error:
             add_problems(form, error, field="file")
         else:
@@ -45,7 +46,9 @@ def prompt_file(request: HttpRequest, slug: str, family: str) -> HttpResponse:
 @login_required
 @require_POST
 def remove_prompts(request: HttpRequest, slug: str, family: str) -> HttpResponse:
-    study_prompts.set_own(access.managed_study(request.user, slug), family, None, actor=request.user)
+    study = access.managed_study(request.user, slug)
+    study_prompts.check_family(family)
+    study_models.set_prompts(study, family, None, actor=request.user)
     messages.success(request, _("Runs asked for from now on use the prompts that come with the scorer."))
     return redirect("model_prompts", slug)
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from analytics.reports import scorers
 from annotation import access
-from annotation.errors import DomainError
+from annotation.errors import Conflict, DomainError
 from annotation.models import Study
 from labeling_ui.forms.scoring import OptionsForm, ScopeForm, refuse, scorer_cards
-from labeling_ui.run_lines import run_lines
+from labeling_ui.run_lines import prescore_lines, run_lines
 from labeling_ui.scorer_lines import scorer_lines
+from labeling_ui.sentences import said
 from scoring.metrics import registry
 from scoring.metrics.entries import Entry
 from scoring.models import ScoringRun
-from scoring.services import runs
+from scoring.services import runs, study_models
 
 RUNS_SHOWN = 10
 
@@ -38,6 +42,7 @@ def models(request: HttpRequest, slug: str) -> HttpResponse:
         "scorers": scorer_lines(study, scorers.scorers_of(study)),
         "under_way": run_lines(under_way[:RUNS_SHOWN]),
         "recent": run_lines(recent[:RUNS_SHOWN]),
+        "prescore": prescore_lines(study),
     }
     live = request.headers.get("HX-Request") == "true"
     return render(request, f"labeling_ui/models/{'live' if live else 'models'}.html", context)
@@ -61,10 +66,25 @@ def new_run(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "labeling_ui/models/new.html", {**context, "options": options, "scope": scope})
 
 
+@login_required
+@require_POST
+def remove_prescore(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Let new items go without one of the scorers that they would get."""
+    study = access.managed_study(request.user, slug)
+    try:
+        study_models.remove_prescore(study, number, request.POST.get("metric", ""), actor=request.user)
+    except Conflict as error:
+        messages.error(request, said(error))
+    else:
+        messages.success(request, _("New items are no longer scored with it."))
+    return redirect("models", slug)
+
+
+@transaction.atomic
 def _start(
     request: HttpRequest, study: Study, entry: Entry, options: OptionsForm, scope: ScopeForm
 ) -> ScoringRun:
-    return runs.request(
+    run = runs.request(
         study,
         entry.name,
         options.values,
@@ -72,3 +92,6 @@ def _start(
         again=scope.cleaned_data["again"],
         actor=request.user,
     )
+    if scope.cleaned_data["prescore"]:
+        study_models.add_prescore(study, entry.name, options.values, actor=request.user)
+    return run

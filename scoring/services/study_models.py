@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from annotation import audit
-from annotation.errors import FieldProblem, InvalidInput
+from annotation.errors import Conflict, FieldProblem, InvalidInput
 from annotation.models import Study, User
 from scoring.metrics import registry
 from scoring.services import orders
@@ -48,6 +48,25 @@ def set_prescore(study: Study, wanted: Sequence[Mapping[str, Any]], *, actor: Us
         # As given: a default that changes, or the study's prompts, hold for later imports.
         kept.append({"metric": each["metric"], "options": dict(each.get("options") or {})})
     return _keep(_locked(study), "prescore", kept, actor=actor, told=[each["metric"] for each in kept])
+
+
+@transaction.atomic
+def add_prescore(study: Study, metric: str, options: Mapping[str, Any], *, actor: User | None) -> Study:
+    """Let new items get one more scorer; the same one a second time changes nothing. Raises InvalidInput."""
+    study, wanted = _locked(study), {"metric": metric, "options": dict(options)}
+    there = study.rules.get("prescore", [])
+    return study if wanted in there else set_prescore(study, [*there, wanted], actor=actor)
+
+
+@transaction.atomic
+def remove_prescore(study: Study, number: int, metric: str, *, actor: User | None) -> Study:
+    """Take the scorer at a place of the list out of it. Raises Conflict where it is not there any more."""
+    study = _locked(study)
+    there = study.rules.get("prescore", [])
+    if not 0 <= number < len(there) or there[number]["metric"] != metric:
+        raise Conflict("This list has changed meanwhile: look again.", code="changed_meanwhile")
+    left = [*there[:number], *there[number + 1 :]]
+    return _keep(study, "prescore", left, actor=actor, told=[each["metric"] for each in left])
 
 
 def _locked(study: Study) -> Study:

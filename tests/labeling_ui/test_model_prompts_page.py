@@ -44,7 +44,7 @@ def test_a_studys_own_prompts_are_used_by_runs_asked_for_from_then_on(signed_in,
     study.refresh_from_db()
     run = runs.request(study, "prompting-pairs", {"backbone": "hub/model"}, actor=None)
     assert run.options["prompts"]["source"] == "mine"
-    assert AuditEvent.objects.filter(action="study.changed", data={"prompts": {"prompting": True}}).exists()
+    assert AuditEvent.objects.filter(action="study.changed", data={"prompts": ["prompting"]}).exists()
 
 
 def test_removing_them_goes_back_to_those_that_come_along(signed_in, study):

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from annotation.models import Candidate, Study
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
+from scoring.services import study_models
 from tests.factories import StudyFactory, member, rating_task
 from tests.scoring import doubles
 
@@ -132,3 +133,36 @@ def test_no_score_is_read_to_open_the_page(signed_in, study):
 def test_a_rater_hears_that_this_is_not_for_them(client, study):
     client.force_login(member(study))
     assert client.get(reverse("models", args=["s"])).status_code == 403
+
+
+@pytest.fixture
+def prescored(study):
+    for version in ("1", "2"):
+        study_models.add_prescore(study, "word-count", {"version": version}, actor=None)
+    study_models.add_prescore(study, "word-count", {"version": "2"}, actor=None)
+    return study
+
+
+def remove(client, number: int, metric: str = "word-count"):
+    path = reverse("remove_prescore", args=["s", number])
+    return client.post(path, {"metric": metric}, follow=True)
+
+
+def test_what_scores_new_items_is_listed_once_and_can_be_taken_back(signed_in, prescored):
+    assert page(signed_in).count("New items get these scores by themselves.") == 1
+    remove(signed_in, 0)
+    prescored.refresh_from_db()
+    assert prescored.rules["prescore"] == [{"metric": "word-count", "options": {"version": "2"}}]
+
+
+@pytest.mark.parametrize(("number", "metric"), [(2, "word-count"), (0, "other")])
+def test_what_is_no_longer_in_the_list_is_not_taken_from_it(signed_in, prescored, number, metric):
+    answer = remove(signed_in, number, metric)
+    prescored.refresh_from_db()
+    assert len(prescored.rules["prescore"]) == 2
+    assert [message.level_tag for message in answer.context["messages"]] == ["error"]
+
+
+def test_a_rater_takes_nothing_from_the_list(client, prescored):
+    client.force_login(member(prescored))
+    assert remove(client, 0).status_code == 403

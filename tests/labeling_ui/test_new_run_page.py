@@ -107,6 +107,20 @@ def test_systems_strata_and_scoring_again_are_passed_on(signed_in, study):
     assert (run.filter, run.again) == ({"systems": ["model-x"], "strata": {"genre": ["jazz"]}}, True)
 
 
+def test_new_items_can_be_scored_the_same_way_from_then_on(signed_in, study):
+    ask(signed_in, **{"scope-prescore": "on"})
+    study.refresh_from_db()
+    (kept,) = study.rules["prescore"]
+    assert (kept["metric"], kept["options"]["backbone"]) == ("every-kind", "hub/model")
+
+
+def test_a_run_that_is_refused_leaves_new_items_as_they_were(signed_in, study):
+    ask(signed_in)
+    ask(signed_in, **{"scope-prescore": "on"})
+    study.refresh_from_db()
+    assert "prescore" not in study.rules
+
+
 @pytest.mark.parametrize(
     ("field", "value", "says"),
     [
