@@ -11,6 +11,12 @@ import numpy as np
 from analytics.reports.benchmark_figures import Figure
 from analytics.statistics.bootstrap import Estimate
 
+# What a scorer's usual question is called; one without it is shown by its first output.
+DEFAULT_OUTPUT = "default"
+# What scorers call the mean of their templates' scores, and how far those lie apart: neither is a template.
+ENSEMBLE_MEAN = "mean"
+ENSEMBLE_SPREAD = "spread"
+
 
 @dataclass(frozen=True)
 class OutputResult:
@@ -40,6 +46,10 @@ class Result:
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
+    @property
+    def templates(self) -> list[str]:
+        return [name for name in self.outputs if name != ENSEMBLE_MEAN]
+
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Result:
         outputs = {
@@ -51,20 +61,17 @@ class Result:
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean and sample standard deviation of a figure over `n` outputs."""
+    """Mean and sample standard deviation of a figure over `n` templates."""
 
     mean: float
     sd: float
     n: int
 
 
-def spread_over_outputs(result: Result, key: str) -> Spread | None:
-    """AQAScore, section 5.4: how far a figure depends on the question's wording. None below two outputs with it."""
-    values = [
-        output.figures[key].estimate.value
-        for output in result.outputs.values()
-        if key in output.figures and output.figures[key].estimate.value is not None
-    ]
+def spread_over_templates(result: Result, key: str) -> Spread | None:
+    """AQAScore, section 5.4: how far a figure depends on the question's wording. None below two templates with it."""
+    figures = (result.outputs[name].figures.get(key) for name in result.templates)
+    values = [one.estimate.value for one in figures if one is not None and one.estimate.value is not None]
     if len(values) < 2:
         return None
     found = np.array(values, dtype=np.float64)

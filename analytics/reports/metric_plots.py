@@ -36,7 +36,7 @@ def templates_plot(table: MetricTable) -> str:
             for column, spread in spreads
             if spread is not None
         ]
-        blocks.append(Block(f"{row.title} {row.model}".strip(), points))
+        blocks.append(Block(row.name, points))
     return interval_plot(f"{table.layout.title}: mean ± sd over question templates", blocks)
 
 
@@ -51,7 +51,7 @@ def _point(column: Column, row: Row, figure: Figure) -> Point:
     value = figure.estimate.value
     low, high = figure.estimate.interval or (None, None)
     shown = "–" if value is None else column.shown(value)
-    return Point(f"{row.title} {row.model}".strip(), value, low, high, shown)
+    return Point(row.name, value, low, high, shown)
 
 
 def _heading(column: Column) -> str:

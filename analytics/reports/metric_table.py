@@ -9,12 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from analytics.reports.benchmark_figures import Figure
-from analytics.reports.benchmark_results import Result, Spread, spread_over_outputs
+from analytics.reports.benchmark_results import (
+    DEFAULT_OUTPUT,
+    ENSEMBLE_MEAN,
+    Result,
+    Spread,
+    spread_over_templates,
+)
 from analytics.reports.benchmark_tables import Column, Layout
 from analytics.statistics.bootstrap import SENTENCES
-
-# What a metric's usual question is called; a scorer without one is shown by its first output.
-DEFAULT_OUTPUT = "default"
 
 _CSV = (
     "method", "model", "digest", "output", "benchmark", "part", "statistic", "value", "low", "high", "level", "n",
@@ -24,19 +27,31 @@ _CSV = (
 
 @dataclass
 class Row:
-    """One scorer through all benchmarks of the table; `results` by benchmark."""
+    """One method and model through all benchmarks of the table. Where what is asked depends on the benchmark, so does
+    the scorer's digest."""
 
     title: str
     model: str
-    digest: str
-    is_limited: bool = False
+    is_limited: bool
     results: list[Result] = field(default_factory=list)
 
     @property
+    def name(self) -> str:
+        return f"{self.title} {self.model}".strip()
+
+    @property
     def outputs(self) -> list[str]:
-        """The usual question first."""
+        """The usual question first, the mean of all last."""
         names = dict.fromkeys(name for result in self.results for name in result.outputs)
-        return sorted(names, key=lambda name: name != DEFAULT_OUTPUT)
+        return sorted(names, key=lambda name: (name != DEFAULT_OUTPUT, name == ENSEMBLE_MEAN))
+
+    @property
+    def has_templates(self) -> bool:
+        return any(len(result.templates) > 1 for result in self.results)
+
+    def shows(self, result: Result) -> bool:
+        """Whether one of its figures is in the row already."""
+        return bool(_keys(result) & {key for one in self.results for key in _keys(one)})
 
     def figure(self, column: Column, output: str) -> Figure | None:
         for result in self.results:
@@ -46,7 +61,7 @@ class Row:
         return None
 
     def spread(self, column: Column) -> Spread | None:
-        found = (spread_over_outputs(result, column.key) for result in self.results)
+        found = (spread_over_templates(result, column.key) for result in self.results)
         return next((spread for spread in found if spread is not None), None)
 
 
@@ -57,21 +72,24 @@ class MetricTable:
 
     @property
     def by_template(self) -> tuple[Row, ...]:
-        return tuple(row for row in self.rows if len(row.outputs) > 1)
+        return tuple(row for row in self.rows if row.has_templates)
 
 
 def metric_table(layout: Layout, results: Iterable[Result]) -> MetricTable:
-    """The rows in the order of method and model."""
+    """The rows in the order of method and model; versions of one method and model have a row each."""
     keys = {column.key for column in layout.columns}
-    rows: dict[tuple[str, int | None], Row] = {}
+    rows: dict[tuple[str, str], list[Row]] = {}
     for result in results:
-        if any(keys & set(output.figures) for output in result.outputs.values()) or not result.outputs:
+        if keys & _keys(result):
             limited = f"first {result.limit} of each part" if result.limit else ""
             model = ", ".join(filter(None, (result.model, limited)))
-            row = Row(result.title, model, result.digest, is_limited=bool(limited))
-            rows.setdefault((result.digest, result.limit), row).results.append(result)
-    ordered = sorted(rows.values(), key=lambda row: (row.title, row.model, row.digest))
-    return MetricTable(layout, tuple(ordered))
+            alike = rows.setdefault((result.title, model), [])
+            row = next((row for row in alike if not row.shows(result)), None)
+            if row is None:
+                row = Row(result.title, model, is_limited=bool(limited))
+                alike.append(row)
+            row.results.append(result)
+    return MetricTable(layout, tuple(row for _, alike in sorted(rows.items()) for row in alike))
 
 
 def as_markdown(table: MetricTable) -> str:
@@ -109,7 +127,7 @@ def as_csv(table: MetricTable) -> str:
 def _csv_line(row: Row, result: Result, output: str, column: Column, figure: Figure) -> Iterator[object]:
     estimate = figure.estimate
     low, high = estimate.interval or (None, None)
-    yield from (row.title, row.model, row.digest, output, result.benchmark, column.part, column.statistic)
+    yield from (row.title, row.model, result.digest, output, result.benchmark, column.part, column.statistic)
     yield from (estimate.value, low, high, estimate.level, estimate.n, estimate.clusters)
     yield from (figure.missing, figure.human_ties, figure.metric_ties)
     yield from (estimate.replicates, estimate.degenerate, estimate.reason or "")
@@ -137,10 +155,11 @@ def _scorer_rows(table: MetricTable) -> Iterator[tuple[str, ...]]:
 
 def _template_rows(table: MetricTable) -> Iterator[tuple[str, ...]]:
     for row in table.by_template:
-        name = _plain(f"{row.title} {row.model}".strip())
+        name = _plain(row.name)
         for output in row.outputs:
             cells = (_cell(column, row.figure(column, output), {}) for column in table.layout.columns)
-            yield (name, _plain(output), *cells)
+            label = "mean of the scores" if output == ENSEMBLE_MEAN else output
+            yield (name, _plain(label), *cells)
         yield (name, "mean ± sd", *(_spread(column, row.spread(column)) for column in table.layout.columns))
 
 
@@ -192,11 +211,11 @@ def _what_it_rests_on(table: MetricTable) -> Iterator[str]:
     yield "## What the figures rest on"
     for row in table.rows:
         yield ""
-        yield f"**{_plain(f'{row.title} {row.model}'.strip())}**, scorer `{row.digest}`"
+        yield f"**{_plain(row.name)}**"
         for result in row.results:
-            yield f"- {result.benchmark}: {_counts(result)}"
+            yield f"- {result.benchmark}: {_counts(result)}; scorer `{result.digest}`"
             yield from (f"  - {note}" for note in _notes(result, table.layout))
-        if len(row.outputs) > 1:
+        if row.has_templates:
             yield f"- shown by template {row.outputs[0]!r} of {', '.join(row.outputs)}"
 
 
@@ -224,6 +243,10 @@ def _notes(result: Result, layout: Layout) -> Iterator[str]:
             undecided = f", {figure.human_ties} undecided by people" if figure.human_ties else ""
             reason = f". {SENTENCES[figure.estimate.reason]}" if figure.estimate.reason else ""
             yield f"{name}: n = {figure.estimate.n:,}{ties}{undecided}{reason}"
+
+
+def _keys(result: Result) -> set[str]:
+    return {key for output in result.outputs.values() for key in output.figures}
 
 
 def _plain(text: str) -> str:

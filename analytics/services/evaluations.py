@@ -7,7 +7,6 @@ DIR/<table>.md, .csv, .svg and <table>-templates.…   the tables over all resul
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections import Counter
@@ -20,7 +19,7 @@ import numpy as np
 
 from analytics.benchmarks import Benchmark, Unit
 from analytics.reports.benchmark_figures import figures, pair_figures
-from analytics.reports.benchmark_results import OutputResult, Result
+from analytics.reports.benchmark_results import DEFAULT_OUTPUT, ENSEMBLE_SPREAD, OutputResult, Result
 from analytics.reports.benchmark_tables import layout_of
 from analytics.services.score_file import Scored, ScoreFile, content_key
 from analytics.services.scoring_loop import Progress, score_missing
@@ -31,12 +30,12 @@ from annotation.audio.ingest import content_sha256
 from annotation.audio.opening import open_audio, open_file
 from annotation.errors import InvalidInput
 from scoring.metrics import registry
-from scoring.metrics.contract import Example, Sound
+from scoring.metrics.contract import Example, Metric, Sound
 from scoring.metrics.entries import Entry, Reads
 from scoring.services import opened
 
 _DIGEST_SHOWN = 12
-# A pair scorer's value is between 0 and 1; above this it prefers the first.
+# Above this a scorer of pairs prefers the first, unless its identity says otherwise.
 _EVEN = 0.5
 
 
@@ -56,7 +55,7 @@ def evaluate(
     entry = registry.entry(scorer)
     check_suits(benchmark, entry)
     metric = registry.open_metric(scorer, options, opened.workplace())
-    digest = _digest(scorer, metric.identity)
+    digest = opened.digest_of(scorer, metric.identity)
     keys, examples = _examples(benchmark, pairs=entry.reads is Reads.PAIR)
     stem = f"{scorer}-{digest[:_DIGEST_SHOWN]}"
     scores = ScoreFile(folder / "scores" / f"{stem}.jsonl")
@@ -64,7 +63,7 @@ def evaluate(
     result = Result(
         benchmark=benchmark.name,
         scorer=scorer,
-        title=entry.title,
+        title=_title(entry, options),
         model=_model(options),
         digest=digest,
         identity=metric.identity,
@@ -73,7 +72,12 @@ def evaluate(
         n_examples=len(examples),
         faults=dict(Counter(scores.scored[key].fault for key in examples if scores.scored[key].fault)),
         left_out=benchmark.left_out,
-        outputs=_outputs(benchmark, entry, [scores.scored[key] for key in keys], resampling),
+        outputs=_outputs(
+            benchmark,
+            [scores.scored[key] for key in keys],
+            even=_even(metric) if entry.reads is Reads.PAIR else None,
+            resampling=resampling,
+        ),
     )
     part = f"-first-{benchmark.limit}" if benchmark.limit else ""
     _keep(folder / "results" / f"{benchmark.name}{part}-{stem}.json", result)
@@ -140,32 +144,40 @@ def _sound(path: Path) -> Sound:
 
 
 def _outputs(
-    benchmark: Benchmark, entry: Entry, scored: Sequence[Scored], resampling: Resampling
+    benchmark: Benchmark, scored: Sequence[Scored], *, even: float | None, resampling: Resampling
 ) -> dict[str, OutputResult]:
+    """even: where a scorer of pairs prefers neither; None for a scorer of single sounds and texts."""
     columns = layout_of(benchmark).columns_of(benchmark)
-    names = dict.fromkeys(name for one in scored for name in one.values)
+    names = dict.fromkeys(name for one in scored for name in one.values if name != ENSEMBLE_SPREAD)
     found = {}
-    for name in names:
+    for name in names or [DEFAULT_OUTPUT]:  # where everything failed, the figures say that they are undefined
         values = np.array([one.values.get(name, np.nan) for one in scored])
-        if entry.reads is Reads.PAIR:
-            made = pair_figures(benchmark, columns, values - _EVEN, resampling=resampling)
-        else:
+        if even is None:
             made = figures(benchmark, columns, values, resampling=resampling)
+        else:
+            made = pair_figures(benchmark, columns, values - even, resampling=resampling)
         found[name] = OutputResult(made)
     return found
+
+
+def _even(metric: Metric) -> float:
+    return float(metric.identity.get("prefers_first_above", _EVEN))
+
+
+def _title(entry: Entry, options: Mapping[str, Any]) -> str:
+    """The method, and what was chosen otherwise than usual; but what is asked follows the benchmark."""
+    chosen = [
+        str(options[option.name])
+        for option in entry.options
+        if option.kind == "choice" and option.name != "task" and options[option.name] != option.default
+    ]
+    return f"{entry.title} ({', '.join(chosen)})" if chosen else entry.title
 
 
 def _model(options: Mapping[str, Any]) -> str:
     """What the paper's tables call the model: the last part of what was named."""
     named = next((options[name] for name in ("backbone", "checkpoint", "model") if options.get(name)), "")
     return str(named).rstrip("/").replace("#", "/").rpartition("/")[2]
-
-
-def _digest(scorer: str, identity: Mapping[str, Any]) -> str:
-    text = json.dumps(
-        {"scorer": scorer, **identity}, sort_keys=True, separators=(",", ":"), ensure_ascii=False
-    )
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _keep(path: Path, result: Result) -> None:

@@ -37,7 +37,10 @@ class Double:
             raise ExampleError("undecodable", "This file is damaged.")
         value = self._value(example)
         signs = {"default": 1.0, "reversed": -1.0}
-        return Outcome(example.key, {name: Reading(signs[name] * value) for name in self._templates})
+        readings = {name: Reading(signs[name] * value) for name in self._templates}
+        if len(readings) > 1:
+            readings |= {"mean": Reading(0.0), "spread": Reading(abs(value))}
+        return Outcome(example.key, readings)
 
 
 def open_length(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
@@ -54,8 +57,15 @@ def open_fit(options: Mapping[str, Any], workplace: registry.Workplace) -> Metri
 
 
 def open_more_words(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
-    """Of two texts the one with more words."""
+    """Of two texts the one with more words: 1 for the first, 0 for the second."""
     return Double("more-words", _more_words, options)
+
+
+def open_words_ahead(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+    """How many more words the first text has; its identity says that above 0 it is preferred."""
+    metric = Double("words-ahead", lambda example: 2 * _more_words(example) - 1, options)
+    metric.identity = {**metric.identity, "prefers_first_above": 0.0}
+    return metric
 
 
 def _fit(example: Example) -> float:
@@ -71,6 +81,7 @@ def _entry(name: str, reads: Reads = Reads.SINGLE) -> Entry:
     options = (
         Option("backbone", "text", "A model.", default=""),
         Option("template", "texts", "Which questions.", default=["default"]),
+        Option("task", "choice", "What is asked.", default="relate", choices=("relate", "pam")),
     )
     function = name.replace("-", "_")
     return Entry(
@@ -80,5 +91,6 @@ def _entry(name: str, reads: Reads = Reads.SINGLE) -> Entry:
 
 def register(monkeypatch: pytest.MonkeyPatch) -> None:
     ASKED.clear()
-    for entry in (_entry("length"), _entry("words"), _entry("fit"), _entry("more-words", Reads.PAIR)):
+    pairs = (_entry(name, Reads.PAIR) for name in ("more-words", "words-ahead"))
+    for entry in (_entry("length"), _entry("words"), _entry("fit"), *pairs):
         monkeypatch.setitem(registry.METRICS, entry.name, entry)

@@ -60,6 +60,26 @@ def test_relate_becomes_table_two(tmp_path):
     assert str(tmp_path / "out" / "relevance.svg") in said
 
 
+def test_what_is_asked_may_follow_the_benchmark_within_one_row(tmp_path):
+    output = tmp_path / "out"
+    run("relate", miniature.relate(tmp_path / "relate"), output, "length")
+    run("pam", miniature.pam(tmp_path / "pam"), output, "length", "--option", "task=pam")
+    table = (output / "relevance.md").read_text(encoding="utf-8")
+    (row,) = [line for line in table.splitlines() if line.startswith("| Length")]
+    assert "—" not in row
+    digests = {one["digest"] for one in lines(output / "relevance.csv").values()}
+    assert len(digests) == 2
+    assert all(f"scorer `{digest}`" in table for digest in digests)
+
+
+def test_two_versions_of_a_scorer_have_a_row_each(tmp_path):
+    output, folder = tmp_path / "out", miniature.relate(tmp_path / "relate")
+    run("relate", folder, output, "length")
+    run("relate", folder, output, "length", "--option", "task=pam")
+    table = (output / "relevance.md").read_text(encoding="utf-8")
+    assert sum(line.startswith("| Length |") for line in table.splitlines()) == 2
+
+
 def test_a_second_scorer_and_a_second_benchmark_join_the_table(tmp_path):
     output = tmp_path / "out"
     relate, pam = miniature.relate(tmp_path / "relate"), miniature.pam(tmp_path / "pam")
@@ -109,7 +129,7 @@ def test_compa_passes_what_fits_both_ways(tmp_path):
     assert "| 50.00 [" in (tmp_path / "out" / "compositional.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("scorer", ["words", "more-words"])
+@pytest.mark.parametrize("scorer", ["words", "more-words", "words-ahead"])
 def test_fense_by_a_scorer_of_texts_and_by_one_of_pairs(scorer, tmp_path):
     run("fense", miniature.fense(tmp_path / "fense"), tmp_path / "out", scorer)
     found = tmp_path / "out" / "fense.csv"
@@ -122,7 +142,11 @@ def test_fense_by_a_scorer_of_texts_and_by_one_of_pairs(scorer, tmp_path):
     everything = lines(found)["default", "AudioCaps-Eval/All", "accuracy"]
     assert (everything["human_ties"], everything["metric_ties"], everything["n"]) == ("1", "1", "4")
     assert value(found, "Clotho-Eval/HC", "accuracy") == 1.0
-    expected = {"words": 6, "more-words": 4}  # texts beside their sounds; pairs, of which two occur twice
+    expected = {
+        "words": 6,
+        "more-words": 4,
+        "words-ahead": 4,
+    }  # texts beside their sounds; pairs, of which two occur twice
     assert len(doubles.ASKED) == expected[scorer]
 
 
@@ -142,6 +166,9 @@ def test_templates_have_rows_of_their_own_and_a_spread(tmp_path):
     assert value(output / "relevance.csv", "RELATE", "srcc", "reversed") == pytest.approx(-srcc)
     assert "| Length | mean ± sd | 0.000 ± " in table
     assert f"0.000 ± {(2 * srcc**2) ** 0.5:.3f}" in table
+    # The scorer's own mean is a row and no template; how far its scores spread is no score.
+    assert "| Length | mean of the scores | undefined |" in table
+    assert "spread" not in {output for output, _, _ in lines(output / "relevance.csv")}
     assert "shown by template 'default' of default, reversed" in (output / "relevance.md").read_text("utf-8")
     ET.fromstring((output / "relevance-templates.svg").read_text(encoding="utf-8"))
 
@@ -182,6 +209,16 @@ def test_faults_are_counted_and_left_out(tmp_path):
     doubles.ASKED.clear()
     run("relate", folder, tmp_path / "out", "length")
     assert doubles.ASKED == []  # it would only fail again
+
+
+def test_where_everything_fails_the_figures_say_so(tmp_path):
+    folder = miniature.pam(tmp_path / "pam")
+    table = folder / "human_eval" / "audio" / "scores.csv"
+    table.write_text(table.read_text().replace("prompt", "undecodable"))
+    assert "0 of 4 examples have a score." in run("pam", folder, tmp_path / "out", "length")
+    told = (tmp_path / "out" / "relevance.md").read_text(encoding="utf-8")
+    assert "| Length |  | — | — | — | undefined | undefined | undefined |" in told
+    assert "Fewer than three items have both a score and a human answer." in told
 
 
 def test_what_may_pass_is_tried_again(tmp_path):
