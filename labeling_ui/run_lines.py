@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext as look_up
 
 from annotation.models import Study
 from labeling_ui.pace import pace, time_left
@@ -54,7 +54,7 @@ def run_lines(found: Iterable[ScoringRun]) -> list[RunLine]:
 def title_of(metric: str) -> str:
     """A scorer's title in the reader's language; its key where it is not registered any more."""
     entry = registry.METRICS.get(metric)
-    return metric if entry is None else gettext(entry.title)
+    return metric if entry is None else look_up(entry.title)
 
 
 def weights_of(options: Mapping[str, Any]) -> str:

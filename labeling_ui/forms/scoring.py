@@ -12,6 +12,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext as look_up
 from django.utils.translation import gettext_lazy
 
 from analytics.reports.scorers import Parts
@@ -147,7 +148,7 @@ def refuse(options: OptionsForm, scope: ScopeForm, error: DomainError) -> None:
 def _field(option: Option) -> forms.Field:
     about: dict[str, Any] = {
         "label": label_of(option.name),
-        "help_text": _(option.help),
+        "help_text": look_up(option.help),
         "required": option.required,
         "initial": option.default,
     }
