@@ -5,16 +5,38 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db import DataError, transaction
+from django.db import DataError, connection, transaction
 from django.utils import timezone
 
 from scoring.metrics.contract import Fault, Outcome
-from scoring.models import Score, ScoringRow, ScoringRun
+from scoring.models import Score, ScoringRun
 from scoring.services import claims
 
+_CODE_LENGTH = 40
+# What another worker has taken over is not ours to settle.
+_HELD = """
+SELECT id, candidate_id, other_id FROM scoring_scoringrow
+WHERE id = ANY(%(rows)s::bigint[]) AND claim = %(claim)s AND state = 2
+ORDER BY id FOR UPDATE
+"""
+_DONE = """
+UPDATE scoring_scoringrow SET state = 3, claim = NULL, lease_expires_at = NULL WHERE id = ANY(%(rows)s::bigint[])
+"""
+_FAILED = """
+UPDATE scoring_scoringrow r
+SET state = 4, claim = NULL, lease_expires_at = NULL, fault = found.code, reason = found.reason
+FROM unnest(%(rows)s::bigint[], %(codes)s::text[], %(reasons)s::text[]) AS found (id, code, reason)
+WHERE r.id = found.id
+"""
 _log = logging.getLogger(__name__)
+
+
+class _Unit(NamedTuple):
+    row: int
+    candidate: int
+    other: int | None
 
 
 def store(
@@ -39,43 +61,48 @@ def store(
 
 @transaction.atomic
 def _store(run: ScoringRun, claim: int, outcomes: Sequence[Outcome], scored_elsewhere: Sequence[int]) -> None:
-    by_row = {outcome.key: outcome for outcome in outcomes}
-    held = {
-        row.pk: row
-        for row in ScoringRow.objects.select_for_update()
-        .filter(pk__in=[*by_row, *scored_elsewhere], claim=claim, state=ScoringRow.State.CLAIMED)
-        .order_by("pk")
-    }
-    _add_scores(run, [(row, by_row[pk]) for pk, row in held.items() if pk in by_row])
-    for pk, row in held.items():
-        fault = by_row[pk].fault if pk in by_row else None
-        row.state = ScoringRow.State.FAILED if fault else ScoringRow.State.DONE
-        row.fault, row.reason = (fault.code[:40], _text(fault.message)) if fault else ("", "")
-        row.claim = row.lease_expires_at = None
-    ScoringRow.objects.bulk_update(
-        held.values(), ["state", "fault", "reason", "claim", "lease_expires_at"], batch_size=500
-    )
-    n_failed = sum(row.state == ScoringRow.State.FAILED for row in held.values())
+    by_row: dict[int, Outcome | None] = dict.fromkeys(scored_elsewhere)
+    by_row |= {outcome.key: _answered(outcome) for outcome in outcomes}
+    with connection.cursor() as cursor:
+        cursor.execute(_HELD, {"rows": list(by_row), "claim": claim})
+        held = [_Unit(*row) for row in cursor.fetchall()]
+        _add_scores(run, [(unit, outcome) for unit in held if (outcome := by_row[unit.row])])
+        faults = {unit.row: outcome.fault for unit in held if (outcome := by_row[unit.row]) and outcome.fault}
+        cursor.execute(_DONE, {"rows": [unit.row for unit in held if unit.row not in faults]})
+        cursor.execute(
+            _FAILED,
+            {
+                "rows": list(faults),
+                "codes": [fault.code[:_CODE_LENGTH] for fault in faults.values()],
+                "reasons": [_text(fault.message) for fault in faults.values()],
+            },
+        )
     if held:
-        claims.settle(run.pk, n_done=len(held) - n_failed, n_failed=n_failed)
+        claims.settle(run.pk, n_done=len(held) - len(faults), n_failed=len(faults))
 
 
-def _add_scores(run: ScoringRun, settled: Iterable[tuple[ScoringRow, Outcome]]) -> None:
+def _answered(outcome: Outcome) -> Outcome:
+    if outcome.readings or outcome.fault:
+        return outcome
+    return Outcome(outcome.key, fault=Fault("no_answer", "The scorer gave no value for this one."))
+
+
+def _add_scores(run: ScoringRun, settled: Iterable[tuple[_Unit, Outcome]]) -> None:
     assert run.scorer is not None
     now = timezone.now()
     scores = [
         Score(
             scorer=run.scorer,
-            candidate_id=row.candidate_id,
-            other_id=row.other_id,
+            candidate_id=unit.candidate,
+            other_id=unit.other,
             output=output,
-            value=reading.value,
+            value=float(reading.value),
             distribution=_plain(reading.distribution),
             provenance=_plain(reading.provenance),
             created_at=now,
         )
         # In one order everywhere, so that two runs of one scorer wait for each other and never in a circle.
-        for row, outcome in sorted(settled, key=lambda pair: (pair[0].candidate_id, pair[0].other_id or 0))
+        for unit, outcome in sorted(settled, key=lambda pair: (pair[0].candidate, pair[0].other or 0))
         if outcome.fault is None
         for output, reading in sorted(outcome.readings.items())
     ]

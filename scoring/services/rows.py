@@ -13,6 +13,7 @@ from scoring.services import claims
 from scoring.services.examples import NO_SOUND, NO_TEXT
 
 _PREPARE_LOCK = 7_303_022
+_TRY_ALONE = "SELECT pg_try_advisory_xact_lock(%s, %s)"
 
 # A clip is judged by the item's prompt; a text, by the item's clip.
 _SINGLE = """
@@ -71,7 +72,7 @@ def prepare(run: ScoringRun, scorer: Scorer) -> bool:
     text fails at once."""
     with connection.cursor() as cursor:
         # Not by the run's own row: a large study takes seconds, and cancelling must not wait for them.
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [_PREPARE_LOCK, run.pk])
+        cursor.execute(_TRY_ALONE, [_PREPARE_LOCK, run.pk])
         if not cursor.fetchone()[0] or ScoringRun.objects.filter(pk=run.pk, scorer__isnull=False).exists():
             return False
         read, values = reading(run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -58,3 +58,15 @@ def register(monkeypatch: pytest.MonkeyPatch, entry: Entry = WORD_COUNT) -> Entr
 
 def open_nothing(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
     raise SetupError("No weights here; fetch them first.")
+
+
+class Scripted(WordCount):
+    """Calls `script` with each batch before it scores it: whatever may happen meanwhile."""
+
+    def __init__(self, script: Callable[[Sequence[Example]], None], *, limit: int = 4) -> None:
+        super().__init__(limit=limit)
+        self.script = script
+
+    def score(self, examples: Sequence[Example]) -> list[Outcome]:
+        self.script(examples)
+        return super().score(examples)
