@@ -132,7 +132,7 @@ class Clap:
         if self._long_sounds == "crop":
             samples = _crop(samples, extractor.nb_max_samples, seed=sound.sha256)
         if self._parts.pcm16:
-            samples = np.trunc(samples.clip(-1, 1) * np.float32(32767)) / np.float32(32767)
+            samples = _in_16_bits(samples)
         windows = windows_of(samples, extractor.nb_max_samples, padding=extractor.padding)
         return torch.stack([log_mel(window, extractor) for window in windows])
 
@@ -218,6 +218,13 @@ def _filled(samples: NDArray[np.float32], size: int, *, padding: str) -> NDArray
     if padding == "repeatpad":
         samples = np.tile(samples, times)
     return np.pad(samples, (0, size - len(samples)))
+
+
+def _in_16_bits(samples: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Towards zero, and from -32767 to 32767, as LAION's code has it."""
+    return np.asarray(
+        (samples.clip(-1, 1) * np.float32(32767)).astype(np.int16) / np.float32(32767), np.float32
+    )
 
 
 def _crop(samples: NDArray[np.float32], size: int, *, seed: str) -> NDArray[np.float32]:

@@ -1,0 +1,158 @@
+"""The rows of a file to score, checked before anything is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from annotation.audio.decode import Source
+from annotation.audio.errors import AudioError
+from annotation.audio.opening import open_audio, open_file
+from annotation.errors import FieldProblem, InvalidInput
+from annotation.importers import files
+from annotation.importers.records import RowProblem
+from scoring.metrics.entries import Reads
+
+COLUMNS = ("id", "audio", "audio2", "text", "text2")
+FORMATS = (".csv", ".tsv", ".jsonl")
+
+_SHOWN = 20
+
+Found = tuple[str, dict[str, Any]] | RowProblem
+
+
+@dataclass(frozen=True)
+class Row:
+    """One thing to score: `audio` and `texts` as they are written, `paths` where the sounds are."""
+
+    id: str
+    audio: tuple[str, ...]
+    texts: tuple[str, ...]
+    paths: tuple[Path, ...]
+
+
+def read_rows(source: Path, *, reads: Reads) -> list[Row]:
+    """All rows, or InvalidInput with what is wrong in which row and field, and what mends it."""
+    if not source.is_file():
+        raise InvalidInput(f"There is no file {source}.")
+    if source.suffix not in FORMATS:
+        raise InvalidInput(f"{source.name} is none of {', '.join(FORMATS)}. Save it as one of these.")
+    checked = _Checked(source.parent, reads)
+    problems = list(islice(checked.problems(_found(source)), _SHOWN + 1))
+    if problems:
+        more = " Only the first are shown." if len(problems) > _SHOWN else ""
+        raise InvalidInput(
+            f"{source.name} cannot be scored as it is; nothing was.{more}",
+            problems=[_in_words(problem) for problem in problems[:_SHOWN]],
+        )
+    if not checked.rows:
+        raise InvalidInput(f"{source.name} holds no rows. Write one for each sound and text to compare.")
+    return checked.rows
+
+
+def seconds_of(paths: set[Path]) -> dict[Path, float]:
+    """How long each file says it is; 0 where that cannot be read, which scoring will say more about."""
+    ordered = sorted(paths)
+    with ThreadPoolExecutor(4) as pool:
+        return dict(zip(ordered, pool.map(_seconds, ordered), strict=True))
+
+
+class _Checked:
+    def __init__(self, folder: Path, reads: Reads) -> None:
+        self.rows: list[Row] = []
+        self._folder = folder
+        self._reads = reads
+        self._row_of_id: dict[str, str] = {}
+        self._unknown: set[str] = set()
+
+    def problems(self, found: Iterator[Found]) -> Iterator[RowProblem]:
+        """What is wrong with each row; those with which nothing is, are kept."""
+        for number, entry in enumerate(found, 1):
+            if isinstance(entry, RowProblem):
+                yield entry
+                continue
+            line, cells = entry
+            values = {name: _text(cells.get(name)) for name in COLUMNS}
+            values["id"] = values["id"] or str(number)
+            problems = [
+                *self._column_problems(line, cells), *self._id_problems(line, values),
+                *self._sound_problems(line, values), *self._text_problems(line, values),
+                *self._pair_problems(line, values),
+            ]  # fmt: skip
+            yield from problems
+            if not problems:
+                self.rows.append(self._row(values))
+
+    def _column_problems(self, line: str, cells: dict[str, Any]) -> Iterator[RowProblem]:
+        for name, value in cells.items():
+            if name not in COLUMNS and name not in self._unknown:
+                self._unknown.add(name)
+                yield RowProblem(line, name, "is no column of a file to score", f"Use {', '.join(COLUMNS)}.")
+            elif isinstance(value, bool) or not isinstance(value, str | int | None):
+                yield RowProblem(line, name, "is not a text", "Write it in quotes.")
+
+    def _id_problems(self, line: str, values: dict[str, str]) -> Iterator[RowProblem]:
+        first = self._row_of_id.setdefault(values["id"], line)
+        if first != line:
+            yield RowProblem(line, "id", f"{values['id']} is row {first}'s", "Give every row its own id.")
+
+    def _sound_problems(self, line: str, values: dict[str, str]) -> Iterator[RowProblem]:
+        if not values["audio"]:
+            yield RowProblem(line, "audio", "is missing", "Name a sound file, relative to this file.")
+        for name in ("audio", "audio2"):
+            if values[name] and ("\0" in values[name] or not (self._folder / values[name]).is_file()):
+                remedy = f"Put it there, or mend the path; it starts from {self._folder.resolve()}."
+                yield RowProblem(line, name, f"{values[name]!r} is not there", remedy)
+
+    def _text_problems(self, line: str, values: dict[str, str]) -> Iterator[RowProblem]:
+        if not values["text"]:
+            yield RowProblem(line, "text", "is missing", "Write the text that the sound should fit.")
+
+    def _pair_problems(self, line: str, values: dict[str, str]) -> Iterator[RowProblem]:
+        seconds = [name for name in ("audio2", "text2") if values[name]]
+        if self._reads is Reads.SINGLE and seconds:
+            remedy = "Leave it empty, or use a scorer for pairs."
+            yield RowProblem(
+                line, seconds[0], "is given, and this scorer takes one sound and one text", remedy
+            )
+        if self._reads is Reads.PAIR and len(seconds) != 1:
+            how = "both are given" if seconds else "neither is given"
+            yield RowProblem(
+                line,
+                "audio2, text2",
+                how,
+                "Give the second sound or the second text: this scorer compares two.",
+            )
+
+    def _row(self, values: dict[str, str]) -> Row:
+        audio = tuple(values[name] for name in ("audio", "audio2") if values[name])
+        texts = tuple(values[name] for name in ("text", "text2") if values[name])
+        return Row(values["id"], audio, texts, tuple((self._folder / name).resolve() for name in audio))
+
+
+def _found(source: Path) -> Iterator[Found]:
+    if source.suffix == ".jsonl":
+        return files.json_lines(source)
+    return files.csv_rows(source, delimiter="\t" if source.suffix == ".tsv" else ",")
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _in_words(problem: RowProblem) -> FieldProblem:
+    where = f"row {problem.row}, {problem.field}" if problem.field else f"row {problem.row}"
+    return FieldProblem(where, f"{problem.problem}.", problem.remedy)
+
+
+def _seconds(path: Path) -> float:
+    try:
+        with open_file(path) as file, open_audio(file) as container:
+            source = Source(file, container)
+            return source.stated_s or source.estimated_s or 0.0
+    except (AudioError, OSError):
+        return 0.0
