@@ -24,7 +24,7 @@ CountRow = tuple[Mapping[float, int], int]
 # One filtered count per value is faster than sorted arrays as long as the values are few.
 _MOST_COLUMNS = 12
 
-_COUNTED = f"""
+COUNTED = f"""
 FROM annotation_answer a
 WHERE a.question_id = ANY(%(questions)s) AND a.counted
   AND NOT EXISTS (SELECT 1 FROM annotation_task t
@@ -35,7 +35,7 @@ WHERE a.question_id = ANY(%(questions)s) AND a.counted
 
 _ARRAYS = f"""
 SELECT given, count(*) FROM (
-    SELECT array_agg(a.value ORDER BY a.value) AS given {_COUNTED} AND a.value IS NOT NULL
+    SELECT array_agg(a.value ORDER BY a.value) AS given {COUNTED} AND a.value IS NOT NULL
     GROUP BY a.task_id, a.candidate_id
 ) AS unit GROUP BY given
 """
@@ -44,7 +44,7 @@ SELECT given, count(*) FROM (
 _NAMED_RATERS = f"""
 SELECT count(*) FROM annotation_rater r CROSS JOIN LATERAL (
     SELECT 1 FROM annotation_judgment said
-    WHERE said.rater_id = r.id AND EXISTS (SELECT 1 {_COUNTED} AND a.judgment_id = said.id)
+    WHERE said.rater_id = r.id AND EXISTS (SELECT 1 {COUNTED} AND a.judgment_id = said.id)
     LIMIT 1
 ) AS first
 WHERE r.study_id = %(study)s
@@ -54,7 +54,7 @@ _UNNAMED_RATER = f"""
 SELECT EXISTS (
     SELECT 1 FROM annotation_judgment said
     WHERE said.study_id = %(study)s AND said.rater_id IS NULL
-      AND EXISTS (SELECT 1 {_COUNTED} AND a.judgment_id = said.id)
+      AND EXISTS (SELECT 1 {COUNTED} AND a.judgment_id = said.id)
 )
 """
 
@@ -80,7 +80,7 @@ WITH unit AS (
            count(*) FILTER (WHERE a.choice = {Answer.Choice.SECOND:d}) AS second,
            count(*) FILTER (WHERE a.choice = {Answer.Choice.TIE:d}) AS tie,
            count(*) FILTER (WHERE a.choice = {Answer.Choice.BOTH_BAD:d}) AS both_bad
-    {_COUNTED}
+    {COUNTED}
     GROUP BY a.task_id
 )
 SELECT s0.name, s1.name, sum(u.first)::bigint, sum(u.second)::bigint, sum(u.tie)::bigint, sum(u.both_bad)::bigint
@@ -127,7 +127,7 @@ GROUP BY r.pseudonym, s.role
 # X is the third shown (arrays begin at 1), and slots from 0 have choices from 1.
 _ABX = f"""
 WITH said AS (
-    SELECT a.task_id, a.judgment_id, a.choice {_COUNTED} AND a.choice IS NOT NULL
+    SELECT a.task_id, a.judgment_id, a.choice {COUNTED} AND a.choice IS NOT NULL
 )
 SELECT {{name}}, count(*), count(*) FILTER (WHERE said.choice = j.presentation[3] + 1)
 FROM said JOIN annotation_judgment j ON j.id = said.judgment_id AND cardinality(j.presentation) = 3
@@ -194,7 +194,7 @@ def _counts_by_column(question: MeasuredQuestion) -> str:
     listed = ", ".join(names)
     return f"""
         SELECT {listed}, count(*) FROM (
-            SELECT {counts} {_COUNTED} GROUP BY a.task_id, a.candidate_id
+            SELECT {counts} {COUNTED} GROUP BY a.task_id, a.candidate_id
         ) AS unit GROUP BY {listed}
     """
 
@@ -213,7 +213,7 @@ def system_ratings(question: MeasuredQuestion) -> list[SystemRatings]:
     if not (question.per_candidate or question.one_candidate):
         return []
     candidate = _OWN_CANDIDATE if question.per_candidate else _ONLY_CANDIDATE
-    sql = _SYSTEM_RATINGS.format(counted=_COUNTED, candidate=candidate)
+    sql = _SYSTEM_RATINGS.format(counted=COUNTED, candidate=candidate)
     return [SystemRatings(*row) for row in _rows(sql, question)]
 
 
