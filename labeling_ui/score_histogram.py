@@ -30,8 +30,11 @@ class Histogram:
     mean_at: float
 
 
-def histograms(found: Sequence[Distribution]) -> list[Histogram]:
-    return [_histogram(one) for one in found]
+def histograms(found: Sequence[Distribution], *, first: Sequence[str] = ()) -> list[Histogram]:
+    """One for each output: those named `first` in that order, the others by name."""
+    places = {output: place for place, output in enumerate(first)}
+    ordered = sorted(found, key=lambda one: (places.get(one.output, len(places)), one.output))
+    return [_histogram(one) for one in ordered]
 
 
 def _histogram(one: Distribution) -> Histogram:

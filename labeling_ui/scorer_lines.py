@@ -23,8 +23,7 @@ class ScorerLine:
 
     @property
     def compares_templates(self) -> bool:
-        asked = self.row.latest.options.get("template") or []
-        return len(asked) > 1 or "all" in asked
+        return len(self.row.scorer.config.get("templates") or {}) > 1
 
 
 def scorer_lines(study: Study, rows: Sequence[ScorerRow]) -> list[ScorerLine]:

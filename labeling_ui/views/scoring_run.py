@@ -15,7 +15,7 @@ from analytics.reports import scoring_run as report
 from annotation.errors import DomainError
 from labeling_ui.fault_words import FAULTS, fault_lines
 from labeling_ui.run_lines import filter_of, identity_of, run_line, settings_of
-from labeling_ui.score_histogram import histograms
+from labeling_ui.score_histogram import Histogram, histograms
 from labeling_ui.sentences import said
 from scoring import access
 from scoring.models import ScoringRun
@@ -34,7 +34,7 @@ def scoring_run(request: HttpRequest, run_id: int) -> HttpResponse:
         "run": run,
         "line": run_line(run),
         "faults": fault_lines(faults.counted(run)) if run.n_failed else [],
-        "histograms": histograms(report.distributions(run)) if run.is_finished and run.n_done else [],
+        "histograms": _histograms(run) if run.is_finished and run.n_done else [],
         "settings": settings_of(run),
         "filter": filter_of(run),
         "identity": identity_of(run.scorer) if run.scorer else [],
@@ -87,3 +87,8 @@ def retry_run(request: HttpRequest, run_id: int) -> HttpResponse:
         return redirect("scoring_run", run.pk)
     messages.success(request, _("What failed is tried again."))
     return redirect("scoring_run", again.pk)
+
+
+def _histograms(run: ScoringRun) -> list[Histogram]:
+    templates = run.scorer.config.get("templates", {}) if run.scorer else {}
+    return histograms(report.distributions(run), first=list(templates))
