@@ -64,22 +64,43 @@ def prepared(n: int) -> ScoringRun:
     return run
 
 
-def elsewhere(call: Callable[[], object]) -> None:
-    """Do something on a connection of its own, which then ends as a killed process's does."""
-    failures: list[BaseException] = []
+class Process:
+    """Something done on a connection of its own, which then ends as a killed process's does."""
 
-    def do() -> None:
+    def __init__(self, call: Callable[[], object]) -> None:
+        self.call, self.failures, self.backend = call, [], 0
+        self.thread = threading.Thread(target=self._do)
+        self.thread.start()
+
+    def _do(self) -> None:
         try:
-            call()
+            connection.ensure_connection()
+            self.backend = connection.connection.info.backend_pid
+            self.call()
         except BaseException as error:
-            failures.append(error)
+            self.failures.append(error)
         finally:
             connection.close()
 
-    thread = threading.Thread(target=do)
-    thread.start()
-    thread.join(30)
-    assert failures == []
+    def await_end(self) -> None:
+        self.thread.join(30)
+        assert self.failures == []
+        await_end_of(self.backend)
+
+
+def elsewhere(call: Callable[[], object]) -> None:
+    Process(call).await_end()
+
+
+def await_end_of(backend: int) -> None:
+    """The server notices a closed connection a moment later, and gives up its locks then."""
+    with connection.cursor() as cursor:
+        for _ in range(1000):
+            cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE pid = %s", [backend])
+            if cursor.fetchone()[0] == 0:
+                return
+            threading.Event().wait(0.01)
+    raise AssertionError("the connection did not end")
 
 
 def take_and_die(run: ScoringRun, *, hands_free: bool = True, limit: int = 4) -> list[int]:
@@ -109,14 +130,13 @@ def living(run: ScoringRun) -> Iterator[list[int]]:
         has_taken.set()
         may_go.wait(30)
 
-    thread = threading.Thread(target=elsewhere, args=(worker,))
-    thread.start()
+    process = Process(worker)
     assert has_taken.wait(30)
     try:
         yield taken
     finally:
         may_go.set()
-        thread.join(30)
+        process.await_end()
 
 
 def states(run: ScoringRun) -> Counter:
@@ -192,14 +212,15 @@ def test_without_the_gate_both_would(at_once, monkeypatch):
 
 def loads(at_once, monkeypatch) -> int:
     """How often the model is loaded when two workers, each a process of its own, begin at one run."""
-    loading = threading.Semaphore(0)
+    second = threading.Event()
     n = 0
 
     def slow(metric: str, options: object) -> WordCount:
         nonlocal n
         n += 1
-        loading.release()
-        loading.acquire(timeout=0.3)
+        if n > 1:
+            second.set()
+        second.wait(0.5)
         return WordCount()
 
     monkeypatch.setattr(opened, "opened", slow)
