@@ -57,7 +57,7 @@ def _merged(model: Any, folder: Path) -> Any:
     weights = {
         _renamed(name): tensor for name, tensor in load_peft_weights(str(folder), device="cpu").items()
     }
-    report = set_peft_model_state_dict(adapted, weights)
+    report: Any = set_peft_model_state_dict(adapted, weights)
     _refuse(report.unexpected_keys, folder)
     _refuse([name for name in report.missing_keys if "lora_" in name], folder)
     return adapted.merge_and_unload()

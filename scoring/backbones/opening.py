@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from transformers.utils import logging as transformers_logging
+from transformers.utils.logging import disable_progress_bar
 
 from scoring.backbones import audio_flamingo, qwen2_5_omni, qwen2_audio, qwen3_omni
 from scoring.backbones.audio_language_model import AudioLanguageModel
@@ -30,7 +30,7 @@ def open_backbone(name: str, *, dtype: str, workplace: Workplace) -> Backbone:
         from scoring.backbones.openai_server import open_server
 
         return open_server(name, workplace=workplace)
-    transformers_logging.disable_progress_bar()
+    disable_progress_bar()  # type: ignore[no-untyped-call]
     checkpoint = find(name)
     family = _family(checkpoint.model_type, checkpoint.name)
     device = device_of(workplace.device)

@@ -49,7 +49,7 @@ class Prefixes:
 
     def _compute(self, tokens: tuple[int, ...]) -> SharedPrefix:
         device = self._language_model.embed_tokens.weight.device
-        cache = DynamicCache()
+        cache: Any = DynamicCache()
         self._language_model(
             input_ids=torch.tensor([tokens], device=device), past_key_values=cache, use_cache=True
         )

@@ -40,6 +40,8 @@ class Preparation(Generic[T]):
         """Results by content, each begun by now; they are forgotten here."""
         with self._lock:
             return {
-                sound.sha256: self._begun.pop(sound.sha256, None) or self._pool.submit(self._work, sound)
-                for sound in {sound.sha256: sound for sound in sounds}.values()
+                key: self._taken(key, sound) for key, sound in {one.sha256: one for one in sounds}.items()
             }
+
+    def _taken(self, key: str, sound: Sound) -> Future[T]:
+        return self._begun.pop(key) if key in self._begun else self._pool.submit(self._work, sound)

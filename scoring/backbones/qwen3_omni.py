@@ -27,7 +27,7 @@ class Qwen3OmniListener:
         """Unlike its forerunners, it is given no silence after the sound: as its processor does with one sound alone.
         Several at once it pads to the longest, which changes their last frame; a score must not depend on that."""
         found = self._extractor(
-            samples, sampling_rate=self._extractor.sampling_rate, padding=True, truncation=False,
+            samples, sampling_rate=self._extractor.sampling_rate, padding="longest", truncation=False,
             return_attention_mask=True, return_tensors="pt",
         )  # fmt: skip
         return {"mel": found["input_features"][0][:, : int(found["attention_mask"].sum())]}
@@ -44,13 +44,13 @@ class Qwen3OmniListener:
     def _chunk(self) -> int:
         return 2 * int(self._tower.n_window)
 
-    def _embed(self, mels: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+    def _embed(self, mels: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         device = self._tower.conv2d1.weight.device
         lengths = [mel.shape[1] for mel in mels]
         found = self._tower(
             torch.cat(list(mels), dim=1).to(device), feature_lens=torch.tensor(lengths, device=device)
         )
-        return found.last_hidden_state.split([self._n_embeddings(length) for length in lengths])
+        return list(found.last_hidden_state.split([self._n_embeddings(length) for length in lengths]))
 
     def _n_embeddings(self, n_frames: int) -> int:
         """Three strided convolutions over chunks, the last chunk as long as it is."""

@@ -40,7 +40,7 @@ def _attention(
     inside = places < ends
     even = inside.numel() == query.shape[2]
     places = places.clamp_max(query.shape[2] - 1)
-    stacked = [tensor[0].transpose(0, 1)[places].transpose(1, 2) for tensor in (query, key, value)]
+    q, k, v = (tensor[0].transpose(0, 1)[places].transpose(1, 2) for tensor in (query, key, value))
     mask = None if even else inside[:, None, None, :]
-    found = scaled_dot_product_attention(*stacked, attn_mask=mask, scale=scaling).transpose(1, 2)
+    found = scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scaling).transpose(1, 2)
     return (found.flatten(0, 1) if even else found[inside])[None], None

@@ -21,6 +21,20 @@ _DTYPE = Option(
     default="auto",
     choices=("auto", "float32", "bfloat16", "float16"),
 )
+_TEMPLATE = Option(
+    "template",
+    "texts",
+    "Which questions to ask: their names in the prompt file, as default,heard; all for every one of their set; "
+    "compa.heard or compa.all for those of another set. Several give their mean and spread too.",
+    default=["default"],
+)
+_ANSWERS = Option(
+    "answers",
+    "choice",
+    "Which spellings count: exact is Yes and No, any-case adds those of yes, YES, no and NO that are one token.",
+    default="exact",
+    choices=("exact", "any-case"),
+)
 _PROMPTS = Option("prompts", "table", "A study's own prompt file, in place of the one that comes along.")
 _TASK = Option(
     "task",
@@ -32,6 +46,36 @@ _TASK = Option(
 _JUDGE = Option("judge", "text", "The model that judges captions, where it is not the one that writes them.")
 
 ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        name="aqascore",
+        title="AQAScore",
+        summary="How likely an audio language model says yes when asked whether a sound holds what a text says.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.aqascore:open_aqascore",
+        options=(_BACKBONE, _TEMPLATE, _ANSWERS, _DTYPE, _PROMPTS),
+    ),
+    Entry(
+        name="aqascore-pairs",
+        title="AQAScore, pairs",
+        summary="Which of two sounds fits a text better, or which of two texts a sound, by AQAScore.",
+        reads=Reads.PAIR,
+        opens="scoring.metrics.aqascore_pairs:open_aqascore_pairs",
+        options=(
+            _BACKBONE,
+            Option(
+                "method",
+                "choice",
+                "compare takes the difference of two scores, above 0 where the first is preferred; ask asks outright "
+                "whether the first of two texts is better, above 0.5 where it is.",
+                default="compare",
+                choices=("compare", "ask"),
+            ),
+            _TEMPLATE,
+            _ANSWERS,
+            _DTYPE,
+            _PROMPTS,
+        ),
+    ),
     Entry(
         name="clapscore",
         title="CLAPScore",
