@@ -77,10 +77,7 @@ class Target:
     """
 
     def __init__(self, path: Path, *, rows: Sequence[Row], identity: Mapping[str, Any]) -> None:
-        if path.suffix not in FORMATS:
-            raise InvalidInput(f"{path.name} is none of {', '.join(FORMATS)}. Name the target so.")
-        if not path.parent.is_dir():
-            raise InvalidInput(f"There is no folder {path.parent}. Make it first.")
+        check_target(path)
         self.path = path
         self._rows = rows
         self._identity = identity
@@ -193,6 +190,14 @@ class Target:
         writer.writeheader()
         writer.writerows(flat)
         return written.getvalue()
+
+
+def check_target(path: Path) -> None:
+    """Raises InvalidInput where nothing can be written under this name."""
+    if path.suffix not in FORMATS:
+        raise InvalidInput(f"{path.name} is none of {', '.join(FORMATS)}. Name the target so.")
+    if not path.parent.is_dir():
+        raise InvalidInput(f"There is no folder {path.parent}. Make it first.")
 
 
 def digest_of(identity: Mapping[str, Any]) -> str:

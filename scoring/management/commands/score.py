@@ -11,6 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.errors import DomainError
 from annotation.models import Study
+from scoring.files.source import FORMATS
+from scoring.management import file_scores
 from scoring.management.progress import ProgressLine, describe
 from scoring.metrics import registry
 from scoring.models import ScoringRun
@@ -56,7 +58,10 @@ class Command(BaseCommand):
                 return
             if not options["scorer"]:
                 raise CommandError(f"Say which scorer: --scorer {' or '.join(sorted(registry.METRICS))}.")
-            self._score_study(_study(options["study"]), options)
+            if (source := Path(options["study"])).suffix in FORMATS:
+                self._score_file(source, options)
+            else:
+                self._score_study(_study(options["study"]), options)
         except DomainError as error:
             raise CommandError(_sentences(error)) from error
 
@@ -68,6 +73,20 @@ class Command(BaseCommand):
                 default = "required" if option.required else f"default {option.default!r}"
                 choices = f" ({', '.join(option.choices)})" if option.choices else ""
                 self.stdout.write(f"    {option.name}{choices}, {default}: {option.help}")
+
+    def _score_file(self, source: Path, options: dict[str, Any]) -> None:
+        if options["system"] or options["again"] or options["detach"]:
+            raise CommandError(
+                "--system, --again and --detach are for studies; a file is scored here and now."
+            )
+        file_scores.score(
+            source,
+            options["scorer"],
+            _options(options),
+            target=options["output"],
+            stdout=self.stdout,
+            stderr=self.stderr,
+        )
 
     def _score_study(self, study: Study, options: dict[str, Any]) -> None:
         if options["output"]:
