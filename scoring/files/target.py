@@ -43,7 +43,11 @@ class Line:
             for name, reading in outcome.readings.items()
             if reading.distribution or reading.provenance
         }
-        scores = {name: reading.value for name, reading in outcome.readings.items()}
+        # A prompt file may call its questions as it likes, "text" for one.
+        scores = {
+            f"score.{name}" if name in _NOT_SCORES else name: reading.value
+            for name, reading in outcome.readings.items()
+        }
         fault = outcome.fault
         if fault is not None:
             return cls(row.id, row.audio, row.texts, fault=fault.code, reason=fault.message)

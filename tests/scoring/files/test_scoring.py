@@ -231,6 +231,19 @@ def test_pairs_are_given_in_their_order(source: Path) -> None:
     assert (row["audio"], row["audio2"], row["first"], row["second"]) == ("3.wav", "1.wav", "3.0", "1.0")
 
 
+@pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl"])
+def test_an_output_may_be_called_like_a_column(source: Path, name: str) -> None:
+    class Awkward(WordCount):
+        def _one(self, example: Example) -> Outcome:
+            return Outcome(example.key, {"text": Reading(0.5)})
+
+    scored(source, Awkward(), name)
+    assert scored(source, Awkward(), name).n_before == 6
+    assert (
+        '"score.text": 0.5' in (text := (source.parent / name).read_text()) or "text,score.text,fault" in text
+    )
+
+
 def test_batches_are_of_like_length_and_within_limits() -> None:
     lengths = {Path(str(n)): float(seconds) for n, seconds in enumerate([1, 30, 2, 10, 9, 1, 1, 100])}
     rows = [Row(str(path), (str(path),), ("x",), (path,)) for path in lengths]
