@@ -31,6 +31,7 @@ SENTENCES = {
     "no_decided_pairs": "No pair has both a human preference and a score for either side.",
     "no_items": "No item has all the scores it needs.",
     "one_cluster": "All items belong together (one prompt or one sound), so the data cannot say how uncertain this is.",
+    "too_many": "There are too many items to resample this figure in reasonable time, so it has no interval.",
     "mostly_undefined": "In most resamples of the data the figure is not defined, so there is no interval.",
 }
 

@@ -10,9 +10,10 @@ and n2 of them tied in one of the two (Kendall, Biometrika 33, 1945).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import stats
 
 from analytics.statistics.bootstrap import (
     BoolArray,
@@ -26,6 +27,8 @@ from analytics.statistics.bootstrap import (
 from analytics.statistics.distinct_rows import FloatArray, IntArray
 
 _FEWEST = 3
+# Tau of a resample takes a time that grows with the square of the items; the figure itself does not.
+_MOST_RESAMPLED_BY_PAIRS = 6_000
 # How many pairs of items are compared at once for tau.
 _PAIRS_AT_ONCE = 8_000_000
 
@@ -59,9 +62,11 @@ def correlations(
         missing = undefined(reason, n=len(x), resampling=resampling)
         return Correlations(missing, missing, missing)
     groups = np.unique(groups, return_inverse=True)[1]
-    lcc, srcc, ktau = (
-        estimate(make(x, y), groups, resampling=resampling) for make in (pearson, spearman, kendall)
-    )
+    lcc, srcc = (estimate(make(x, y), groups, resampling=resampling) for make in (pearson, spearman))
+    if len(x) <= _MOST_RESAMPLED_BY_PAIRS:
+        return Correlations(lcc, srcc, estimate(kendall(x, y), groups, resampling=resampling))
+    tau = float(stats.kendalltau(x, y).statistic)
+    ktau = replace(srcc, value=tau, interval=None, reason="too_many", replicates=0, degenerate=0)
     return Correlations(lcc, srcc, ktau)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from analytics.statistics import correlation
 from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.correlation import correlations, kendall, pearson, spearman
 
@@ -106,3 +107,14 @@ def test_items_of_one_cluster_come_and_go_together():
 def test_one_cluster_has_no_interval():
     result = correlations([1, 2, 3], [1, 2, 4], clusters=["a"] * 3).srcc
     assert (result.value, result.interval, result.reason) == (1.0, None, "one_cluster")
+
+
+def test_tau_of_very_many_items_comes_without_an_interval(monkeypatch):
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 9, 60).astype(float), rng.random(60)
+    few = correlations(x, y, resampling=QUICK)
+    monkeypatch.setattr(correlation, "_MOST_RESAMPLED_BY_PAIRS", 59)
+    many = correlations(x, y, resampling=QUICK)
+    assert many.ktau.value == pytest.approx(few.ktau.value, abs=1e-12)
+    assert (many.ktau.interval, many.ktau.reason, many.ktau.n) == (None, "too_many", 60)
+    assert many.srcc == few.srcc
