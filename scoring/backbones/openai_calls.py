@@ -35,6 +35,9 @@ class Spent:
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
+    def __str__(self) -> str:
+        return f"{self.requests:,} requests, {self.prompt_tokens:,} tokens read, {self.completion_tokens:,} written"
+
 
 class _Again(Exception):
     """This try failed in a way that the next may not."""
@@ -114,9 +117,14 @@ class Calls:
                 f"{self.base} does not know what is asked of it (404: {sentence}). Check that the URL ends where the "
                 "API begins, mostly in /v1, and that the server still serves this model."
             )
+        after = _retry_after(response)
+        if status in (502, 503, 504):  # a proxy's: what stands behind it does not answer
+            return _Again(
+                "server_unreachable", f"No answer from behind {self.base} ({status}: {sentence}).", after
+            )
         message = f"The server refused this one ({status}: {sentence})."
         if status in (408, 425, 429) or status >= 500:
-            return _Again("server_refused", message, _retry_after(response))
+            return _Again("server_refused", message, after)
         return ExampleError("server_refused", message)
 
     def _said(self, sentence: str) -> str:

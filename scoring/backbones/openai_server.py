@@ -77,6 +77,7 @@ class OpenAIServer:
         self._calls = calls
         self._model = model
         self._tokens: dict[AnswerTokens, _Tokens] = {}
+        self._is_silent = False
 
     @property
     def spent(self) -> Spent:
@@ -157,12 +158,26 @@ class OpenAIServer:
                 for heard in [_Heard(hearing.sounds)]
             ]
             try:
-                return [_gathered(answers) for answers in futures]
+                found = [_gathered(answers) for answers in futures]
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-            finally:
-                _log.info("%s: %s so far", self._model, self.spent)
+        _log.info("%s: %s so far", self._model, self.spent)
+        self._listen_for_silence(found)
+        return found
+
+    def _listen_for_silence(self, found: Sequence[object]) -> None:
+        """A row that was not answered keeps its fault: it may be what brought the server down. Two batches without one
+        answer are about the server."""
+        silent = [isinstance(one, ExampleError) and one.fault.code == "server_unreachable" for one in found]
+        if not silent:
+            return
+        if all(silent) and self._is_silent:
+            raise SetupError(
+                f"{self._calls.base} has answered nothing for two batches. Start it again and retry the run: it "
+                "goes on where it stopped."
+            )
+        self._is_silent = all(silent)
 
 
 @dataclass

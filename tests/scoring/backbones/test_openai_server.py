@@ -203,7 +203,7 @@ def test_retry_after_is_waited_for(sounds, monkeypatch):
 @pytest.mark.parametrize(
     ("fault", "code", "tries"),
     [("400", "server_refused", 1), ("500", "server_refused", 6), ("429", "server_refused", 6),
-     ("malformed", "server_refused", 6), ("drop", "server_unreachable", 6), ("no-text", "no_answer", 1)],
+     ("503", "server_unreachable", 6), ("malformed", "server_refused", 6), ("drop", "server_unreachable", 6), ("no-text", "no_answer", 1)],
 )  # fmt: skip
 def test_what_stays_is_a_fault_of_its_row_after_so_many_tries(sounds, fault, code, tries):
     with OpenAIDouble(fault=fault) as server:
@@ -265,6 +265,26 @@ def test_a_server_that_stays_away_leaves_each_row_its_reason(sounds):
     found = write(backbone, *[Hearing((sounds[0],), ("Hm?",))] * 3)
     assert codes(found) == ["server_unreachable"] * 3
     assert server.url in found[0].fault.message
+
+
+def test_a_server_silent_for_two_batches_stops_the_run(sounds):
+    with OpenAIDouble() as server:
+        backbone = opened(server)
+    assert codes(write(backbone, *[Hearing((), ("Hm?",))] * 2)) == ["server_unreachable"] * 2
+    with pytest.raises(SetupError, match="Start it again and retry the run"):
+        write(backbone, *[Hearing((), ("Hm?",))] * 2)
+    with OpenAIDouble(port=server.port):
+        assert codes(write(backbone, Hearing((), ("Hm?",)))) == ["fine"]
+
+
+def test_a_row_that_brings_the_server_down_does_not_stop_the_run(sounds):
+    hearings = [Hearing((), (f"{number}?",)) for number in range(3)]
+    with OpenAIDouble() as server:
+        backbone = opened(server)
+        for _ in range(3):
+            server.next_faults.extend(["drop"] * openai_calls.TRIES)
+            assert codes(write(backbone, hearings[0])) == ["server_unreachable"]
+            assert codes(write(backbone, *hearings[1:])) == ["fine"] * 2
 
 
 def test_eight_questions_are_under_way_at_once_and_no_more(sounds):
