@@ -114,7 +114,14 @@ def _scoring_command() -> list[str]:
     """One process, so that a model is in memory once and stays there. Raters on the same machine come first: it gets
     what time they leave, and a core stays free of it."""
     threads = env.integer("OMP_NUM_THREADS", max((os.cpu_count() or 1) - 1, 1), minimum=1)
-    return ["env", f"OMP_NUM_THREADS={threads}", "nice", "-n", "10", *_worker("gpu", "--pool", "solo")]
+    return [
+        "env",
+        f"OMP_NUM_THREADS={threads}",
+        "nice",
+        "-n",
+        "10",
+        *_worker("gpu", "--pool", "solo", "--concurrency", "1"),
+    ]
 
 
 def _worker(queue: str, *options: str) -> list[str]:

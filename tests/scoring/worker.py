@@ -1,0 +1,26 @@
+"""The product's Celery application with a scorer that takes its time: `celery -A tests.scoring.worker`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from config.celery import app
+from scoring.metrics import registry
+from scoring.metrics.contract import Example, Metric
+from scoring.metrics.entries import Entry, Reads
+from tests.scoring.doubles import Scripted
+
+__all__ = ["SLOW", "app"]
+
+
+def open_slow(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+    def take_time(examples: Sequence[Example]) -> None:
+        time.sleep(0.05 * len(examples))
+
+    return Scripted(take_time)
+
+
+SLOW = Entry("slow", "Slow", "Counts words, slowly.", Reads.SINGLE, "tests.scoring.worker:open_slow")
+registry.METRICS[SLOW.name] = SLOW
