@@ -202,9 +202,16 @@ def test_retry_after_is_waited_for(sounds, monkeypatch):
 
 @pytest.mark.parametrize(
     ("fault", "code", "tries"),
-    [("400", "server_refused", 1), ("500", "server_refused", 6), ("429", "server_refused", 6),
-     ("503", "server_unreachable", 6), ("malformed", "server_refused", 6), ("drop", "server_unreachable", 6), ("no-text", "no_answer", 1)],
-)  # fmt: skip
+    [
+        ("400", "server_refused", 1),
+        ("429", "server_refused", 6),
+        ("500", "server_refused", 6),
+        ("503", "server_unreachable", 6),
+        ("malformed", "server_refused", 6),
+        ("drop", "server_unreachable", 6),
+        ("no-text", "no_answer", 1),
+    ],
+)
 def test_what_stays_is_a_fault_of_its_row_after_so_many_tries(sounds, fault, code, tries):
     with OpenAIDouble(fault=fault) as server:
         (found,) = write(opened(server), Hearing((), ("Describe it.",)))
