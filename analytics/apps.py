@@ -10,3 +10,4 @@ class AnalyticsConfig(AppConfig):
         from annotation.services import jobs
 
         jobs.KINDS["export"] = "analytics.services.export_jobs:run"
+        jobs.KINDS["sensitivity"] = "analytics.services.sensitivity_jobs:run"

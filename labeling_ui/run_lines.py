@@ -78,7 +78,9 @@ def prescore_lines(study: Study) -> list[PrescoreLine]:
 
 def settings_of(run: ScoringRun) -> list[tuple[str, str]]:
     """The settings a run was asked for with, as text. Prompts are told by their source: the version has them whole."""
-    found = [pair for name, value in run.options.items() if name != "prompts" for pair in _flat({name: value})]
+    found = [
+        pair for name, value in run.options.items() if name != "prompts" for pair in _flat({name: value})
+    ]
     if prompts := run.options.get("prompts"):
         found.append(("prompts", prompts.get("source", "").strip() or "–"))
     return found

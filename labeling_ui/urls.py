@@ -21,6 +21,7 @@ from labeling_ui.views import (
     rate,
     raters,
     scoring_run,
+    sensitivity,
     settings,
     study,
 )
@@ -63,6 +64,11 @@ urlpatterns = [
     # ── Models in the loop ───────────────────────────────────────────────────
     path("studies/<slug:slug>/models/", models.models, name="models"),
     path("studies/<slug:slug>/models/new/", models.new_run, name="new_run"),
+    path(
+        "studies/<slug:slug>/models/<int:scorer_id>/sensitivity/",
+        sensitivity.sensitivity,
+        name="sensitivity",
+    ),
     path(
         "studies/<slug:slug>/models/prescore/<int:number>/remove/",
         models.remove_prescore,

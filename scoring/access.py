@@ -1,11 +1,11 @@
-"""The door from a scoring run's number to the run."""
+"""The door from the numbers of scoring runs and scorers to what they name."""
 
 from __future__ import annotations
 
 from annotation.access import study_of
 from annotation.errors import NotFound
-from annotation.models import User
-from scoring.models import ScoringRun
+from annotation.models import Study, User
+from scoring.models import Scorer, ScoringRun
 
 
 def run_of(user: User, run_id: int) -> ScoringRun:
@@ -14,3 +14,11 @@ def run_of(user: User, run_id: int) -> ScoringRun:
     if run is None or not study_of(user, run.study.slug).manages:
         raise NotFound
     return run
+
+
+def scorer_of(study: Study, scorer_id: int) -> Scorer:
+    """A scorer version that has had a run over this study, which the caller has been let to."""
+    run = ScoringRun.objects.select_related("scorer").filter(study=study, scorer=scorer_id).first()
+    if run is None or run.scorer is None:
+        raise NotFound
+    return run.scorer

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from analytics.services import sensitivity_jobs
+from annotation.models import Candidate, Job, Study
+from annotation.services import jobs
+from scoring.models import Score, Scorer, ScoringRun
+from tests.analytics.votes import votes
+from tests.factories import StudyFactory, member, rating_task
+
+pytestmark = pytest.mark.django_db
+
+CONFIG = {"templates": {"plain": "Does it fit {text}?", "wordy": "Would you say it fits {text}?"}}
+# By item: what the two templates say, and what raters do.
+ITEMS = [(0.1, 0.2, [1, 1]), (0.3, 0.9, [2, 1]), (0.6, 0.5, [3, 4]), (0.9, 0.7, [5, 4])]
+
+
+@pytest.fixture
+def signed_in(client, researcher):
+    client.force_login(researcher)
+    return client
+
+
+@pytest.fixture
+def scorer(study) -> Scorer:
+    """A scorer with two templates that has scored four items nobody has rated."""
+    made = Scorer.objects.create(key="word-count", digest="3f1c9a7de0", config=CONFIG)
+    ScoringRun.objects.create(study=study, scorer=made, metric="word-count", state="done", n_done=4)
+    for number, (plain, wordy, _values) in enumerate(ITEMS):
+        task = rating_task(study, f"item-{number}")
+        candidate = Candidate.objects.get(item_version=task.item_version)
+        for output, value in {"plain": plain, "wordy": wordy, "mean": (plain + wordy) / 2}.items():
+            Score.objects.create(scorer=made, candidate=candidate, output=output, value=value)
+    return made
+
+
+def rate(study: Study) -> None:
+    for task, (_plain, _wordy, values) in zip(study.tasks.order_by("pk"), ITEMS, strict=True):
+        votes(task, values)
+
+
+def address(scorer: Scorer) -> str:
+    return reverse("sensitivity", args=["s", scorer.pk])
+
+
+def compare(client, scorer: Scorer):
+    """Ask for a comparison, do the worker's part, and open it."""
+    client.post(address(scorer))
+    job = Job.objects.get()
+    jobs.run(job.pk)
+    return client.get(address(scorer))
+
+
+def test_a_scorer_with_several_templates_leads_to_their_comparison(signed_in, scorer):
+    assert address(scorer) in signed_in.get(reverse("models", args=["s"])).content.decode()
+
+
+def test_a_scorer_with_one_template_has_nothing_to_compare(signed_in, scorer):
+    Scorer.objects.update(config={"templates": {"plain": "?"}})
+    assert address(scorer) not in signed_in.get(reverse("models", args=["s"])).content.decode()
+
+
+def test_opening_the_page_computes_nothing(signed_in, scorer, monkeypatch):
+    monkeypatch.setattr(sensitivity_jobs, "sensitivity", None)
+    assert "Compare the templates" in signed_in.get(address(scorer)).content.decode()
+    assert not Job.objects.exists()
+
+
+def test_a_comparison_is_asked_for_once_however_often_the_button_is_pressed(signed_in, scorer):
+    signed_in.post(address(scorer))
+    signed_in.post(address(scorer))
+    shown = signed_in.get(address(scorer)).content.decode()
+    assert Job.objects.count() == 1
+    assert 'hx-trigger="every 2s"' in shown
+    assert "is being computed" in shown
+
+
+def test_templates_are_compared_with_each_other_and_with_raters(signed_in, study, scorer):
+    rate(study)
+    answer = compare(signed_in, scorer)
+    found, (chart,) = answer.context["found"], answer.context["questions"]
+    assert found.n == 4
+    assert chart.key == "correctness"
+    plain = chart.rows[0].estimates[0]
+    assert (chart.rows[0].template, plain.n) == ("plain", 4)
+    assert plain.value > 0.9
+    assert [dot.template for dot in chart.lines[0].dots] == ["plain", "wordy"]
+    shown = answer.content.decode()
+    for expected in ("Does it fit {text}?", "Linear correlation (LCC)", "item-1", "as of"):
+        assert expected in shown
+
+
+def test_the_item_on_which_templates_differ_most_comes_first(signed_in, scorer):
+    widest = compare(signed_in, scorer).context["found"].widest
+    assert (widest[0].item, widest[0].lowest_template) == ("item-1", "plain")
+
+
+def test_without_votes_the_page_says_so_and_still_compares_templates(signed_in, scorer):
+    shown = compare(signed_in, scorer).content.decode()
+    assert "There are no votes that these scores can be compared with yet." in shown
+    assert "Rank correlation between templates" in shown
+
+
+def test_a_correlation_that_is_not_defined_says_why(signed_in, study, scorer):
+    rate(study)
+    Score.objects.filter(output="plain").update(value=0.5)
+    shown = compare(signed_in, scorer).content.decode()
+    assert "The scorer gave every item the same value" in shown
+
+
+def test_a_scorer_without_scores_says_so(signed_in, scorer):
+    Score.objects.all().delete()
+    assert "no scores in this study yet" in compare(signed_in, scorer).content.decode()
+
+
+def test_figures_below_zero_are_drawn_on_an_axis_that_reaches_them(signed_in, study, scorer):
+    rate(study)
+    for score in Score.objects.filter(output="plain"):
+        Score.objects.filter(pk=score.pk).update(value=1 - score.value)
+    (chart,) = compare(signed_in, scorer).context["questions"]
+    assert [label for _at, label, _anchor in chart.ticks] == ["−1", "0", "1"]
+    assert 0 <= chart.lines[0].dots[0].at < 50
+
+
+def test_a_comparison_that_failed_says_why_and_the_last_one_stays(signed_in, study, scorer):
+    compare(signed_in, scorer)
+    params = {"scorer": scorer.pk}
+    Job.objects.create(kind="sensitivity", study=study, params=params, state="failed", message="Out of luck.")
+    answer = signed_in.get(address(scorer))
+    assert "Out of luck." in answer.content.decode()
+    assert answer.context["found"].n == 4
+
+
+def test_the_job_leads_to_the_comparison(signed_in, scorer):
+    compare(signed_in, scorer)
+    shown = signed_in.get(reverse("job", args=[Job.objects.get().pk])).content.decode()
+    assert "Comparison of templates" in shown
+    assert address(scorer) in shown
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_comparisons_are_for_those_who_run_the_study(client, study, scorer, method):
+    client.force_login(member(study))
+    assert getattr(client, method)(address(scorer)).status_code == 403
+    client.force_login(member(StudyFactory(), "admin"))
+    assert getattr(client, method)(address(scorer)).status_code == 404
+    assert not Job.objects.exists()
+
+
+def test_a_scorer_that_had_no_run_in_this_study_is_not_there(signed_in, study):
+    elsewhere = Scorer.objects.create(key="word-count", digest="elsewhere")
+    ScoringRun.objects.create(study=StudyFactory(), scorer=elsewhere, metric="word-count")
+    assert signed_in.get(address(elsewhere)).status_code == 404
