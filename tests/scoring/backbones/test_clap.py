@@ -17,8 +17,7 @@ from scoring.backbones.clap_checkpoints import open_parts
 from scoring.backbones.feature_cache import FeatureCache
 from scoring.metrics.contract import ExampleError, SetupError, Sound
 from tests.annotation.audio.recordings import RATE, encode
-from tests.scoring.backbones.test_laion_clap import laion_state
-from tests.scoring.tiny_clap import tiny_clap, tiny_clap_model, tiny_roberta_tokenizer
+from tests.scoring.tiny_clap import laion_state, tiny_clap, tiny_clap_model, tiny_roberta_tokenizer
 
 CPU = torch.device("cpu")
 SIZE = 10 * RATE

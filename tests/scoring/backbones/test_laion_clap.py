@@ -13,7 +13,7 @@ from transformers import ClapModel
 
 from scoring.backbones.laion_clap import TABLE_28, file_of, load
 from scoring.metrics.contract import SetupError
-from tests.scoring.tiny_clap import tiny_clap_model
+from tests.scoring.tiny_clap import laion_state, tiny_clap_model
 
 
 @pytest.fixture(scope="module")
@@ -29,53 +29,6 @@ def expected(model: ClapModel) -> tuple[torch.Tensor, torch.Tensor]:
 @pytest.fixture(scope="module")
 def state(model: ClapModel) -> dict[str, torch.Tensor]:
     return laion_state(model)
-
-
-def laion_state(model: ClapModel) -> dict[str, torch.Tensor]:
-    """The weights under LAION's names, written from the modules of its own code, with what only its files have."""
-    found: dict[str, torch.Tensor] = {
-        "logit_scale_a": model.logit_scale_a,
-        "logit_scale_t": model.logit_scale_t,
-    }
-
-    def add(name: str, module: torch.nn.Module) -> None:
-        found.update({f"{name}.{key}": value for key, value in module.state_dict().items()})
-
-    add("text_branch", model.text_model)
-    for side in ("text", "audio"):
-        add(f"{side}_projection.0", getattr(model, f"{side}_projection").linear1)
-        add(f"{side}_projection.2", getattr(model, f"{side}_projection").linear2)
-    encoder = model.audio_model.audio_encoder
-    add("audio_branch.bn0", encoder.batch_norm)
-    add("audio_branch.norm", encoder.norm)
-    add("audio_branch.patch_embed", encoder.patch_embed)
-    for number, stage in enumerate(encoder.layers):
-        if stage.downsample is not None:
-            add(f"audio_branch.layers.{number}.downsample", stage.downsample)
-        for place, block in enumerate(stage.blocks):
-            name = f"audio_branch.layers.{number}.blocks.{place}"
-            attention = block.attention.self
-            add(f"{name}.norm1", block.layernorm_before)
-            add(f"{name}.norm2", block.layernorm_after)
-            add(f"{name}.mlp.fc1", block.intermediate.dense)
-            add(f"{name}.mlp.fc2", block.output.dense)
-            add(f"{name}.attn.proj", block.attention.output.dense)
-            for part in ("weight", "bias"):
-                found[f"{name}.attn.qkv.{part}"] = torch.cat(
-                    [getattr(side, part) for side in (attention.query, attention.key, attention.value)]
-                )
-            found[f"{name}.attn.relative_position_bias_table"] = attention.relative_position_bias_table
-            found[f"{name}.attn.relative_position_index"] = attention.relative_position_index
-            if place % 2:
-                found[f"{name}.attn_mask"] = torch.zeros(4, 64, 64)
-    found["audio_branch.spectrogram_extractor.stft.conv_real.weight"] = torch.zeros(513, 1, 1024)
-    found["audio_branch.logmel_extractor.melW"] = torch.rand(513, 64)
-    found["audio_branch.tscam_conv.weight"] = torch.zeros(527, 64, 2, 3)
-    found["audio_branch.head.weight"] = torch.zeros(527, 527)
-    for side in ("text", "audio"):
-        found[f"{side}_transform.sequential.0.weight"] = torch.zeros(24, 24)
-        found[f"{side}_transform.sequential.3.weight"] = torch.zeros(24, 24)
-    return {name: tensor.detach().clone() for name, tensor in found.items()}
 
 
 def embeddings(model: ClapModel) -> tuple[torch.Tensor, torch.Tensor]:
