@@ -83,12 +83,19 @@ class Calls:
         raise AssertionError("the last try returns or raises")
 
     def attempt(self, url: str, body: dict[str, Any]) -> dict[str, Any] | None:
-        """The answer to one POST of what only some servers offer; None where this one does not."""
-        try:
-            found = self._client.post(url, json=body).json()
-        except (httpx2.HTTPError, ValueError):
-            return None
-        return found if isinstance(found, dict) else None
+        """The answer to a POST of what only some servers offer; None where this one does not, or does not answer."""
+        for attempt in range(1, TRIES + 1):
+            try:
+                response = self._client.post(url, json=body)
+                if response.status_code < 500:
+                    found = response.json()
+                    return found if isinstance(found, dict) else None
+            except ValueError:
+                return None
+            except httpx2.HTTPError:
+                pass
+            time.sleep(_wait(attempt, None))
+        return None
 
     def _once(self, url: str, content: bytes | None) -> dict[str, Any]:
         try:

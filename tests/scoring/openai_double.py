@@ -118,6 +118,10 @@ class OpenAIDouble:
         self._server.server_close()
         self._server.hang_up()
 
+    def tokens(self, spelling: str) -> list[int]:
+        """None of them: the tokenizer is busy."""
+        return [_IDS[spelling]] if spelling in _IDS else [1, 2]
+
     def fault_of_this(self, body: dict[str, Any], key: str | None) -> str:
         with self.counting:
             self.requests.append(body)
@@ -170,7 +174,8 @@ def _handler(double: OpenAIDouble) -> type[BaseHTTPRequestHandler]:
             if not self._allowed():
                 return self._refuse(401, f"Invalid API key: {self.headers.get('authorization')}")
             if self.path == "/tokenize" and double.chosen_tokens:
-                return self._say({"tokens": [_IDS[body["prompt"]]] if body["prompt"] in _IDS else [1, 2]})
+                tokens = double.tokens(body["prompt"])
+                return self._say({"tokens": tokens}) if tokens else self._refuse(503, "busy")
             if self.path != "/v1/chat/completions":
                 return self._refuse(404, "Not Found")
             if body["model"] != double.model:

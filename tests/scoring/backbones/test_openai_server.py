@@ -178,6 +178,19 @@ def test_spellings_that_are_no_single_token_do_not_count(sounds):
     assert (one.yes, one.no, one.bounded) == (said["Yes"], said["No"], ())
 
 
+def test_a_busy_tokenizer_is_asked_again(sounds):
+    class Busy(OpenAIDouble):
+        asked = 0
+
+        def tokens(self, spelling):
+            self.asked += 1
+            return [] if self.asked == 1 else super().tokens(spelling)
+
+    with Busy(chosen_tokens=True) as server:
+        ask(opened(server), Hearing((sounds[0],), ("Is it rain?",)))
+    assert "logprob_token_ids" in server.requests[0]
+
+
 def test_a_server_that_refuses_chosen_tokens_is_asked_for_its_list(sounds):
     with OpenAIDouble(chosen_tokens=True, next_faults=["bad-logprobs"]) as server:
         (found,) = ask(opened(server), Hearing((sounds[0],), ("Is it rain?",)))
