@@ -54,7 +54,7 @@ def interval_plot(title: str, blocks: Sequence[Block], *, on_its_own: bool = Tru
     drawn = "\n".join(_drawn(blocks, start, end, height))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="interval-plot" role="img" aria-label="{escape(title)}" '
-        f'viewBox="0 0 {WIDTH} {height}" width="100%">\n<title>{escape(title)}</title>\n'
+        f'viewBox="-4 0 {WIDTH + 8} {height}" width="100%">\n<title>{escape(title)}</title>\n'
         f"{_STYLE if on_its_own else ''}\n{drawn}\n</svg>\n"
     )
 

@@ -31,7 +31,7 @@ def templates_plot(table: MetricTable) -> str:
                 spread.mean,
                 spread.mean - spread.sd,
                 spread.mean + spread.sd,
-                column.shown(spread.mean),
+                _shown(column, spread.mean),
             )
             for column, spread in spreads
             if spread is not None
@@ -50,10 +50,13 @@ def _with(table: MetricTable, column: Column) -> Iterator[tuple[Row, Figure]]:
 def _point(column: Column, row: Row, figure: Figure) -> Point:
     value = figure.estimate.value
     low, high = figure.estimate.interval or (None, None)
-    shown = "–" if value is None else column.shown(value)
+    shown = "–" if value is None else _shown(column, value)
     return Point(row.name, value, low, high, shown)
 
 
 def _heading(column: Column) -> str:
-    unit = ", %" if column.statistic in SHARES else ""
-    return f"{column.heading} {column.label}{unit}"
+    return f"{column.heading} {column.label}"
+
+
+def _shown(column: Column, value: float) -> str:
+    return f"{column.shown(value)} %" if column.statistic in SHARES else column.shown(value)

@@ -214,7 +214,7 @@ def _what_it_rests_on(table: MetricTable) -> Iterator[str]:
         yield f"**{_plain(row.name)}**"
         for result in row.results:
             yield f"- {result.benchmark}: {_counts(result)}; scorer `{result.digest}`"
-            yield from (f"  - {note}" for note in _notes(result, table.layout))
+            yield from (f"  - {note}" for note in _notes(result, table.layout, row.outputs[0]))
         if row.has_templates:
             yield f"- shown by template {row.outputs[0]!r} of {', '.join(row.outputs)}"
 
@@ -232,17 +232,21 @@ def _counts(result: Result) -> str:
     return " ".join(parts).replace(" ;", ";")
 
 
-def _notes(result: Result, layout: Layout) -> Iterator[str]:
-    for output, found in result.outputs.items():
-        for column in layout.columns:
-            if column.key not in found.figures:
-                continue
-            figure = found.figures[column.key]
-            name = f"{column.heading} {column.label}" + (f", {output}" if len(result.outputs) > 1 else "")
-            ties = f", {figure.metric_ties} ties of the scorer" if figure.metric_ties else ""
-            undecided = f", {figure.human_ties} undecided by people" if figure.human_ties else ""
-            reason = f". {SENTENCES[figure.estimate.reason]}" if figure.estimate.reason else ""
-            yield f"{name}: n = {figure.estimate.n:,}{ties}{undecided}{reason}"
+def _notes(result: Result, layout: Layout, output: str) -> Iterator[str]:
+    """A line for each part and what is true of it; correlations of one part rest on the same items."""
+    found = result.outputs.get(output)
+    figures = (
+        [] if found is None else [(c, found.figures[c.key]) for c in layout.columns if c.key in found.figures]
+    )
+    lines = (f"{column.part}: {_counted(figure)}" for column, figure in figures)
+    yield from dict.fromkeys(lines)
+
+
+def _counted(figure: Figure) -> str:
+    ties = f", {figure.metric_ties:,} ties of the scorer" if figure.metric_ties else ""
+    undecided = f", {figure.human_ties:,} undecided by people" if figure.human_ties else ""
+    reason = f". {SENTENCES[figure.estimate.reason]}" if figure.estimate.reason else ""
+    return f"n = {figure.estimate.n:,}{ties}{undecided}{reason}"
 
 
 def _keys(result: Result) -> set[str]:
