@@ -15,6 +15,7 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import (
     GatedRepoError,
     HfHubHTTPError,
+    HFValidationError,
     LocalEntryNotFoundError,
     RepositoryNotFoundError,
 )
@@ -23,7 +24,7 @@ from safetensors import SafetensorError, safe_open
 from scoring.metrics.contract import SetupError
 
 # Three parts name a folder inside a published model, such as an adapter's.
-_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+(/[\w.-]+)?\Z")
+_HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(/\w[\w.-]*)?\Z")
 _WANTED = ["*.json", "*.jinja", "*.txt", "*.model", "*.safetensors", "*.bin"]
 # What scores depend on; not cards, pictures and caches.
 _DIGESTED = {".json", ".jinja", ".txt", ".model", ".safetensors", ".bin"}
@@ -128,7 +129,7 @@ def _from_hub(repository: str) -> Path:
         raise SetupError(
             f"The hub knows no model {repository}, or it is private: check the name, or set HF_TOKEN."
         ) from error
-    except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
+    except (LocalEntryNotFoundError, HfHubHTTPError, HFValidationError, OSError) as error:
         raise SetupError(
             f"{repository} is not on this machine and the hub cannot be reached. Where there is a network, unset "
             f"HF_HUB_OFFLINE and run: hf download {repository}"

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+from safetensors.torch import load_file, save_file
+
+from scoring.backbones import checkpoints as files
+from scoring.backbones.opening import open_backbone
+from scoring.metrics.contract import SetupError
+from scoring.metrics.registry import Workplace
+from tests.scoring.checkpoints import tiny_qwen_omni
+
+
+@pytest.fixture(scope="module")
+def intact(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_qwen_omni(tmp_path_factory.mktemp("intact"))
+
+
+@pytest.fixture
+def checkpoint(intact: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(intact, tmp_path / "checkpoint"))
+
+
+def opened(name: Path | str, tmp_path: Path, *, device: str = "cpu", dtype: str = "auto"):
+    return open_backbone(str(name), dtype=dtype, workplace=Workplace(tmp_path / "cache", 0, device))
+
+
+def refusal(name: Path | str, tmp_path: Path, **how: str) -> str:
+    with pytest.raises(SetupError) as error:
+        opened(name, tmp_path, **how)
+    return str(error.value)
+
+
+def test_a_model_that_is_not_here_is_asked_for_by_the_command_that_fetches_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    message = refusal("Qwen/Qwen2.5-Omni-7B", tmp_path)
+    assert "HF_HUB_OFFLINE" in message
+    assert "hf download Qwen/Qwen2.5-Omni-7B" in message
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"), [(GatedRepoError, "accept its terms"), (RepositoryNotFoundError, "check the name")]
+)
+def test_what_the_hub_refuses_is_mended_by_a_token(tmp_path, monkeypatch, error, remedy):
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise error.__new__(error)
+
+    monkeypatch.setattr(files, "snapshot_download", refuse)
+    message = refusal("some/model", tmp_path)
+    assert remedy in message
+    assert "HF_TOKEN" in message
+
+
+@pytest.mark.parametrize("name", ["/nowhere/at/all/here", "./weights", "no model"])
+def test_a_path_that_leads_nowhere_is_not_looked_up_on_the_hub(tmp_path, name):
+    assert f"There is no folder {name}" in refusal(name, tmp_path)
+
+
+def test_a_folder_without_a_config_is_no_checkpoint(tmp_path):
+    assert "no config.json" in refusal(tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["qwen2", "clap", ""])
+def test_a_model_that_cannot_listen_is_refused_with_those_that_can(checkpoint, tmp_path, kind):
+    (checkpoint / "config.json").write_text(json.dumps({"model_type": kind}))
+    assert "Use one of: Qwen2.5-Omni, Qwen2-Audio, Audio Flamingo 3, Qwen3-Omni" in refusal(
+        checkpoint, tmp_path
+    )
+
+
+def test_a_partial_download_is_found_before_it_is_loaded(checkpoint, tmp_path):
+    weights = checkpoint / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    assert "partial download" in refusal(checkpoint, tmp_path)
+
+
+def test_a_shard_that_is_missing_is_named(checkpoint, tmp_path):
+    index = {"weight_map": {"lm_head.weight": "model-00002-of-00002.safetensors"}}
+    (checkpoint / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert "lacks model-00002-of-00002.safetensors" in refusal(checkpoint, tmp_path)
+
+
+def test_a_checkpoint_without_weights_is_refused(checkpoint, tmp_path):
+    (checkpoint / "model.safetensors").unlink()
+    assert "holds no weights" in refusal(checkpoint, tmp_path)
+
+
+def test_no_weight_is_made_up(checkpoint, tmp_path):
+    weights = load_file(checkpoint / "model.safetensors")
+    del weights["lm_head.weight"]
+    save_file(weights, checkpoint / "model.safetensors", {"format": "pt"})
+    assert "lacks 1 weights, lm_head.weight" in refusal(checkpoint, tmp_path)
+
+
+def test_weights_of_another_size_are_refused(checkpoint, tmp_path):
+    config = json.loads((checkpoint / "config.json").read_text())
+    config["text_config"]["hidden_size"] = 64
+    (checkpoint / "config.json").write_text(json.dumps(config))
+    assert "cannot be loaded" in refusal(checkpoint, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [("tokenizer.json", "no tokenizer"), ("preprocessor_config.json", "no preprocessor_config")],
+)
+def test_a_missing_part_is_named(checkpoint, tmp_path, file, said):
+    (checkpoint / file).unlink()
+    (checkpoint / "tokenizer_config.json").unlink()
+    assert said in refusal(checkpoint, tmp_path)
+
+
+def test_a_gpu_that_is_not_there_is_not_replaced_in_silence(checkpoint, tmp_path, monkeypatch):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    assert "offers 0 GPUs" in refusal(checkpoint, tmp_path, device="cuda")
+    assert "is no device" in refusal(checkpoint, tmp_path, device="gpu")
+
+
+def test_what_can_change_a_score_changes_the_identity(checkpoint, tmp_path):
+    first = opened(checkpoint, tmp_path).identity
+    assert opened(checkpoint, tmp_path).identity == first
+    assert opened(checkpoint, tmp_path, dtype="bfloat16").identity != first
+    template = checkpoint / "chat_template.jinja"
+    template.write_text(template.read_text().replace("helpful", "listening"))
+    changed = opened(checkpoint, tmp_path).identity
+    assert {key for key in first if first[key] != changed[key]} == {"weights", "preprocessing"}
+
+
+def test_a_model_is_the_same_wherever_its_folder_lies(checkpoint, tmp_path):
+    first = opened(checkpoint, tmp_path).identity
+    moved = shutil.move(checkpoint, tmp_path / "elsewhere" / "checkpoint")
+    assert opened(moved, tmp_path).identity == first
