@@ -60,9 +60,9 @@ class Embeddings:
             for key, embedded in zip(
                 group, self._listener.embed([waiting[key] for key in group]), strict=True
             ):
-                found[key] = self._checked(embedded)
+                found[key] = embedded
                 self._cache.put(self._space, key, {"embeddings": embedded})
-        return found
+        return {key: _heard(one) for key, one in found.items()}
 
     def _prepare(self, sound: Sound) -> _Prepared:
         """In a thread."""
@@ -72,8 +72,8 @@ class Embeddings:
         samples = cut_to(decode(sound, rate=self._rate), seconds=self._listener.seconds, rate=self._rate)
         return _Prepared(features=self._listener.features(samples))
 
-    @staticmethod
-    def _checked(embedded: torch.Tensor) -> torch.Tensor | ExampleError:
-        if len(embedded):
-            return embedded
+
+def _heard(embedded: torch.Tensor | ExampleError) -> torch.Tensor | ExampleError:
+    if isinstance(embedded, torch.Tensor) and not len(embedded):
         return ExampleError("no_sound", "The sound is too short to be heard: less than 30 ms.")
+    return embedded
