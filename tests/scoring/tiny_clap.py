@@ -33,7 +33,7 @@ def tiny_clap_model(*, fused: bool = False, layer_norm_eps: float = 1e-12) -> Cl
         intermediate_size=96, max_position_embeddings=514, layer_norm_eps=layer_norm_eps,
     )  # fmt: skip
     audio = ClapAudioConfig(
-        hidden_size=64, patch_embeds_hidden_size=8, depths=[2, 2, 1, 1], num_attention_heads=[1, 2, 2, 4],
+        hidden_size=64, patch_embeds_hidden_size=8, depths=[2, 1, 1, 1], num_attention_heads=[1, 2, 2, 4],
         enable_fusion=fused, fusion_type="aff_2d" if fused else None,
     )  # fmt: skip
     model = ClapModel(ClapConfig(text_config=text, audio_config=audio, projection_dim=24)).eval()
