@@ -9,8 +9,9 @@ from annotation.errors import FieldProblem, InvalidInput
 from annotation.models import Study, System
 from annotation.services.import_batches import existing
 from scoring.metrics import registry
+from scoring.metrics.entries import Reads
 from scoring.metrics.registry import OptionError
-from scoring.prompts import PromptError, parse
+from scoring.prompts import PromptError, needs, parse
 
 FILTERS = ("systems", "items", "strata")
 _LISTED = 20  # names shown to whoever misspelt one
@@ -36,21 +37,23 @@ def checked_options(study: Study | None, metric: str, given: Mapping[str, Any]) 
         problem = FieldProblem(name, error.message, option.help if option else "")
         raise InvalidInput(f"This scorer cannot be used so: {error}.", problems=[problem]) from None
     if options.get("prompts"):
-        check_prompts(options["prompts"], field="options.prompts")
+        check_prompts(options["prompts"], family(metric), field="options.prompts")
     return options
 
 
-def check_prompts(definition: Mapping[str, Any], *, field: str) -> None:
+def check_prompts(definition: Mapping[str, Any], of: str, *, field: str) -> None:
+    """Whether a prompt file can be used for a family of scorers. Raises InvalidInput."""
     try:
-        parse(definition)
+        needs.check(parse(definition), of)
     except PromptError as error:
         problem = FieldProblem(field, str(error))
         raise InvalidInput(f"These prompts cannot be used: {error}", problems=[problem]) from None
 
 
-def checked_filter(study: Study, given: Mapping[str, Any]) -> dict[str, Any]:
+def checked_filter(study: Study, given: Mapping[str, Any], *, reads: Reads) -> dict[str, Any]:
     """Which part of a study: {"systems": [names], "items": [external ids], "strata": {"modality": [values]}}, each in
-    order and without what says nothing; {} is all of it. Raises InvalidInput for names that are not there."""
+    order and without what says nothing; {} is all of it. Both candidates of a pair are of the systems named. Raises
+    InvalidInput for names that are not there."""
     problems = [
         FieldProblem(f"filter.{name}", "There is no such filter.", f"Use {', '.join(FILTERS)}.")
         for name in given
@@ -61,6 +64,8 @@ def checked_filter(study: Study, given: Mapping[str, Any]) -> dict[str, Any]:
         if names := _names(given.get(name), f"filter.{name}", problems):
             wanted[name] = names
             problems += check(study, names)
+    if reads is Reads.PAIR and len(wanted.get("systems", [])) == 1:
+        problems.append(FieldProblem("filter.systems", "A pair is of two systems.", "Name both, or none."))
     strata = given.get("strata") or {}
     if not isinstance(strata, Mapping):
         problems.append(FieldProblem("filter.strata", 'Give a table such as {"modality": ["music"]}.'))

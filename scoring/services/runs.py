@@ -13,6 +13,7 @@ from django.utils import timezone
 from annotation import audit
 from annotation.errors import Conflict
 from annotation.models import Study, User
+from scoring.metrics import registry
 from scoring.models import ScoringRow, ScoringRun
 from scoring.services import orders
 
@@ -45,7 +46,7 @@ def request(
     """Record a run and wake a worker once this transaction has committed. Raises InvalidInput, and Conflict when the
     same run is under way already."""
     wanted = orders.checked_options(study, metric, options)
-    part = orders.checked_filter(study, filter or {})
+    part = orders.checked_filter(study, filter or {}, reads=registry.entry(metric).reads)
     _one_request_at_a_time(study)
     _refuse_a_second(ScoringRun(study=study, metric=metric, options=wanted, filter=part, again=again))
     return create(study, metric, wanted, filter=part, again=again, actor=actor, wake=wake)

@@ -21,7 +21,7 @@ def set_prompts(
     """Give a scorer, and its sibling for pairs, a study's own prompts (a prompt file as parsed); None takes them back.
     They hold for runs asked for from now on. Raises InvalidInput."""
     if definition is not None:
-        orders.check_prompts(definition, field="prompts")
+        orders.check_prompts(definition, orders.family(scorer), field="prompts")
     families = {orders.family(name) for name in registry.METRICS}
     if orders.family(scorer) not in families:
         problem = FieldProblem(

@@ -1,0 +1,64 @@
+"""New items are scored when they come, where the study says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.errors import InvalidInput
+from annotation.models import AuditEvent
+from scoring.models import ScoringRun
+from scoring.services import study_models
+from tests import factories
+from tests.annotation.services.importing import bring, write
+from tests.scoring.doubles import register
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _word_count(monkeypatch):
+    register(monkeypatch)
+
+
+@pytest.fixture
+def study():
+    study = factories.StudyFactory()
+    wanted = [{"metric": "word-count", "options": {"version": "3"}}]
+    return study_models.set_prescore(study, wanted, actor=None)
+
+
+def test_an_import_asks_for_the_runs_that_the_study_names(study, tmp_path):
+    assert bring(study, write(tmp_path / "x.csv", {"item_id": "new"})).state == "done"
+    run = ScoringRun.objects.get()
+    assert (run.study, run.metric, run.options, run.filter) == (study, "word-count", {"version": "3"}, {})
+
+
+def test_an_import_that_adds_nothing_asks_for_nothing(study, tmp_path):
+    source = write(tmp_path / "x.csv", {"item_id": "new"})
+    bring(study, source)
+    bring(study, source)
+    assert ScoringRun.objects.count() == 1
+
+
+def test_an_import_that_fails_asks_for_nothing(study, tmp_path):
+    assert bring(study, write(tmp_path / "x.csv", {"question": "no such"}, {"system": ""})).state == "failed"
+    assert not ScoringRun.objects.exists()
+
+
+def test_a_setting_that_has_gone_out_of_use_keeps_no_items_out(study, tmp_path):
+    study.rules["prescore"] = [{"metric": "gone", "options": {}}]
+    study.save()
+    assert bring(study, write(tmp_path / "x.csv", {"item_id": "new"})).state == "done"
+    event = AuditEvent.objects.get(action="scoring.not_requested")
+    assert event.subject == "gone"
+    assert "there is no scorer 'gone'" in event.data["why"]
+
+
+@pytest.mark.parametrize(
+    "wanted", [[{"metric": "gone"}], [{"options": {}}], [{"metric": "word-count", "options": {"size": 1}}]]
+)
+def test_what_cannot_be_used_is_not_kept(study, wanted):
+    with pytest.raises(InvalidInput):
+        study_models.set_prescore(study, wanted, actor=None)
+    study.refresh_from_db()
+    assert study.rules["prescore"][0]["options"] == {"version": "3"}

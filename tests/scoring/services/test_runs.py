@@ -1,0 +1,234 @@
+"""Asking for runs, stopping them, trying again, and how far they are."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from annotation.errors import Conflict, InvalidInput
+from annotation.models import AuditEvent
+from scoring.metrics.entries import Entry, Option, Reads
+from scoring.models import ScoringRow, ScoringRun
+from scoring.services import faults, runs, study_models, work
+from tests import factories
+from tests.scoring.doubles import register
+from tests.scoring.studies import add, study_of
+
+pytestmark = pytest.mark.django_db
+
+PROMPTS = {"questions": {"single": {"default": "Does it fit: {caption}?"}}}
+ASKING = Entry(
+    "asking-pairs",
+    "Asking",
+    "Asks.",
+    Reads.PAIR,
+    "tests.scoring.doubles:open_word_count",
+    options=(
+        Option("backbone", "text", "Name a model.", required=True),
+        Option("dtype", "choice", "How numbers are held.", default="auto", choices=("auto", "float32")),
+        Option("prompts", "table", "Your own words."),
+        Option("version", "text", "Any.", default="1"),
+    ),
+)
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch):
+    register(monkeypatch)
+    register(monkeypatch, ASKING)
+
+
+@pytest.fixture
+def woken(monkeypatch, django_capture_on_commit_callbacks) -> list[int]:
+    found: list[int] = []
+    monkeypatch.setattr(runs, "_wake", found.append)
+    return found
+
+
+@pytest.fixture
+def study():
+    return study_of(["a bell", "rain"])
+
+
+def refused(study, metric="asking-pairs", options=None, **asked) -> dict[str, str]:
+    """The fields at fault, each with what is said of it; nothing is kept."""
+    with pytest.raises(InvalidInput) as refusal:
+        runs.request(study, metric, options or {}, actor=None, **asked)
+    assert not ScoringRun.objects.exists()
+    return {each.field: f"{each.message} {each.remedy}" for each in refusal.value.problems}
+
+
+def test_a_run_is_kept_with_its_defaults_and_wakes_a_worker(study, woken, django_capture_on_commit_callbacks):
+    actor = factories.UserFactory()
+    with django_capture_on_commit_callbacks(execute=True):
+        run = runs.request(study, "asking-pairs", {"backbone": "x"}, actor=actor)
+        assert woken == []
+    assert woken == [run.pk]
+    assert run.state == "queued"
+    assert run.options == {"backbone": "x", "dtype": "auto", "prompts": None, "version": "1"}
+    event = AuditEvent.objects.get(action="scoring.requested")
+    assert (event.actor, event.study, event.data["metric"]) == (actor, study, "asking-pairs")
+
+
+def test_it_names_the_option_that_cannot_be_used(study):
+    assert "Name a model" in refused(study)["options.backbone"]
+    assert "asking-pairs has no such option" in refused(study, options={"bakbone": "x"})["options.bakbone"]
+    wrong = refused(study, options={"backbone": "x", "dtype": "int4"})
+    assert wrong == {"options.dtype": "'int4' is not one of auto, float32 How numbers are held."}
+    assert "there is no scorer 'aqa'" in refused(study, "aqa")["scorer"]
+
+
+def test_it_refuses_prompts_that_cannot_be_read(study):
+    wrong = refused(study, options={"backbone": "x", "prompts": {"question": {}}})
+    assert "question: not known here" in wrong["options.prompts"]
+
+
+def test_it_names_what_a_filter_does_not_find(study):
+    add(study, "item-0", "", system="system-2", strata={})
+    wrong = refused(
+        study, "word-count", filter={"systems": ["system-1", "sytem-2"], "items": ["item-9"], "sets": ["a"]}
+    )
+    assert wrong == {
+        "filter.systems": "There is no system 'sytem-2' in this study. There are system-1, system-2.",
+        "filter.items": "There is no item 'item-9' in this study. ",
+        "filter.sets": "There is no such filter. Use systems, items, strata.",
+    }
+
+
+def test_it_names_a_stratum_that_no_item_has(study):
+    study.items.filter(external_id="item-0").update(strata={"modality": "music"})
+    wrong = refused(study, "word-count", filter={"strata": {"modality": ["speech"], "mood": ["sad"]}})
+    assert wrong == {
+        "filter.strata.modality": "No item has modality 'speech'. There are music.",
+        "filter.strata.mood": "No item has mood 'sad'. There are none at all.",
+    }
+    assert "filter.strata" in refused(study, "word-count", filter={"strata": ["music"]})
+
+
+def test_a_filter_is_kept_in_order_and_without_what_says_nothing(study):
+    run = runs.request(
+        study, "word-count", {}, actor=None, filter={"systems": [], "items": ["item-1", "item-0", "item-1"]}
+    )
+    assert run.filter == {"items": ["item-0", "item-1"]}
+
+
+def test_the_same_run_is_refused_while_the_first_is_under_way(study):
+    first = runs.request(study, "word-count", {}, actor=None)
+    with pytest.raises(Conflict, match=f"Run {first.pk} of this study does the same"):
+        runs.request(study, "word-count", {"version": "1"}, actor=None)
+    runs.request(study, "word-count", {"version": "2"}, actor=None)
+    runs.cancel(first, actor=None)
+    runs.request(study, "word-count", {}, actor=None)
+
+
+# ── A study's own ────────────────────────────────────────────────────────────
+
+
+def test_a_studys_own_prompts_are_used_unless_others_are_given(study):
+    study = study_models.set_prompts(study, "asking", PROMPTS, actor=None)
+    run = runs.request(study, "asking-pairs", {"backbone": "x"}, actor=None)
+    assert run.options["prompts"] == PROMPTS
+    other = {"questions": {"single": {"default": "Or this?"}}}
+    run = runs.request(study, "asking-pairs", {"backbone": "x", "prompts": other}, actor=None)
+    assert run.options["prompts"] == other
+    study = study_models.set_prompts(study, "asking-pairs", None, actor=None)
+    assert study.rules["prompts"] == {}
+
+
+def test_prompts_that_cannot_be_read_are_not_kept(study):
+    with pytest.raises(InvalidInput, match="questions: missing"):
+        study_models.set_prompts(study, "asking", {"system": "x"}, actor=None)
+    with pytest.raises(InvalidInput, match="belong to no scorer"):
+        study_models.set_prompts(study, "asking-twice", PROMPTS, actor=None)
+    study.refresh_from_db()
+    assert "prompts" not in study.rules
+
+
+# ── Afterwards ───────────────────────────────────────────────────────────────
+
+
+def test_what_failed_is_tried_again(study, woken, django_capture_on_commit_callbacks):
+    add(study, "bad", "undecodable")
+    run = runs.request(study, "word-count", {}, actor=None)
+    work.work_on(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.n_done, run.n_failed) == ("done", 2, 1)
+    with django_capture_on_commit_callbacks(execute=True):
+        run = runs.retry(run, actor=None)
+    assert woken == [run.pk]
+    assert (run.state, run.n_failed, run.working_since, run.finished_at) == ("queued", 0, None, None)
+    row = run.rows.get(state=ScoringRow.State.WAITING)
+    assert (row.attempts, row.fault, row.reason) == (0, "", "")
+    work.work_on(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.n_done, run.n_failed) == ("done", 2, 1)
+
+
+def test_there_must_be_something_to_try_again(study):
+    run = runs.request(study, "word-count", {}, actor=None)
+    work.work_on(run.pk)
+    with pytest.raises(Conflict, match="Nothing failed"):
+        runs.retry(run, actor=None)
+
+
+def test_a_cancelled_run_goes_on_unless_another_does_the_same(study):
+    run = runs.cancel(runs.request(study, "word-count", {}, actor=None), actor=None)
+    assert (run.state, run.message) == ("cancelled", "Cancelled.")
+    assert not work.work_on(run.pk)
+    other = runs.request(study, "word-count", {}, actor=None)
+    with pytest.raises(Conflict, match=f"Run {other.pk}"):
+        runs.retry(run, actor=None)
+    work.work_on(other.pk)
+    run = runs.retry(run, actor=None)
+    work.work_on(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.n_rows) == ("done", 0)  # the other has scored all of it
+
+
+def test_a_finished_run_cannot_be_cancelled(study):
+    run = runs.request(study, "word-count", {}, actor=None)
+    work.work_on(run.pk)
+    with pytest.raises(Conflict, match="finished already"):
+        runs.cancel(run, actor=None)
+
+
+def test_faults_are_counted_by_reason_with_an_example():
+    run = runs.request(study_of(["undecodable", "", "undecodable too", "fine"]), "word-count", {}, actor=None)
+    work.work_on(run.pk)
+    first, second = faults.counted(run)
+    assert (first.code, first.n, first.item, first.system) == ("undecodable", 2, "item-0", "system-1")
+    assert first.reason == "This file is damaged: decoding broke at 0.50 s."
+    assert (second.code, second.n) == ("no_text", 1)
+
+
+# ── How far ──────────────────────────────────────────────────────────────────
+
+
+def made(**fields) -> ScoringRun:
+    now = timezone.now()
+    usual = {"state": "running", "working_since": now - timedelta(seconds=20), "worked_at": now}
+    return ScoringRun(metric="m", n_rows=100, **{**usual, **fields})
+
+
+def test_progress_tells_the_rate_and_what_remains():
+    now = runs.progress(made(n_done=30, n_failed=10))
+    assert now.per_second == pytest.approx(2.0)
+    assert now.seconds_left == pytest.approx(30.0, abs=0.5)
+
+
+def test_what_was_settled_before_the_work_began_is_not_in_the_rate():
+    assert runs.progress(made(n_done=30, n_failed=10, n_settled_before=20)).per_second == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("fields", [{"working_since": None}, {"worked_at": None}, {"n_done": 0}])
+def test_before_the_first_batch_there_is_no_rate(fields):
+    now = runs.progress(made(**{"n_done": 1, **fields}))
+    assert (now.per_second, now.seconds_left) == (None, None)
+
+
+def test_a_finished_run_has_a_rate_and_nothing_left():
+    run = made(n_done=100, state="done", finished_at=timezone.now())
+    assert runs.progress(run).per_second == pytest.approx(5.0)
+    assert runs.progress(run).seconds_left is None
