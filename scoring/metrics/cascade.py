@@ -35,7 +35,7 @@ CODE = 1
 REMEMBERED = 50_000
 LINES: Mapping[str, AnswerLine] = {"relate": RELATE, "pam": PAM, "baton": choice_line("Decision", DECISION)}
 _TRUTH, _CAPTION = "ground_truth_description", "audio_caption"
-_PAIR = [_TRUTH, "audio_caption1", "audio_caption2"]
+_PAIR = (_TRUTH, "audio_caption1", "audio_caption2")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def open_cascade(options: Mapping[str, Any], workplace: Workplace) -> Cascade:
     """
     task = options["task"]
     line = LINES[task]
-    told = instruction(prompts_of(options, "cascade"), task, placeholders=[_TRUTH, _CAPTION], line=line)
+    told = instruction(prompts_of(options, "cascade"), "cascade", task)
 
     def judge(example: Example, captions: Sequence[str]) -> Judgment:
         return _judgment(example, captions, told, line, {_TRUTH: example.texts[0], _CAPTION: captions[0]})
@@ -78,8 +78,8 @@ def open_pairs(options: Mapping[str, Any], workplace: Workplace) -> Cascade:
     Raises OptionError, SetupError.
     """
     prompts = prompts_of(options, "cascade")
-    two_sounds = instruction(prompts, "two-sounds", placeholders=_PAIR, line=BETTER_CAPTION)
-    two_texts = instruction(prompts, "two-texts", placeholders=_PAIR, line=BETTER_CAPTION)
+    two_sounds = instruction(prompts, "cascade", "two-sounds")
+    two_texts = instruction(prompts, "cascade", "two-texts")
 
     def judge(example: Example, captions: Sequence[str]) -> Judgment:
         told = two_sounds if is_two_sounds(example) else two_texts
@@ -160,7 +160,7 @@ class Cascade:
 
 
 def _opened(options: Mapping[str, Any], workplace: Workplace, plan: Plan) -> Cascade:
-    caption = instruction(prompts_of(options, "cascade"), "caption")
+    caption = instruction(prompts_of(options, "cascade"), "cascade", "caption")
     listens = open_backbone(options["backbone"], dtype=options["dtype"], workplace=workplace)
     judges = listens
     if options["judge"] not in (None, options["backbone"]):

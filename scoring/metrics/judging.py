@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,8 +10,7 @@ from scoring.backbones.contract import Backbone, Hearing
 from scoring.metrics.answers import AnswerLine, choice_line, number_line, read
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome, Reading, Sound
 from scoring.metrics.registry import OptionError
-from scoring.prompts import PromptError, Prompts, fill, parse, shipped
-from scoring.prompts.load import PLACEHOLDER
+from scoring.prompts import PromptError, Prompts, fill, needs, parse, shipped
 
 # Paper, appendix A.6: greedy decoding, 512 new tokens at most.
 MAX_NEW_TOKENS = 512
@@ -53,24 +52,12 @@ def prompts_of(options: Mapping[str, Any], name: str) -> Prompts:
         raise OptionError("prompts", str(error)) from error
 
 
-def instruction(
-    prompts: Prompts, key: str, *, placeholders: Iterable[str] = (), line: AnswerLine | None = None
-) -> Instruction:
-    """`questions.ask.<key>` with its system prompt, `questions.system.<key>` or else the file's. Raises OptionError
-    where it is not there, does not hold exactly these placeholders, or does not name the line that will be read."""
-    ask = prompts.questions.get("ask", {}).get(key)
-    if ask is None:
-        raise OptionError("prompts", f"questions.ask.{key}: missing; it is what this scorer asks.")
-    needed, there = set(placeholders), set(PLACEHOLDER.findall(ask))
-    if needed != there:
-        said = ", ".join(f"{{{name}}}" for name in sorted(needed)) or "no placeholders"
-        raise OptionError("prompts", f"questions.ask.{key}: must hold {said}, once or more, and no others.")
-    system = prompts.questions.get("system", {}).get(key, prompts.system)
-    if line is not None and f"{line.label}:" not in ask + system:
-        raise OptionError(
-            "prompts", f"questions.ask.{key}: must ask for a line “{line.form}”; that line is what is read."
-        )
-    return Instruction(system, ask)
+def instruction(prompts: Prompts, family: str, key: str) -> Instruction:
+    """What is said for one kind of judgment. Raises OptionError where the prompts lack it or cannot be used for it."""
+    try:
+        return Instruction(needs.system(prompts, key), needs.question(prompts, family, key))
+    except PromptError as error:
+        raise OptionError("prompts", str(error)) from error
 
 
 def one_of_each(example: Example) -> None:

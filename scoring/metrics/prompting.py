@@ -40,7 +40,7 @@ def open_prompting(options: Mapping[str, Any], workplace: Workplace) -> Promptin
     """
     task = options["task"]
     line = LINES[task]
-    told = instruction(prompts_of(options, "prompting"), task, placeholders=["text"], line=line)
+    told = instruction(prompts_of(options, "prompting"), "prompting", task)
 
     def judgment(example: Example) -> Judgment:
         one_of_each(example)
@@ -56,14 +56,13 @@ def open_pairs(options: Mapping[str, Any], workplace: Workplace) -> Prompting:
     Each pair is asked about once, in the order of its candidates, as in the paper. Raises OptionError, SetupError.
     """
     prompts = prompts_of(options, "prompting")
-    sounds = instruction(prompts, "two-sounds", placeholders=["text"], line=BETTER_MATCH)
-    captions = ["audio_caption1", "audio_caption2"]
-    texts = instruction(prompts, "two-texts", placeholders=captions, line=BETTER_CAPTION)
+    sounds = instruction(prompts, "prompting", "two-sounds")
+    texts = instruction(prompts, "prompting", "two-texts")
 
     def judgment(example: Example) -> Judgment:
         if is_two_sounds(example):
             return Judgment(example.key, sounds, BETTER_MATCH, {"text": example.texts[0]}, example.sounds)
-        values = dict(zip(captions, example.texts, strict=True))
+        values = dict(zip(("audio_caption1", "audio_caption2"), example.texts, strict=True))
         return Judgment(example.key, texts, BETTER_CAPTION, values, example.sounds)
 
     backbone = open_backbone(options["backbone"], dtype=options["dtype"], workplace=workplace)

@@ -13,7 +13,8 @@ from tests.factories import StudyFactory, member
 
 pytestmark = pytest.mark.django_db
 
-MINE = b'source = "mine"\n[questions.task]\nrelate = "How well does {caption} fit?"\n'
+MINE = b'source = "mine"\n[questions.ask]\nrelate = "How well does {text} fit? Score: from 0 to 10"\n'
+MY_CASCADE = b'[questions.ask]\ncaption = "What is heard?"\n'
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def test_without_its_own_a_study_uses_the_prompts_that_come_along(signed_in, stu
 def test_a_studys_own_prompts_are_used_by_runs_asked_for_from_then_on(signed_in, study):
     shown = give(signed_in).content.decode()
     assert "this study’s own" in shown
-    assert taken(signed_in).questions == {"task": {"relate": "How well does {caption} fit?"}}
+    assert taken(signed_in).questions == {"ask": {"relate": "How well does {text} fit? Score: from 0 to 10"}}
     study.refresh_from_db()
     run = runs.request(study, "prompting-pairs", {"backbone": "hub/model"}, actor=None)
     assert run.options["prompts"]["source"] == "mine"
@@ -49,7 +50,7 @@ def test_a_studys_own_prompts_are_used_by_runs_asked_for_from_then_on(signed_in,
 
 def test_removing_them_goes_back_to_those_that_come_along(signed_in, study):
     give(signed_in)
-    give(signed_in, family="cascade")
+    give(signed_in, MY_CASCADE, family="cascade")
     signed_in.post(reverse("remove_prompts", args=["s", "prompting"]))
     assert taken(signed_in) == shipped("prompting")
     study.refresh_from_db()
