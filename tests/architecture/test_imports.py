@@ -34,6 +34,18 @@ def test_the_web_process_loads_no_models_and_no_data_frames() -> None:
     assert loaded.isdisjoint({"torch", "transformers", "pandas", "krippendorff"})
 
 
+def test_nothing_that_asks_for_scores_loads_a_model() -> None:
+    """Services, tasks, API and commands know metrics by the registry's table; what opens one loads what it needs."""
+    loaded = _loaded_by(
+        "import config.wsgi, pkgutil, importlib, scoring\n"
+        "left_out = ('scoring.backbones', 'scoring.metrics')\n"
+        "for module in pkgutil.walk_packages(scoring.__path__, 'scoring.'):\n"
+        "    if not module.name.startswith(left_out): importlib.import_module(module.name)\n"
+    )
+    assert {"scoring.tasks", "scoring.services.work", "scoring.management.commands.score"} <= loaded
+    assert loaded.isdisjoint({"torch", "transformers", "scipy"})
+
+
 @pytest.mark.parametrize("package", PURE)
 def test_a_pure_island_works_without_django(package: str) -> None:
     folder = ROOT.joinpath(*package.split("."))
