@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import asdict
+from datetime import timedelta
 
+import pytest
+from django.utils import timezone
+
+from analytics.reports.sensitivity import sensitivity
 from analytics.services import figures
-from annotation.models import Job, Study, User
+from annotation.models import Candidate, Job, Study, User
 from annotation.services import people
+from scoring.models import Score, Scorer, ScoringRow, ScoringRun
 from tests.analytics.votes import vote
 from tests.e2e.test_accessibility import check
 from tests.factories import StudyFactory, comparison_task, member, membership, rater, rating_task
@@ -81,6 +87,52 @@ def test_every_page_of_those_who_run_a_study(looked_at, boss):
             kind="import", study=study, params={"format": "csv", "dry_run": True}, **fields
         )
         visit(looked_at, f"/jobs/{job.pk}/")
+
+
+def test_every_page_about_models(looked_at, signed_in):
+    study, empty = StudyFactory(slug="ratings"), StudyFactory(slug="empty")
+    fill(study)
+    researcher = member(study, "researcher")
+    people.add_member(empty, researcher, role="researcher", actor=None)
+    signed_in(researcher)
+    run = score(study)
+    ScoringRun.objects.create(study=study, metric="cascade", created_at=timezone.now() - timedelta(minutes=2))
+    for path in ("empty/models", "ratings/models", "ratings/models/new", "ratings/models/prompts"):
+        visit(looked_at, f"/studies/{path}/")
+    visit(looked_at, "/studies/ratings/models/new/?metric=aqascore", press="Start the run")  # without a model
+    looked_at.goto(f"/scoring-runs/{run.pk}/")
+    looked_at.get_by_role("link", name="Show these rows").click()
+    looked_at.get_by_role("cell", name="Broken at 0.50 s.").wait_for()
+    looked_at.get_by_text("Exactly which version").click()
+    check(looked_at)
+    visit(looked_at, f"/studies/ratings/models/{run.scorer_id}/sensitivity/")
+
+
+def score(study: Study) -> ScoringRun:
+    """A finished run with two templates, one row that failed, and their comparison."""
+    templates = {"plain": "Does it fit {text}?", "wordy": "Would you say it fits {text}?"}
+    scorer = Scorer.objects.create(key="aqascore", digest="3f1c9a7de0", config={"templates": templates})
+    options = {"backbone": "hub/model", "template": ["all"]}
+    run = ScoringRun.objects.create(
+        study=study, scorer=scorer, metric="aqascore", options=options, state="done",
+        n_rows=5, n_done=4, n_failed=1,
+    )  # fmt: skip
+    broken, *fine = Candidate.objects.filter(item_version__item__study=study)
+    ScoringRow.objects.create(
+        run=run, candidate=broken, state=4, fault="undecodable", reason="Broken at 0.50 s."
+    )
+    for number, candidate in enumerate(fine):
+        ScoringRow.objects.create(run=run, candidate=candidate, state=3)
+        for place, output in enumerate(templates):
+            Score.objects.create(
+                scorer=scorer, candidate=candidate, output=output, value=0.2 * number + 0.1 * place
+            )
+    report = asdict(sensitivity(study, scorer))
+    Job.objects.create(
+        kind="sensitivity", study=study, params={"scorer": scorer.pk}, state="done", report=report,
+        finished_at=timezone.now(),
+    )  # fmt: skip
+    return run
 
 
 def visit(page, path: str, *, press: str = "") -> None:
