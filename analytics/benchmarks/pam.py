@@ -4,7 +4,7 @@ Deshmukh et al., Interspeech 2024. Layout of the authors' archive (human_eval.zi
 pcc.py reads it: `human_eval/audio/scores.csv` with the columns Model, File Name, OVL, REL, and the sounds in
 `human_eval/audio/<Model>/<File Name>.wav`; that the prompt is in the column Text was seen in a public loader of the
 archive. The text-to-music half lies beside it in `music` and is not read: AQAScore evaluates general audio. All rows
-count, those of real recordings too, as the paper leaves none out.
+count, those of the real recordings (Model "real") too: the paper does not say that it leaves any out.
 """
 
 from __future__ import annotations

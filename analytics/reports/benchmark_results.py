@@ -47,6 +47,11 @@ class Result:
         return asdict(self)
 
     @property
+    def usual(self) -> OutputResult:
+        """The usual question's, or else the first."""
+        return self.outputs.get(DEFAULT_OUTPUT) or next(iter(self.outputs.values()))
+
+    @property
     def templates(self) -> list[str]:
         return [name for name in self.outputs if name != ENSEMBLE_MEAN]
 

@@ -42,7 +42,7 @@ def templates_plot(table: MetricTable) -> str:
 
 def _with(table: MetricTable, column: Column) -> Iterator[tuple[Row, Figure]]:
     for row in table.rows:
-        figure = row.figure(column, row.outputs[0]) if row.outputs else None
+        figure = row.usual_figure(column)
         if figure is not None:
             yield row, figure
 

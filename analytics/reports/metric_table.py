@@ -53,6 +53,10 @@ class Row:
         """Whether one of its figures is in the row already."""
         return bool(_keys(result) & {key for one in self.results for key in _keys(one)})
 
+    def usual_figure(self, column: Column) -> Figure | None:
+        found = (result.usual.figures.get(column.key) for result in self.results)
+        return next((figure for figure in found if figure is not None), None)
+
     def figure(self, column: Column, output: str) -> Figure | None:
         for result in self.results:
             found = result.outputs.get(output)
@@ -148,8 +152,7 @@ def _scorer_rows(table: MetricTable) -> Iterator[tuple[str, ...]]:
     for row in table.rows:
         cells = []
         for column, mark in zip(table.layout.columns, marks, strict=True):
-            figure = row.figure(column, row.outputs[0]) if row.outputs else None
-            cells.append(_cell(column, figure, mark))
+            cells.append(_cell(column, row.usual_figure(column), mark))
         yield (_plain(row.title), _plain(row.model), *cells)
 
 
@@ -165,8 +168,7 @@ def _template_rows(table: MetricTable) -> Iterator[tuple[str, ...]]:
 
 def _marks(table: MetricTable, column: Column) -> dict[str, str]:
     """How the two best values of a column, as shown, are set. What was only tried on a few is out of the running."""
-    whole = [row for row in table.rows if row.outputs and not row.is_limited]
-    figures = [row.figure(column, row.outputs[0]) for row in whole]
+    figures = [row.usual_figure(column) for row in table.rows if not row.is_limited]
     values = {figure.estimate.value for figure in figures if figure and figure.estimate.value is not None}
     shown = list(dict.fromkeys(column.shown(value) for value in sorted(values, reverse=True)))
     if len(shown) < 2:
@@ -214,7 +216,7 @@ def _what_it_rests_on(table: MetricTable) -> Iterator[str]:
         yield f"**{_plain(row.name)}**"
         for result in row.results:
             yield f"- {result.benchmark}: {_counts(result)}; scorer `{result.digest}`"
-            yield from (f"  - {note}" for note in _notes(result, table.layout, row.outputs[0]))
+            yield from (f"  - {note}" for note in _notes(result, table.layout))
         if row.has_templates:
             yield f"- shown by template {row.outputs[0]!r} of {', '.join(row.outputs)}"
 
@@ -232,13 +234,10 @@ def _counts(result: Result) -> str:
     return " ".join(parts).replace(" ;", ";")
 
 
-def _notes(result: Result, layout: Layout, output: str) -> Iterator[str]:
+def _notes(result: Result, layout: Layout) -> Iterator[str]:
     """A line for each part and what is true of it; correlations of one part rest on the same items."""
-    found = result.outputs.get(output)
-    figures = (
-        [] if found is None else [(c, found.figures[c.key]) for c in layout.columns if c.key in found.figures]
-    )
-    lines = (f"{column.part}: {_counted(figure)}" for column, figure in figures)
+    found = result.usual.figures
+    lines = (f"{c.part}: {_counted(found[c.key])}" for c in layout.columns if c.key in found)
     yield from dict.fromkeys(lines)
 
 

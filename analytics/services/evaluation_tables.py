@@ -1,4 +1,4 @@
-"""The tables and drawings of a folder of evaluations, written anew from all results in it."""
+"""A table and its drawings over all results in a folder of evaluations, written anew with each."""
 
 from __future__ import annotations
 
@@ -6,17 +6,25 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from analytics.reports.benchmark_tables import LAYOUTS
+from analytics.benchmarks import Benchmark
+from analytics.reports.benchmark_tables import layout_of
 from analytics.reports.metric_plots import scorers_plot, templates_plot
-from analytics.reports.metric_table import as_csv, as_markdown, metric_table, templates_as_markdown
+from analytics.reports.metric_table import (
+    MetricTable,
+    as_csv,
+    as_markdown,
+    metric_table,
+    templates_as_markdown,
+)
 from analytics.services.evaluations import results_in
 
 
-def write_tables(folder: Path) -> list[Path]:
-    """One set of files per table of the paper that has results: NAME.md, .csv and .svg, and NAME-templates.md and .svg
-    where a scorer was asked with several templates."""
+def write_tables(folder: Path, benchmark: Benchmark) -> list[Path]:
+    """The files of the table that shows this benchmark: NAME.md, .csv and .svg, and NAME-templates.md and .svg where a
+    scorer was asked with several templates."""
+    table = metric_table(layout_of(benchmark), results_in(folder))
     written = []
-    for name, text in _files(folder):
+    for name, text in _files(table):
         draft = folder / f"{name}.part"
         draft.write_text(text, encoding="utf-8")
         os.replace(draft, folder / name)
@@ -24,15 +32,11 @@ def write_tables(folder: Path) -> list[Path]:
     return written
 
 
-def _files(folder: Path) -> Iterator[tuple[str, str]]:
-    results = results_in(folder)
-    for layout in LAYOUTS:
-        table = metric_table(layout, results)
-        if not table.rows:
-            continue
-        yield f"{layout.name}.md", as_markdown(table)
-        yield f"{layout.name}.csv", as_csv(table)
-        yield f"{layout.name}.svg", scorers_plot(table)
-        if table.by_template:
-            yield f"{layout.name}-templates.md", templates_as_markdown(table)
-            yield f"{layout.name}-templates.svg", templates_plot(table)
+def _files(table: MetricTable) -> Iterator[tuple[str, str]]:
+    name = table.layout.name
+    yield f"{name}.md", as_markdown(table)
+    yield f"{name}.csv", as_csv(table)
+    yield f"{name}.svg", scorers_plot(table)
+    if table.by_template:
+        yield f"{name}-templates.md", templates_as_markdown(table)
+        yield f"{name}-templates.svg", templates_plot(table)

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analytics.benchmarks import BENCHMARKS, BenchmarkError, limited, open_benchmark
+from analytics.benchmarks import BENCHMARKS, Benchmark, BenchmarkError, limited, open_benchmark
 from analytics.reports.benchmark_results import Result
 from analytics.services.evaluation_tables import write_tables
 from analytics.services.evaluations import evaluate
@@ -58,18 +58,22 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **given: Any) -> None:
         try:
-            result = self._evaluate(given)
+            benchmark, result = self._evaluated(given)
+            self._report(result)
+            for path in write_tables(given["output"], benchmark):
+                self.stdout.write(str(path))
         except DomainError as error:
             raise CommandError(error.message) from error
         except (BenchmarkError, SetupError, OptionError) as error:
             raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"The results could not be written: {error}") from error
-        self._report(result)
-        for path in write_tables(given["output"]):
-            self.stdout.write(str(path))
+        except KeyboardInterrupt:
+            raise CommandError(
+                "Stopped. What was scored is kept: the same command goes on from here."
+            ) from None
 
-    def _evaluate(self, given: dict[str, Any]) -> Result:
+    def _evaluated(self, given: dict[str, Any]) -> tuple[Benchmark, Result]:
         resampling = _resampling(given)
         options = orders.checked_options(None, given["scorer"], _options(given))
         benchmark = open_benchmark(given["benchmark"], given["folder"], skip_missing=given["skip_missing"])
@@ -77,7 +81,7 @@ class Command(BaseCommand):
             if given["limit"] < 1:
                 raise CommandError("--limit: give a number of 1 or more.")
             benchmark = limited(benchmark, given["limit"])
-        return evaluate(
+        result = evaluate(
             benchmark,
             given["scorer"],
             options,
@@ -85,6 +89,7 @@ class Command(BaseCommand):
             resampling=resampling,
             progress=_Meter(self.stdout.write),
         )
+        return benchmark, result
 
     def _report(self, result: Result) -> None:
         failed = sum(result.faults.values())
