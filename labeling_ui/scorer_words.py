@@ -1,9 +1,10 @@
-"""Scorers' settings in words. An option that is not listed goes by its own name."""
+"""Scorers and their settings in words. An option that is not listed goes by its own name."""
 
 from __future__ import annotations
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 LABELS: dict[str, Promise] = {
     "backbone": _("Model"),
@@ -15,7 +16,68 @@ LABELS: dict[str, Promise] = {
     "dtype": _("Precision"),
     "prompts": _("Prompts"),
     "long_sounds": _("Long sounds"),
+    "method": _("Method"),
 }
+
+# What the catalogue of scorers says, listed here so that it is translated where a page shows it: the catalogue itself
+# works without Django.
+TEXTS = (
+    gettext_noop("AQAScore"),
+    gettext_noop(
+        "How likely an audio language model says yes when asked whether a sound holds what a text says."
+    ),
+    gettext_noop(
+        "The audio language model: its name on the hub, a folder, or a server's address with the "
+        "model's name, as http://host:8000/v1#Qwen/Qwen2.5-Omni-7B."
+    ),
+    gettext_noop(
+        "Which questions to ask: their names in the prompt file, as default,heard; all for every "
+        "one of their set; compa.heard or compa.all for those of another set. Several give their "
+        "mean and spread too."
+    ),
+    gettext_noop(
+        "Which spellings count: exact is Yes and No, any-case adds those of yes, YES, no and NO "
+        "that are one token."
+    ),
+    gettext_noop(
+        "How numbers are held: auto is bfloat16 on a GPU and float32 on a CPU. Servers decide for themselves."
+    ),
+    gettext_noop("A study's own prompt file, in place of the one that comes along."),
+    gettext_noop("AQAScore, pairs"),
+    gettext_noop("Which of two sounds fits a text better, or which of two texts a sound, by AQAScore."),
+    gettext_noop(
+        "compare takes the difference of two scores, above 0 where the first is preferred; ask asks"
+        " outright whether the first of two texts is better, above 0.5 where it is."
+    ),
+    gettext_noop("CLAPScore"),
+    gettext_noop("How near a text lies to a sound for a contrastive model: the cosine of their embeddings."),
+    gettext_noop(
+        "LAION's music-as, 630k-as, music-speech-as, music-speech or 630k-best, the path of such a "
+        ".pt file, a name on the hub such as laion/clap-htsat-unfused, or a folder."
+    ),
+    gettext_noop(
+        "CLAP hears ten seconds. Of longer sounds, windows takes the mean over the whole, and crop "
+        "one place, which published code draws at random and this one from the sound itself."
+    ),
+    gettext_noop("Direct prompting"),
+    gettext_noop("The model hears a sound and writes how well it fits a text."),
+    gettext_noop(
+        "What is asked: relate for 0 to 10, pam for 1 to 5, baton for preferred (1) or rejected (0)."
+    ),
+    gettext_noop("Direct prompting, pairs"),
+    gettext_noop(
+        "The model hears and writes which of two sounds fits a text better, or which of two texts a sound."
+    ),
+    gettext_noop("Cascade"),
+    gettext_noop(
+        "A model writes a caption of the sound; the caption is judged against the text, by text alone."
+    ),
+    gettext_noop("The model that judges captions, where it is not the one that writes them."),
+    gettext_noop("Cascade, pairs"),
+    gettext_noop(
+        "Captions of the sounds and the texts are compared, by text alone, and one of two is named."
+    ),
+)
 
 
 def label_of(option: str) -> Promise | str:

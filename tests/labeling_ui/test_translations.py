@@ -13,7 +13,9 @@ from babel.messages.extract import extract_python
 from babel.messages.pofile import read_po
 from django.utils.translation.template import templatize
 
+from labeling_ui.scorer_words import TEXTS
 from labeling_ui.sentences import SENTENCES
+from scoring.metrics.catalogue import ENTRIES
 
 ROOT = Path(__file__).resolve().parents[2]
 PO = ROOT / "labeling_ui" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
@@ -78,6 +80,12 @@ def test_translations_keep_the_blanks_of_the_original(catalogue):
 def test_what_the_services_say_is_listed_as_they_say_it():
     services = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "annotation").rglob("*.py"))
     assert [sentence for sentence in SENTENCES if sentence not in services] == []
+
+
+def test_what_scorers_say_of_themselves_is_listed_as_they_say_it():
+    said = {text for entry in ENTRIES for text in (entry.title, entry.summary)}
+    said |= {option.help for entry in ENTRIES for option in entry.options}
+    assert set(TEXTS) == said
 
 
 def _key(message_id: str | tuple[str, ...] | list[str]) -> str:
