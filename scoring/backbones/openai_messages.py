@@ -67,10 +67,14 @@ def listed(answer: Mapping[str, Any]) -> dict[str, float]:
         raise ExampleError(
             "no_logprobs", "The model wrote nothing, so there are no log-probabilities to read."
         )
-    found: dict[str, float] = {}
-    for entry in positions[0].get("top_logprobs") or []:
+    try:
         # Two tokens may read alike once decoded; the likelier one stands first.
-        found.setdefault(entry["token"], float(entry["logprob"]))
+        entries = reversed(positions[0].get("top_logprobs") or [])
+        found = {str(entry["token"]): float(entry["logprob"]) for entry in entries}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ExampleError(
+            "no_logprobs", f"The server's log-probabilities are not in the form of the API ({error!r})."
+        ) from error
     if not found:
         raise SetupError(
             "The server lists no likely tokens beside the one it chose (`top_logprobs`), and both answers are needed."

@@ -26,7 +26,7 @@ from typing import Any
 MODEL = "tiny/listener"
 FAULTS = (
     "400", "401", "404", "429", "500", "503", "bad-logprobs", "both-missing", "drop", "malformed", "no-logprobs",
-    "no-text", "no-top", "slow", "yes-missing",
+    "no-text", "no-top", "odd-logprobs", "slow", "yes-missing",
 )  # fmt: skip
 SPELLINGS = ("Yes", "No", "yes", "no")
 _IDS = {spelling: 9000 + place for place, spelling in enumerate(SPELLINGS)}
@@ -245,6 +245,8 @@ def _position(body: dict[str, Any], fault: str, double: OpenAIDouble) -> dict[st
         wanted = list(dict.fromkeys([likeliest, *(token for token, id in _IDS.items() if id in ids)]))
     hidden = {"yes-missing": ("Yes", "yes"), "both-missing": SPELLINGS, "no-top": wanted}.get(fault, ())
     listed = [{"token": token, "logprob": values[token]} for token in wanted if token not in hidden]
+    if fault == "odd-logprobs":
+        listed[3].pop("logprob")
     return {"token": likeliest, "logprob": values[likeliest], "top_logprobs": listed}
 
 

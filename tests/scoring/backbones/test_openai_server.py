@@ -143,6 +143,16 @@ def test_neither_answer_listed_is_a_fault_of_its_row(sounds):
     assert len(second) == 1
 
 
+def test_log_probabilities_in_another_form_are_a_fault_of_their_row(sounds):
+    with OpenAIDouble(next_faults=["odd-logprobs"]) as server:
+        backbone = opened(server)
+        (first,) = ask(backbone, Hearing((sounds[0],), ("Is it rain?",)))
+        (second,) = ask(backbone, Hearing((sounds[0],), ("Is it rain?",)))
+    assert first.fault.code == "no_logprobs"
+    assert "KeyError('logprob')" in first.fault.message
+    assert len(second) == 1
+
+
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
