@@ -9,7 +9,7 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.sessions.backends.signed_cookies import SessionStore
 from django.db import connection
 
-from annotation.models import Membership, Rater, Study, System, User
+from annotation.models import Clip, Membership, Rater, Study, System, User
 from annotation.models.people import Role
 from annotation.rules import queue
 from annotation.services import people, protocols
@@ -21,9 +21,10 @@ WITH item AS (
     RETURNING id, external_id
 ), version AS (
     INSERT INTO annotation_itemversion
-        (item_id, number, prompt, lyrics, question, reference, rationale, transcript, extra, content_sha256, created_at)
+        (item_id, number, prompt, lyrics, question, reference, rationale, transcript, extra, content_sha256, created_at,
+         clip_id)
     SELECT id, 1, '', '', 'What is heard in ' || external_id || '?', 'A bell.', 'A bell rings twice.', '', '{}', '',
-           now() FROM item
+           now(), %(clip)s::bigint FROM item
     RETURNING id, item_id
 ), candidate AS (
     INSERT INTO annotation_candidate (item_version_id, system_id, take, text, created_at)
@@ -41,6 +42,11 @@ INSERT INTO annotation_taskcandidate (task_id, slot, candidate_id)
 SELECT task.id, 0, candidate.id FROM task JOIN candidate USING (item_version_id)
 """
 
+_CURRENT = """
+UPDATE annotation_item i SET current_version_id = v.id FROM annotation_itemversion v
+WHERE v.item_id = i.id AND i.study_id = %s
+"""
+
 _DONE_BEFORE = """
 WITH done AS (
     INSERT INTO annotation_assignment
@@ -54,14 +60,18 @@ UPDATE annotation_task SET n_judgments = n_judgments + 1 FROM done WHERE id = ta
 """
 
 
-def make_study(slug: str, *, n_tasks: int, overlap: int) -> Study:
+def make_study(slug: str, *, n_tasks: int, overlap: int, clip: Clip | None = None) -> Study:
+    """A running `orca` study. `clip` is what all its items are about; without one there is nothing to hear."""
     study = Study.objects.create(
         slug=slug, title=slug, state=Study.State.RUNNING, overlap=overlap, n_tasks=n_tasks
     )
     protocols.add_version(study, preset="orca", actor=None)
     system = System.objects.create(study=study, name="system-1")
     with connection.cursor() as cursor:
-        cursor.execute(_FILL, {"study": study.pk, "system": system.pk, "n": n_tasks, "overlap": overlap})
+        values = {"study": study.pk, "system": system.pk, "n": n_tasks, "overlap": overlap}
+        cursor.execute(_FILL, {**values, "clip": clip.pk if clip else None})
+        if clip:  # what is scored is the current version
+            cursor.execute(_CURRENT, [study.pk])
         # What autovacuum does by itself within a minute of an import.
         cursor.execute("VACUUM ANALYZE")
     return study

@@ -57,7 +57,7 @@ def _run(
     supervisor.complete("prepare", sys.executable, "-m", "config.prepare")
     server = supervisor.serve("web", *web.command(port))
     supervisor.serve("worker", *_worker_command())
-    supervisor.serve("scoring", *_scoring_command())
+    supervisor.serve("scoring", *scoring_command())
     supervisor.serve("beat", *_celery("beat", "--pidfile=", "--loglevel=INFO"))
     _await_answer(server, interruption, port=port)
     if with_demo:
@@ -110,18 +110,12 @@ def _worker_command() -> list[str]:
     return _worker("cpu", "--concurrency", str(min(os.cpu_count() or 1, 4)))
 
 
-def _scoring_command() -> list[str]:
+def scoring_command() -> list[str]:
     """One process, so that a model is in memory once and stays there. Raters on the same machine come first: it gets
     what time they leave, and a core stays free of it."""
     threads = env.integer("OMP_NUM_THREADS", max((os.cpu_count() or 1) - 1, 1), minimum=1)
-    return [
-        "env",
-        f"OMP_NUM_THREADS={threads}",
-        "nice",
-        "-n",
-        "10",
-        *_worker("gpu", "--pool", "solo", "--concurrency", "1"),
-    ]
+    gently = ("env", f"OMP_NUM_THREADS={threads}", "nice", "-n", "10")
+    return [*gently, *_worker("gpu", "--pool", "solo", "--concurrency", "1")]
 
 
 def _worker(queue: str, *options: str) -> list[str]:

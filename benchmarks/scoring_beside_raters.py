@@ -1,0 +1,145 @@
+"""Raters at work while models score: how long they wait with no scorer, with one that never rests, with a slow one.
+
+    python benchmarks/scoring_beside_raters.py [--seconds 10] [--raters 4] [--rounds 3] [--port 8197]
+
+Client, server, PostgreSQL and the worker, started as ./run starts it, share the machine. The scorers are dummies: one
+multiplies matrices all the time, one takes a minute for each row. The cases take turns, so that what differs is they.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import harness, raters
+
+CASES = ("no scorer", "busy scorer", "slow scorer")
+TASKS = 20_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=10.0, help="per round and case")
+    parser.add_argument("--raters", type=int, default=4, help="at once, each as fast as the server answers")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--port", type=int, default=8197)
+    arguments = parser.parse_args()
+    home = harness.scratch_installation()
+    with harness.web_server(arguments.port, log=home / "web.log"):
+        figures = report(measure(home, arguments))
+    targets: dict[str, tuple[float, float, str]] = {}
+    for case in CASES[1:]:
+        beside = figures[case]
+        targets |= {
+            f"{case}: next p95, ms": (beside["next_ms"]["p95"], 300, "<="),
+            f"{case}: next p95 over that without": (beside["next_p95_over_none"], 1.5, "<="),
+            f"{case}: submit p95 over that without": (beside["submit_p95_over_none"], 1.5, "<="),
+        }
+    targets["refused"] = (sum(figures[case]["refused"] for case in CASES), 0, "<=")
+    harness.finish("raters do not feel that models score", figures, targets)
+
+
+def measure(home: Path, arguments: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
+    from benchmarks import study_rows
+
+    study = study_rows.make_study("beside", n_tasks=TASKS, overlap=100, clip=_clip())
+    cookies = study_rows.make_raters(study, arguments.raters)
+    raters.run(arguments.port, study.slug, cookies, seconds=4)  # connections opened, statements prepared
+    rounds: dict[str, list[dict[str, Any]]] = {case: [] for case in CASES}
+    for _ in range(arguments.rounds):
+        for case in CASES:
+            with scoring(case, study, log=home / "scoring.log") as run:
+                before = _n_done(run)
+                seen, elapsed = raters.run(arguments.port, study.slug, cookies, seconds=arguments.seconds)
+                scored = _n_done(run) - before
+            if seen.refused:
+                print("refused:", seen.refused[:3], file=sys.stderr)
+            rounds[case].append(
+                {
+                    "judgments_per_s": round(len(seen.acknowledged) / elapsed, 1),
+                    "next_ms": harness.percentiles(seen.next_seconds),
+                    "submit_ms": harness.percentiles(seen.submit_seconds),
+                    "rows_scored_per_s": round(scored / elapsed, 1),
+                    "refused": len(seen.refused),
+                }
+            )
+    return rounds
+
+
+@contextlib.contextmanager
+def scoring(case: str, study: Any, *, log: Path) -> Iterator[Any]:
+    """A worker that is in the midst of a run; in the first case there is neither."""
+    from annotation.errors import DomainError
+    from benchmarks.scoring_worker import DUMMY
+    from config.launch import scoring_command
+    from scoring.services import claims, runs
+    from scoring.tasks import work_on_run
+
+    if case == "no scorer":
+        yield None
+        return
+    options = {"slow": case == "slow scorer"}
+    run = runs.request(study, DUMMY.name, options, again=True, actor=None, wake=False)
+    command = [word.replace("config.celery", "benchmarks.scoring_worker") for word in scoring_command()]
+    with log.open("ab") as file:
+        worker = subprocess.Popen(command, cwd=harness.ROOT, stdout=file, stderr=file, start_new_session=True)
+    try:
+        work_on_run.delay(run.pk)
+        deadline = time.monotonic() + 60
+        while not claims.somebody_is_at(run.pk):
+            run.refresh_from_db()
+            if time.monotonic() > deadline or worker.poll() is not None or run.is_finished:
+                raise SystemExit(
+                    f"the worker is not at it: {run.state} {run.message}\n{log.read_text()[-3000:]}"
+                )
+            time.sleep(0.1)
+        yield run
+    finally:
+        os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()
+        with contextlib.suppress(DomainError):  # finished
+            runs.cancel(run, actor=None)
+
+
+def report(rounds: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """Of each case the round with the median p95: one hiccup of the machine decides nothing."""
+    figures: dict[str, Any] = {}
+    for case, runs in rounds.items():
+        figures[case] = sorted(runs, key=lambda run: float(run["next_ms"]["p95"]))[len(runs) // 2]
+    for case in CASES[1:]:
+        for what in ("next", "submit"):
+            for share in ("p50", "p95"):
+                ratio = figures[case][f"{what}_ms"][share] / figures[CASES[0]][f"{what}_ms"][share]
+                figures[case][f"{what}_{share}_over_none"] = round(ratio, 2)
+    return figures
+
+
+def _n_done(run: Any) -> int:
+    if run is None:
+        return 0
+    run.refresh_from_db()
+    return int(run.n_done)
+
+
+def _clip() -> Any:
+    """A clip's row: nobody opens its file."""
+    from annotation.models import Clip
+
+    return Clip.objects.create(
+        sha256="0" * 64, canonical_sha256="0" * 64, source_codec="flac", source_sample_rate=48_000, channels=1,
+        n_samples=480_000, duration_s=10.0, n_bytes=1, peaks=b"",
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
