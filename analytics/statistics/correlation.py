@@ -13,7 +13,6 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
 
 from analytics.statistics.bootstrap import (
     BoolArray,
@@ -65,6 +64,8 @@ def correlations(
     lcc, srcc = (estimate(make(x, y), groups, resampling=resampling) for make in (pearson, spearman))
     if len(x) <= _MOST_RESAMPLED_BY_PAIRS:
         return Correlations(lcc, srcc, estimate(kendall(x, y), groups, resampling=resampling))
+    from scipy import stats  # takes a second to load, and nearly nobody comes here
+
     tau = float(stats.kendalltau(x, y).statistic)
     ktau = replace(srcc, value=tau, interval=None, reason="too_many", replicates=0, degenerate=0)
     return Correlations(lcc, srcc, ktau)
