@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
@@ -23,7 +25,7 @@ from labeling_ui.sentences import said
 from scoring.metrics import registry
 from scoring.metrics.entries import Entry
 from scoring.models import ScoringRun
-from scoring.services import runs, study_models
+from scoring.services import orders, runs, study_models, study_prompts
 
 RUNS_SHOWN = 10
 
@@ -63,7 +65,8 @@ def new_run(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("scoring_run", _start(request, study, entry, options, scope).pk)
         except DomainError as error:
             refuse(options, scope, error)
-    return render(request, "labeling_ui/models/new.html", {**context, "options": options, "scope": scope})
+    context |= {"options": options, "scope": scope, "question_sets": _question_sets(study, entry)}
+    return render(request, "labeling_ui/models/new.html", context)
 
 
 @login_required
@@ -78,6 +81,12 @@ def remove_prescore(request: HttpRequest, slug: str, number: int) -> HttpRespons
     else:
         messages.success(request, _("New items are no longer scored with it."))
     return redirect("models", slug)
+
+
+def _question_sets(study: Study, entry: Entry) -> Mapping[str, Mapping[str, str]]:
+    """What a scorer that asks questions by name can be told to ask."""
+    prompts = study_prompts.in_use(study, orders.family(entry.name))
+    return prompts.questions if prompts else {}
 
 
 @transaction.atomic

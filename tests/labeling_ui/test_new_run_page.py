@@ -7,6 +7,7 @@ from django.urls import reverse
 from annotation.models import Item, Study
 from scoring.metrics.entries import Entry, Option, Reads
 from scoring.models import ScoringRun
+from scoring.prompts import shipped
 from tests.factories import member, rating_task
 from tests.scoring import doubles
 
@@ -80,6 +81,12 @@ def test_settings_begin_with_their_defaults_and_are_explained(signed_in, study):
         "backbone": None, "template": ["default"], "casings": "Yes", "beams": 4,
         "dtype": "auto", "careful": True, "prompts": None,
     }  # fmt: skip
+
+
+def test_the_questions_that_can_be_asked_by_name_are_listed(signed_in, study):
+    shown = signed_in.get(address("aqascore")).content.decode()
+    for text in shipped("aqascore").questions["text"].values():
+        assert text in shown
 
 
 def test_what_was_given_is_asked_for_as_the_registry_takes_it(signed_in, study, researcher):
