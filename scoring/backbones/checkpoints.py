@@ -25,7 +25,8 @@ from scoring.metrics.contract import SetupError
 
 # Three parts name a folder inside a published model, such as an adapter's.
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(/\w[\w.-]*)?\Z")
-_WANTED = ["*.json", "*.jinja", "*.txt", "*.model", "*.safetensors", "*.bin"]
+# Weights once, not in other formats too. The last are what Audio Flamingo 3's adapter has beside it.
+_WANTED = ["*.json", "*.jinja", "*.txt", "*.model", "*.safetensors", "*non_lora_trainables.bin"]
 # What scores depend on; not cards, pictures and caches.
 _DIGESTED = {".json", ".jinja", ".txt", ".model", ".safetensors", ".bin"}
 _ADAPTER = "adapter_config.json"

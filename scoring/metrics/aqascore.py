@@ -14,10 +14,10 @@ from typing import Any
 
 from scoring.backbones.contract import AnswerTokens, Backbone, Hearing, YesNo
 from scoring.backbones.opening import open_backbone
+from scoring.metrics.aqascore_questions import asked
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome, Reading
-from scoring.metrics.judging import faulty, one_of_each, prompts_of
+from scoring.metrics.judging import faulty, one_of_each
 from scoring.metrics.registry import Workplace
-from scoring.metrics.templates import chosen
 from scoring.prompts import fill
 
 CODE = 1
@@ -32,10 +32,9 @@ ANSWERS: Mapping[str, AnswerTokens] = {
 
 def open_aqascore(options: Mapping[str, Any], workplace: Workplace) -> AQAScore:
     """Raises OptionError, SetupError."""
-    prompts = prompts_of(options, "aqascore")
-    templates = chosen(prompts, options["template"], of="text", placeholders=["text"])
+    system, templates = asked(options)
     backbone = open_backbone(options["backbone"], dtype=options["dtype"], workplace=workplace)
-    return AQAScore(backbone, templates, system=prompts.system, answers=options["answers"])
+    return AQAScore(backbone, templates, system=system, answers=options["answers"])
 
 
 class AQAScore:

@@ -8,22 +8,19 @@ from typing import Any
 from scoring.backbones.contract import Backbone, Hearing, YesNo
 from scoring.backbones.opening import open_backbone
 from scoring.metrics.aqascore import ANSWERS, LIMITS, identity, probability, reading, with_ensemble
+from scoring.metrics.aqascore_questions import asked_of_pairs
 from scoring.metrics.contract import Example, ExampleError, Outcome, Reading
-from scoring.metrics.judging import faulty, is_two_sounds, prompts_of
+from scoring.metrics.judging import faulty, is_two_sounds
 from scoring.metrics.registry import Workplace
-from scoring.metrics.templates import chosen
 from scoring.prompts import fill
 
 
 def open_aqascore_pairs(options: Mapping[str, Any], workplace: Workplace) -> AQAScorePairs:
     """Raises OptionError, SetupError."""
-    prompts = prompts_of(options, "aqascore")
-    asks = options["method"] == "ask"
-    of, placeholders = ("captions", ["text1", "text2"]) if asks else ("text", ["text"])
-    templates = chosen(prompts, options["template"], of=of, placeholders=placeholders)
+    system, templates = asked_of_pairs(options)
     backbone = open_backbone(options["backbone"], dtype=options["dtype"], workplace=workplace)
-    kind = AskedPairs if asks else ComparedPairs
-    return kind(backbone, templates, system=prompts.system, answers=options["answers"])
+    kind = AskedPairs if options["method"] == "ask" else ComparedPairs
+    return kind(backbone, templates, system=system, answers=options["answers"])
 
 
 class AQAScorePairs:

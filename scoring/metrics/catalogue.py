@@ -52,6 +52,7 @@ ENTRIES: tuple[Entry, ...] = (
         summary="How likely an audio language model says yes when asked whether a sound holds what a text says.",
         reads=Reads.SINGLE,
         opens="scoring.metrics.aqascore:open_aqascore",
+        checks="scoring.metrics.aqascore_questions:asked",
         options=(_BACKBONE, _TEMPLATE, _ANSWERS, _DTYPE, _PROMPTS),
     ),
     Entry(
@@ -60,6 +61,7 @@ ENTRIES: tuple[Entry, ...] = (
         summary="Which of two sounds fits a text better, or which of two texts a sound, by AQAScore.",
         reads=Reads.PAIR,
         opens="scoring.metrics.aqascore_pairs:open_aqascore_pairs",
+        checks="scoring.metrics.aqascore_questions:asked_of_pairs",
         options=(
             _BACKBONE,
             Option(

@@ -36,11 +36,25 @@ def refusal(name: Path | str, tmp_path: Path, **how: str) -> str:
 
 
 def test_a_model_that_is_not_here_is_asked_for_by_the_command_that_fetches_it(tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     message = refusal("Qwen/Qwen2.5-Omni-7B", tmp_path)
     assert "HF_HUB_OFFLINE" in message
     assert "hf download Qwen/Qwen2.5-Omni-7B" in message
+
+
+def test_what_the_hub_gave_before_is_opened_without_a_network_and_known_by_its_commit(
+    checkpoint, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    repository, commit = tmp_path / "models--some--model", "a" * 40
+    shutil.copytree(checkpoint, repository / "snapshots" / commit)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(commit)
+    identity = opened("some/model", tmp_path).identity
+    assert (identity["model"], identity["weights"]) == ("some/model", commit)
+    assert "no folder think" in refusal("some/model/think", tmp_path)
 
 
 @pytest.mark.parametrize(
