@@ -135,11 +135,11 @@ def _sound(path: Path) -> Sound:
         with open_file(path) as file, open_audio(file) as container:
             source = Source(file, container)
             seconds = source.stated_s or source.estimated_s or 0.0
-    except AudioError:
+    except (AudioError, OSError):
         seconds = 0.0
     try:
         return Sound(content_sha256(path), path, seconds)
-    except AudioError:
+    except (AudioError, OSError):
         return Sound(f"unreadable: {path}", path, seconds)
 
 

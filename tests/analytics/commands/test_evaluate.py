@@ -211,6 +211,16 @@ def test_faults_are_counted_and_left_out(tmp_path):
     assert doubles.ASKED == []  # it would only fail again
 
 
+def test_a_damaged_sound_is_left_to_the_scorer(tmp_path):
+    folder = miniature.relate(tmp_path / "relate")
+    sounds = folder / "RELATE_wave"
+    (sounds / "tango" / "test" / "1.wav").write_bytes(b"no sound at all")
+    (sounds / "tango" / "test" / "2.wav").write_bytes(b"")
+    run("relate", folder, tmp_path / "out", "words")
+    assert len(doubles.ASKED) == 6
+    assert {example.sounds[0].seconds for example in doubles.ASKED[-2:]} == {0.0}
+
+
 def test_where_everything_fails_the_figures_say_so(tmp_path):
     folder = miniature.pam(tmp_path / "pam")
     table = folder / "human_eval" / "audio" / "scores.csv"
