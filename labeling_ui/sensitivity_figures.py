@@ -8,11 +8,13 @@ from itertools import groupby
 from typing import Any
 
 from django.utils.functional import Promise
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from analytics.reports.benchmark_results import Spread
 from analytics.reports.sensitivity import HumanFigure, Sensitivity, TemplateScores
 from analytics.statistics.bootstrap import Estimate
+from annotation.protocols import Protocol, QuestionSpec
 
 STATISTICS: dict[str, Promise] = {
     "lcc": _("Linear correlation (LCC)"),
@@ -84,10 +86,10 @@ class TemplateRow:
     question: str
 
 
-def question_charts(found: Sensitivity) -> list[Chart]:
+def question_charts(found: Sensitivity, protocol: Protocol) -> list[Chart]:
     names = [one.template for one in found.templates]
     grouped = groupby(found.humans, key=lambda figure: figure.question)
-    return [_chart(list(figures), names) for _question, figures in grouped]
+    return [_chart(list(figures), names, spec=protocol.question(question)) for question, figures in grouped]
 
 
 def template_rows(found: Sensitivity, config: Mapping[str, Any]) -> list[TemplateRow]:
@@ -102,12 +104,12 @@ def reasons(found: Sensitivity) -> list[Promise | str]:
     return [REASONS.get(code, code) for code in dict.fromkeys(codes)]
 
 
-def _chart(figures: Sequence[HumanFigure], names: Sequence[str]) -> Chart:
+def _chart(figures: Sequence[HumanFigure], names: Sequence[str], *, spec: QuestionSpec | None) -> Chart:
     start = _start(figures)
     per_template = zip(*(figure.by_template for figure in figures), strict=True)
     return Chart(
         key=figures[0].question,
-        title=figures[0].title,
+        title=figures[0].title if spec is None else spec.title.in_language(get_language() or "en"),
         n=max(one.n for figure in figures for one in figure.by_template),
         lines=tuple(_line(figure, names, start) for figure in figures),
         ticks=_ticks(start),

@@ -9,6 +9,7 @@ from django.views.decorators.cache import never_cache
 
 from analytics.services import sensitivity_jobs
 from annotation import access
+from annotation.services.protocols import loaded
 from labeling_ui import sensitivity_figures
 from labeling_ui.run_lines import title_of
 from scoring.access import scorer_of
@@ -25,6 +26,7 @@ def sensitivity(request: HttpRequest, slug: str, scorer_id: int) -> HttpResponse
         return redirect("sensitivity", slug, scorer_id)
     done, newest = sensitivity_jobs.latest(study, scorer)
     found = sensitivity_jobs.report_of(done) if done else None
+    protocol = loaded(study.protocol_version_id).spec
     context = {
         "study": study,
         "scorer": scorer,
@@ -32,7 +34,7 @@ def sensitivity(request: HttpRequest, slug: str, scorer_id: int) -> HttpResponse
         "job": newest,
         "computed_at": done.finished_at if done else None,
         "found": found,
-        "questions": sensitivity_figures.question_charts(found) if found else [],
+        "questions": sensitivity_figures.question_charts(found, protocol) if found else [],
         "templates": sensitivity_figures.template_rows(found, scorer.config) if found else [],
         "reasons": sensitivity_figures.reasons(found) if found else [],
     }
