@@ -13,7 +13,9 @@ import httpx2
 
 from scoring.metrics.contract import ExampleError, SetupError
 
+# Whoever may ask for a run may name any server: the key is for the one server it belongs to.
 KEY_VARIABLE = "CONCORD_SERVER_KEY"
+SERVER_VARIABLE = "CONCORD_SERVER_URL"
 
 # Waits of 0.5, 1, 2, 4 and 8 s: a proxy that restarts or a queue that drains is met again, a server that is gone
 # costs each request a quarter of a minute.
@@ -117,8 +119,12 @@ class Calls:
     def _refusal(self, response: httpx2.Response) -> Exception:
         status, sentence = response.status_code, self._said(_sentence(response))
         if status in (401, 403):
-            tail = "does not accept the key in" if self._key else "asks for a key: set"
-            return SetupError(f"{self.base} {tail} {KEY_VARIABLE} ({status}: {sentence}).")
+            tail = (
+                f"does not accept the key in {KEY_VARIABLE}"
+                if self._key
+                else f"asks for a key: set {KEY_VARIABLE}, and {SERVER_VARIABLE} to the server that it is for"
+            )
+            return SetupError(f"{self.base} {tail} ({status}: {sentence}).")
         if status == 404:
             return SetupError(
                 f"{self.base} does not know what is asked of it (404: {sentence}). Check that the URL ends where the "

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from scoring.backbones.contract import AnswerTokens, Hearing, YesNo
-from scoring.backbones.openai_calls import KEY_VARIABLE, Calls, Spent
+from scoring.backbones.openai_calls import KEY_VARIABLE, SERVER_VARIABLE, Calls, Spent
 from scoring.backbones.openai_messages import listed, messages, wav_base64, written, yes_no
 from scoring.backbones.sounds import decode
 from scoring.metrics.contract import ExampleError, SetupError, Sound
@@ -43,10 +43,10 @@ HEARD_AT = 16_000
 def open_server(url: str, *, workplace: Workplace) -> OpenAIServer:
     """A backbone from a name such as http://host:8000/v1#Qwen/Qwen2.5-Omni-7B. Raises SetupError.
 
-    The key, where the server wants one, is read from CONCORD_SERVER_KEY.
+    The key, where the server wants one, is read from CONCORD_SERVER_KEY; it goes to CONCORD_SERVER_URL alone.
     """
     base, model = _parts(url)
-    calls = Calls(base, key=os.environ.get(KEY_VARIABLE, ""), at_once=AT_ONCE)
+    calls = Calls(base, key=_key_for(base), at_once=AT_ONCE)
     try:
         served = _served(calls)
     except ExampleError as error:
@@ -227,6 +227,11 @@ def _parts(url: str) -> tuple[str, str]:
     if address.username is not None or address.password is not None:
         raise SetupError(f"Leave the key out of the address, where everyone sees it, and set {KEY_VARIABLE}.")
     return base.rstrip("/"), model.strip()
+
+
+def _key_for(base: str) -> str:
+    own = os.environ.get(SERVER_VARIABLE, "").strip().rstrip("/")
+    return os.environ.get(KEY_VARIABLE, "") if own == base else ""
 
 
 def _served(calls: Calls) -> dict[str, str]:

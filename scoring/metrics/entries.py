@@ -29,7 +29,11 @@ class Option:
 
 @dataclass(frozen=True)
 class Entry:
-    """One metric. `opens` is "module:function", taking the options (validated) and a Workplace, returning a Metric."""
+    """One metric. `opens` is "module:function", taking the options (validated) and a Workplace, returning a Metric.
+
+    `checks`, where there is one, names a function of the options that raises OptionError for what the options' kinds
+    cannot tell, and loads no model: whoever asks hears of it at once.
+    """
 
     name: str
     title: str
@@ -37,3 +41,4 @@ class Entry:
     reads: Reads
     opens: str
     options: tuple[Option, ...] = ()
+    checks: str = ""

@@ -49,20 +49,27 @@ def validated(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     for option in given:
         if option not in known:
             raise OptionError(option, f"{name} has no such option; it has {', '.join(known) or 'none'}")
-    return {option.name: _value(option, given.get(option.name)) for option in known.values()}
+    found = {option.name: _value(option, given.get(option.name)) for option in known.values()}
+    if entry(name).checks:
+        _named(entry(name).checks)(found)
+    return found
 
 
 def open_metric(name: str, options: Mapping[str, Any], workplace: Workplace) -> Metric:
     """Load a metric and its weights. Raises OptionError, SetupError."""
-    module, _, function = entry(name).opens.partition(":")
-    opens: Callable[[Mapping[str, Any], Workplace], Metric] = getattr(import_module(module), function)
+    opens: Callable[[Mapping[str, Any], Workplace], Metric] = _named(entry(name).opens)
     return opens(validated(name, options), workplace)
+
+
+def _named(place: str) -> Any:
+    module, _, function = place.partition(":")
+    return getattr(import_module(module), function)
 
 
 def _value(option: Option, given: Any) -> Any:
     if given in (None, "", [], {}):
         if option.required:
-            raise OptionError(option.name, f"is missing. {option.help}")
+            raise OptionError(option.name, "is missing")
         return option.default
     return _READERS[option.kind](option, given)
 

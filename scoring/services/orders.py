@@ -35,7 +35,7 @@ def checked_options(study: Study | None, metric: str, given: Mapping[str, Any]) 
         option = known.get(error.option) if error.option != "scorer" else None
         name = "scorer" if error.option == "scorer" else f"options.{error.option}"
         problem = FieldProblem(name, error.message, option.help if option else "")
-        raise InvalidInput(f"This scorer cannot be used so: {error}.", problems=[problem]) from None
+        raise InvalidInput(f"This scorer cannot be used so: {error}", problems=[problem]) from None
     if options.get("prompts"):
         check_prompts(options["prompts"], family(metric), field="options.prompts")
     return options

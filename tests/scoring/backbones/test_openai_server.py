@@ -351,6 +351,7 @@ def test_the_identity_holds_the_model_and_neither_the_address_nor_the_key(monkey
     identities = []
     for _ in range(2):
         with OpenAIDouble(key="sesame") as server:
+            monkeypatch.setenv(openai_calls.SERVER_VARIABLE, f"{server.url}/")
             identities.append(opened(server).identity)
     assert identities[0] == identities[1]
     assert identities[0]["model"] == server.model
@@ -361,6 +362,7 @@ def test_the_key_is_sent_and_never_shown(monkeypatch, caplog):
     monkeypatch.setenv(openai_calls.KEY_VARIABLE, "sesame")
     caplog.set_level("DEBUG")
     with OpenAIDouble(key="sesame") as server:
+        monkeypatch.setenv(openai_calls.SERVER_VARIABLE, server.url)
         backbone = opened(server)
         write(backbone, Hearing((), ("Hm?",)))
         assert server.keys == ["Bearer sesame"]
@@ -369,6 +371,14 @@ def test_the_key_is_sent_and_never_shown(monkeypatch, caplog):
             write(backbone, Hearing((), ("Hm?",)))
     assert "CONCORD_SERVER_KEY" in str(found.value)
     assert "sesame" not in str(found.value) + caplog.text
+
+
+def test_the_key_goes_to_no_server_but_its_own(monkeypatch):
+    monkeypatch.setenv(openai_calls.KEY_VARIABLE, "sesame")
+    monkeypatch.setenv(openai_calls.SERVER_VARIABLE, "https://models.example.org/v1")
+    with OpenAIDouble() as server:
+        write(opened(server), Hearing((), ("Hm?",)))
+        assert server.keys == [None]
 
 
 @pytest.mark.parametrize(

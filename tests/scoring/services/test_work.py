@@ -342,4 +342,4 @@ def test_the_rate_begins_anew_after_a_pause(use):
     work.work_on(run.pk, seconds=0)
     run.refresh_from_db()
     assert run.n_settled_before == 1
-    assert runs.progress(run).per_second > 1.0
+    assert runs.progress(run).per_second > 0.01  # over the day between it would be a row in half a day
