@@ -6,7 +6,9 @@ import gc
 import hashlib
 import json
 import threading
+import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -16,12 +18,25 @@ from scoring.metrics.contract import Metric
 from scoring.metrics.registry import Workplace
 from scoring.models import Scorer
 
+
+@dataclass(frozen=True)
+class _Opened:
+    name: str
+    metric: Metric
+    seconds: float
+
+
 _lock = threading.Lock()
-_last: tuple[str, Metric] | None = None
+_last: _Opened | None = None
 
 
 def is_open(metric: str, options: Mapping[str, Any]) -> bool:
-    return _last is not None and _last[0] == _canonical({"metric": metric, "options": options})
+    return _last is not None and _last.name == _canonical({"metric": metric, "options": options})
+
+
+def seconds_to_open() -> float:
+    """How long what is open took to open."""
+    return _last.seconds if _last else 0.0
 
 
 def opened(metric: str, options: Mapping[str, Any]) -> Metric:
@@ -29,10 +44,12 @@ def opened(metric: str, options: Mapping[str, Any]) -> Metric:
     global _last
     name = _canonical({"metric": metric, "options": options})
     with _lock:
-        if _last is None or _last[0] != name:
+        if _last is None or _last.name != name:
             close()  # the memory is needed by the next
-            _last = name, registry.open_metric(metric, options, workplace())
-        return _last[1]
+            began = time.monotonic()
+            found = registry.open_metric(metric, options, workplace())
+            _last = _Opened(name, found, time.monotonic() - began)
+        return _last.metric
 
 
 def close() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from annotation.models import Task
 from scoring.metrics import registry
 from scoring.metrics.entries import Reads
 from scoring.models import Scorer, ScoringRun
@@ -35,7 +36,7 @@ SELECT DISTINCT c.id AS candidate, o.id AS other,
             WHEN btrim(c.text) = '' OR btrim(o.text) = '' THEN '' ELSE c.text END AS text
 FROM annotation_item i
 JOIN annotation_itemversion v ON v.id = i.current_version_id
-JOIN annotation_task t ON t.item_version_id = v.id AND t.study_id = i.study_id
+JOIN annotation_task t ON t.item_version_id = v.id AND t.study_id = i.study_id AND t.state <> %(withdrawn)s
 JOIN LATERAL (SELECT min(k.candidate_id) AS a, max(k.candidate_id) AS b, count(*) AS n
               FROM annotation_taskcandidate k WHERE k.task_id = t.id) pair ON pair.n = 2 AND pair.a <> pair.b
 JOIN annotation_candidate c ON c.id = pair.a
@@ -103,4 +104,5 @@ def reading(run: ScoringRun) -> tuple[str, dict[str, Any]]:
     if systems and reads is Reads.PAIR:
         systems += "r.name = ANY(%(systems)s) AND "
     values |= {name: part[name] for name in ("systems", "items") if name in part}
+    values |= {"withdrawn": Task.State.WITHDRAWN.value} if reads is Reads.PAIR else {}
     return READ[reads].format(chosen=" AND ".join(chosen), systems=systems), values

@@ -22,9 +22,10 @@ from scoring.services.claims import MAX_ATTEMPTS, Claimed
 from scoring.services.locks import Claimant
 from scoring.services.patience import patiently
 
-# After so long a worker queues behind the other runs. Below the broker's visibility timeout, so that a message is not
-# handed out a second time while it is being worked on.
+# After so long a worker queues behind the other runs; later where they want other models, so that it spends no more
+# than a small share of its time on loading one after the other.
 SLICE_SECONDS = 40.0
+SLICE_PER_OPENING = 10.0
 _log = logging.getLogger(__name__)
 
 
@@ -37,12 +38,12 @@ class _Batch:
 def work_on(
     run_id: int,
     *,
-    seconds: float = SLICE_SECONDS,
+    seconds: float | None = None,
     stopping: Callable[[], bool] = lambda: False,
     claimant: Claimant | None = None,
 ) -> bool:
-    """Work on a run for a while. True when there was more to do at the end; False when nothing is left to take, the run
-    is over, or somebody else is loading its model."""
+    """Work on a run for a while, `seconds` where given. True when there was more to do at the end; False when nothing is
+    left to take, the run is over, or somebody else is loading its model."""
     run = (
         ScoringRun.objects.select_related("study", "scorer")
         .filter(pk=run_id, state__in=ScoringRun.UNFINISHED)
@@ -59,6 +60,8 @@ def work_on(
         return False
     if not claims.begin(run):
         return False
+    if seconds is None:
+        seconds = max(SLICE_SECONDS, SLICE_PER_OPENING * opened.seconds_to_open())
     worker = _Worker(run, metric, claimant or Claimant(), stopping)
     return worker.work(until=time.monotonic() + seconds)
 

@@ -1,0 +1,92 @@
+"""Messages: they wake workers, take turns, and do not pile up."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from scoring import tasks
+from scoring.models import ScoringRun
+from scoring.services import opened, runs, waking, work
+from tests.scoring.doubles import WordCount, register
+from tests.scoring.studies import study_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _word_count(monkeypatch):
+    opened.close()
+    register(monkeypatch)
+    yield
+    opened.close()
+
+
+@pytest.fixture
+def sent(monkeypatch) -> list[int]:
+    found: list[int] = []
+    monkeypatch.setattr(tasks.work_on_run, "delay", found.append)
+    return found
+
+
+def requested() -> ScoringRun:
+    return runs.request(study_of(["a bell"]), "word-count", {}, actor=None)
+
+
+def test_the_sweep_wakes_runs_with_work_the_longest_waiting_first(sent):
+    now = timezone.now()
+    just, long_ago, never, over = (requested() for _ in range(4))
+    ScoringRun.objects.filter(pk=just.pk).update(worked_at=now)
+    ScoringRun.objects.filter(pk=long_ago.pk).update(worked_at=now - timedelta(minutes=1))
+    runs.cancel(over, actor=None)
+    tasks.wake_scoring_runs()
+    assert sent == [never.pk, long_ago.pk, just.pk]
+
+
+def test_the_sweep_sends_nothing_while_messages_wait_that_nobody_takes(sent, monkeypatch):
+    run = requested()
+    monkeypatch.setattr(tasks, "_n_waiting", lambda: tasks.MOST_WAITING)
+    tasks.wake_scoring_runs()
+    assert sent == []
+    monkeypatch.setattr(tasks, "_n_waiting", lambda: tasks.MOST_WAITING - 1)
+    tasks.wake_scoring_runs()
+    assert sent == [run.pk]
+
+
+@pytest.mark.parametrize(
+    ("more", "stopping", "sends"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+def test_a_task_sends_itself_on_while_there_is_more_and_the_worker_stays(
+    sent, monkeypatch, more, stopping, sends
+):
+    monkeypatch.setattr(tasks, "work_until_stopped", lambda run_id, stopping: more)
+    monkeypatch.setattr(tasks, "_is_stopping", lambda: stopping)
+    tasks.work_on_run(7)
+    assert sent == ([7] if sends else [])
+
+
+@pytest.mark.parametrize(("status", "stopping"), [(None, False), (False, False), (0, True), (1, True)])
+def test_a_worker_that_was_asked_to_end_knows_it(monkeypatch, status, stopping):
+    monkeypatch.setattr(tasks.state, "should_stop", status)
+    assert tasks._is_stopping() is stopping
+
+
+def test_a_worker_stays_longer_with_a_model_that_takes_long_to_load(monkeypatch):
+    found: list[float] = []
+    monkeypatch.setattr(
+        work._Worker, "work", lambda self, *, until: found.append(until - work.time.monotonic())
+    )
+    monkeypatch.setattr(opened, "opened", lambda *_: WordCount())
+    for seconds in (0.0, 60.0):
+        monkeypatch.setattr(opened, "seconds_to_open", lambda seconds=seconds: seconds)
+        work.work_on(requested().pk)
+    assert found == [pytest.approx(40.0, abs=1.0), pytest.approx(600.0, abs=1.0)]
+
+
+def test_a_run_without_rows_to_take_is_left_alone():
+    run = requested()
+    work.work_on(run.pk)
+    ScoringRun.objects.update(state="running")
+    assert waking.to_wake() == []
