@@ -42,8 +42,8 @@ def work_on(
     stopping: Callable[[], bool] = lambda: False,
     claimant: Claimant | None = None,
 ) -> bool:
-    """Work on a run for a while, `seconds` where given. True when there was more to do at the end; False when nothing is
-    left to take, the run is over, or somebody else is loading its model."""
+    """Work on a run for a while, `seconds` where given. True when there was more to do at the end; False when nothing
+    is left to take, the run is over, or somebody else is loading its model."""
     run = (
         ScoringRun.objects.select_related("study", "scorer")
         .filter(pk=run_id, state__in=ScoringRun.UNFINISHED)
