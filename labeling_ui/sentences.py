@@ -20,6 +20,9 @@ SENTENCES = (
     _("Your account may not create studies; ask an operator for it."),
     _("There is nothing to rate yet: import items first."),
     _("This job has finished already."),
+    _("This run has finished already."),
+    _("Nothing failed in this run, so there is nothing to try again."),
+    _("This list has changed meanwhile: look again."),
 )
 
 

@@ -78,7 +78,10 @@ def test_translations_keep_the_blanks_of_the_original(catalogue):
 
 
 def test_what_the_services_say_is_listed_as_they_say_it():
-    services = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "annotation").rglob("*.py"))
+    folders = [ROOT / "annotation", ROOT / "scoring"]
+    services = "".join(
+        path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py")
+    )
     assert [sentence for sentence in SENTENCES if sentence not in services] == []
 
 
