@@ -71,6 +71,29 @@ def check_worker(
 
 
 @register(Tags.database)
+def check_scoring_worker(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
+) -> list[CheckMessage]:
+    """A scoring run that never began, and that nobody is loading a model for."""
+    if "default" not in (databases or ()) or not _is_migrated():
+        return []
+    from scoring.models import ScoringRun
+
+    overdue = timezone.now() - WAITING_TOO_LONG
+    began = {"worked_at": None, "n_openings": 0}
+    waiting = ScoringRun.objects.filter(
+        state=ScoringRun.State.QUEUED, created_at__lt=overdue, **began
+    ).count()
+    if (
+        not waiting
+        or ScoringRun.objects.filter(state=ScoringRun.State.RUNNING, worked_at__gt=overdue).exists()
+    ):
+        return []  # a worker is busy with another run
+    hint = "Start a worker for the queue gpu (./run starts one) and look at CONCORD_HOME/logs/scoring.log."
+    return [Warning(f"{waiting} scoring runs wait and no worker takes them.", hint=hint, id="concord.W004")]
+
+
+@register(Tags.database)
 def check_broker(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
 ) -> list[CheckMessage]:

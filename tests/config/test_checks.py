@@ -13,6 +13,8 @@ from django.utils import timezone
 
 from annotation.models import Job
 from config import checks
+from scoring.models import ScoringRun
+from tests import factories
 
 
 def _ids(messages: list[CheckMessage]) -> list[str | None]:
@@ -65,8 +67,23 @@ def test_a_job_that_nobody_takes_is_a_warning(state: str, minutes: int, ids: lis
     assert _ids(checks.check_worker(None, databases=["default"])) == ids
 
 
+@pytest.mark.django_db
+def test_a_scoring_run_that_waits_while_no_worker_is_busy_is_a_warning() -> None:
+    study, now = factories.StudyFactory(), timezone.now()
+    run = ScoringRun.objects.create(study=study, metric="m")
+    assert checks.check_scoring_worker(None, databases=["default"]) == []
+    ScoringRun.objects.update(created_at=now - timedelta(minutes=5))
+    assert _ids(checks.check_scoring_worker(None, databases=["default"])) == ["concord.W004"]
+    ScoringRun.objects.create(study=study, metric="m", state="running", worked_at=now)
+    assert checks.check_scoring_worker(None, databases=["default"]) == []
+    ScoringRun.objects.exclude(pk=run.pk).delete()
+    ScoringRun.objects.update(n_openings=1)
+    assert checks.check_scoring_worker(None, databases=["default"]) == []
+
+
 def test_the_database_is_asked_only_where_that_was_asked_for() -> None:
     assert checks.check_worker(None, databases=None) == []
+    assert checks.check_scoring_worker(None, databases=None) == []
     assert checks.check_broker(None, databases=None) == []
 
 
