@@ -61,6 +61,18 @@ def weights_of(options: Mapping[str, Any]) -> str:
     return next((str(options[name]) for name in WEIGHTS if options.get(name)), "")
 
 
+def chosen_settings(metric: str, options: Mapping[str, Any]) -> list[str]:
+    """What tells runs of one scorer and model apart: settings that are not the default."""
+    entry = registry.METRICS.get(metric)
+    usual = {option.name: option.default for option in entry.options} if entry else {}
+    found = {
+        name: value
+        for name, value in options.items()
+        if name not in (*WEIGHTS, "prompts") and value != usual.get(name)
+    }
+    return [f"{name} {value}" for name, value in sorted(_flat(found))]
+
+
 @dataclass(frozen=True)
 class PrescoreLine:
     metric: str

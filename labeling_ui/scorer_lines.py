@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from analytics.reports.scorers import COUNTED, ScorerRow, n_candidates
 from annotation.models import Study
-from labeling_ui.run_lines import title_of, weights_of
+from labeling_ui.run_lines import chosen_settings, title_of, weights_of
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class ScorerLine:
     row: ScorerRow
     title: str
     weights: str
+    settings: list[str]
     n_scored: int
     n_units: int | None
     length: float
@@ -41,6 +42,7 @@ def _line(row: ScorerRow, units: int | None) -> ScorerLine:
         row=row,
         title=title_of(row.scorer.key),
         weights=weights_of(row.latest.options),
+        settings=chosen_settings(row.latest.metric, row.latest.options),
         n_scored=n_scored,
         n_units=units,
         length=round(100 * n_scored / units, 2) if units else 0.0,

@@ -58,6 +58,15 @@ def test_a_scorer_is_listed_with_its_version_and_how_much_it_has_scored(signed_i
         assert expected in shown
 
 
+def test_versions_of_one_model_are_told_apart_by_what_is_not_the_default(signed_in, study):
+    options = {"backbone": "hub/m", "version": "1"}
+    make(study, scorer=scorer("aaaa"), state="done", options=options)
+    make(study, scorer=scorer("bbbb"), state="done", options={**options, "version": "2"})
+    shown = page(signed_in)
+    assert "version 2" in shown
+    assert "version 1" not in shown
+
+
 def test_runs_that_fill_gaps_add_up_and_a_run_that_scores_again_does_not(signed_in, study):
     for number in range(4):
         rating_task(study, f"item-{number}")
