@@ -12,9 +12,11 @@ from typing import Any
 from annotation.errors import InvalidInput
 from scoring.metrics.contract import Example, Outcome
 
-# What may go away by itself or on a larger machine; everything else would only fail again.
+# What may go away by itself, on a larger machine or when a share is mounted again; everything else would only fail
+# again.
 _PASSING = frozenset(
     {
+        "missing",
         "no_answer",
         "out_of_memory",
         "server_refused",

@@ -231,7 +231,8 @@ def test_where_everything_fails_the_figures_say_so(tmp_path):
     assert "Fewer than three items have both a score and a human answer." in told
 
 
-def test_what_may_pass_is_tried_again(tmp_path):
+@pytest.mark.parametrize("fault", ["server_unreachable", "missing"])
+def test_what_may_pass_is_tried_again(fault, tmp_path):
     output, folder = tmp_path / "out", miniature.relate(tmp_path / "relate")
     run("relate", folder, output, "length")
     (scores,) = (output / "scores").iterdir()
@@ -239,7 +240,7 @@ def test_what_may_pass_is_tried_again(tmp_path):
     lost = {
         "example": json.loads(first)["example"],
         "values": {},
-        "fault": "server_unreachable",
+        "fault": fault,
         "message": "x",
     }
     scores.write_text("\n".join([json.dumps(lost), *others]) + "\n", encoding="utf-8")
