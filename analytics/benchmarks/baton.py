@@ -64,18 +64,23 @@ def open_baton_pair(folder: Folder) -> Benchmark:
 
 def _judged(folder: Folder) -> list[_Judged]:
     table = folder.file(("baton.csv",))
-    votes: dict[tuple[str, str, str], list[int]] = {}
+    given: list[tuple[str, str, str, int]] = []
     for line, row in enumerate(folder.rows(table, columns=_COLUMNS), start=2):
         for column, known in (("events", ("2", "3")), ("preferred", ("0", "1"))):
             if row[column].strip() not in known:
                 what = f"{column} is {row[column]!r}, not {' or '.join(known)}"
                 raise folder.wrong(table, f"line {line}", what)
-        key = row["audio"].strip(), row["text"], row["events"].strip()
-        votes.setdefault(key, []).append(1 if row["preferred"].strip() == "1" else -1)
-    sounds = {name: folder.sound(name) for name, _text, _events in votes}
+        vote = 1 if row["preferred"].strip() == "1" else -1
+        given.append((row["audio"].strip(), row["text"], row["events"].strip(), vote))
+    sounds = {name: folder.sound(name) for name in dict.fromkeys(name for name, *_ in given)}
     folder.check(part="Baton")
+    # By where the sound lies: one table may spell its path in two ways.
+    votes: dict[tuple[Path, str, str], int] = {}
+    for name, text, events, vote in given:
+        if (sound := sounds[name]) is not None:
+            votes[sound, text, events] = votes.get((sound, text, events), 0) + vote
     return [
-        _Judged(sound, text, events, preferred=sum(given) > 0)
-        for (name, text, events), given in votes.items()
-        if (sound := sounds[name]) is not None and sum(given) != 0
+        _Judged(sound, text, events, preferred=balance > 0)
+        for (sound, text, events), balance in votes.items()
+        if balance != 0
     ]

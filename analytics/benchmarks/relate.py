@@ -9,6 +9,7 @@ sound and text; anchors and screened listeners are marked "excluded" there and d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import combinations
@@ -56,24 +57,32 @@ def open_relate_pair(folder: Folder) -> Benchmark:
 
 def _means(folder: Folder) -> Means:
     table = folder.file(("scores/REL.csv", "RELATE/scores/REL.csv", "REL.csv"))
-    given: dict[tuple[str, str], list[Fraction]] = {}
+    given: list[tuple[str, str, Fraction]] = []
     for line, row in enumerate(folder.rows(table, columns=_COLUMNS), start=2):
         if row[_SPLIT].strip().lower() != "test":
             continue
         try:
-            score = Fraction(row["score"].strip())
+            score = _number(row["score"])
         except ValueError:
             raise folder.wrong(table, f"line {line}", f"the score {row['score']!r} is no number") from None
-        given.setdefault((row["wavname"], row["text"]), []).append(score)
+        given.append((_place(row["wavname"]), row["text"], score))
     if not given:
         raise folder.error(f"has a {table.name} in which {_SPLIT!r} is nowhere 'test'")
-    sounds = {name: folder.sound(_place(name)) for name, _text in given}
+    sounds = {place: folder.sound(place) for place in dict.fromkeys(place for place, _text, _score in given)}
     folder.check(part="RELATE")
-    return {
-        (sound, text): sum(scores, Fraction(0)) / len(scores)
-        for (name, text), scores in given.items()
-        if (sound := sounds[name]) is not None
-    }
+    # By where the sound lies: one table may spell its path in two ways.
+    scores: dict[tuple[Path, str], list[Fraction]] = {}
+    for place, text, score in given:
+        if (sound := sounds[place]) is not None:
+            scores.setdefault((sound, text), []).append(score)
+    return {unit: sum(each, Fraction(0)) / len(each) for unit, each in scores.items()}
+
+
+def _number(written: str) -> Fraction:
+    """Raises ValueError where it is none; a fraction such as 1/0 is not a score either."""
+    if not math.isfinite(float(written)):
+        raise ValueError(written)
+    return Fraction(written.strip())
 
 
 def _place(wavname: str) -> str:

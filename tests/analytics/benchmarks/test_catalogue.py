@@ -31,6 +31,21 @@ def test_relate_averages_the_test_split(tmp_path):
     assert found.units[0].sound == tmp_path / "RELATE_wave" / "tango" / "test" / "1.wav"
 
 
+def test_scores_of_one_sound_count_together_however_its_path_is_spelled(tmp_path):
+    folder = miniature.relate(tmp_path / "relate")
+    before = open_benchmark("relate", folder)
+    table = folder / "scores" / "REL.csv"
+    table.write_text(table.read_text().replace("/wav/tango/test/1.wav", "tango/test/1.wav", 1))
+    assert open_benchmark("relate", folder) == before
+    folder = miniature.baton(tmp_path / "baton")
+    before = open_benchmark("baton", folder)
+    assert len(before.units) == 5
+    table = folder / "baton.csv"
+    # The two who are divided about the last sound.
+    table.write_text(table.read_text().replace("audio/5.wav", "5.wav", 1))
+    assert open_benchmark("baton", folder) == before
+
+
 def test_relate_pairs_differ_by_more_than_two_points(tmp_path):
     found = open_benchmark("relate-pair", miniature.relate(tmp_path))
     pairs = [
@@ -187,6 +202,8 @@ def test_a_missing_column_is_named_with_those_that_are_there(tmp_path):
             "/wav/a/1.wav,rain,often,test\n",
             "line 2: the score 'often' is no number",
         ),
+        ("relate", "scores/REL.csv", "/wav/a/1.wav,rain,1/0,test\n", "line 2: the score '1/0' is no number"),
+        ("relate", "scores/REL.csv", "/wav/a/1.wav,rain,inf,test\n", "line 2: the score 'inf' is no number"),
         ("pam", "human_eval/audio/scores.csv", "m,f,t,nan\n", "line 2: the REL 'nan' is no number"),
         ("baton", "baton.csv", "0.wav,rain,4,1\n", "line 2: events is '4', not 2 or 3"),
         ("baton", "baton.csv", "0.wav,rain,3\n", "breaks off in line 2"),
