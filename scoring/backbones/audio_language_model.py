@@ -53,7 +53,7 @@ class AudioLanguageModel:
         self.identity: Mapping[str, Any] = {
             "family": family.title,
             "code": family.version,
-            "model": checkpoint.name,
+            **({"model": checkpoint.name} if checkpoint.is_published else {}),
             "weights": checkpoint.revision,
             "dtype": str(dtype).removeprefix("torch."),
             "sampling_rate": extractor.sampling_rate,

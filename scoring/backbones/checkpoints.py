@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,13 +34,18 @@ _ADAPTER = "adapter_config.json"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model's files. `revision` is the commit on the hub, or "sha256:…" over a folder's files. `adapter` is a folder
-    with a low-rank adapter to apply to the model in `folder`."""
+    """A model's files. `adapter` is a folder with a low-rank adapter to apply to the model in `folder`.
+
+    `revision` says which files they are: the commit on the hub, or "sha256:…" over a folder's files; for an adapter
+    that of its model, a plus sign, and its own. `is_published` says that `name` is one on the hub: what a folder is
+    called says nothing of what is in it.
+    """
 
     name: str
     folder: Path
     config: dict[str, Any]
     revision: str
+    is_published: bool = False
     adapter: Path | None = None
 
     @property
@@ -55,7 +60,8 @@ def find(name: str) -> Checkpoint:
     """
     folder = Path(name).expanduser()
     if folder.is_dir():
-        return _in_folder(folder)
+        folder = folder.resolve()
+        return _found(folder, name=folder.name, revision=lambda part: f"sha256:{_digest(part)}")
     if not _HUB_NAME.match(name):
         raise SetupError(
             f"There is no folder {name}. Give the folder of a checkpoint, or a hub name such as Qwen/Qwen2.5-Omni-7B."
@@ -65,30 +71,41 @@ def find(name: str) -> Checkpoint:
     part = root.joinpath(*name.split("/")[2:])
     if not part.is_dir():
         raise SetupError(f"{repository} has no folder {part.name}.")
-    base, adapter = _base_of(part)
-    return Checkpoint(name, base, _checked_config(base), root.name, adapter)
+    # One commit may hold several models.
+    return _found(
+        part,
+        name=name,
+        revision=lambda part: "/".join([root.name, *part.relative_to(root).parts]),
+        is_published=True,
+    )
 
 
-def _in_folder(folder: Path) -> Checkpoint:
-    folder = folder.resolve()
-    base, adapter = _base_of(folder)
-    config = _checked_config(base)
-    digest = _digest([base, *([adapter] if adapter else [])])
-    return Checkpoint(folder.name, base, config, f"sha256:{digest}", adapter)
-
-
-def _base_of(folder: Path) -> tuple[Path, Path | None]:
-    """The model's folder, and the adapter's if `folder` is one: its model is around it, or is the one it names."""
+def _found(
+    folder: Path, *, name: str, revision: Callable[[Path], str], is_published: bool = False
+) -> Checkpoint:
     if not (folder / _ADAPTER).is_file():
-        return folder, None
+        return Checkpoint(name, folder, _checked_config(folder), revision(folder), is_published)
     if (folder.parent / "config.json").is_file():
-        return folder.parent, folder
-    named = str(_json(folder / _ADAPTER).get("base_model_name_or_path") or "")
-    if not named or named == str(folder):
+        base = _found(folder.parent, name=folder.parent.name, revision=revision)
+    else:
+        base = _named_by(folder)
+    both = f"{base.revision}+{revision(folder)}"
+    return Checkpoint(name, base.folder, base.config, both, is_published, adapter=folder)
+
+
+def _named_by(adapter: Path) -> Checkpoint:
+    """The model that an adapter names as its own."""
+    named = str(_json(adapter / _ADAPTER).get("base_model_name_or_path") or "")
+    if not named or named == str(adapter):
         raise SetupError(
-            f"{folder} holds an adapter and does not say of which model. Put its folder into that model's."
+            f"{adapter} holds an adapter and does not say of which model. Put its folder into that model's."
         )
-    return find(named).folder, folder
+    base = find(named)
+    if base.adapter is not None:
+        raise SetupError(
+            f"{adapter} changes {named}, which is an adapter itself. Merge that into its base first."
+        )
+    return base
 
 
 def _checked_config(folder: Path) -> dict[str, Any]:
@@ -147,9 +164,9 @@ def _json(file: Path) -> dict[str, Any]:
     return found
 
 
-def _digest(folders: list[Path]) -> str:
-    """Over names and contents, however the folders themselves are called."""
-    files = [file for folder in folders for file in _digested(folder)]
+def _digest(folder: Path) -> str:
+    """Over names and contents, however the folder itself is called."""
+    files = list(_digested(folder))
     with ThreadPoolExecutor() as pool:
         digests = list(pool.map(_file_digest, files))
     return hashlib.sha256(

@@ -144,7 +144,43 @@ def test_what_can_change_a_score_changes_the_identity(checkpoint, tmp_path):
     assert {key for key in first if first[key] != changed[key]} == {"weights", "preprocessing"}
 
 
-def test_a_model_is_the_same_wherever_its_folder_lies(checkpoint, tmp_path):
+def test_a_model_is_the_same_wherever_its_folder_lies_and_whatever_its_name(checkpoint, tmp_path):
     first = opened(checkpoint, tmp_path).identity
-    moved = shutil.move(checkpoint, tmp_path / "elsewhere" / "checkpoint")
+    moved = shutil.move(checkpoint, tmp_path / "elsewhere" / "another name")
     assert opened(moved, tmp_path).identity == first
+
+
+@pytest.mark.parametrize("place", ["inside its model", "elsewhere"])
+def test_an_adapter_is_known_by_its_model_too(intact, tmp_path, place):
+    bases, adapted = [], []
+    for number in range(2):
+        base = Path(shutil.copytree(intact, tmp_path / f"base {number}"))
+        (base / "generation_config.json").write_text(json.dumps({"number": number}))
+        adapter = (base if place == "inside its model" else tmp_path) / f"adapter {number}"
+        adapter.mkdir()
+        (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(base)}))
+        bases.append(files.find(str(base)).revision)
+        adapted.append(files.find(str(adapter)).revision)
+    assert [revision.partition("+")[0] for revision in adapted] == bases
+    assert len({*bases, *adapted}) == 4
+
+
+def test_a_commit_that_holds_several_models_tells_them_apart(checkpoint, tmp_path, monkeypatch):
+    root = tmp_path / ("a" * 40)
+    shutil.copytree(checkpoint, root / "other")
+    shutil.copytree(checkpoint, root, dirs_exist_ok=True)
+    (root / "think").mkdir()
+    (root / "think" / "adapter_config.json").write_text("{}")
+    monkeypatch.setattr(files, "snapshot_download", lambda *args, **kwargs: str(root))
+    names = ("some/model", "some/model/other", "some/model/think")
+    assert [files.find(name).revision for name in names] == [
+        root.name, f"{root.name}/other", f"{root.name}+{root.name}/think",
+    ]  # fmt: skip
+
+
+def test_an_adapter_of_an_adapter_is_refused(checkpoint, tmp_path):
+    for name, base in (("first", checkpoint), ("second", tmp_path / "first")):
+        (tmp_path / name).mkdir()
+        config = {"base_model_name_or_path": str(base)}
+        (tmp_path / name / "adapter_config.json").write_text(json.dumps(config))
+    assert "Merge that into its base first" in refusal(tmp_path / "second", tmp_path)
