@@ -84,7 +84,7 @@ class RunOut(serializers.Serializer):
     created_by = serializers.CharField(source="created_by.name", default=None, allow_null=True)
     created_at = serializers.DateTimeField()
     working_since = serializers.DateTimeField(allow_null=True)
-    worked_at = serializers.DateTimeField(allow_null=True, help_text="When rows were last settled.")
+    worked_at = serializers.DateTimeField(allow_null=True, help_text="When rows were last settled, or put back.")
     finished_at = serializers.DateTimeField(allow_null=True)
 
     @extend_schema_field(serializers.FloatField(allow_null=True))

@@ -41,7 +41,7 @@ class ScoringRun(models.Model):
     # When the first row was claimed, and how many rows were settled by then: what the rate is reckoned from.
     working_since = models.DateTimeField(null=True, blank=True)
     n_settled_before = models.IntegerField(default=0)
-    # When rows were last settled.
+    # When rows were last settled, or put back to be tried again.
     worked_at = models.DateTimeField(null=True, blank=True)
     # Workers that have begun to load the model since it was last loaded: those of them that are gone died of it.
     n_openings = models.PositiveSmallIntegerField(default=0)

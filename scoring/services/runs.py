@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
@@ -105,12 +106,22 @@ def retry(run: ScoringRun, *, actor: User | None) -> ScoringRun:
     n = failed.update(state=ScoringRow.State.WAITING, attempts=0, claim=None, fault="", reason="")
     ScoringRun.objects.filter(pk=run.pk).update(
         state=ScoringRun.State.QUEUED, n_failed=F("n_failed") - n, message="", finished_at=None,
-        working_since=None, n_openings=0,
+        working_since=None, worked_at=timezone.now(), n_openings=0,
     )  # fmt: skip
     audit.record("scoring.retried", actor=actor, study=run.study, subject=f"scoring run {run.pk}", rows=n)
     transaction.on_commit(lambda: _wake(run.pk), robust=True)
     run.refresh_from_db()
     return run
+
+
+def waiting_since(run: ScoringRun) -> datetime | None:
+    """When a run that no worker has taken up was asked for, for the last time; None when it is not waiting."""
+    return (run.worked_at or run.created_at) if run.state == ScoringRun.State.QUEUED else None
+
+
+def is_loading(run: ScoringRun) -> bool:
+    """Whether a worker has begun to load the run's model and has not come back: it loads still, or died of it."""
+    return run.n_openings > 0 and not run.is_finished
 
 
 def progress(run: ScoringRun) -> Progress:

@@ -203,6 +203,27 @@ def test_faults_are_counted_by_reason_with_an_example():
     assert (second.code, second.n) == ("no_text", 1)
 
 
+def test_a_run_waits_from_when_it_was_last_asked_for(study):
+    add(study, "bad", "undecodable")
+    run = runs.request(study, "word-count", {}, actor=None)
+    assert runs.waiting_since(run) == run.created_at
+    work.work_on(run.pk)
+    run.refresh_from_db()
+    assert runs.waiting_since(run) is None
+    yesterday = timezone.now() - timedelta(days=1)
+    ScoringRun.objects.update(created_at=yesterday, worked_at=yesterday)
+    assert timezone.now() - runs.waiting_since(runs.retry(run, actor=None)) < timedelta(hours=1)
+
+
+def test_a_model_is_being_loaded_until_the_worker_comes_back(study):
+    run = runs.request(study, "word-count", {}, actor=None)
+    assert not runs.is_loading(run)
+    run.n_openings = 1
+    assert runs.is_loading(run)
+    run.state = "failed"
+    assert not runs.is_loading(run)
+
+
 # ── How far ──────────────────────────────────────────────────────────────────
 
 
