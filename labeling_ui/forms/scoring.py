@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +62,8 @@ def _text_of(file: UploadedFile) -> str:
 
 
 class OptionsForm(forms.Form):
-    """The settings of one scorer. `values` are those that were given, checked as the scorer itself checks them."""
+    """The settings of one scorer. `values` are those that were given, each of its kind; whether the scorer takes them
+    is for the service to say, which knows the study's own prompts."""
 
     def __init__(
         self,
@@ -98,32 +98,17 @@ class OptionsForm(forms.Form):
         cleaned: dict[str, Any] = super().clean() or {}
         for name, error in self._read_errors.items():
             self.add_error(name, error)
-        if not self.errors:
-            self._check(cleaned)
+        for name in [option.name for option in self.entry.options if option.kind == "table"]:
+            text = cleaned.pop(name + KEPT, "")
+            try:
+                cleaned[name] = parsed(text) if text else None
+            except forms.ValidationError as error:
+                self.add_error(name, error)
         return cleaned
-
-    def _check(self, cleaned: Mapping[str, Any]) -> None:
-        try:
-            registry.validated(self.entry.name, self._given(cleaned))
-        except registry.OptionError as error:
-            self.add_error(error.option if error.option in self.fields else None, error.message)
-        except forms.ValidationError as error:
-            self.add_error(None, error)
-
-    def _given(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
-        given = {}
-        for option in self.entry.options:
-            value = cleaned.get(option.name)
-            if option.kind == "table":
-                text = cleaned.get(option.name + KEPT)
-                value = parsed(text) if text else None
-            if value not in (None, "", []):
-                given[option.name] = value
-        return given
 
     @property
     def values(self) -> dict[str, Any]:
-        return self._given(self.cleaned_data)
+        return {name: value for name, value in self.cleaned_data.items() if value not in (None, "", [])}
 
     @property
     def rows(self) -> list[tuple[Option, forms.BoundField, bool]]:
@@ -142,7 +127,9 @@ def refuse(options: OptionsForm, scope: ScopeForm, error: DomainError) -> None:
         group, _dot, name = problem.field.partition(".")
         form: forms.Form = scope if group == "filter" else options
         name = name.partition(".")[0]
-        form.add_error(name if name in form.fields else None, f"{problem.message} {problem.remedy}".strip())
+        # What a setting is for stands beside it already, in the reader's language.
+        remedy = problem.remedy if form is scope else ""
+        form.add_error(name if name in form.fields else None, f"{problem.message} {remedy}".strip())
 
 
 def _field(option: Option) -> forms.Field:

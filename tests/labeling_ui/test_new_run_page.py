@@ -8,6 +8,7 @@ from annotation.models import Item, Study
 from scoring.metrics.entries import Entry, Option, Reads
 from scoring.models import ScoringRun
 from scoring.prompts import shipped
+from scoring.services import study_models
 from tests.factories import member, rating_task
 from tests.scoring import doubles
 
@@ -37,6 +38,7 @@ GIVEN = {
     "option-dtype": "float32",
 }
 PROMPTS = b'[questions.default]\nplain = "Does it match {caption}?"\n'
+OWN_FILE = b'source = "me"\n[questions.text]\nmine = "Is {text} to be heard?"\n'
 
 
 @pytest.fixture(autouse=True)
@@ -103,6 +105,35 @@ def test_what_was_given_is_asked_for_as_the_registry_takes_it(signed_in, study, 
         "careful": False,
         "prompts": {"questions": {"default": {"plain": "Does it match {caption}?"}}},
     }
+
+
+OWN = {"source": "me", "questions": {"text": {"mine": "Is {text} to be heard?"}}}
+
+
+def test_a_studys_own_questions_can_be_asked_by_name(signed_in, study):
+    study_models.set_prompts(study, "aqascore", OWN, actor=None)
+    given = {"option-backbone": "hub/m", "option-template": "mine"}
+    given |= {"option-dtype": "auto", "option-answers": "exact"}
+    signed_in.post(address("aqascore"), given)
+    assert ScoringRun.objects.get().options["template"] == ["mine"]
+
+
+def test_what_the_service_refuses_stands_beside_its_field_and_nothing_is_lost(signed_in, study):
+    given = {"option-backbone": "hub/m", "option-template": "nosuch", "scope-again": "on"}
+    given |= {"option-dtype": "auto", "option-answers": "exact", "option-prompts": toml(OWN_FILE)}
+    answer = signed_in.post(address("aqascore"), given)
+    assert "nosuch" in str(answer.context["options"].errors["template"])
+    assert list(answer.context["options"].errors) == ["template"]
+    shown = answer.content.decode()
+    for kept in ('value="hub/m"', 'value="nosuch"', "The file you chose before is kept."):
+        assert kept in shown
+    assert answer.context["scope"]["again"].value()
+    assert not ScoringRun.objects.exists()
+
+
+def test_a_kept_file_that_was_tampered_with_is_refused_beside_its_field(signed_in, study):
+    answer = ask(signed_in, **{"option-prompts_kept": "[questions"})
+    assert "This is no TOML" in str(answer.context["options"].errors["prompts"])
 
 
 def test_systems_strata_and_scoring_again_are_passed_on(signed_in, study):
