@@ -85,7 +85,7 @@ def test_a_run_that_waits_says_so_and_after_half_a_minute_how_to_start_a_worker(
     assert "Waiting for a worker." in page(signed_in, run)
     assert "celery -A config.celery worker -Q gpu" not in page(signed_in, run)
     ScoringRun.objects.update(created_at=timezone.now() - timedelta(seconds=31))
-    assert "celery -A config.celery worker -Q gpu" in page(signed_in, run)
+    assert "celery -A config.celery worker -Q gpu --pool solo --concurrency 1<" in page(signed_in, run)
 
 
 def test_a_run_whose_model_is_loading_shows_no_bar_of_nothing(signed_in, study):
