@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from peft import PeftConfig, PeftModel, load_peft_weights, set_peft_model_state_dict
+from peft import PeftConfig, PeftModel, PeftType, load_peft_weights, set_peft_model_state_dict
 
 from scoring.backbones.checkpoints import Checkpoint
 from scoring.metrics.contract import SetupError
@@ -16,14 +16,18 @@ from scoring.metrics.contract import SetupError
 # Weights that were trained beside the adapter, whole: those of the projector, for one.
 _BESIDE = "non_lora_trainables.bin"
 
-# Adapters keep the names that a model's parts had when they were made. transformers translates those of whole
-# checkpoints as it reads them; an adapter's would be skipped in silence.
+# Adapters keep the names that a model's parts had when they were made: the thinker's within the whole Omni model, and
+# those of earlier versions of transformers. It translates those of whole checkpoints as it reads them; an adapter's
+# would be skipped in silence.
+_WITHIN = "thinker."
 _RENAMED = [
     (re.compile(r"^language_model\.lm_head"), "lm_head"),
     (re.compile(r"^language_model\.model\."), "model.language_model."),
-    (re.compile(r"^(language_model|audio_tower|multi_modal_projector)\."), r"model.\1."),
+    (re.compile(r"^model\.(layers|embed_tokens|norm)\b"), r"model.language_model.\1"),
+    (re.compile(r"^(language_model|audio_tower|multi_modal_projector|visual)\."), r"model.\1."),
 ]
 _WRAPPED = "base_model.model."
+_REMEDY = "Merge it into its base first, with what it was trained with, and name the folder of the whole."
 
 
 def apply_adapter(model: Any, checkpoint: Checkpoint) -> Any:
@@ -39,7 +43,7 @@ def apply_adapter(model: Any, checkpoint: Checkpoint) -> Any:
     except SetupError:
         raise
     except Exception as error:
-        raise SetupError(f"The adapter in {folder} cannot be applied: {error}") from error
+        raise SetupError(f"The adapter in {folder} cannot be applied: {error}. {_REMEDY}") from error
 
 
 def _load_beside(model: Any, file: Path) -> None:
@@ -49,11 +53,19 @@ def _load_beside(model: Any, file: Path) -> None:
 
 
 def _merged(model: Any, folder: Path) -> Any:
-    config = PeftConfig.from_pretrained(str(folder))
-    targets = getattr(config, "target_modules", None)
-    if isinstance(targets, set | list):
-        config.target_modules = {_renamed(target) for target in targets}
+    config: Any = PeftConfig.from_pretrained(str(folder))
+    if config.peft_type != PeftType.LORA:
+        raise SetupError(f"{folder} holds an adapter that is no LoRA. {_REMEDY}")
+    if isinstance(config.target_modules, set | list):
+        config.target_modules = {_renamed(target) for target in config.target_modules}
+    # Ranks that are not found show in the weights' shapes; strengths would be the common one, in silence.
+    for settings in (config.rank_pattern, config.alpha_pattern):
+        renamed = {_renamed(name): value for name, value in settings.items()}
+        settings.clear()
+        settings.update(renamed)
     adapted = PeftModel(model, config)
+    names = [name for name, _ in model.named_modules()]
+    _refuse([part for part in config.alpha_pattern if not _is_in(names, part)], folder)
     weights = {
         _renamed(name): tensor for name, tensor in load_peft_weights(str(folder), device="cpu").items()
     }
@@ -65,7 +77,7 @@ def _merged(model: Any, folder: Path) -> Any:
 
 def _renamed(name: str) -> str:
     wrapped = name.startswith(_WRAPPED)
-    bare = name.removeprefix(_WRAPPED)
+    bare = name.removeprefix(_WRAPPED).removeprefix(_WITHIN)
     for old, new in _RENAMED:
         if old.match(bare):
             bare = old.sub(new, bare)
@@ -73,8 +85,13 @@ def _renamed(name: str) -> str:
     return _WRAPPED + bare if wrapped else bare
 
 
+def _is_in(names: Iterable[str], pattern: str) -> bool:
+    """As peft matches the names that settings are for."""
+    return any(re.match(rf"(.*\.)?({pattern})$", name) for name in names)
+
+
 def _refuse(names: Iterable[str], place: Path) -> None:
     if odd := sorted(names):
         raise SetupError(
-            f"{place} does not fit its model: {odd[0]} and {len(odd) - 1} more have no counterpart."
+            f"{place} does not fit its model: {odd[0]} and {len(odd) - 1} more have no counterpart. {_REMEDY}"
         )

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from transformers import WhisperFeatureExtractor
 
-from scoring.backbones.adapters import apply_adapter
 from scoring.backbones.listening import Family, Features, Samples, padded_mel
 from scoring.backbones.whisper_tower import encode, n_frames_seen
 
@@ -45,5 +44,4 @@ FAMILY = Family(
     model_class="AudioFlamingo3ForConditionalGeneration",
     version=1,
     listener=AudioFlamingoListener,
-    adapt=apply_adapter,
 )

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from scoring.backbones.adapters import apply_adapter
 from scoring.backbones.chat import Chat
 from scoring.backbones.checkpoints import Checkpoint
 from scoring.backbones.contract import AnswerTokens, Hearing, YesNo
@@ -45,7 +46,7 @@ class AudioLanguageModel:
         cache: FeatureCache,
     ) -> None:
         model = load_model(family.model_class, checkpoint, dtype=dtype, device=device)
-        self._model = family.adapt(model, checkpoint) if family.adapt else model
+        self._model = apply_adapter(model, checkpoint)
         extractor = load_extractor(checkpoint.folder)
         self._chat = Chat(
             checkpoint.folder, placeholder=self._model.config.audio_token_id, template=family.template()

@@ -44,6 +44,11 @@ def _from_hub(name: str, device: torch.device) -> Parts:
             f"{name} is a model of the kind {found.model_type or 'unknown'!r}; CLAPScore needs CLAP, such as "
             f"laion/clap-htsat-unfused, or one of {', '.join(laion_clap.TABLE_28)}."
         )
+    if found.adapter is not None:
+        raise SetupError(
+            f"{name} is an adapter, which cannot be applied to CLAP here. Merge it into its base first, and name the "
+            "folder of the whole."
+        )
     model = load_model("ClapModel", found, dtype=torch.float32, device=device, attention="eager")
     try:
         processor = transformers.ClapProcessor.from_pretrained(found.folder, local_files_only=True)

@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from transformers import WhisperFeatureExtractor
 
-from scoring.backbones.checkpoints import Checkpoint
 from scoring.metrics.contract import ExampleError, SetupError
 
 Samples = NDArray[np.float32]
@@ -47,7 +46,6 @@ class Family:
     version: int
     listener: Callable[[Any, WhisperFeatureExtractor], Listener]
     template: Callable[[], str | None] = lambda: None
-    adapt: Callable[[Any, Checkpoint], Any] | None = None
 
 
 def load_extractor(folder: Path) -> WhisperFeatureExtractor:

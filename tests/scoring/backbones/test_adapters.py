@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
+import transformers
+from peft import LoraConfig, PeftModel
 from safetensors.torch import load_file, save_file
 from transformers import AudioFlamingo3Processor
 
@@ -12,7 +16,7 @@ from scoring.backbones.opening import open_backbone
 from scoring.metrics.contract import SetupError
 from scoring.metrics.registry import Workplace
 from tests.scoring.backbones.plain import PlainModel
-from tests.scoring.checkpoints import tiny_flamingo
+from tests.scoring.checkpoints import tiny_flamingo, tiny_qwen3_omni, tiny_qwen_audio, tiny_qwen_omni
 from tests.scoring.sounds import sound
 
 
@@ -45,6 +49,80 @@ def test_an_adapter_of_another_model_is_refused(think):
     save_file({f"{name}.x": tensor for name, tensor in load_file(weights).items()}, weights)
     with pytest.raises(SetupError, match="does not fit its model"):
         open_backbone(str(think), dtype="float32", workplace=Workplace(think / "cache", 0, "cpu"))
+
+
+# By family: how the parts were called in adapters made earlier, or of the whole model.
+FAMILIES = {
+    tiny_qwen_omni: (
+        "Qwen2_5OmniThinkerForConditionalGeneration",
+        {"model.language_model.": "thinker.model.", "model.audio_tower.": "thinker.audio_tower."},
+    ),
+    tiny_qwen3_omni: (
+        "Qwen3OmniMoeThinkerForConditionalGeneration",
+        {"model.language_model.": "model.", "model.audio_tower.": "audio_tower."},
+    ),
+    tiny_qwen_audio: (
+        "Qwen2AudioForConditionalGeneration",
+        {"model.language_model.": "language_model.model.", "model.audio_tower.": "audio_tower."},
+    ),
+}
+
+
+@pytest.mark.parametrize("names", ["today's", "once"])
+@pytest.mark.parametrize("make", FAMILIES)
+def test_every_family_answers_with_its_adapter_as_with_what_peft_merges(make, names, tmp_path):
+    base, adapter, merged = make(tmp_path / "base"), tmp_path / "adapter", tmp_path / "merged"
+    shutil.copytree(base, merged)
+    model_class, once = FAMILIES[make]
+    torch.manual_seed(8)
+    model = getattr(transformers, model_class).from_pretrained(base)
+    config = LoraConfig(
+        r=2,
+        lora_alpha=8,
+        target_modules=r".*(language_model|audio_tower).*\.(q_proj|v_proj)",
+        init_lora_weights=False,
+    )
+    adapted = PeftModel(model, config)
+    adapted.save_pretrained(adapter)
+    adapted.merge_and_unload().save_pretrained(merged)
+    _name(adapter, base, once if names == "once" else {})
+    hearing = Hearing((sound(tmp_path, seconds=1.1),), ("A dog?",))
+    assert asked(adapter, hearing) == pytest.approx(asked(merged, hearing), abs=1e-5)
+    assert asked(base, hearing) != pytest.approx(asked(merged, hearing), abs=1e-2)
+
+
+def test_an_adapter_that_is_no_lora_is_to_be_merged_first(think):
+    file = think / "adapter_config.json"
+    file.write_text(json.dumps({"peft_type": "IA3", "target_modules": ["q_proj"], "feedforward_modules": []}))
+    with pytest.raises(SetupError, match=r"no LoRA\. Merge it into its base first"):
+        open_backbone(str(think), dtype="float32", workplace=Workplace(think / "cache", 0, "cpu"))
+
+
+def test_a_strength_that_is_for_no_part_is_refused(think):
+    file = think / "adapter_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"alpha_pattern": {"no.such.part": 3}}))
+    with pytest.raises(SetupError, match=r"no\.such\.part"):
+        open_backbone(str(think), dtype="float32", workplace=Workplace(think / "cache", 0, "cpu"))
+
+
+def _name(adapter: Path, base: Path, once: dict[str, str]) -> None:
+    """Let an adapter name its base, and its weights and targets as they were called once."""
+    file = adapter / "adapter_config.json"
+    config = json.loads(file.read_text()) | {"base_model_name_or_path": str(base)}
+    if once:
+        config["target_modules"] = ["q_proj", "v_proj"]
+        config["alpha_pattern"] = {
+            name.replace("model.language_model.", once["model.language_model."]): alpha
+            for name, alpha in config["alpha_pattern"].items()
+        }
+    file.write_text(json.dumps(config))
+    weights = adapter / "adapter_model.safetensors"
+    renamed = {}
+    for name, tensor in load_file(weights).items():
+        for new, old in once.items():
+            name = name.replace(f"base_model.model.{new}", f"base_model.model.{old}")
+        renamed[name] = tensor
+    save_file(renamed, weights)
 
 
 def _apply_by_hand(model: torch.nn.Module, adapter: Path) -> None:

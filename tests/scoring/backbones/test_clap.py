@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -270,6 +271,12 @@ def test_another_kind_of_model_is_named(tmp_path: Path, checkpoint: Path) -> Non
     (tmp_path / "config.json").write_text(config)
     (tmp_path / "model.safetensors").write_bytes((checkpoint / "model.safetensors").read_bytes())
     with pytest.raises(SetupError, match="of the kind 'whisper'"):
+        open_parts(str(tmp_path), folder=None, device=CPU)
+
+
+def test_an_adapter_of_a_clap_is_to_be_merged_first(tmp_path: Path, checkpoint: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(checkpoint)}))
+    with pytest.raises(SetupError, match="Merge it into its base first"):
         open_parts(str(tmp_path), folder=None, device=CPU)
 
 
