@@ -57,7 +57,8 @@ def _run(
     supervisor.complete("prepare", sys.executable, "-m", "config.prepare")
     server = supervisor.serve("web", *web.command(port))
     supervisor.serve("worker", *_worker_command())
-    supervisor.serve("scoring", *scoring_command())
+    # A model too large for this machine kills it again and again, and must not take raters' work along.
+    supervisor.serve("scoring", *scoring_command(), needed=False)
     supervisor.serve("beat", *_celery("beat", "--pidfile=", "--loglevel=INFO"))
     _await_answer(server, interruption, port=port)
     if with_demo:

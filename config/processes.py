@@ -15,6 +15,7 @@ from config.guardian import Guardian
 ROOT = Path(__file__).resolve().parent.parent
 STEADY_SECONDS = 30.0  # a child that lived this long had come up; its end starts a new count
 TRIES = 4
+LONGEST_DELAY = 300.0
 
 
 class Failed(Exception):
@@ -73,8 +74,10 @@ class Child:
 
 
 class Service(Child):
-    """A child that is to run for good: started again when it ends, later each time, TRIES times in a row."""
+    """A child that is to run for good: started again when it ends, later each time. One that is `needed` may end
+    TRIES times in a row; any other, as often as it will."""
 
+    needed = True
     _deaths = 0
     _started = 0.0
     _due = 0.0
@@ -85,7 +88,7 @@ class Service(Child):
         self._due = 0.0
 
     def tend(self, say: Callable[[str], None]) -> None:
-        """Look after it; raises Failed once it has ended TRIES times without coming up in between."""
+        """Look after it; raises Failed once it is needed and has ended TRIES times without coming up in between."""
         status = self.poll()
         if status is None:
             return
@@ -96,8 +99,9 @@ class Service(Child):
             return
         self._deaths = 1 if now - self._started >= STEADY_SECONDS else self._deaths + 1
         ending = f"The {self.name} process ended with status {status}:\n{self.tail()}"
-        if self._deaths >= TRIES:
+        if self.needed and self._deaths >= TRIES:
             raise Failed(ending)
-        delay = 2.0 ** (self._deaths - 1)
-        say(f"{ending}\n  Starting it again in {delay:.0f} s.")
+        delay = min(2.0 ** min(self._deaths - 1, 30), LONGEST_DELAY)
+        beyond = "" if self.needed else " The rest of Concord goes on without it."
+        say(f"{ending}\n  Starting it again in {delay:.0f} s.{beyond}")
         self._due = now + delay

@@ -22,9 +22,10 @@ class Supervisor:
         self._services: list[Service] = []
         self._steps: list[Child] = []
 
-    def serve(self, name: str, *command: str) -> Service:
-        """Start a service, to be kept running."""
+    def serve(self, name: str, *command: str, needed: bool = True) -> Service:
+        """Start a service, to be kept running. Only one that is needed can end the rest, by failing for good."""
         service = Service(name, command, logs=self._home / "logs", guardian=self._guardian)
+        service.needed = needed
         service.start()
         self._services.append(service)
         return service

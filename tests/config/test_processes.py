@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from config import processes
+from config import launch, processes
 from config.guardian import Guardian
 from config.processes import Child, Failed, Service
 
@@ -89,6 +89,37 @@ def test_a_service_is_started_again_after_a_growing_delay(
     eventually(lambda: service.poll() is not None)
     with pytest.raises(Failed, match="The worker process ended with status 3"):
         service.tend(said.append)
+
+
+def test_what_the_rest_can_do_without_is_started_again_for_ever(
+    home: Path, guardian: Guardian, eventually: Eventually, instant: Callable[[float], None]
+) -> None:
+    said: list[str] = []
+    service = Service("scoring", _python("raise SystemExit(3)"), logs=home, guardian=guardian)
+    service.needed = False
+    service.start()
+    for delay in (1, 2, 4, 8):
+        eventually(lambda: service.poll() is not None)
+        service.tend(said.append)
+        assert said[-1].endswith(f"Starting it again in {delay} s. The rest of Concord goes on without it.")
+        instant(delay)
+        service.tend(said.append)
+    eventually(lambda: service.poll() is not None)
+    service._deaths = 5000
+    service.tend(said.append)
+    assert f"again in {processes.LONGEST_DELAY:.0f} s." in said[-1]
+
+
+def test_only_the_scoring_worker_can_be_done_without(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    served: dict[str, bool] = {}
+    supervisor = SimpleNamespace(
+        complete=lambda *_: None, serve=lambda name, *_, needed=True: served.update({name: needed})
+    )
+    monkeypatch.setattr(launch, "_start_database", lambda _: None)
+    monkeypatch.setattr(launch, "_await_answer", lambda *_, **__: (_ for _ in ()).throw(Failed))
+    with pytest.raises(Failed):
+        launch._run(supervisor, None, home=home, port=1, with_demo=False)  # type: ignore[arg-type]
+    assert served == {"web": True, "worker": True, "scoring": False, "beat": True}
 
 
 def test_a_service_that_had_come_up_gets_all_its_chances_again(
