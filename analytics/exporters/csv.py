@@ -11,10 +11,9 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-Record = dict[str, Any]
+from annotation.formulas import defused
 
-# A spreadsheet would run a cell that begins like this as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+Record = dict[str, Any]
 
 _JUDGMENT = (
     "study", "item", "item_version", "task", "task_kind", "systems", "takes", "roles", "presentation", "client_id",
@@ -74,7 +73,7 @@ def _line(cells: Sequence[Any]) -> str:
 
 def _cell(value: Any) -> Any:
     if isinstance(value, str):
-        return f"'{value}" if value.startswith(_FORMULA) else value
+        return defused(value)
     if isinstance(value, bool | list | dict):
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     return value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import uuid
-from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -16,13 +15,12 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation import access
 from annotation.errors import Conflict
+from annotation.formulas import defused
 from annotation.services import jobs
 from labeling_ui.sentences import said
 
 PROBLEMS_SHOWN = 100
 PROBLEM_COLUMNS = ("row", "field", "problem", "remedy")
-# A spreadsheet would run a cell that begins like this as a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @login_required
@@ -64,9 +62,5 @@ def job_problems(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     writer = csv.writer(response)
     writer.writerow(PROBLEM_COLUMNS)
     for problem in job.report.get("problems", []):
-        writer.writerow(_cell(problem.get(name, "")) for name in PROBLEM_COLUMNS)
+        writer.writerow(defused(str(problem.get(name, ""))) for name in PROBLEM_COLUMNS)
     return response
-
-
-def _cell(value: Any) -> str:
-    return f"'{value}" if str(value).startswith(FORMULA) else str(value)
