@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +12,9 @@ from pathlib import Path
 
 from annotation.audio.errors import AudioError
 from annotation.audio.ingest import content_sha256
+from scoring.files.lines import Line
 from scoring.files.source import Row, read_rows, seconds_of
-from scoring.files.target import Line, Target
+from scoring.files.target import Target
 from scoring.metrics.batching import score_each
 from scoring.metrics.contract import BatchLimits, Example, Metric, Sound
 from scoring.metrics.entries import Reads
@@ -100,4 +102,4 @@ def _sha256(path: Path) -> str:
         return content_sha256(path)
     except (AudioError, OSError):
         # The metric finds the same fault when it decodes, and puts it into words; until then it needs a name.
-        return hashlib.sha256(str(path).encode()).hexdigest()
+        return hashlib.sha256(os.fsencode(path)).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ COLUMNS = ("id", "audio", "audio2", "text", "text2")
 FORMATS = (".csv", ".tsv", ".jsonl")
 
 _SHOWN = 20
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 Found = tuple[str, dict[str, Any]] | RowProblem
 
@@ -78,7 +80,8 @@ class _Checked:
             line, cells = entry
             values = {name: _text(cells.get(name)) for name in COLUMNS}
             values["id"] = values["id"] or str(number)
-            problems = [
+            # First of all, since the others could not be printed with it.
+            problems = list(_character_problems(line, cells)) or [
                 *self._column_problems(line, cells), *self._id_problems(line, values),
                 *self._sound_problems(line, values), *self._text_problems(line, values),
                 *self._pair_problems(line, values),
@@ -132,6 +135,17 @@ class _Checked:
         audio = tuple(values[name] for name in ("audio", "audio2") if values[name])
         texts = tuple(values[name] for name in ("text", "text2") if values[name])
         return Row(values["id"], audio, texts, tuple((self._folder / name).resolve() for name in audio))
+
+
+def _character_problems(line: str, cells: dict[str, Any]) -> Iterator[RowProblem]:
+    """JSON can spell half of a surrogate pair, which no file of scores could hold."""
+    for name, value in cells.items():
+        for written in (name, value):
+            if isinstance(written, str) and (half := _HALF_CHARACTER.search(written)):
+                what = f"holds half a character (\\u{ord(half[0]):04x})"
+                shown = name.encode(errors="backslashreplace").decode()
+                yield RowProblem(line, shown, what, "Write the whole character, or leave it out.")
+                break
 
 
 def _found(source: Path) -> Iterator[Found]:

@@ -5,71 +5,18 @@ from __future__ import annotations
 import csv
 import fcntl
 import hashlib
-import io
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from annotation.errors import Conflict, InvalidInput
+from scoring.files.lines import Line, as_csv, as_json_lines, from_csv, from_json_lines
 from scoring.files.source import Row
-from scoring.metrics.contract import Outcome
 
 FORMATS = (".csv", ".jsonl")
-
-_AFTER = ("fault", "reason")
-_NOT_SCORES = {"id", "audio", "audio2", "text", "text2", "details", *_AFTER}
-
-
-@dataclass(frozen=True)
-class Line:
-    """What became of a row. `details` holds, by output, the distribution and what else is known of a score."""
-
-    id: str
-    audio: tuple[str, ...]
-    texts: tuple[str, ...]
-    scores: Mapping[str, float] = field(default_factory=dict)
-    fault: str = ""
-    reason: str = ""
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, row: Row, outcome: Outcome) -> Line:
-        details = {
-            name: {"distribution": reading.distribution, "provenance": dict(reading.provenance)}
-            for name, reading in outcome.readings.items()
-            if reading.distribution or reading.provenance
-        }
-        # A prompt file may call its questions as it likes, "text" for one.
-        scores = {
-            f"score.{name}" if name in _NOT_SCORES else name: reading.value
-            for name, reading in outcome.readings.items()
-        }
-        fault = outcome.fault
-        if fault is not None:
-            return cls(row.id, row.audio, row.texts, fault=fault.code, reason=fault.message)
-        return cls(row.id, row.audio, row.texts, scores, details=details)
-
-    def flat(self) -> dict[str, Any]:
-        named = {"id": self.id, **_numbered("audio", self.audio), **_numbered("text", self.texts)}
-        details = {"details": dict(self.details)} if self.details else {}
-        return {**named, **self.scores, "fault": self.fault, "reason": self.reason, **details}
-
-    @classmethod
-    def from_flat(cls, found: Mapping[str, Any]) -> Line:
-        """Raises KeyError and ValueError where `flat` did not write it."""
-        return cls(
-            str(found["id"]),
-            tuple(str(found[name]) for name in ("audio", "audio2") if found.get(name)),
-            tuple(str(found[name]) for name in ("text", "text2") if found.get(name)),
-            {name: float(found[name]) for name in found if name not in _NOT_SCORES and found[name] != ""},
-            str(found["fault"]),
-            str(found["reason"]),
-            found.get("details") or {},
-        )
 
 
 class Target:
@@ -131,9 +78,9 @@ class Target:
 
     def append(self, lines: Iterable[Line]) -> None:
         """Keep these, on the disk when this returns."""
-        for line in lines:
-            self._lines[line.id] = line
-            self._file.write(json.dumps(line.flat(), ensure_ascii=False).encode() + b"\n")
+        new = list(lines)
+        self._lines |= {line.id: line for line in new}
+        self._file.write(_encoded(as_json_lines(new)))
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -180,20 +127,7 @@ class Target:
         return found
 
     def _in_order(self) -> str:
-        flat = [line.flat() for line in self.lines]
-        if self.path.suffix == ".jsonl":
-            return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in flat)
-        first = [
-            name for name in ("id", "audio", "audio2", "text", "text2") if any(name in each for each in flat)
-        ]
-        scores = list(dict.fromkeys(name for line in self.lines for name in line.scores))
-        written = io.StringIO()
-        writer = csv.DictWriter(
-            written, [*first, *scores, *_AFTER], extrasaction="ignore", lineterminator="\n"
-        )
-        writer.writeheader()
-        writer.writerows(flat)
-        return written.getvalue()
+        return as_csv(self.lines) if self.path.suffix == ".csv" else as_json_lines(self.lines)
 
 
 def check_target(path: Path) -> None:
@@ -208,22 +142,15 @@ def digest_of(identity: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(identity, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def _numbered(name: str, values: Sequence[str]) -> dict[str, str]:
-    return dict(zip((name, f"{name}2"), values, strict=False))
-
-
 def _read(path: Path) -> list[Line]:
-    return _parsed(
-        path.name, path.read_text(encoding="utf-8-sig", errors="replace"), as_csv=path.suffix == ".csv"
-    )
+    # Not read_text, which takes every carriage return for an end of line.
+    text = path.read_bytes().decode("utf-8-sig", errors="replace")
+    return _parsed(path.name, text, as_csv=path.suffix == ".csv")
 
 
 def _parsed(name: str, text: str, *, as_csv: bool) -> list[Line]:
     try:
-        if as_csv:
-            return [Line.from_flat(row) for row in csv.DictReader(io.StringIO(text, newline=""), strict=True)]
-        # Not splitlines: texts may hold separators of other kinds.
-        return [Line.from_flat(json.loads(line)) for line in text.split("\n") if line.strip()]
+        return from_csv(text) if as_csv else from_json_lines(text)
     except (ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
         raise InvalidInput(
             f"{name} cannot be continued: it was changed since it was written ({error}). Name another target."
@@ -238,10 +165,15 @@ def _read_json(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _encoded(text: str) -> bytes:
+    """A model's server may answer with half a character, which UTF-8 cannot write; it is escaped as JSON does it."""
+    return text.encode(errors="backslashreplace")
+
+
 def _replace(path: Path, text: str) -> None:
     part = path.with_name(f".{path.name}.part")
-    with part.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
+    with part.open("wb") as file:
+        file.write(_encoded(text))
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)

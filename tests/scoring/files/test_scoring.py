@@ -15,7 +15,7 @@ from scoring.files import score_file
 from scoring.files.scoring import Summary, batches
 from scoring.files.source import Row
 from scoring.files.target import Target
-from scoring.metrics.contract import BatchLimits, Example, Outcome, Reading, SetupError
+from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome, Reading, SetupError
 from scoring.metrics.entries import Reads
 from scoring.metrics.registry import Workplace, open_metric
 from tests.annotation.audio.recordings import sine, write_wav
@@ -192,6 +192,61 @@ def test_bad_input_leaves_no_trace(source: Path) -> None:
     with pytest.raises(InvalidInput):
         scored(source, WordCount())
     assert not list(source.parent.glob("scores*"))
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl"])
+def test_texts_of_every_kind_come_through(source: Path, name: str) -> None:
+    texts = [
+        "one\rtwo",
+        "one\r\ntwo\nthree",
+        "\u2028one\x85two",
+        '=HYPERLINK("x")',
+        "@SUM(1)",
+        "'=1",
+        "'",
+        "-1",
+    ]
+    lines = [{"id": f"={n}", "audio": "0.wav", "text": text} for n, text in enumerate(texts)]
+    source = source.with_suffix(".jsonl")
+    source.write_text("\n".join(json.dumps(line) for line in lines))
+    assert scored(source, WordCount(), name).n_scored == 8
+    assert scored(source, WordCount(), name).n_before == 8
+    if name == "scores.csv":
+        kept = read_csv(source.with_name(name))
+        assert [row["text"] for row in kept[-5:]] == ['\'=HYPERLINK("x")', "'@SUM(1)", "''=1", "'", "'-1"]
+        assert {row["id"][:2] for row in kept} == {"'="}
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl"])
+def test_half_a_character_in_an_answer_ends_nothing(source: Path, name: str) -> None:
+    class Answering(WordCount):
+        def _one(self, example: Example) -> Outcome:
+            if example.texts[0] == "one":
+                raise ExampleError("unparsable", "The answer is no number: \ud83c.")
+            return Outcome(example.key, {"words": Reading(1.0, None, {"answer": "\ud83c"})})
+
+    assert scored(source, Answering(), name) == Summary(6, 5, 0, {"unparsable": 1})
+    assert scored(source, Answering(), name).n_before == 5
+    assert "no number: \\ud83c." in source.with_name(name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl"])
+def test_scores_that_are_bounds_are_marked(source: Path, name: str) -> None:
+    class Bounded(WordCount):
+        def _one(self, example: Example) -> Outcome:
+            found = {"bounded": ["yes", "no"]} if example.texts[0] == "one" else {}
+            return Outcome(example.key, {"heard": Reading(0.5, None, found), "default": Reading(0.5)})
+
+    scored(source, Bounded(), name)
+    assert scored(source, Bounded(), name).n_before == 6
+    if name == "scores.csv":
+        rows = read_csv(source.with_name(name))
+        assert list(rows[0])[-3:] == ["bounded", "fault", "reason"]
+        assert [row["bounded"] for row in rows] == ["heard:yes;heard:no", "", "", "", "", ""]
+    else:
+        first, second, *_ = map(json.loads, source.with_name(name).read_text().splitlines())
+        assert first["bounded"] == ["heard:yes", "heard:no"]
+        assert "bounded" not in second
 
 
 def test_two_processes_do_not_write_to_one_target(source: Path, tmp_path: Path) -> None:

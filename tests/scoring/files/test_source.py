@@ -105,6 +105,16 @@ def test_values_of_other_kinds_are_refused(folder: Path) -> None:
     assert fields == ["row 1, text", "row 2", "row 3"]
 
 
+@pytest.mark.parametrize("field", ["id", "audio", "text", "text2", "wind \ud800"])
+def test_half_a_character_is_refused_in_words_that_can_be_printed(folder: Path, field: str) -> None:
+    row = {"audio": "a.wav", "text": "rain", field: "rain \ud83c"}
+    (folder / "rows.jsonl").write_text(json.dumps(row))
+    ((where, message),) = refusals(folder / "rows.jsonl")
+    assert message.startswith("holds half a character (\\ud8")
+    assert field.split()[0] in where
+    (where + message).encode()
+
+
 def test_only_the_first_of_many_faults_are_listed(folder: Path) -> None:
     (folder / "rows.csv").write_text("audio,text\n" + "gone.wav,rain\n" * 50)
     with pytest.raises(InvalidInput, match="Only the first are shown") as caught:
