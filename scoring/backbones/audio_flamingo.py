@@ -42,6 +42,6 @@ FAMILY = Family(
     title="Audio Flamingo 3",
     model_types=("audioflamingo3",),
     model_class="AudioFlamingo3ForConditionalGeneration",
-    version=1,
+    version=2,
     listener=AudioFlamingoListener,
 )

@@ -160,10 +160,19 @@ class AudioLanguageModel:
         packed = pack(rows, n_before=len(before), device=self._device)
         embeds = self._embed(packed.ids, [sound for _, _, sounds in group for sound in sounds])
         last = self._hidden(embeds, packed, before)[packed.rows, packed.columns]
-        log_p = self._model.lm_head(last).float().log_softmax(dim=-1)
-        yes, no = (log_p[:, chosen].logsumexp(dim=-1).tolist() for chosen in tokens)
+        total = self._model.lm_head(last).float().logsumexp(dim=-1)
+        yes, no = ((self._log_sum(last, chosen) - total).tolist() for chosen in tokens)
         readings = iter([YesNo(*pair) for pair in zip(yes, no, strict=True)])
         return [[next(readings) for _ in row.questions] for row in rows]
+
+    def _log_sum(self, last: torch.Tensor, chosen: list[int]) -> torch.Tensor:
+        """Of the logits of a few tokens, in float32: the model's own in bfloat16 lie an eighth apart where they are
+        around 20, and scores follow from the difference of two. What both are divided by may be as coarse as it is: it
+        falls out of the difference."""
+        head = self._model.lm_head
+        bias = None if head.bias is None else head.bias[chosen].float()
+        logits = torch.nn.functional.linear(last.float(), head.weight[chosen].float(), bias)
+        return logits.logsumexp(dim=-1)
 
     def _hidden(self, embeds: torch.Tensor, packed: Packed, before: tuple[int, ...]) -> torch.Tensor:
         hidden_from = torch.zeros(packed.mask.shape, dtype=embeds.dtype, device=self._device)

@@ -22,7 +22,8 @@ class Hearing:
 
 @dataclass(frozen=True)
 class YesNo:
-    """Log-probabilities of the two answers at the first answer position, over the whole vocabulary.
+    """Log-probabilities of the two answers at the first answer position, over the whole vocabulary. Their difference is
+    exact; what they have in common may be as coarse as the model's dtype.
 
     `bounded` names answers ("yes", "no") of which only an upper bound is known, because a server lists no more than its
     likeliest tokens.

@@ -46,6 +46,6 @@ FAMILY = Family(
     title="Qwen2.5-Omni",
     model_types=("qwen2_5_omni", "qwen2_5_omni_thinker"),
     model_class="Qwen2_5OmniThinkerForConditionalGeneration",
-    version=1,
+    version=2,
     listener=Qwen25OmniListener,
 )

@@ -41,7 +41,7 @@ FAMILY = Family(
     title="Qwen2-Audio",
     model_types=("qwen2_audio",),
     model_class="Qwen2AudioForConditionalGeneration",
-    version=1,
+    version=2,
     listener=Qwen2AudioListener,
     template=_template,
 )

@@ -66,6 +66,6 @@ FAMILY = Family(
     title="Qwen3-Omni",
     model_types=("qwen3_omni_moe", "qwen3_omni_moe_thinker"),
     model_class="Qwen3OmniMoeThinkerForConditionalGeneration",
-    version=1,
+    version=2,
     listener=Qwen3OmniListener,
 )

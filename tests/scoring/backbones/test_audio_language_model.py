@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from scoring.backbones import embeddings
 from scoring.backbones.contract import AnswerTokens, Hearing
@@ -103,6 +105,24 @@ def test_preparing_more_than_is_ever_asked_about_fills_no_memory(checkpoint, tmp
     assert len(backbone._embeddings._preparation._begun) <= 128
     (fault,) = asked(backbone, Hearing((replace(nowhere, sha256=f"{1:064x}"),), ("A?",)))
     assert fault.fault.code == "missing"
+
+
+def test_answers_that_lie_near_each_other_are_told_apart_in_half_precision(tmp_path):
+    """Of logits around 100, bfloat16 knows halves only."""
+    checkpoint = tiny_qwen_omni(tmp_path / "omni")
+    vocabulary = json.loads((checkpoint / "tokenizer.json").read_text())["model"]["vocab"]
+    weights = load_file(checkpoint / "model.safetensors")
+    head = weights["lm_head.weight"]
+    head[vocabulary["Yes"]] = (head[vocabulary["No"]] * 100).bfloat16().float()
+    head[vocabulary["No"]] = head[vocabulary["Yes"]] * 1.0625**-1
+    head[vocabulary["No"], 1:] = head[vocabulary["Yes"], 1:]
+    save_file(weights, checkpoint / "model.safetensors", {"format": "pt"})
+    hearing = Hearing((sound(tmp_path, seconds=0.5),), ("A dog?", "A cat?", "Rain?"))
+    with torch.backends.mkldnn.flags(enabled=False):
+        (found,) = asked(opened(checkpoint, tmp_path, dtype="bfloat16"), hearing)
+    (exact,) = asked(opened(checkpoint, tmp_path), hearing)
+    for one, other in zip(found, exact, strict=True):
+        assert one.yes - one.no == pytest.approx(other.yes - other.no, rel=0.1)
 
 
 def test_several_spellings_are_summed_over_those_that_are_one_token(checkpoint, tmp_path):
