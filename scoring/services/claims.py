@@ -21,6 +21,8 @@ from scoring.services.locks import ALIVE, Claimant
 
 LEASE = "1 hour"
 MAX_ATTEMPTS = 3
+# So many failed rows are put back at once: a tenth of a second, for which the run itself is locked.
+PUT_BACK = 1_000
 # A run that nobody has worked on for so long starts its rate anew.
 PAUSE = "10 minutes"
 
@@ -90,6 +92,10 @@ _GIVE_BACK = """
 UPDATE scoring_scoringrow SET state = 1, claim = NULL, lease_expires_at = NULL, attempts = attempts - 1
 WHERE run_id = %(run)s AND claim = %(claim)s AND state = 2
 """
+_PUT_BACK = """
+UPDATE scoring_scoringrow SET state = 1, attempts = 0, claim = NULL, fault = '', reason = ''
+WHERE id IN (SELECT id FROM scoring_scoringrow WHERE run_id = %(run)s AND state = 4 ORDER BY id LIMIT %(most)s)
+"""
 _RENEW = """
 UPDATE scoring_scoringrow SET lease_expires_at = now() + %(lease)s::interval
 WHERE id = ANY(%(rows)s) AND claim = %(claim)s AND state = 2
@@ -109,9 +115,27 @@ class Claimed:
     alone: bool = False
 
 
+@transaction.atomic
 def begin(run: ScoringRun) -> bool:
-    """Say that a run is at work; False when it is over."""
-    return bool(_execute(_BEGIN, run=run.pk, pause=PAUSE))
+    """Say that a run is at work; False when it is over, as one is whose last rows were settled while it was halted."""
+    if not _execute(_BEGIN, run=run.pk, pause=PAUSE):
+        return False
+    return not finish_if_settled(run.pk)
+
+
+@transaction.atomic
+def put_back(run_id: int) -> bool:
+    """Let a part of what failed wait again; True when there may be more. Only while the run is queued, as `runs.retry`
+    leaves it: what fails once it is at work has been tried again."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT FROM scoring_scoringrun WHERE id = %s AND state = 'queued' FOR NO KEY UPDATE", [run_id]
+        )
+        if not cursor.rowcount:
+            return False
+    n = _execute(_PUT_BACK, run=run_id, most=PUT_BACK)
+    _execute("UPDATE scoring_scoringrun SET n_failed = n_failed - %(n)s WHERE id = %(run)s", run=run_id, n=n)
+    return n == PUT_BACK
 
 
 @transaction.atomic
@@ -173,13 +197,15 @@ def settle(run_id: int, *, n_done: int = 0, n_failed: int = 0) -> None:
     finish_if_settled(run_id)
 
 
-def finish_if_settled(run_id: int) -> None:
-    _execute(
+def finish_if_settled(run_id: int) -> bool:
+    """End a run that has nothing left. Not while it is queued: what failed in it may yet be put back."""
+    ended = _execute(
         "UPDATE scoring_scoringrun SET state = 'done', finished_at = %(now)s WHERE id = %(run)s"
-        " AND state IN ('queued', 'running') AND scorer_id IS NOT NULL AND n_done + n_failed >= n_rows",
+        " AND state = 'running' AND scorer_id IS NOT NULL AND n_done + n_failed >= n_rows",
         run=run_id,
         now=timezone.now(),
     )
+    return bool(ended)
 
 
 def are_there(run_id: int) -> bool:

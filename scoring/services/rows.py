@@ -69,8 +69,8 @@ SELECT count(*), count(*) FILTER (WHERE state = 4) FROM made
 
 @transaction.atomic
 def prepare(run: ScoringRun, scorer: Scorer) -> bool:
-    """Give a run its scorer and its rows, once; False when somebody else did, or it is over. What lacks a sound or a
-    text fails at once."""
+    """Give a run its scorer and its rows, once, and set it to work; False when somebody else did, or it is over. What
+    lacks a sound or a text fails at once."""
     with connection.cursor() as cursor:
         # Not by the run's own row: a large study takes seconds, and cancelling must not wait for them.
         cursor.execute(_TRY_ALONE, [_PREPARE_LOCK, run.pk])
@@ -82,7 +82,9 @@ def prepare(run: ScoringRun, scorer: Scorer) -> bool:
         cursor.execute(_INSERT.replace("{read}", read), values)
         n_rows, n_failed = cursor.fetchone()
     wanted = ScoringRun.objects.filter(pk=run.pk, scorer=None, state__in=ScoringRun.UNFINISHED)
-    if not wanted.update(scorer=scorer, n_rows=n_rows, n_failed=n_failed):
+    # Running, since a queued run that has rows is one to be retried.
+    begun = {"state": ScoringRun.State.RUNNING, "scorer": scorer, "n_rows": n_rows, "n_failed": n_failed}
+    if not wanted.update(**begun):
         transaction.set_rollback(True)  # cancelled meanwhile
         return False
     claims.finish_if_settled(run.pk)

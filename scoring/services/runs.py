@@ -8,15 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import F
 from django.utils import timezone
 
 from annotation import audit
 from annotation.errors import Conflict
 from annotation.models import Study, User
 from scoring.metrics import registry
-from scoring.models import ScoringRow, ScoringRun
-from scoring.services import orders
+from scoring.models import ScoringRun
+from scoring.services import claims, orders
 
 _REQUEST_LOCK = 7_303_020
 
@@ -92,7 +91,8 @@ def cancel(run: ScoringRun, *, actor: User | None) -> ScoringRun:
 
 @transaction.atomic
 def retry(run: ScoringRun, *, actor: User | None) -> ScoringRun:
-    """Try what failed once more, and go on with a run that failed or was cancelled."""
+    """Try what failed once more, and go on with a run that failed or was cancelled. The first of what failed waits
+    again at once; a worker puts back the rest, which may be very many, before it begins."""
     _one_request_at_a_time(run.study)
     run = (
         ScoringRun.objects.select_related("study").select_for_update(of=("self",), no_key=True).get(pk=run.pk)
@@ -102,13 +102,14 @@ def retry(run: ScoringRun, *, actor: User | None) -> ScoringRun:
         raise Conflict("Nothing failed in this run, so there is nothing to try again.", code="nothing_failed")
     if run.is_finished:
         _refuse_a_second(run)
-    failed = ScoringRow.objects.filter(run=run, state=ScoringRow.State.FAILED)
-    n = failed.update(state=ScoringRow.State.WAITING, attempts=0, claim=None, fault="", reason="")
     ScoringRun.objects.filter(pk=run.pk).update(
-        state=ScoringRun.State.QUEUED, n_failed=F("n_failed") - n, message="", finished_at=None,
+        state=ScoringRun.State.QUEUED, message="", finished_at=None,
         working_since=None, worked_at=timezone.now(), n_openings=0,
     )  # fmt: skip
-    audit.record("scoring.retried", actor=actor, study=run.study, subject=f"scoring run {run.pk}", rows=n)
+    audit.record(
+        "scoring.retried", actor=actor, study=run.study, subject=f"scoring run {run.pk}", rows=run.n_failed
+    )
+    claims.put_back(run.pk)
     transaction.on_commit(lambda: _wake(run.pk), robust=True)
     run.refresh_from_db()
     return run

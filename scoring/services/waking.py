@@ -12,8 +12,8 @@ MOST = 100
 
 
 def to_wake() -> list[int]:
-    """Runs that never began, or have rows that somebody could take: among them those whose worker has just died. Those
-    that have waited longest come first, so that runs take turns at one worker."""
+    """Runs that are to begin, or have rows that somebody could take: among them those whose worker has just died.
+    Those that have waited longest come first, so that runs take turns at one worker."""
     found = ScoringRun.objects.filter(state__in=ScoringRun.UNFINISHED)
-    in_turn = found.order_by(F("worked_at").asc(nulls_first=True), "pk").only("pk", "scorer")[:MOST]
-    return [run.pk for run in in_turn if run.scorer_id is None or claims.are_there(run.pk)]
+    in_turn = found.order_by(F("worked_at").asc(nulls_first=True), "pk").only("pk", "state")[:MOST]
+    return [run.pk for run in in_turn if run.state == ScoringRun.State.QUEUED or claims.are_there(run.pk)]

@@ -49,6 +49,9 @@ def work_on(
         .filter(pk=run_id, state__in=ScoringRun.UNFINISHED)
         .first()
     )
+    if run is not None:
+        while patiently(lambda: claims.put_back(run_id)):
+            pass
     metric = _open(run) if run else None
     if run is None or metric is None:
         return False

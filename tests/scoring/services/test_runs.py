@@ -11,10 +11,10 @@ from annotation.errors import Conflict, InvalidInput
 from annotation.models import AuditEvent
 from scoring.metrics.entries import Entry, Option, Reads
 from scoring.models import ScoringRow, ScoringRun
-from scoring.services import faults, runs, study_models, work
+from scoring.services import claims, faults, opened, runs, study_models, waking, work
 from tests import factories
-from tests.scoring.doubles import register
-from tests.scoring.studies import add, study_of
+from tests.scoring.doubles import Scripted, register
+from tests.scoring.studies import add, check_books, study_of
 
 pytestmark = pytest.mark.django_db
 
@@ -164,6 +164,48 @@ def test_what_failed_is_tried_again(study, woken, django_capture_on_commit_callb
     work.work_on(run.pk)
     run.refresh_from_db()
     assert (run.state, run.n_done, run.n_failed) == ("done", 2, 1)
+
+
+def test_very_much_that_failed_is_put_back_in_parts_before_it_is_tried_again(monkeypatch):
+    monkeypatch.setattr(claims, "PUT_BACK", 2)
+    run = runs.request(study_of(["undecodable"] * 5 + ["a bell"]), "word-count", {}, actor=None)
+    work.work_on(run.pk)
+    tries: list[int] = []
+    monkeypatch.setattr(
+        opened, "opened", lambda *_: Scripted(lambda batch: tries.extend(e.key for e in batch))
+    )
+    run.refresh_from_db()
+    run = runs.retry(run, actor=None)
+    assert (run.n_failed, run.rows.filter(state=ScoringRow.State.FAILED).count()) == (3, 3)
+    assert waking.to_wake() == [run.pk]
+    work.work_on(run.pk)
+    check_books(run)
+    assert (run.state, run.n_failed, len(set(tries))) == ("done", 5, 5)
+
+
+def test_what_is_put_back_only_by_the_worker_wakes_it_as_well(monkeypatch):
+    run = runs.request(study_of(["undecodable"]), "word-count", {}, actor=None)
+    work.work_on(run.pk)
+    monkeypatch.setattr(claims, "PUT_BACK", 0)
+    run.refresh_from_db()
+    runs.retry(run, actor=None)
+    assert waking.to_wake() == [run.pk]
+
+
+@pytest.mark.parametrize("halt", ["cancel", "fail"])
+def test_a_run_whose_last_rows_were_stored_after_it_was_halted_goes_on_to_its_end(study, monkeypatch, halt):
+    run = runs.request(study, "word-count", {}, actor=None)
+    stop = {"cancel": lambda: runs.cancel(run, actor=None), "fail": lambda: work.fail(run, "No weights.")}
+    metric = Scripted(lambda _: None if ScoringRun.objects.get().is_finished else stop[halt]())
+    monkeypatch.setattr(opened, "opened", lambda *_: metric)
+    work.work_on(run.pk)
+    run.refresh_from_db()
+    assert (run.is_finished, run.n_done) == (True, run.n_rows)
+    runs.retry(run, actor=None)
+    work.work_on(run.pk)
+    check_books(run)
+    assert run.state == "done"
+    assert waking.to_wake() == []
 
 
 def test_there_must_be_something_to_try_again(study):
