@@ -15,6 +15,8 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import connections
+from django.db.migrations.loader import MigrationLoader
+from django.db.models import Q
 from django.utils import timezone
 from kombu.connection import Connection
 from kombu.exceptions import OperationalError
@@ -58,7 +60,7 @@ def check_worker(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
 ) -> list[CheckMessage]:
     """Jobs are rows whatever the broker: one that stays queued has found no worker."""
-    if "default" not in (databases or ()) or not _is_migrated():
+    if "default" not in (databases or ()) or not _is_migrated("annotation"):
         return []
     from annotation.models import Job
 
@@ -74,16 +76,15 @@ def check_worker(
 def check_scoring_worker(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
 ) -> list[CheckMessage]:
-    """A scoring run that never began, and that nobody is loading a model for."""
-    if "default" not in (databases or ()) or not _is_migrated():
+    """A scoring run that was asked for and has not begun, and that nobody is loading a model for."""
+    if "default" not in (databases or ()) or not _is_migrated("scoring"):
         return []
     from scoring.models import ScoringRun
 
     overdue = timezone.now() - WAITING_TOO_LONG
-    began = {"worked_at": None, "n_openings": 0}
-    waiting = ScoringRun.objects.filter(
-        state=ScoringRun.State.QUEUED, created_at__lt=overdue, **began
-    ).count()
+    queued = ScoringRun.objects.filter(state=ScoringRun.State.QUEUED, n_openings=0)
+    # A run that is tried again waits from then on.
+    waiting = queued.filter(Q(worked_at=None, created_at__lt=overdue) | Q(worked_at__lt=overdue)).count()
     if (
         not waiting
         or ScoringRun.objects.filter(state=ScoringRun.State.RUNNING, worked_at__gt=overdue).exists()
@@ -114,5 +115,7 @@ def check_broker(
     return []
 
 
-def _is_migrated() -> bool:
-    return "annotation_job" in connections["default"].introspection.table_names()
+def _is_migrated(app: str) -> bool:
+    """`manage.py migrate` runs these checks first, on tables as they were before."""
+    loader = MigrationLoader(connections["default"])
+    return {name for name in loader.disk_migrations if name[0] == app} <= set(loader.applied_migrations)

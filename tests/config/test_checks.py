@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.core.checks import CheckMessage
+from django.db import connection
 from django.utils import timezone
 
 from annotation.models import Job
@@ -79,6 +80,29 @@ def test_a_scoring_run_that_waits_while_no_worker_is_busy_is_a_warning() -> None
     ScoringRun.objects.exclude(pk=run.pk).delete()
     ScoringRun.objects.update(n_openings=1)
     assert checks.check_scoring_worker(None, databases=["default"]) == []
+
+
+@pytest.mark.django_db
+def test_a_run_that_is_tried_again_waits_from_then_on() -> None:
+    long_ago = timezone.now() - timedelta(days=1)
+    run = ScoringRun(study=factories.StudyFactory(), metric="m", created_at=long_ago, worked_at=timezone.now())
+    run.save()
+    assert checks.check_scoring_worker(None, databases=["default"]) == []
+    ScoringRun.objects.update(worked_at=long_ago)
+    assert _ids(checks.check_scoring_worker(None, databases=["default"])) == ["concord.W004"]
+
+
+@pytest.mark.django_db
+def test_tables_from_before_an_update_are_not_asked() -> None:
+    """`migrate` checks first, and must not fail for columns that it is about to make."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'scoring' AND name = '0002_engine'")
+        cursor.execute("ALTER TABLE scoring_scoringrun DROP COLUMN n_openings")
+    assert checks.check_scoring_worker(None, databases=["default"]) == []
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'annotation'")
+        cursor.execute("ALTER TABLE annotation_job DROP COLUMN state")
+    assert checks.check_worker(None, databases=["default"]) == []
 
 
 def test_the_database_is_asked_only_where_that_was_asked_for() -> None:
