@@ -17,7 +17,7 @@ import torch
 from scoring.backbones.adapters import apply_adapter
 from scoring.backbones.chat import Chat
 from scoring.backbones.checkpoints import Checkpoint
-from scoring.backbones.contract import AnswerTokens, Hearing, YesNo
+from scoring.backbones.contract import AnswerTokens, Hearing, Written, YesNo
 from scoring.backbones.embeddings import Embeddings
 from scoring.backbones.feature_cache import FeatureCache
 from scoring.backbones.listening import Family, described, load_extractor
@@ -98,8 +98,8 @@ class AudioLanguageModel:
     @torch.inference_mode()
     def write(
         self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int
-    ) -> list[Sequence[str] | Exception]:
-        found: list[list[str] | Exception] = []
+    ) -> list[Sequence[Written] | Exception]:
+        found: list[list[Written] | Exception] = []
         prompts: list[tuple[int, int, Prompt, Sequence[torch.Tensor]]] = []
         embedded = self._embeddings.of(_all_sounds(hearings))
         for i, hearing in enumerate(hearings):
@@ -109,7 +109,7 @@ class AudioLanguageModel:
             except ExampleError as error:
                 found.append(error)
                 continue
-            found.append([""] * len(asked))
+            found.append([Written("")] * len(asked))
             prompts.extend((i, q, prompt, sounds) for q, prompt in enumerate(asked))
         lengths = [len(prompt) + max_new_tokens for _, _, prompt, _ in prompts]
         for members in groups(lengths, n_tokens=self._n_tokens):
@@ -197,7 +197,7 @@ class AudioLanguageModel:
 
     def _generate(
         self, prompts: Sequence[tuple[Prompt, Sequence[torch.Tensor]]], max_new_tokens: int
-    ) -> list[str]:
+    ) -> list[Written]:
         """Greedy, whatever the model's own generation settings are."""
         width = max(len(prompt) for prompt, _ in prompts)
         ends = self._chat.end_tokens()
@@ -217,7 +217,8 @@ class AudioLanguageModel:
             pad_token_id=ends[0],
         )
         texts = self._chat.tokenizer.batch_decode(written, skip_special_tokens=True)
-        return [str(text).strip() for text in texts]
+        ended = torch.isin(written, torch.tensor(ends, device=self._device)).any(dim=1).tolist()
+        return [Written(str(text).strip(), cut=not end) for text, end in zip(texts, ended, strict=True)]
 
 
 def digest(facts: Mapping[str, Any]) -> str:

@@ -35,6 +35,14 @@ class YesNo:
 
 
 @dataclass(frozen=True)
+class Written:
+    """What a model wrote. `cut`: it had more to say and was stopped, so the last word may not be whole."""
+
+    text: str
+    cut: bool = False
+
+
+@dataclass(frozen=True)
 class AnswerTokens:
     """The spellings that count as each answer; their probabilities are summed. The paper fixes no casing."""
 
@@ -64,6 +72,6 @@ class Backbone(Protocol):
 
     def write(
         self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int
-    ) -> list[Sequence[str] | Exception]:
+    ) -> list[Sequence[Written] | Exception]:
         """For each hearing one greedily decoded answer per question. `sounds` may be empty: text only."""
         ...

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.backbones.contract import AnswerTokens, YesNo
+from scoring.backbones.contract import AnswerTokens, Written, YesNo
 from scoring.metrics.contract import ExampleError, SetupError
 
 # Spellings that a list leaves out may hold so much of an answer's probability before it counts as bounded: 1 % moves
@@ -43,13 +43,14 @@ def messages(sounds: Sequence[str], question: str, *, system: str) -> list[dict[
     return [{"role": "system", "content": system}, *spoken] if system else spoken
 
 
-def written(answer: Mapping[str, Any]) -> str:
-    """The text of an answer. Raises ExampleError `no_answer`."""
+def written(answer: Mapping[str, Any]) -> Written:
+    """The text of an answer, and whether it was cut off. Raises ExampleError `no_answer`."""
     text = _part(answer, "message", "content")
     if not isinstance(text, str):
         raise ExampleError("no_answer", "The server's answer holds no text.")
     # JSON can hold halves of characters, where a server cut an answer short; nothing else can.
-    return text.encode(errors="replace").decode()
+    whole = text.encode(errors="replace").decode()
+    return Written(whole, cut=_first_choice(answer).get("finish_reason") == "length")
 
 
 def listed(answer: Mapping[str, Any]) -> dict[str, float]:
@@ -121,7 +122,11 @@ def _log_sum(values: Sequence[float]) -> float:
 
 def _part(answer: Mapping[str, Any], of: str, name: str) -> Any:
     """`choices[0].of.name`, None where something on the way is missing."""
+    part = _first_choice(answer).get(of)
+    return part.get(name) if isinstance(part, dict) else None
+
+
+def _first_choice(answer: Mapping[str, Any]) -> Mapping[str, Any]:
     choices = answer.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
-    part = first.get(of) if isinstance(first, dict) else None
-    return part.get(name) if isinstance(part, dict) else None
+    return first if isinstance(first, dict) else {}

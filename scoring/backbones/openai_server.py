@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from scoring.backbones.contract import AnswerTokens, Hearing, YesNo
+from scoring.backbones.contract import AnswerTokens, Hearing, Written, YesNo
 from scoring.backbones.openai_calls import KEY_VARIABLE, SERVER_VARIABLE, Calls, Spent
 from scoring.backbones.openai_messages import listed, messages, wav_base64, written, yes_no
 from scoring.backbones.sounds import decode
@@ -100,8 +100,8 @@ class OpenAIServer:
 
     def write(
         self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int
-    ) -> list[Sequence[str] | Exception]:
-        def one(sounds: Sequence[str], question: str) -> str:
+    ) -> list[Sequence[Written] | Exception]:
+        def one(sounds: Sequence[str], question: str) -> Written:
             said = messages(sounds, question, system=system)
             return written(self._chat(said, max_tokens=max_new_tokens))
 

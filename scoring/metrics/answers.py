@@ -58,6 +58,11 @@ def read(answer: str, line: AnswerLine) -> float:
     return read_values[0]
 
 
+def cut_off(answer: str) -> ExampleError:
+    """For an answer that was stopped before its end: "Score: 1" may have been to become "Score: 10"."""
+    return _unparsable(answer, "was cut off before its end, at the most tokens that a model may write")
+
+
 def _unparsable(answer: str, what: str) -> ExampleError:
     shown = " ".join(answer[:_SHOWN].split())
     return ExampleError("unparsable", f"The answer {what}. It begins: “{shown}”")

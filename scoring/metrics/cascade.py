@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from scoring.backbones.contract import Backbone, Hearing
+from scoring.backbones.contract import Backbone, Hearing, Written
 from scoring.backbones.opening import open_backbone
 from scoring.metrics.answers import AnswerLine, choice_line
 from scoring.metrics.contract import Example, ExampleError, Outcome, Sound
@@ -30,7 +30,7 @@ from scoring.metrics.judging import (
 )
 from scoring.metrics.registry import Workplace
 
-CODE = 1
+CODE = 2
 # A caption is a few hundred characters: some tens of megabytes at most.
 REMEMBERED = 50_000
 LINES: Mapping[str, AnswerLine] = {"relate": RELATE, "pam": PAM, "baton": choice_line("Decision", DECISION)}
@@ -44,7 +44,7 @@ class Plan:
     raises ExampleError where an example has the wrong parts."""
 
     check: Callable[[Example], object]
-    judge: Callable[[Example, Sequence[str]], Judgment]
+    judge: Callable[[Example, Sequence[Written]], Judgment]
     output: str
     told: Mapping[str, Instruction]
 
@@ -59,8 +59,10 @@ def open_cascade(options: Mapping[str, Any], workplace: Workplace) -> Cascade:
     line = LINES[task]
     told = instruction(prompts_of(options, "cascade"), "cascade", task)
 
-    def judge(example: Example, captions: Sequence[str]) -> Judgment:
-        return _judgment(example, captions, told, line, {_TRUTH: example.texts[0], _CAPTION: captions[0]})
+    def judge(example: Example, captions: Sequence[Written]) -> Judgment:
+        return _judgment(
+            example, captions, told, line, {_TRUTH: example.texts[0], _CAPTION: captions[0].text}
+        )
 
     return _opened(options, workplace, Plan(one_of_each, judge, "score", {task: told}))
 
@@ -81,10 +83,11 @@ def open_pairs(options: Mapping[str, Any], workplace: Workplace) -> Cascade:
     two_sounds = instruction(prompts, "cascade", "two-sounds")
     two_texts = instruction(prompts, "cascade", "two-texts")
 
-    def judge(example: Example, captions: Sequence[str]) -> Judgment:
+    def judge(example: Example, captions: Sequence[Written]) -> Judgment:
         told = two_sounds if is_two_sounds(example) else two_texts
+        heard = [caption.text for caption in captions]
         # Whichever there is one of is the truth, whichever there are two of are compared.
-        compared = (*example.texts, *captions) if is_two_sounds(example) else (*captions, *example.texts)
+        compared = (*example.texts, *heard) if is_two_sounds(example) else (*heard, *example.texts)
         return _judgment(example, captions, told, BETTER_CAPTION, dict(zip(_PAIR, compared, strict=True)))
 
     told_of = {"two-sounds": two_sounds, "two-texts": two_texts}
@@ -97,15 +100,15 @@ class Captions:
     def __init__(self, backbone: Backbone, told: Instruction) -> None:
         self._backbone = backbone
         self._told = told
-        self._written: OrderedDict[str, str] = OrderedDict()
+        self._written: OrderedDict[str, Written] = OrderedDict()
 
     def prepare(self, sounds: Sequence[Sound]) -> None:
         self._backbone.prepare([sound for sound in sounds if sound.sha256 not in self._written])
 
-    def of(self, sounds: Iterable[Sound]) -> dict[str, str | Exception]:
+    def of(self, sounds: Iterable[Sound]) -> dict[str, Written | Exception]:
         """By the sounds' hashes; an ExampleError where no caption could be written."""
         wanted = {sound.sha256: sound for sound in sounds}
-        found: dict[str, str | Exception] = {
+        found: dict[str, Written | Exception] = {
             sha256: self._written[sha256] for sha256 in wanted if sha256 in self._written
         }
         new = [sound for sha256, sound in wanted.items() if sha256 not in found]
@@ -113,11 +116,11 @@ class Captions:
         answers = self._backbone.write(hearings, system=self._told.system, max_new_tokens=MAX_NEW_TOKENS)
         for sound, answer in zip(new, answers, strict=True):
             found[sound.sha256] = caption = _caption(answer)
-            if isinstance(caption, str):
+            if isinstance(caption, Written):
                 self._remember(sound.sha256, caption)
         return found
 
-    def _remember(self, sha256: str, caption: str) -> None:
+    def _remember(self, sha256: str, caption: Written) -> None:
         self._written[sha256] = caption
         if len(self._written) > REMEMBERED:
             self._written.popitem(last=False)
@@ -151,11 +154,12 @@ class Cascade:
         judgments = []
         for example in whole:
             written = [captions[sound.sha256] for sound in example.sounds]
-            fault = next((caption for caption in written if isinstance(caption, Exception)), None)
-            if fault is not None:
-                outcomes.append(faulty(example.key, fault))
+            faults = [caption for caption in written if isinstance(caption, Exception)]
+            heard = [caption for caption in written if isinstance(caption, Written)]
+            if faults:
+                outcomes.append(faulty(example.key, faults[0]))
             else:
-                judgments.append(self._plan.judge(example, [str(caption) for caption in written]))
+                judgments.append(self._plan.judge(example, heard))
         return outcomes + judged(self._judges, judgments, output=self._plan.output)
 
 
@@ -177,13 +181,23 @@ def _opened(options: Mapping[str, Any], workplace: Workplace, plan: Plan) -> Cas
 
 
 def _judgment(
-    example: Example, captions: Sequence[str], told: Instruction, line: AnswerLine, values: Mapping[str, str]
+    example: Example,
+    captions: Sequence[Written],
+    told: Instruction,
+    line: AnswerLine,
+    values: Mapping[str, str],
 ) -> Judgment:
-    return Judgment(example.key, told, line, values, provenance={"captions": list(captions)})
+    provenance: dict[str, Any] = {"captions": [caption.text for caption in captions]}
+    # A caption that was stopped can be judged as far as it goes, but whoever reads the score should know.
+    if any(caption.cut for caption in captions):
+        provenance["cut"] = True
+    return Judgment(example.key, told, line, values, provenance=provenance)
 
 
-def _caption(answers: Sequence[str] | Exception) -> str | Exception:
+def _caption(answers: Sequence[Written] | Exception) -> Written | Exception:
     if isinstance(answers, Exception):
         return answers
-    caption = answers[0].strip()
-    return caption or ExampleError("unparsable", "The model wrote no caption of this sound, only blanks.")
+    caption = replace(answers[0], text=answers[0].text.strip())
+    if not caption.text:
+        return ExampleError("unparsable", "The model wrote no caption of this sound, only blanks.")
+    return caption

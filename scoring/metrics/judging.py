@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from scoring.backbones.contract import Backbone, Hearing
-from scoring.metrics.answers import AnswerLine, choice_line, number_line, read
+from scoring.backbones.contract import Backbone, Hearing, Written
+from scoring.metrics.answers import AnswerLine, choice_line, cut_off, number_line, read
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome, Reading, Sound
 from scoring.metrics.registry import OptionError
 from scoring.prompts import PromptError, Prompts, fill, needs, parse, shipped
@@ -101,13 +101,16 @@ def faulty(key: int, error: Exception) -> Outcome:
     return Outcome(key, fault=error.fault)
 
 
-def _outcome(judgment: Judgment, answers: Sequence[str] | Exception, *, output: str) -> Outcome:
+def _outcome(judgment: Judgment, answers: Sequence[Written] | Exception, *, output: str) -> Outcome:
     if isinstance(answers, Exception):
         return faulty(judgment.key, answers)
+    (answer,) = answers
     try:
-        value = read(answers[0], judgment.line)
+        if answer.cut:
+            raise cut_off(answer.text)
+        value = read(answer.text, judgment.line)
     except ExampleError as error:
         return faulty(judgment.key, error)
     return Outcome(
-        judgment.key, {output: Reading(value, provenance={**judgment.provenance, "answer": answers[0]})}
+        judgment.key, {output: Reading(value, provenance={**judgment.provenance, "answer": answer.text})}
     )

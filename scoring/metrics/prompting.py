@@ -28,7 +28,7 @@ from scoring.metrics.judging import (
 )
 from scoring.metrics.registry import Workplace
 
-CODE = 1
+CODE = 2
 LINES: Mapping[str, AnswerLine] = {"relate": RELATE, "pam": PAM, "baton": choice_line("Answer", DECISION)}
 BETTER_MATCH = choice_line("Better Match", {"first audio": 1.0, "second audio": 0.0})
 

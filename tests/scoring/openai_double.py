@@ -25,7 +25,7 @@ from typing import Any
 
 MODEL = "tiny/listener"
 FAULTS = (
-    "400", "401", "404", "429", "500", "503", "bad-logprobs", "both-missing", "drop", "malformed", "no-logprobs",
+    "400", "401", "404", "429", "500", "503", "bad-logprobs", "both-missing", "cut", "drop", "malformed", "no-logprobs",
     "no-text", "no-top", "odd-logprobs", "slow", "yes-missing",
 )  # fmt: skip
 SPELLINGS = ("Yes", "No", "yes", "no")
@@ -223,7 +223,7 @@ def _completion(body: dict[str, Any], fault: str, double: OpenAIDouble) -> dict[
     said = double.say or answer(messages)
     choice: dict[str, Any] = {
         "index": 0,
-        "finish_reason": "stop",
+        "finish_reason": "length" if fault == "cut" else "stop",
         "message": {"role": "assistant", "content": said},
     }
     if fault == "no-text":

@@ -134,6 +134,15 @@ def test_several_spellings_are_summed_over_those_that_are_one_token(checkpoint, 
     assert together.yes == pytest.approx(torch.tensor(alone).logsumexp(0).item(), abs=1e-5)
 
 
+def test_an_answer_that_found_no_end_is_told_from_a_whole_one(checkpoint, tmp_path, monkeypatch):
+    backbone = opened(checkpoint, tmp_path)
+    hearing = Hearing((sound(tmp_path, seconds=0.5),), ("A dog?", "A cat?"))
+    (babble,) = backbone.write([hearing], system="Listen.", max_new_tokens=3)
+    monkeypatch.setattr(backbone._chat, "end_tokens", lambda: list(range(352)))
+    (brief,) = backbone.write([hearing], system="Listen.", max_new_tokens=3)
+    assert [written.cut for written in (*babble, *brief)] == [True, True, False, False]
+
+
 def test_an_answer_of_several_tokens_cannot_be_read(checkpoint, tmp_path):
     with pytest.raises(SetupError, match="not one token"):
         asked(opened(checkpoint, tmp_path), answers=AnswerTokens(yes=("Certainly",)))

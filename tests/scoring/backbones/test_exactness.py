@@ -133,7 +133,7 @@ def test_it_writes_what_the_plain_model_writes(case, folder):
     plain = PlainModel(checkpoint, made.model_class, made.processor(checkpoint))
     expected = [plain.write(*one, system=SYSTEM, max_new_tokens=6) for one in each(asked)]
     answers = opened(checkpoint, "float32").write(asked, system=SYSTEM, max_new_tokens=6)
-    assert [text for answer in answers for text in answer] == expected
+    assert [written.text for answer in answers for written in answer] == expected
 
 
 def test_the_thinker_is_the_same_within_the_published_whole(tmp_path):

@@ -211,9 +211,17 @@ def test_a_server_that_refuses_chosen_tokens_is_asked_for_its_list(sounds):
 @pytest.mark.parametrize("fault", ["429", "500", "503", "malformed", "drop"])
 def test_what_may_pass_is_tried_again(sounds, fault):
     with OpenAIDouble(next_faults=[fault, fault]) as server:
-        ((text,),) = write(opened(server), Hearing((sounds[0],), ("Describe it.",)))
-    assert text == answer(conversation("Describe it.", sounds[0]))
+        ((written,),) = write(opened(server), Hearing((sounds[0],), ("Describe it.",)))
+    assert written.text == answer(conversation("Describe it.", sounds[0]))
     assert len(server.requests) == 3
+
+
+def test_an_answer_that_the_server_cut_off_is_told_from_a_whole_one(sounds):
+    with OpenAIDouble(next_faults=["cut"]) as server:
+        hearing = Hearing((sounds[0],), ("Describe it.",))
+        answers = [write(opened(server), hearing) for _ in range(2)]
+    assert [written.cut for ((written,),) in answers] == [True, False]
+    assert answers[0][0][0].text == answers[1][0][0].text
 
 
 def test_retry_after_is_waited_for(sounds, monkeypatch):

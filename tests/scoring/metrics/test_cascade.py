@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from scoring.backbones.contract import Written
 from scoring.metrics import cascade
 from scoring.metrics.contract import Example, ExampleError
 from scoring.metrics.registry import OptionError, Workplace, open_metric
@@ -49,6 +50,19 @@ def test_a_sound_is_captioned_once_for_all_its_rows_and_batches(opened):
     captioned = Counter(heard for heard, _, _ in writers["any"].asked if heard)
     assert captioned == {("a",): 1, ("b",): 1, ("c",): 1}
     assert writers["any"].prepared == ["c"]
+
+
+def test_a_caption_that_was_cut_off_is_judged_and_marked_for_all_its_rows(opened):
+    said = {("a",): Written("rain on a", cut=True), ("b",): Written("rain"), (): "Score: 5"}
+    metric, _ = opened(lambda heard, question: said[heard])
+    for _ in range(2):
+        cut, whole = metric.score([single(1, "a", "rain"), single(2, "b", "rain")])
+        assert cut.readings["score"].provenance == {
+            "captions": ["rain on a"],
+            "answer": "Score: 5",
+            "cut": True,
+        }
+        assert "cut" not in whole.readings["score"].provenance
 
 
 def test_two_sounds_are_compared_by_their_captions(opened):

@@ -5,6 +5,7 @@ import wave
 import numpy as np
 import pytest
 
+from scoring.backbones.contract import Written
 from scoring.metrics import cascade, judging, prompting
 from scoring.metrics.batching import score_each
 from scoring.metrics.contract import Example, ExampleError, Sound
@@ -55,6 +56,15 @@ def test_answers_out_of_the_format_are_faults_of_their_rows(opened):
     metric, _ = opened(lambda heard, question: said[heard[0]], task="pam")
     outcomes = metric.score([single(key, name, "text") for key, name in enumerate("abcd")])
     assert values(outcomes) == {0: 5.0, 1: "unparsable", 2: "undecodable", 3: "unparsable"}
+
+
+def test_a_judgment_that_was_cut_off_is_not_read(opened):
+    said = {"a": Written("Score: 1", cut=True), "b": Written("Score: 10")}
+    metric, _ = opened(lambda heard, question: said[heard[0]])
+    cut, whole = metric.score([single(1, "a", "text"), single(2, "b", "text")])
+    assert cut.fault.code == "unparsable"
+    assert "was cut off before its end" in cut.fault.message
+    assert whole.readings["score"].value == 10.0
 
 
 def test_pairs_of_sounds_and_pairs_of_texts_go_under_their_own_prompts(opened):

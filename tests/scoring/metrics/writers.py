@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.backbones.contract import AnswerTokens, Hearing, YesNo
+from scoring.backbones.contract import AnswerTokens, Hearing, Written, YesNo
 from scoring.metrics.contract import Example, Sound
 
 
 class Writer:
     """Writes `says(sounds' hashes, question)`; remembers each question with its system prompt in `asked`."""
 
-    def __init__(self, says: Callable[[tuple[str, ...], str], str | Exception], name: str = "writer") -> None:
+    def __init__(
+        self, says: Callable[[tuple[str, ...], str], str | Written | Exception], name: str = "writer"
+    ) -> None:
         self.says = says
         self.identity: Mapping[str, Any] = {"backbone": name}
         self.asked: list[tuple[tuple[str, ...], str, str]] = []
@@ -29,18 +31,18 @@ class Writer:
 
     def write(
         self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int
-    ) -> list[Sequence[str] | Exception]:
+    ) -> list[Sequence[Written] | Exception]:
         assert max_new_tokens == 512
         return [self._one(hearing, system) for hearing in hearings]
 
-    def _one(self, hearing: Hearing, system: str) -> Sequence[str] | Exception:
+    def _one(self, hearing: Hearing, system: str) -> Sequence[Written] | Exception:
         heard = tuple(sound.sha256 for sound in hearing.sounds)
         said = []
         for question in hearing.questions:
             self.asked.append((heard, question, system))
             said.append(self.says(heard, question))
         fault = next((one for one in said if isinstance(one, Exception)), None)
-        return fault or [str(one) for one in said]
+        return fault or [one if isinstance(one, Written) else Written(str(one)) for one in said]
 
 
 def sound(name: str) -> Sound:
