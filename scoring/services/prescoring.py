@@ -10,7 +10,7 @@ from scoring.services import orders, runs
 
 def after_import(study: Study, *, actor: User | None) -> None:
     """Ask for the study's runs, in the import's transaction. They take what is not scored yet. One that is under way
-    may have looked for its rows before the import was there to see, so each import asks for its own."""
+    may have looked for its rows before the import was there to see, so only one that has not looked is joined."""
     for wanted in study.rules.get("prescore", []):
         try:
             options = orders.checked_options(study, wanted["metric"], wanted["options"])
@@ -20,4 +20,4 @@ def after_import(study: Study, *, actor: User | None) -> None:
                 "scoring.not_requested", actor=actor, study=study, subject=wanted["metric"], why=str(error)
             )
             continue
-        runs.create(study, wanted["metric"], options, filter={}, actor=actor)
+        runs.create_or_join(study, wanted["metric"], options, actor=actor)

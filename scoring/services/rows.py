@@ -15,6 +15,7 @@ from scoring.services.examples import NO_SOUND, NO_TEXT
 
 _PREPARE_LOCK = 7_303_022
 _TRY_ALONE = "SELECT pg_try_advisory_xact_lock(%s, %s)"
+_TRY_TOGETHER = "SELECT pg_try_advisory_xact_lock_shared(%s, %s)"
 
 # A clip is judged by the item's prompt; a text, by the item's clip.
 _SINGLE = """
@@ -90,6 +91,17 @@ def prepare(run: ScoringRun, scorer: Scorer) -> bool:
     claims.finish_if_settled(run.pk)
     run.refresh_from_db()
     return True
+
+
+def keep_unprepared(run: ScoringRun) -> bool:
+    """Let a run look for its rows only after this transaction, whose rows it then finds; False when it has begun to
+    look, or is over."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TRY_TOGETHER, [_PREPARE_LOCK, run.pk])
+        if not cursor.fetchone()[0]:
+            return False
+    queued = ScoringRun.objects.filter(pk=run.pk, scorer=None, state=ScoringRun.State.QUEUED)
+    return queued.exists()
 
 
 def reading(run: ScoringRun) -> tuple[str, dict[str, Any]]:

@@ -15,7 +15,7 @@ from annotation.errors import Conflict
 from annotation.models import Study, User
 from scoring.metrics import registry
 from scoring.models import ScoringRun
-from scoring.services import claims, orders
+from scoring.services import claims, orders, rows
 
 _REQUEST_LOCK = 7_303_020
 
@@ -73,6 +73,23 @@ def create(
     )  # fmt: skip
     if wake:
         transaction.on_commit(lambda: _wake(run.pk), robust=True)
+    return run
+
+
+@transaction.atomic
+def create_or_join(
+    study: Study, metric: str, options: Mapping[str, Any], *, actor: User | None
+) -> ScoringRun:
+    """Record a run over the whole study, unless one waits that will find what this transaction writes: while workers
+    are behind, many imports need no more than one."""
+    waiting = ScoringRun.objects.filter(
+        study=study, metric=metric, options=dict(options), filter={}, again=False, scorer=None,
+        state=ScoringRun.State.QUEUED,
+    )  # fmt: skip
+    run = next((each for each in waiting.order_by("pk") if rows.keep_unprepared(each)), None)
+    if run is None:
+        return create(study, metric, options, filter={}, actor=actor)
+    transaction.on_commit(lambda: _wake(run.pk), robust=True)
     return run
 
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 from django.conf import settings
-from django.db import IntegrityError, OperationalError, connection
+from django.db import IntegrityError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from annotation.errors import Conflict
@@ -21,7 +21,7 @@ from scoring.models import Score, ScoringRow, ScoringRun
 from scoring.services import claims, locks, opened, patience, results, rows, runs, stopping, waking, work
 from scoring.services.locks import Claimant
 from tests.scoring.doubles import Scripted, WordCount, register
-from tests.scoring.studies import check_books, study_of
+from tests.scoring.studies import add, check_books, study_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
 
@@ -235,6 +235,36 @@ def test_rows_are_made_once(at_once):
     made = at_once([lambda: rows.prepare(ScoringRun.objects.get(pk=run.pk), scorer)] * 4)
     assert sorted(made) == [False, False, False, True]
     assert run.rows.count() == 5
+
+
+def test_a_run_that_an_import_has_joined_finds_what_it_brings():
+    run = requested(1)
+    scorer = opened.scorer_of("word-count", WordCount().identity)
+    made: list[bool] = []
+
+    def prepare() -> None:
+        made.append(rows.prepare(ScoringRun.objects.get(pk=run.pk), scorer))
+
+    with transaction.atomic():
+        assert runs.create_or_join(run.study, run.metric, run.options, actor=None) == run
+        elsewhere(prepare)
+        add(run.study, "new", "rain")
+    elsewhere(prepare)
+    assert made == [False, True]
+    assert run.rows.count() == 2
+
+
+def test_a_run_that_looks_for_its_rows_is_joined_by_no_import():
+    run = requested(1)
+    joined: list[ScoringRun] = []
+
+    def bring() -> None:
+        joined.append(runs.create_or_join(run.study, run.metric, run.options, actor=None))
+
+    with transaction.atomic():
+        assert rows.prepare(run, opened.scorer_of("word-count", WordCount().identity))
+        elsewhere(bring)
+    assert joined[0].pk != run.pk
 
 
 def test_without_the_lock_making_them_would_fail(at_once, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from annotation.errors import InvalidInput
 from annotation.models import AuditEvent
 from scoring.models import ScoringRun
-from scoring.services import study_models
+from scoring.services import runs, study_models, work
 from tests import factories
 from tests.annotation.services.importing import bring, write
 from tests.scoring.doubles import register
@@ -31,6 +31,26 @@ def test_an_import_asks_for_the_runs_that_the_study_names(study, tmp_path):
     assert bring(study, write(tmp_path / "x.csv", {"item_id": "new"})).state == "done"
     run = ScoringRun.objects.get()
     assert (run.study, run.metric, run.options, run.filter) == (study, "word-count", {"version": "3"}, {})
+
+
+def test_imports_join_a_run_that_has_not_looked_for_its_rows(study, tmp_path):
+    for number in range(3):
+        bring(study, write(tmp_path / f"{number}.csv", {"item_id": f"new {number}"}))
+    run = ScoringRun.objects.get()
+    work.work_on(run.pk)
+    run.refresh_from_db()
+    assert run.n_rows == 3
+    bring(study, write(tmp_path / "3.csv", {"item_id": "new 3"}))
+    assert ScoringRun.objects.count() == 2
+
+
+def test_an_import_joins_no_run_that_does_something_else(study, tmp_path):
+    part = {"metric": "word-count", "options": {"version": "3"}, "filter": {"systems": ["x"]}}
+    for fields in (part, {**part, "filter": {}, "again": True}, {**part, "filter": {}, "state": "cancelled"}):
+        ScoringRun.objects.create(study=study, **fields)
+    runs.request(study, "word-count", {"version": "4"}, actor=None)
+    bring(study, write(tmp_path / "x.csv", {"item_id": "new"}))
+    assert ScoringRun.objects.count() == 5
 
 
 def test_an_import_that_adds_nothing_asks_for_nothing(study, tmp_path):
