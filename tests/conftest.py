@@ -21,7 +21,10 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 # of their own reads the environment again.
 with mock.patch.dict(os.environ, CELERY_BROKER_URL="memory://"):
     django.setup()
-    import config.celery  # noqa: F401  (tasks that services send find the application)
+    from config.celery import app  # tasks that services send find the application
+
+    # Celery reads its settings when it is first asked for one, which may be while a test has others in force.
+    assert app.conf.broker_url == "memory://"
 
 
 @pytest.fixture(autouse=True)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
+from django.test import TestCase
 
 from analytics.reports.overview import overview
 from analytics.services import figures
@@ -23,7 +25,6 @@ from annotation.services import import_orders, imports, jobs
 FOLDER = settings.REFERENCE_DATA / "orca"
 
 pytestmark = [
-    pytest.mark.django_db,
     pytest.mark.slow,
     pytest.mark.skipif(
         not FOLDER.is_dir(), reason=f"no ORCA ratings in {FOLDER}; set CONCORD_REFERENCE_DATA"
@@ -31,8 +32,7 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def orca(db) -> Study:
+def imported() -> Study:
     new = import_orders.NewStudy("orca-reference", "ORCA", "orca")
     job = imports.start(None, FOLDER, format="orca", actor=None, archive=True, new_study=new)
     jobs.run(job.pk)
@@ -53,36 +53,45 @@ def correctness(*arguments: str) -> dict:
     return json.loads(typed("agreement", "--json", *arguments))["questions"]["correctness"]
 
 
-def test_alpha_of_the_published_ratings():
-    for level, alpha in (("ordinal", 0.8204), ("interval", 0.8357), ("nominal", 0.5339)):
-        found = correctness("--verify", "--level", level)
-        assert found["alpha"] == pytest.approx(alpha, abs=5e-5)
-        assert (found["units"], found["ratings"]) == (2459, 6578)
-        assert found["verify"]["difference"] < 1e-12
-    asked = correctness()
-    assert (asked["level"], asked["alpha"]) == ("ordinal", pytest.approx(0.8204, abs=5e-5))
-    assert (asked["raters"], asked["unnamed_raters"]) == (None, True)
-    assert asked["ci95"][0] < asked["alpha"] < asked["ci95"][1]
+class TestPublishedRatings(TestCase):
+    """A class, so that they are imported once."""
 
+    @classmethod
+    def setUpTestData(cls) -> None:
+        cls.orca = imported()
 
-def test_the_study_page_has_the_same_figure_and_nothing_left_to_do(orca):
-    figures.refresh(orca.pk)
-    found = overview(orca)
-    (question,) = found.questions
-    assert question.agreement["alpha"] == pytest.approx(0.8204, abs=5e-5)
-    assert sum(n for _, n in question.histogram) == 6578
-    # 6,578 ratings, and 199 judgments by codes alone.
-    assert (found.progress.judgments, found.progress.judgments_wanted) == (6777, 6777)
-    assert (found.progress.tasks, found.progress.tasks_complete) == (2459, 2459)
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        self.folder = tmp_path
 
+    def test_alpha_of_the_published_ratings(self):
+        for level, alpha in (("ordinal", 0.8204), ("interval", 0.8357), ("nominal", 0.5339)):
+            found = correctness("--verify", "--level", level)
+            assert found["alpha"] == pytest.approx(alpha, abs=5e-5)
+            assert (found["units"], found["ratings"]) == (2459, 6578)
+            assert found["verify"]["difference"] < 1e-12
+        asked = correctness()
+        assert (asked["level"], asked["alpha"]) == ("ordinal", pytest.approx(0.8204, abs=5e-5))
+        assert (asked["raters"], asked["unnamed_raters"]) == (None, True)
+        assert asked["ci95"][0] < asked["alpha"] < asked["ci95"][1]
 
-def test_every_rating_is_in_the_export(tmp_path):
-    for format in ("jsonl", "csv"):
-        typed("export", "--format", format, "--out", str(tmp_path / format))
-    lines = (tmp_path / "jsonl" / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
-    records = [json.loads(line) for line in lines]
-    assert len(records) == 6777
-    assert sum(len(record["answers"]) for record in records) == 6578
-    with (tmp_path / "csv" / "judgments.csv").open(encoding="utf-8", newline="") as file:
-        values = [row["value"] for row in csv.DictReader(file)]
-    assert (len(values), sum(value != "" for value in values)) == (6777, 6578)
+    def test_the_study_page_has_the_same_figure_and_nothing_left_to_do(self):
+        figures.refresh(self.orca.pk)
+        found = overview(self.orca)
+        (question,) = found.questions
+        assert question.agreement["alpha"] == pytest.approx(0.8204, abs=5e-5)
+        assert sum(n for _, n in question.histogram) == 6578
+        # 6,578 ratings, and 199 judgments by codes alone.
+        assert (found.progress.judgments, found.progress.judgments_wanted) == (6777, 6777)
+        assert (found.progress.tasks, found.progress.tasks_complete) == (2459, 2459)
+
+    def test_every_rating_is_in_the_export(self):
+        for format in ("jsonl", "csv"):
+            typed("export", "--format", format, "--out", str(self.folder / format))
+        lines = (self.folder / "jsonl" / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
+        records = [json.loads(line) for line in lines]
+        assert len(records) == 6777
+        assert sum(len(record["answers"]) for record in records) == 6578
+        with (self.folder / "csv" / "judgments.csv").open(encoding="utf-8", newline="") as file:
+            values = [row["value"] for row in csv.DictReader(file)]
+        assert (len(values), sum(value != "" for value in values)) == (6777, 6578)

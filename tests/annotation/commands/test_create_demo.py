@@ -25,7 +25,18 @@ def small_demo(monkeypatch):
     call_command("create_demo")
 
 
-def test_it_makes_two_running_studies_that_wait_for_judgments(small_demo):
+def test_it_is_ready_for_every_role_and_harmless_to_repeat(small_demo):
+    # One test, since making the demo takes seconds.
+    check_studies_run_and_wait_for_judgments()
+    check_raters_are_marked_as_simulated()
+    check_every_role_has_an_account_in_both_studies()
+    check_the_annotator_can_start_at_once()
+    before = [model.objects.count() for model in (Study, Task, Judgment, User, Membership)]
+    call_command("create_demo")
+    assert [model.objects.count() for model in (Study, Task, Judgment, User, Membership)] == before
+
+
+def check_studies_run_and_wait_for_judgments() -> None:
     for study in Study.objects.all():
         assert study.state == Study.State.RUNNING
         assert study.tasks.filter(wants_more=True).exists()
@@ -33,12 +44,12 @@ def test_it_makes_two_running_studies_that_wait_for_judgments(small_demo):
     assert set(Study.objects.values_list("slug", flat=True)) == {"demo-music", "demo-audio-qa"}
 
 
-def test_its_raters_are_marked_as_simulated(small_demo):
+def check_raters_are_marked_as_simulated() -> None:
     imported = Rater.objects.exclude(external_id="")
     assert set(imported.values_list("origin", flat=True)) == {Rater.Origin.SIMULATED}
 
 
-def test_every_role_has_an_account_in_both_studies(small_demo):
+def check_every_role_has_an_account_in_both_studies() -> None:
     for role in accounts.ROLES:
         user = User.objects.get(email=accounts.email(role))
         assert user.check_password(accounts.PASSWORD)
@@ -46,13 +57,7 @@ def test_every_role_has_an_account_in_both_studies(small_demo):
     assert set(accounts.ROLES) == set(Role.values)
 
 
-def test_the_demo_annotator_can_start_at_once(small_demo):
+def check_the_annotator_can_start_at_once() -> None:
     user = User.objects.get(email=accounts.email("annotator"))
     for slug in ("demo-music", "demo-audio-qa"):
         assert leases.lease_next(user, slug)[1] is not None
-
-
-def test_repeating_it_adds_nothing(small_demo):
-    before = [model.objects.count() for model in (Study, Task, Judgment, User, Membership)]
-    call_command("create_demo")
-    assert [model.objects.count() for model in (Study, Task, Judgment, User, Membership)] == before
