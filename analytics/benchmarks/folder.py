@@ -85,6 +85,12 @@ class Folder:
             raise self.error(f"has a {self._place(path)} that cannot be read ({error})") from error
         if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
             raise self.error(f"has a {self._place(path)} that is not a list of objects")
+        for number, entry in enumerate(content):
+            try:
+                json.dumps(entry, ensure_ascii=False).encode()
+            except UnicodeEncodeError as error:
+                half = f"holds half a character (\\u{ord(error.object[error.start]):04x})"
+                raise self.wrong(path, f"clip {number}", half) from error
         return content
 
     def sound(self, name: str) -> Path | None:

@@ -226,6 +226,7 @@ def test_a_wrong_value_is_named_with_its_line(name, table, line, what, tmp_path)
         ("fense-clotho", "clotho_eval.json", {"HC": []}, "is not a list of objects"),
         ("fense-clotho", "clotho_eval.json", [{"raw_name": "clip.wav", "HC": ["a", "b", [2]]}], "HC: is not two"),
         ("fense-clotho", "clotho_eval.json", [{"HC": ["a", "b", [1]]}], "clip 0: neither raw_name nor audio_id"),
+        ("fense-clotho", "clotho_eval.json", [{}, {"raw_name": "\ud83c"}], "clip 1: holds half a character (\\ud83c)"),
         ("brace-clotho", "Clotho_Main.json", [{"file_name": "clip.wav", "Human-Dog": []}], "clip 0: does not have"),
     ],
 )  # fmt: skip
