@@ -20,9 +20,11 @@ ENSEMBLE_SPREAD = "spread"
 
 @dataclass(frozen=True)
 class OutputResult:
-    """The figures of one output (of one question template, say), by the key of their column."""
+    """The figures of one output (of one question template, say), by the key of their column. `bounded`: how many of
+    the examples have a score that is only a bound."""
 
     figures: Mapping[str, Figure]
+    bounded: int = 0
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,26 @@ class Result:
     def templates(self) -> list[str]:
         return [name for name in self.outputs if name != ENSEMBLE_MEAN]
 
+    @property
+    def columns(self) -> set[str]:
+        """The keys of the columns in which it has a figure."""
+        return {key for output in self.outputs.values() for key in output.figures}
+
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Result:
         outputs = {
-            name: OutputResult({key: _figure(one) for key, one in output["figures"].items()})
+            name: OutputResult(
+                {key: _figure(one) for key, one in output["figures"].items()}, output.get("bounded", 0)
+            )
             for name, output in stored["outputs"].items()
         }
         return cls(**{**stored, "outputs": outputs, "left_out": tuple(stored["left_out"])})
+
+
+def model_name(options: Mapping[str, Any], *, parts: int = 1) -> str:
+    """What the paper's tables call the model: the last part of what was named, or the last few."""
+    named = next((options[name] for name in ("backbone", "checkpoint", "model") if options.get(name)), "")
+    return "/".join(str(named).rstrip("/").replace("#", "/").split("/")[-parts:])
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from analytics.figures.interval_plot import Block, Point, interval_plot
 from analytics.reports.benchmark_figures import Figure
 from analytics.reports.benchmark_tables import SHARES, Column
-from analytics.reports.metric_table import MetricTable, Row
+from analytics.reports.metric_rows import Row
+from analytics.reports.metric_table import MetricTable
 
 
 def scorers_plot(table: MetricTable) -> str:

@@ -6,67 +6,19 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from analytics.reports.benchmark_figures import Figure
-from analytics.reports.benchmark_results import (
-    DEFAULT_OUTPUT,
-    ENSEMBLE_MEAN,
-    Result,
-    Spread,
-    spread_over_templates,
-)
+from analytics.reports.benchmark_results import ENSEMBLE_MEAN, Result, Spread
 from analytics.reports.benchmark_tables import Column, Layout
+from analytics.reports.metric_rows import Row, rows_of
 from analytics.statistics.bootstrap import SENTENCES
+from annotation.formulas import defused
 
 _CSV = (
     "method", "model", "digest", "output", "benchmark", "part", "statistic", "value", "low", "high", "level", "n",
-    "clusters", "missing", "human_ties", "metric_ties", "replicates", "degenerate", "reason",
+    "clusters", "missing", "human_ties", "metric_ties", "replicates", "degenerate", "reason", "bounded",
 )  # fmt: skip
-
-
-@dataclass
-class Row:
-    """One method and model through all benchmarks of the table. Where what is asked depends on the benchmark, so does
-    the scorer's digest."""
-
-    title: str
-    model: str
-    is_limited: bool
-    results: list[Result] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        return f"{self.title} {self.model}".strip()
-
-    @property
-    def outputs(self) -> list[str]:
-        """The usual question first, the mean of all last."""
-        names = dict.fromkeys(name for result in self.results for name in result.outputs)
-        return sorted(names, key=lambda name: (name != DEFAULT_OUTPUT, name == ENSEMBLE_MEAN))
-
-    @property
-    def has_templates(self) -> bool:
-        return any(len(result.templates) > 1 for result in self.results)
-
-    def shows(self, result: Result) -> bool:
-        """Whether one of its figures is in the row already."""
-        return bool(_keys(result) & {key for one in self.results for key in _keys(one)})
-
-    def usual_figure(self, column: Column) -> Figure | None:
-        found = (result.usual.figures.get(column.key) for result in self.results)
-        return next((figure for figure in found if figure is not None), None)
-
-    def figure(self, column: Column, output: str) -> Figure | None:
-        for result in self.results:
-            found = result.outputs.get(output)
-            if found is not None and column.key in found.figures:
-                return found.figures[column.key]
-        return None
-
-    def spread(self, column: Column) -> Spread | None:
-        found = (spread_over_templates(result, column.key) for result in self.results)
-        return next((spread for spread in found if spread is not None), None)
 
 
 @dataclass(frozen=True)
@@ -82,18 +34,7 @@ class MetricTable:
 def metric_table(layout: Layout, results: Iterable[Result]) -> MetricTable:
     """The rows in the order of method and model; versions of one method and model have a row each."""
     keys = {column.key for column in layout.columns}
-    rows: dict[tuple[str, str], list[Row]] = {}
-    for result in results:
-        if keys & _keys(result):
-            limited = f"first {result.limit} of each part" if result.limit else ""
-            model = ", ".join(filter(None, (result.model, limited)))
-            alike = rows.setdefault((result.title, model), [])
-            row = next((row for row in alike if not row.shows(result)), None)
-            if row is None:
-                row = Row(result.title, model, is_limited=bool(limited))
-                alike.append(row)
-            row.results.append(result)
-    return MetricTable(layout, tuple(row for _, alike in sorted(rows.items()) for row in alike))
+    return MetricTable(layout, rows_of(result for result in results if keys & result.columns))
 
 
 def as_markdown(table: MetricTable) -> str:
@@ -116,8 +57,9 @@ def templates_as_markdown(table: MetricTable) -> str:
 
 def as_csv(table: MetricTable) -> str:
     """A line per scorer, output and figure, with everything it rests on."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    text = io.StringIO(newline="")
+    # With another end of line the writer leaves a lone carriage return unquoted, which ends the row for readers.
+    writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(_CSV)
     for row in table.rows:
         for result in row.results:
@@ -131,10 +73,12 @@ def as_csv(table: MetricTable) -> str:
 def _csv_line(row: Row, result: Result, output: str, column: Column, figure: Figure) -> Iterator[object]:
     estimate = figure.estimate
     low, high = estimate.interval or (None, None)
-    yield from (row.title, row.model, result.digest, output, result.benchmark, column.part, column.statistic)
+    yield from map(defused, (row.title, row.model, result.digest, output))
+    yield from (result.benchmark, column.part, column.statistic)
     yield from (estimate.value, low, high, estimate.level, estimate.n, estimate.clusters)
     yield from (figure.missing, figure.human_ties, figure.metric_ties)
     yield from (estimate.replicates, estimate.degenerate, estimate.reason or "")
+    yield result.outputs[output].bounded
 
 
 def _table_lines(
@@ -239,6 +183,14 @@ def _notes(result: Result, layout: Layout) -> Iterator[str]:
     found = result.usual.figures
     lines = (f"{c.part}: {_counted(found[c.key])}" for c in layout.columns if c.key in found)
     yield from dict.fromkeys(lines)
+    bounded = {name: output.bounded for name, output in result.outputs.items() if output.bounded}
+    if bounded:
+        each = ", ".join(
+            f"{name} {n:,} ({100 * n / result.n_examples:.1f} %)" for name, n in sorted(bounded.items())
+        )
+        yield (
+            f"scores that are bounds, as the server did not list the probability of both answers: {_plain(each)}"
+        )
 
 
 def _counted(figure: Figure) -> str:
@@ -246,10 +198,6 @@ def _counted(figure: Figure) -> str:
     undecided = f", {figure.human_ties:,} undecided by people" if figure.human_ties else ""
     reason = f". {SENTENCES[figure.estimate.reason]}" if figure.estimate.reason else ""
     return f"n = {figure.estimate.n:,}{ties}{undecided}{reason}"
-
-
-def _keys(result: Result) -> set[str]:
-    return {key for output in result.outputs.values() for key in output.figures}
 
 
 def _plain(text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,14 @@ import numpy as np
 
 from analytics.benchmarks import Benchmark, Unit
 from analytics.reports.benchmark_figures import figures, pair_figures
-from analytics.reports.benchmark_results import DEFAULT_OUTPUT, ENSEMBLE_SPREAD, OutputResult, Result
+from analytics.reports.benchmark_results import (
+    DEFAULT_OUTPUT,
+    ENSEMBLE_MEAN,
+    ENSEMBLE_SPREAD,
+    OutputResult,
+    Result,
+    model_name,
+)
 from analytics.reports.benchmark_tables import layout_of
 from analytics.services.score_file import Scored, ScoreFile, content_key
 from analytics.services.scoring_loop import Progress, score_missing
@@ -50,7 +57,8 @@ def evaluate(
 ) -> Result:
     """Score what is missing and keep the result in the folder. `options` are checked already.
 
-    Raises InvalidInput where the scorer cannot answer what this benchmark asks, and SetupError.
+    Raises InvalidInput where the scorer cannot answer what this benchmark asks, Conflict where another process is at it
+    with the same scorer in the same folder, and SetupError.
     """
     entry = registry.entry(scorer)
     check_suits(benchmark, entry)
@@ -58,29 +66,31 @@ def evaluate(
     digest = opened.digest_of(scorer, metric.identity)
     keys, examples = _examples(benchmark, pairs=entry.reads is Reads.PAIR)
     stem = f"{scorer}-{digest[:_DIGEST_SHOWN]}"
-    scores = ScoreFile(folder / "scores" / f"{stem}.jsonl")
-    score_missing(metric, examples, scores, progress=progress)
-    result = Result(
-        benchmark=benchmark.name,
-        scorer=scorer,
-        title=_title(entry, options),
-        model=_model(options),
-        digest=digest,
-        identity=metric.identity,
-        options=options,
-        limit=benchmark.limit,
-        n_examples=len(examples),
-        faults=dict(Counter(scores.scored[key].fault for key in examples if scores.scored[key].fault)),
-        left_out=benchmark.left_out,
-        outputs=_outputs(
-            benchmark,
-            [scores.scored[key] for key in keys],
-            even=_even(metric) if entry.reads is Reads.PAIR else None,
-            resampling=resampling,
-        ),
-    )
     part = f"-first-{benchmark.limit}" if benchmark.limit else ""
-    _keep(folder / "results" / f"{benchmark.name}{part}-{stem}.json", result)
+    with ScoreFile(folder / "scores" / f"{stem}.jsonl") as scores:
+        score_missing(metric, examples, scores, progress=progress)
+        scored = {key: scores.scored[key] for key in examples}
+        result = Result(
+            benchmark=benchmark.name,
+            scorer=scorer,
+            title=_title(entry, options),
+            model=model_name(options),
+            digest=digest,
+            identity=metric.identity,
+            options=options,
+            limit=benchmark.limit,
+            n_examples=len(examples),
+            faults=dict(Counter(one.fault for one in scored.values() if one.fault)),
+            left_out=benchmark.left_out,
+            outputs=_outputs(
+                benchmark,
+                keys,
+                scored,
+                even=_even(metric) if entry.reads is Reads.PAIR else None,
+                resampling=resampling,
+            ),
+        )
+        _keep(folder / "results" / f"{benchmark.name}{part}-{stem}.json", result)
     return result
 
 
@@ -140,24 +150,41 @@ def _sound(path: Path) -> Sound:
     try:
         return Sound(content_sha256(path), path, seconds)
     except (AudioError, OSError):
-        return Sound(f"unreadable: {path}", path, seconds)
+        return Sound(f"unreadable: {os.fsencode(path)!r}", path, seconds)
 
 
 def _outputs(
-    benchmark: Benchmark, scored: Sequence[Scored], *, even: float | None, resampling: Resampling
+    benchmark: Benchmark,
+    keys: Sequence[str],
+    scored: Mapping[str, Scored],
+    *,
+    even: float | None,
+    resampling: Resampling,
 ) -> dict[str, OutputResult]:
-    """even: where a scorer of pairs prefers neither; None for a scorer of single sounds and texts."""
+    """keys: of each unit or choice. even: where a scorer of pairs prefers neither; None for a scorer of single sounds
+    and texts."""
     columns = layout_of(benchmark).columns_of(benchmark)
-    names = dict.fromkeys(name for one in scored for name in one.values if name != ENSEMBLE_SPREAD)
+    asked = [scored[key].values for key in keys]
     found = {}
-    for name in names or [DEFAULT_OUTPUT]:  # where everything failed, the figures say that they are undefined
-        values = np.array([one.values.get(name, np.nan) for one in scored])
+    # Where everything failed, the figures say that they are undefined.
+    for name in _output_names(scored.values()) or [DEFAULT_OUTPUT]:
+        values = np.array([given.get(name, np.nan) for given in asked])
         if even is None:
             made = figures(benchmark, columns, values, resampling=resampling)
         else:
             made = pair_figures(benchmark, columns, values - even, resampling=resampling)
-        found[name] = OutputResult(made)
+        found[name] = OutputResult(made, _bounded(scored.values(), name))
     return found
+
+
+def _output_names(scored: Iterable[Scored]) -> list[str]:
+    names = dict.fromkeys(name for one in scored for name in one.values)
+    return [name for name in names if name != ENSEMBLE_SPREAD]
+
+
+def _bounded(scored: Iterable[Scored], output: str) -> int:
+    """How many scores are bounds; a mean is one where any score in it is."""
+    return sum(bool(one.bounded) if output == ENSEMBLE_MEAN else output in one.bounded for one in scored)
 
 
 def _even(metric: Metric) -> float:
@@ -172,12 +199,6 @@ def _title(entry: Entry, options: Mapping[str, Any]) -> str:
         if option.kind == "choice" and option.name != "task" and options[option.name] != option.default
     ]
     return f"{entry.title} ({', '.join(chosen)})" if chosen else entry.title
-
-
-def _model(options: Mapping[str, Any]) -> str:
-    """What the paper's tables call the model: the last part of what was named."""
-    named = next((options[name] for name in ("backbone", "checkpoint", "model") if options.get(name)), "")
-    return str(named).rstrip("/").replace("#", "/").rpartition("/")[2]
 
 
 def _keep(path: Path, result: Result) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
-from annotation.errors import InvalidInput
+from annotation.errors import Conflict, InvalidInput
 from scoring.metrics.contract import Example, Outcome
 
 # What may go away by itself, on a larger machine or when a share is mounted again; everything else would only fail
@@ -29,11 +31,13 @@ _PASSING = frozenset(
 
 @dataclass(frozen=True)
 class Scored:
-    """What a scorer said of an example: values by output, or the code of the fault that left none."""
+    """What a scorer said of an example: values by output, or the code of the fault that left none. `bounded` names the
+    outputs whose value is only a bound."""
 
     values: Mapping[str, float] = field(default_factory=dict)
     fault: str = ""
     message: str = ""
+    bounded: tuple[str, ...] = ()
 
     @property
     def is_settled(self) -> bool:
@@ -49,15 +53,29 @@ def content_key(example: Example) -> str:
 class ScoreFile:
     """A JSONL file, one line per example scored by one scorer; a later line for an example replaces an earlier one.
 
-    Opening it cuts off a last line that a killed process left half-written.
+    Entering it locks it, or raises Conflict, and cuts off a last line that a killed process left half-written.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.scored: dict[str, Scored] = {}
-        if path.exists():
-            _cut_half_line(path)
+
+    def __enter__(self) -> Self:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("a+b")
+        try:
+            self._lock()
+            self._cut_half_line()
             self._read()
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
 
     def has(self, key: str) -> bool:
         return key in self.scored and self.scored[key].is_settled
@@ -65,40 +83,49 @@ class ScoreFile:
     def add(self, outcomes: Iterable[tuple[str, Outcome]]) -> None:
         found = {key: _scored(outcome) for key, outcome in outcomes}
         lines = "".join(json.dumps(_line(key, one), ensure_ascii=False) + "\n" for key, one in found.items())
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(lines)
+        # A message may quote a server's answer, and that may hold half a character, which UTF-8 cannot write.
+        self._file.write(lines.encode(errors="backslashreplace"))
+        self._file.flush()
         self.scored.update(found)
 
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(
+                f"Another evaluation with this scorer writes to {self.path}. Wait for it, or stop it; then the same "
+                "command goes on from what it scored."
+            ) from None
+
+    def _cut_half_line(self) -> None:
+        self._file.seek(0)
+        content = self._file.read()
+        self._file.truncate(content.rfind(b"\n") + 1)
+
     def _read(self) -> None:
-        with self.path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    entry = json.loads(line)
-                    values = {str(name): float(value) for name, value in entry["values"].items()}
-                    self.scored[entry["example"]] = Scored(
-                        values, entry.get("fault", ""), entry.get("message", "")
-                    )
-                except (ValueError, KeyError, TypeError, AttributeError) as error:
-                    raise InvalidInput(
-                        f"Line {number} of {self.path} is damaged. Delete that line to have it scored again.",
-                        code="damaged_scores",
-                    ) from error
+        self._file.seek(0)
+        for number, line in enumerate(self._file, start=1):
+            try:
+                entry = json.loads(line)
+                values = {str(name): float(value) for name, value in entry["values"].items()}
+                self.scored[entry["example"]] = Scored(
+                    values, entry.get("fault", ""), entry.get("message", ""), tuple(entry.get("bounded", ()))
+                )
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise InvalidInput(
+                    f"Line {number} of {self.path} is damaged. Delete that line to have it scored again.",
+                    code="damaged_scores",
+                ) from error
 
 
 def _scored(outcome: Outcome) -> Scored:
     if outcome.fault is not None:
         return Scored(fault=outcome.fault.code, message=outcome.fault.message)
-    return Scored({name: reading.value for name, reading in outcome.readings.items()})
+    bounded = tuple(name for name, reading in outcome.readings.items() if reading.provenance.get("bounded"))
+    return Scored({name: reading.value for name, reading in outcome.readings.items()}, bounded=bounded)
 
 
 def _line(key: str, one: Scored) -> dict[str, Any]:
     fault = {"fault": one.fault, "message": one.message} if one.fault else {}
-    return {"example": key, "values": dict(one.values), **fault}
-
-
-def _cut_half_line(path: Path) -> None:
-    content = path.read_bytes()
-    if content and not content.endswith(b"\n"):
-        with path.open("r+b") as file:
-            file.truncate(content.rfind(b"\n") + 1)
+    bounded = {"bounded": list(one.bounded)} if one.bounded else {}
+    return {"example": key, "values": dict(one.values), **fault, **bounded}

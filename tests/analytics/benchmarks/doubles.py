@@ -37,7 +37,11 @@ class Double:
             raise ExampleError("undecodable", "This file is damaged.")
         value = self._value(example)
         signs = {"default": 1.0, "reversed": -1.0}
-        readings = {name: Reading(signs[name] * value) for name in self._templates}
+        bounded = {"bounded": ["yes"]} if "bounded" in example.texts[0] else {}
+        readings = {
+            name: Reading(signs[name] * value, None, bounded if name == "default" else {})
+            for name in self._templates
+        }
         if len(readings) > 1:
             readings |= {"mean": Reading(0.0), "spread": Reading(abs(value))}
         return Outcome(example.key, readings)

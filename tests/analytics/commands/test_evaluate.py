@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import threading
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -12,6 +13,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from scipy import stats
 
+from analytics.benchmarks import open_benchmark
+from analytics.reports.benchmark_results import Result
+from analytics.services import evaluation_tables, evaluations
+from analytics.services.score_file import ScoreFile
+from scoring.metrics.contract import Fault, Outcome
 from tests.analytics.benchmarks import doubles, miniature
 
 
@@ -78,6 +84,16 @@ def test_two_versions_of_a_scorer_have_a_row_each(tmp_path):
     run("relate", folder, output, "length", "--option", "task=pam")
     table = (output / "relevance.md").read_text(encoding="utf-8")
     assert sum(line.startswith("| Length |") for line in table.splitlines()) == 2
+
+
+def test_two_models_of_one_name_have_a_row_each(tmp_path):
+    output = tmp_path / "out"
+    run("relate", miniature.relate(tmp_path / "relate"), output, "length", "--backbone", "one/Model-7B")
+    run("pam", miniature.pam(tmp_path / "pam"), output, "length", "--backbone", "two/Model-7B")
+    table = (output / "relevance.md").read_text(encoding="utf-8")
+    assert [line.count("—") for line in table.splitlines() if line.startswith("| Length |")] == [3, 3]
+    assert "| Length | one/Model-7B | 0.639 [" in table
+    assert "| Length | two/Model-7B | — |" in table
 
 
 def test_a_second_scorer_and_a_second_benchmark_join_the_table(tmp_path):
@@ -285,3 +301,65 @@ def test_damaged_scores_are_named_with_their_line(tmp_path):
     (scores,) = (output / "scores").iterdir()
     scores.write_text("what\n" + scores.read_text(encoding="utf-8"), encoding="utf-8")
     assert f"Line 1 of {scores} is damaged." in refusal("relate", folder, output, "length")
+
+
+def test_scores_that_are_bounds_are_counted_by_question(tmp_path):
+    output, folder = tmp_path / "out", miniature.relate(tmp_path / "relate")
+    table = folder / "scores" / "REL.csv"
+    table.write_text(table.read_text().replace("rain", "bounded rain"))
+    for _ in range(2):  # as scored, and as kept
+        run("relate", folder, output, "length", "--template", "default,reversed")
+        found = lines(output / "relevance.csv")
+        counts = [found[name, "RELATE", "srcc"]["bounded"] for name in ("default", "reversed", "mean")]
+        assert counts == ["3", "0", "3"]
+        told = (output / "relevance.md").read_text(encoding="utf-8")
+        assert "did not list the probability of both answers: default 3 (50.0 %), mean 3 (50.0 %)" in told
+
+
+def test_a_second_evaluation_with_the_same_scorer_waits_its_turn(tmp_path):
+    output, folder = tmp_path / "out", miniature.relate(tmp_path / "relate")
+    run("relate", folder, output, "length")
+    (scores,) = (output / "scores").iterdir()
+    before = scores.read_bytes()
+    with ScoreFile(scores):
+        assert f"Another evaluation with this scorer writes to {scores}." in refusal(
+            "relate-pair", folder, output, "length"
+        )
+        assert "6 of 6 examples have a score." in run("relate", folder, output, "fit")
+    assert scores.read_bytes() == before
+    run("relate-pair", folder, output, "length")
+
+
+def test_tables_are_written_by_one_evaluation_at_a_time(tmp_path, monkeypatch):
+    output, folder = tmp_path / "out", miniature.relate(tmp_path / "relate")
+    run("relate", folder, output, "length")
+    benchmark = open_benchmark("relate", folder)
+    steps = []
+    other = threading.Thread(target=evaluation_tables.write_tables, args=(output, benchmark))
+
+    def results_in(folder: Path) -> list[Result]:
+        steps.append("begins")
+        if len(steps) == 1:
+            other.start()
+            other.join(timeout=0.3)
+        steps.append("has read")
+        return evaluations.results_in(folder)
+
+    monkeypatch.setattr(evaluation_tables, "results_in", results_in)
+    evaluation_tables.write_tables(output, benchmark)
+    other.join()
+    assert steps == ["begins", "has read", "begins", "has read"]
+    assert not list(output.glob("*.part"))
+
+
+def test_half_a_character_in_an_answer_ends_nothing(tmp_path):
+    scores = tmp_path / "scores" / "x.jsonl"
+    with ScoreFile(scores) as kept:
+        kept.add([("a", Outcome(1, fault=Fault("unparsable", "The answer is \ud83c.")))])
+    with ScoreFile(scores) as kept:
+        assert kept.scored["a"].message == "The answer is \ud83c."
+
+
+def test_a_model_s_name_is_no_formula(tmp_path):
+    run("relate", miniature.relate(tmp_path / "relate"), tmp_path / "out", "length", "--backbone", "=1\r2")
+    assert lines(tmp_path / "out" / "relevance.csv")["default", "RELATE", "lcc"]["model"] == "'=1\r2"
