@@ -43,6 +43,10 @@ FAULTS: dict[str, tuple[Promise, Promise]] = {
         _("There is no text to compare the sound with."),
         _("This scorer needs a text: limit the run to items that have one."),
     ),
+    "control_token": (
+        _("The text holds a word that steers the model instead of being read by it."),
+        _("Take it out of the text and import the item again; a new run then scores it."),
+    ),
     "not_finite": (
         _("The model gave a value that is no number."),
         _("Half precision overflows: score again with bfloat16 or float32."),
