@@ -17,7 +17,7 @@ from scoring.models import Scorer, ScoringRun
 from scoring.services import runs
 from scoring.services.runs import Progress
 
-# A run that no worker has begun after this long most likely has no worker.
+# A run that no worker has taken up after this long most likely has no worker.
 PATIENCE = timedelta(seconds=30)
 # Options that say whose weights a scorer has.
 WEIGHTS = ("backbone", "checkpoint", "model")
@@ -31,6 +31,7 @@ class RunLine:
     progress: Progress
     pace: str
     left: str
+    is_loading: bool
     waits_in_vain: bool
 
 
@@ -43,8 +44,14 @@ def run_line(run: ScoringRun) -> RunLine:
         progress=progress,
         pace=pace(progress.per_second),
         left=time_left(progress.seconds_left),
-        waits_in_vain=run.state == ScoringRun.State.QUEUED and timezone.now() - run.created_at > PATIENCE,
+        is_loading=runs.is_loading(run),
+        waits_in_vain=_waits_in_vain(run),
     )
+
+
+def _waits_in_vain(run: ScoringRun) -> bool:
+    since = runs.waiting_since(run)
+    return since is not None and not runs.is_loading(run) and timezone.now() - since > PATIENCE
 
 
 def run_lines(found: Iterable[ScoringRun]) -> list[RunLine]:

@@ -88,6 +88,22 @@ def test_a_run_that_waits_says_so_and_after_half_a_minute_how_to_start_a_worker(
     assert "celery -A config.celery worker -Q gpu --pool solo --concurrency 1<" in page(signed_in, run)
 
 
+def test_a_run_whose_model_loads_for_minutes_is_not_said_to_lack_a_worker(signed_in, study):
+    long_ago = timezone.now() - timedelta(minutes=10)
+    shown = page(signed_in, make(study, n_openings=1, created_at=long_ago))
+    assert "Loading the model" in shown
+    assert "Waiting for a worker" not in shown
+    assert "celery" not in shown
+
+
+def test_a_run_tried_again_is_given_as_long_as_a_new_one_to_find_a_worker(signed_in, study):
+    run = make(study, state="done", n_rows=1, n_failed=1, created_at=timezone.now() - timedelta(days=1))
+    row(run, "bell", fault="missing")
+    answer = signed_in.post(reverse("retry_run", args=[run.pk]), follow=True)
+    assert "Waiting for a worker." in answer.content.decode()
+    assert "celery" not in answer.content.decode()
+
+
 def test_a_run_whose_model_is_loading_shows_no_bar_of_nothing(signed_in, study):
     shown = page(signed_in, make(study, state="running"))
     assert "Loading the model" in shown
@@ -201,6 +217,11 @@ def test_a_run_can_be_cancelled_once(signed_in, study):
     assert run.state == "cancelled"
     answer = signed_in.post(reverse("cancel_run", args=[run.pk]), follow=True)
     assert [message.level_tag for message in answer.context["messages"]] == ["error"]
+
+
+def test_a_reason_that_nothing_can_fail_for_shows_no_harm(signed_in, study):
+    run = make(study, state="done")
+    assert signed_in.get(reverse("failed_rows", args=[run.pk]), {"fault": "\x00"}).status_code == 200
 
 
 def test_what_failed_can_be_tried_again(signed_in, study):
