@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analytics.reports.scorers import COUNTED, ScorerRow, n_candidates
-from annotation.models import Study
+from analytics.reports.scorers import Scored, ScorerRow
 from labeling_ui.run_lines import chosen_settings, title_of, weights_of
 
 
@@ -18,7 +16,6 @@ class ScorerLine:
     title: str
     weights: str
     settings: list[str]
-    n_scored: int
     n_units: int | None
     length: float
 
@@ -27,23 +24,16 @@ class ScorerLine:
         return len(self.row.scorer.config.get("templates") or {}) > 1
 
 
-def scorer_lines(study: Study, rows: Sequence[ScorerRow]) -> list[ScorerLine]:
-    if not rows:
-        return []
-    counted = n_candidates(study)
-    candidates = counted if counted <= COUNTED else None
-    return [_line(row, None if row.reads_pairs else candidates) for row in rows]
+def scorer_lines(scored: Scored) -> list[ScorerLine]:
+    return [_line(row, None if row.reads_pairs else scored.n_candidates) for row in scored.rows]
 
 
 def _line(row: ScorerRow, units: int | None) -> ScorerLine:
-    # What was scored may have been replaced since.
-    n_scored = row.n_scored if units is None else min(row.n_scored, units)
     return ScorerLine(
         row=row,
         title=title_of(row.scorer.key),
         weights=weights_of(row.latest.options),
         settings=chosen_settings(row.latest.metric, row.latest.options),
-        n_scored=n_scored,
         n_units=units,
-        length=round(100 * n_scored / units, 2) if units else 0.0,
+        length=round(100 * (row.n_scored or 0) / units, 2) if units else 0.0,
     )

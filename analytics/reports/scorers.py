@@ -1,32 +1,34 @@
-"""What has scored a study, from the counters that its runs keep: no score is read."""
+"""What has scored a study, and how much of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import connection
-from django.db.models import Max, Q, Sum
+from django.db.models import Max, Sum
 
-from annotation.models import Candidate, Item, Study, System
+from annotation.models import Study, System
 from scoring.metrics import registry
 from scoring.metrics.entries import Reads
 from scoring.models import Scorer, ScoringRun
 
-# Counting more candidates than this would keep the page waiting; beyond it a study has "more than".
-COUNTED = 100_000
+# For each candidate and scorer there is one look into the scores' index; more would keep the page waiting.
+LOOKS = 50_000
 ITEMS_READ = 20_000
 STRATA_SHOWN = 200
 
 
 @dataclass(frozen=True)
 class ScorerRow:
-    """One scorer version. `n_scored`: what its runs scored; `latest` is the newest of them in this study."""
+    """One scorer version; `latest` is the newest of its runs in this study. `n_run`: rows that its runs scored, those
+    of replaced versions among them, and what was scored again more than once. `n_scored`: current candidates (or pairs
+    of them) that have its score; None where there are too many to count at once."""
 
     scorer: Scorer
     latest: ScoringRun
-    n_scored: int
+    n_run: int
+    n_scored: int | None
 
     @property
     def reads_pairs(self) -> bool:
@@ -34,29 +36,65 @@ class ScorerRow:
         return entry is not None and entry.reads == Reads.PAIR
 
 
-def scorers_of(study: Study) -> list[ScorerRow]:
-    """The newest first, by two queries.
+@dataclass(frozen=True)
+class Scored:
+    """`n_candidates`: those there are to score; None where they are too many to count."""
 
-    A run that leaves out what has a score adds to what others scored; one that scores again does not.
-    """
-    found = {row["scorer"]: row for row in _sums(study)}
+    rows: tuple[ScorerRow, ...] = ()
+    n_candidates: int | None = None
+
+
+def scored(study: Study) -> Scored:
+    """The newest scorer first, by four queries."""
+    runs = ScoringRun.objects.filter(study=study, scorer__isnull=False)
+    found = {row["scorer"]: row for row in runs.values("scorer").annotate(last=Max("pk"), n=Sum("n_done"))}
+    if not found:
+        return Scored()
+    n_candidates = _n_candidates(study, most=LOOKS // len(found))
+    covered = {} if n_candidates is None else _covered(study, sorted(found))
     latest = ScoringRun.objects.select_related("scorer").filter(
         pk__in=[row["last"] for row in found.values()]
     )
-    return [
-        ScorerRow(run.scorer, run, _n_scored(found[run.scorer_id]))
+    rows = [
+        ScorerRow(run.scorer, run, found[run.scorer_id]["n"], covered.get(run.scorer_id))
         for run in latest.order_by("-pk")
         if run.scorer is not None
     ]
+    return Scored(tuple(rows), n_candidates)
 
 
-def n_candidates(study: Study) -> int:
-    """The judged systems' candidates for the items as they are now, up to one more than COUNTED."""
-    current = Candidate.objects.filter(
-        system__role=System.Role.JUDGED,
-        item_version__in=Item.objects.filter(study=study, state=Item.State.ACTIVE).values("current_version"),
-    )
-    return current.values("pk")[: COUNTED + 1].count()
+# What a run reads: the judged systems' candidates for the items as they are now.
+_CURRENT = """
+SELECT c.id FROM annotation_item i
+JOIN annotation_candidate c ON c.item_version_id = i.current_version_id
+JOIN annotation_system s ON s.id = c.system_id
+WHERE i.study_id = %(study)s AND i.state = 'active' AND s.role = 'judged'
+"""
+# Each look goes to the index, whatever else the table of scores holds. Outputs of one score count once.
+_COVERED = f"""
+WITH current AS MATERIALIZED ({_CURRENT})
+SELECT scorer, (
+    SELECT count(*) FROM current CROSS JOIN LATERAL (
+        SELECT DISTINCT other_id FROM scoring_score
+        WHERE scorer_id = scorer AND candidate_id = current.id
+    ) unit
+) FROM unnest(%(scorers)s::bigint[]) scorer
+"""
+
+
+def _n_candidates(study: Study, *, most: int) -> int | None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT count(*) FROM ({_CURRENT} LIMIT %(limit)s) found", {"study": study.pk, "limit": most + 1}
+        )
+        n = int(cursor.fetchone()[0])
+    return n if n <= most else None
+
+
+def _covered(study: Study, scorers: Sequence[int]) -> dict[int, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(_COVERED, {"study": study.pk, "scorers": list(scorers)})
+        return dict(cursor.fetchall())
 
 
 @dataclass(frozen=True)
@@ -81,16 +119,3 @@ def parts_of(study: Study) -> Parts:
         cursor.execute(_STRATA, [study.pk, ITEMS_READ, STRATA_SHOWN])
         strata = tuple((key, value) for key, value in cursor.fetchall() if value is not None)
     return Parts(tuple(judged.values_list("name", flat=True)), strata)
-
-
-def _sums(study: Study) -> Any:
-    once, again = Q(again=False), Q(again=True)
-    return (
-        ScoringRun.objects.filter(study=study, scorer__isnull=False)
-        .values("scorer")
-        .annotate(last=Max("pk"), added=Sum("n_done", filter=once), repeated=Max("n_done", filter=again))
-    )
-
-
-def _n_scored(sums: Mapping[str, Any]) -> int:
-    return max(sums["added"] or 0, sums["repeated"] or 0)
