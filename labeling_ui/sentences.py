@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from django.utils.translation import gettext as look_up
 from django.utils.translation import gettext_noop as _
 
@@ -24,8 +26,20 @@ SENTENCES = (
     _("Nothing failed in this run, so there is nothing to try again."),
     _("This list has changed meanwhile: look again."),
 )
+# With blanks that the services fill.
+PATTERNS = (
+    _("Run %(number)s of this study does the same and has not finished. Wait for it, or cancel it first."),
+)
 
 
 def said(error: DomainError) -> str:
     """An error's sentence in the reader's language; as the service wrote it where it is not listed here."""
+    for pattern in PATTERNS:
+        if found := re.fullmatch(with_blanks(pattern, r"(?P<\1>.*)"), error.message):
+            return look_up(pattern) % found.groupdict()
     return look_up(error.message)
+
+
+def with_blanks(pattern: str, blank: str) -> str:
+    """A pattern as a regular expression, with `blank` in place of its blanks; \\1 is a blank's name."""
+    return re.sub(r"%\\\((\w+)\\\)s", blank, re.escape(pattern))

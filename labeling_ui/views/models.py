@@ -41,7 +41,7 @@ def models(request: HttpRequest, slug: str) -> HttpResponse:
     recent = ScoringRun.objects.filter(study=study).exclude(state__in=ScoringRun.UNFINISHED).order_by("-pk")
     context = {
         "study": study,
-        "scorers": scorer_lines(study, scorers.scorers_of(study)),
+        "scorers": scorer_lines(scorers.scored(study)),
         "under_way": run_lines(under_way[:RUNS_SHOWN]),
         "recent": run_lines(recent[:RUNS_SHOWN]),
         "prescore": prescore_lines(study),
@@ -64,6 +64,8 @@ def new_run(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             return redirect("scoring_run", _start(request, study, entry, options, scope).pk)
         except DomainError as error:
+            if error.code == "already_under_way" and scope.cleaned_data["prescore"]:
+                return _only_prescored(request, study, entry, options, error)
             refuse(options, scope, error)
     context |= {"options": options, "scope": scope, "question_sets": _question_sets(study, entry)}
     return render(request, "labeling_ui/models/new.html", context)
@@ -104,3 +106,13 @@ def _start(
     if scope.cleaned_data["prescore"]:
         study_models.add_prescore(study, entry.name, options.values, actor=request.user)
     return run
+
+
+def _only_prescored(
+    request: HttpRequest, study: Study, entry: Entry, options: OptionsForm, error: DomainError
+) -> HttpResponse:
+    """The same run is at work already; what was wanted of new items holds nevertheless."""
+    study_models.add_prescore(study, entry.name, options.values, actor=request.user)
+    messages.warning(request, said(error))
+    messages.success(request, _("New items are scored with these settings from now on."))
+    return redirect("models", study.slug)

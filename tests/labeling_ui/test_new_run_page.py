@@ -153,10 +153,22 @@ def test_new_items_can_be_scored_the_same_way_from_then_on(signed_in, study):
 
 
 def test_a_run_that_is_refused_leaves_new_items_as_they_were(signed_in, study):
-    ask(signed_in)
-    ask(signed_in, **{"scope-prescore": "on"})
+    given = {"option-backbone": "hub/m", "option-template": "nosuch", "scope-prescore": "on"}
+    signed_in.post(address("aqascore"), given | {"option-dtype": "auto", "option-answers": "exact"})
     study.refresh_from_db()
     assert "prescore" not in study.rules
+
+
+def test_what_is_wanted_of_new_items_is_kept_when_the_same_run_is_under_way(signed_in, study):
+    ask(signed_in)
+    answer = ask(signed_in, **{"scope-prescore": "on"})
+    assert answer.url == reverse("models", args=["s"])
+    shown = signed_in.get(answer.url).content.decode()
+    assert "does the same and has not finished" in shown
+    assert "New items are scored with these settings from now on." in shown
+    study.refresh_from_db()
+    assert [each["metric"] for each in study.rules["prescore"]] == ["every-kind"]
+    assert ScoringRun.objects.count() == 1
 
 
 @pytest.mark.parametrize(
@@ -210,6 +222,13 @@ def test_the_same_run_twice_is_refused_above_the_form(signed_in, study):
     answer = ask(signed_in)
     assert "does the same and has not finished" in answer.content.decode()
     assert ScoringRun.objects.count() == 1
+
+
+def test_that_the_same_run_is_under_way_is_said_in_chinese_too(signed_in, study):
+    ask(signed_in)
+    run = ScoringRun.objects.get()
+    signed_in.post(reverse("set_language"), {"language": "zh-hans"})
+    assert f"本研究的第 {run.pk} 次运行" in ask(signed_in).content.decode()
 
 
 def test_raters_may_not_ask_for_runs(client, study):

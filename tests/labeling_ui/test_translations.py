@@ -14,7 +14,7 @@ from babel.messages.pofile import read_po
 from django.utils.translation.template import templatize
 
 from labeling_ui.scorer_words import TEXTS
-from labeling_ui.sentences import SENTENCES
+from labeling_ui.sentences import PATTERNS, SENTENCES, with_blanks
 from scoring.metrics.catalogue import ENTRIES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,6 +83,8 @@ def test_what_the_services_say_is_listed_as_they_say_it():
         path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py")
     )
     assert [sentence for sentence in SENTENCES if sentence not in services] == []
+    unsaid = [each for each in PATTERNS if not re.search(with_blanks(each, r"\\{[^}]+\\}"), services)]
+    assert unsaid == []
 
 
 def test_what_scorers_say_of_themselves_is_listed_as_they_say_it():
