@@ -56,9 +56,9 @@ def scored(study: Study) -> Scored:
         pk__in=[row["last"] for row in found.values()]
     )
     rows = [
-        ScorerRow(run.scorer, run, found[run.scorer_id]["n"], covered.get(run.scorer_id))
+        ScorerRow(scorer, run, found[scorer.pk]["n"], covered.get(scorer.pk))
         for run in latest.order_by("-pk")
-        if run.scorer is not None
+        if (scorer := run.scorer) is not None
     ]
     return Scored(tuple(rows), n_candidates)
 
