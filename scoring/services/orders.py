@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.db.models import Func, TextField, Value
+
 from annotation.errors import FieldProblem, InvalidInput
 from annotation.models import Study, System
 from annotation.services.import_batches import existing
@@ -25,6 +27,7 @@ def family(metric: str) -> str:
 def checked_options(study: Study | None, metric: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings with defaults filled in, and the study's own prompts unless others are given. No model is loaded.
     Raises InvalidInput."""
+    _refuse_unstorable(given, field="options")
     try:
         known = {option.name: option for option in registry.entry(metric).options}
         options = dict(given)
@@ -54,6 +57,7 @@ def checked_filter(study: Study, given: Mapping[str, Any], *, reads: Reads) -> d
     """Which part of a study: {"systems": [names], "items": [external ids], "strata": {"modality": [values]}}, each in
     order and without what says nothing; {} is all of it. Both candidates of a pair are of the systems named. Raises
     InvalidInput for names that are not there."""
+    _refuse_unstorable(given, field="filter")
     problems = [
         FieldProblem(f"filter.{name}", "There is no such filter.", f"Use {', '.join(FILTERS)}.")
         for name in given
@@ -77,6 +81,23 @@ def checked_filter(study: Study, given: Mapping[str, Any], *, reads: Reads) -> d
             f"This part of the study cannot be chosen: {problems[0].message}", problems=problems
         )
     return {name: value for name, value in wanted.items() if value}
+
+
+def _refuse_unstorable(given: Any, *, field: str) -> None:
+    """What JSON can say and the database cannot hold. Not by recursion: it may be nested as deep as somebody likes."""
+    left = [given]
+    while left:
+        value = left.pop()
+        if isinstance(value, Mapping):
+            left += [*value, *value.values()]
+        elif isinstance(value, list | tuple):
+            left += value
+        elif isinstance(value, str) and ("\x00" in value or value != value.encode(errors="replace").decode()):
+            problem = FieldProblem(
+                field, "A text in it holds a character that cannot be kept (NUL, or a lone surrogate).",
+                "Take the character out.",
+            )  # fmt: skip
+            raise InvalidInput(problem.message, problems=[problem])
 
 
 def _names(given: Any, field: str, problems: list[FieldProblem]) -> list[str]:
@@ -109,8 +130,10 @@ def _unknown_items(study: Study, names: Sequence[str]) -> list[FieldProblem]:
 def _unknown_strata(study: Study, strata: Mapping[str, Sequence[str]]) -> list[FieldProblem]:
     problems = []
     for key, values in strata.items():
-        rows = study.items.filter(strata__has_key=key).order_by().values_list(f"strata__{key}", flat=True)
-        there = sorted({str(value) for value in rows.distinct()})
+        # As text, which is how a run compares it; and a key may be one that Django's lookups would take apart.
+        stratum = Func("strata", Value(key), function="jsonb_extract_path_text", output_field=TextField())
+        rows = study.items.annotate(stratum=stratum).exclude(stratum=None)
+        there = sorted(rows.order_by().values_list("stratum", flat=True).distinct())
         problems += [
             FieldProblem(f"filter.strata.{key}", f"No item has {key} {value!r}.", _there_are(there))
             for value in values

@@ -107,6 +107,34 @@ def test_it_names_a_stratum_that_no_item_has(study):
     assert "filter.strata" in refused(study, "word-count", filter={"strata": ["music"]})
 
 
+@pytest.mark.parametrize("key", ["a__b", "audio type", 'x"y', "x'; --", "a%s", "0", "数"])
+def test_a_stratum_may_have_any_name(study, key):
+    study.items.filter(external_id="item-0").update(strata={key: "music"})
+    study.items.filter(external_id="item-1").update(strata={key: None})
+    assert "There are music." in refused(study, "word-count", filter={"strata": {key: ["no"]}}).popitem()[1]
+    run = runs.request(study, "word-count", {}, filter={"strata": {key: ["music"]}}, actor=None)
+    work.work_on(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.n_rows) == ("done", 1)
+
+
+def test_a_stratum_that_is_no_text_is_named_as_json_writes_it(study):
+    study.items.update(strata={"live": True, "take": 5})
+    run = runs.request(study, "word-count", {}, filter={"strata": {"live": "true", "take": "5"}}, actor=None)
+    work.work_on(run.pk)
+    run.refresh_from_db()
+    assert run.n_rows == 2
+
+
+@pytest.mark.parametrize("odd", ["a\x00b", "\ud800"])
+def test_a_text_that_the_database_cannot_hold_is_refused(study, odd):
+    told = "A text in it holds a character that cannot be kept"
+    for options in ({"version": odd}, {odd: "1"}, {"prompts": {"questions": [{"single": odd}]}}):
+        assert told in refused(study, options=options)["options"]
+    for part in ({"items": [odd]}, {"strata": {odd: ["1"]}}, {"strata": {"a": [odd]}}, {odd: []}):
+        assert told in refused(study, "word-count", filter=part)["filter"]
+
+
 def test_a_filter_is_kept_in_order_and_without_what_says_nothing(study):
     run = runs.request(
         study, "word-count", {}, actor=None, filter={"systems": [], "items": ["item-1", "item-0", "item-1"]}
