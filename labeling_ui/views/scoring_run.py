@@ -50,7 +50,7 @@ def scoring_run(request: HttpRequest, run_id: int) -> HttpResponse:
 def failed_rows(request: HttpRequest, run_id: int) -> HttpResponse:
     """Rows of a run without a score, a page at a time; a page of its own where there are no scripts."""
     run = access.run_of(request.user, run_id)
-    fault, after = request.GET.get("fault", ""), request.GET.get("after", "0")
+    fault, after = request.GET.get("fault", "").replace("\x00", ""), request.GET.get("after", "0")
     page = report.failed_rows(run, fault=fault, after=int(after) if after.isdecimal() else 0)
     context = {
         "study": run.study,
