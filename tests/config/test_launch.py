@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import os
 import re
 import signal
 import socket
@@ -72,25 +73,16 @@ def _everything_of(home: Path) -> list[psutil.Process]:
     return [process for process in psutil.process_iter() if belongs(process)]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_serves_tells_its_address_and_stops_when_asked(
-    launch: Launch, home: Path, port: int, number: signal.Signals
+def test_it_serves_alone_heals_itself_and_stops_when_asked(
+    launch: Launch, home: Path, port: int, eventually: Eventually
 ) -> None:
     process = launch()
     assert _line(process).startswith(f"Concord is at http://127.0.0.1:{port}/  ")
-
-    connection = http.client.HTTPConnection("127.0.0.1", port)
-    connection.request("GET", "/admin/login/")
-    assert connection.getresponse().status == 200
-    connection.close()
-
-    process.send_signal(number)
-    more_output, told = process.communicate()
-    assert process.returncode == 0, told
-    assert more_output == "", "one line and no more"
-    assert told == "Stopping …\nStopped; everything is kept.\n"
-    assert _everything_of(home) == []
-    assert {log.name for log in (home / "logs").iterdir()} == {
+    _check_it_answers(port)
+    _check_a_second_is_refused(launch, home, port, process)
+    _check_a_service_that_dies_is_reported_and_comes_back(home, process, eventually)
+    _check_it_stops(process, signal.SIGINT, home)
+    assert {log.name for log in (home / "logs").iterdir()} >= {
         "prepare.log",
         "web.log",
         "worker.log",
@@ -100,7 +92,7 @@ def test_it_serves_tells_its_address_and_stops_when_asked(
 
 
 def test_a_killed_launcher_takes_everything_along_and_the_next_one_starts(
-    launch: Launch, home: Path, port: int, eventually: Eventually
+    launch: Launch, home: Path, port: int
 ) -> None:
     process = launch()
     assert _line(process)
@@ -109,36 +101,46 @@ def test_a_killed_launcher_takes_everything_along_and_the_next_one_starts(
 
     following = launch()
     assert _line(following).startswith(f"Concord is at http://127.0.0.1:{port}/")
-    following.kill()
-    following.wait()
-    eventually(lambda: _everything_of(home) == [])
+    _check_it_stops(following, signal.SIGTERM, home)
 
 
-def test_a_service_that_dies_is_reported_and_comes_back(
-    launch: Launch, home: Path, eventually: Eventually
-) -> None:
-    process = launch()
-    assert _line(process)
-    beat = _only(home, "beat")
-    beat.kill()
-    assert process.stderr
-    assert process.stderr.readline() == "The beat process ended with status -9:\n"
-    eventually(lambda: _only(home, "beat").pid != beat.pid)
+def _check_it_answers(port: int) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("GET", "/admin/login/")
+    assert connection.getresponse().status == 200
+    connection.close()
 
 
-def _only(home: Path, word: str) -> psutil.Process:
-    found = [process for process in _everything_of(home) if word in process.cmdline()]
-    return found[0] if found else psutil.Process()
-
-
-def test_a_second_launcher_for_the_same_home_is_refused(launch: Launch, home: Path, port: int) -> None:
-    first = launch()
-    assert _line(first)
+def _check_a_second_is_refused(launch: Launch, home: Path, port: int, first: subprocess.Popen[str]) -> None:
     second = launch()
     output, told = second.communicate()
     assert (second.returncode, output) == (1, "")
     assert f"Concord already runs from {home}: process {first.pid}, http://127.0.0.1:{port}/." in told
     assert first.poll() is None
+
+
+def _check_a_service_that_dies_is_reported_and_comes_back(
+    home: Path, process: subprocess.Popen[str], eventually: Eventually
+) -> None:
+    beat = _only(home, "beat")
+    beat.kill()
+    assert process.stderr
+    assert process.stderr.readline() == "The beat process ended with status -9:\n"
+    eventually(lambda: _only(home, "beat").pid not in (beat.pid, os.getpid()))
+
+
+def _check_it_stops(process: subprocess.Popen[str], number: signal.Signals, home: Path) -> None:
+    process.send_signal(number)
+    more_output, told = process.communicate()
+    assert process.returncode == 0, told
+    assert more_output == "", "one line and no more"
+    assert told.endswith("Stopping …\nStopped; everything is kept.\n")
+    assert _everything_of(home) == []
+
+
+def _only(home: Path, word: str) -> psutil.Process:
+    found = [process for process in _everything_of(home) if word in process.cmdline()]
+    return found[0] if found else psutil.Process()
 
 
 def test_a_port_in_use_is_refused_before_anything_starts(launch: Launch, home: Path, port: int) -> None:
