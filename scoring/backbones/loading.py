@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from functools import cache
 from typing import Any
 
 import torch
@@ -12,6 +15,9 @@ from scoring.metrics.contract import SetupError
 
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
+# Large enough for the kernels that models get.
+_TRIAL = "import torch; x = torch.ones(64, 256, dtype=torch.bfloat16); torch.nn.functional.linear(x, x)"
+
 
 def device_of(wanted: str) -> torch.device:
     """`auto` is the first GPU there is, or the CPU. Raises SetupError."""
@@ -21,6 +27,10 @@ def device_of(wanted: str) -> torch.device:
         device = torch.device(wanted)
     except RuntimeError as error:
         raise SetupError(f"{wanted!r} is no device: use auto, cpu, cuda or cuda:1.") from error
+    if device.type not in ("cpu", "cuda"):
+        raise SetupError(
+            f"{wanted} is a device that scores have not been checked on: use auto, cpu, cuda or cuda:1."
+        )
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise SetupError(
             f"{wanted} is asked for and this machine offers {torch.cuda.device_count()} GPUs to torch. "
@@ -30,9 +40,21 @@ def device_of(wanted: str) -> torch.device:
 
 
 def dtype_of(wanted: str, device: torch.device) -> torch.dtype:
+    """`auto` is bfloat16 on a GPU, float32 on a CPU. Raises SetupError."""
+    if wanted == "bfloat16" and device.type == "cpu" and not _multiplies_in_bfloat16():
+        raise SetupError(
+            "This machine's processor announces instructions for bfloat16 and refuses them, which would end the "
+            "worker. Set ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16 for the workers, or use dtype=float32."
+        )
     if wanted == "auto":
         return torch.bfloat16 if device.type == "cuda" else torch.float32
     return _DTYPES[wanted]
+
+
+@cache
+def _multiplies_in_bfloat16() -> bool:
+    """Tried in another process: where the processor refuses (virtual machines that announce AMX), none survives it."""
+    return subprocess.run([sys.executable, "-c", _TRIAL], capture_output=True).returncode == 0
 
 
 def load_model(

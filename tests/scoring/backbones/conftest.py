@@ -1,10 +1,22 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 import torch
+
+from scoring.backbones import loading
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> None:
     """Threads cost tiny models more than they give, the more so beside the other workers of the test run."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _bfloat16_is_tried_where_a_test_says_so() -> Iterator[None]:
+    """Trying takes seconds, and these tests choose kernels that every processor has."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loading, "_multiplies_in_bfloat16", lambda: True)
+        yield

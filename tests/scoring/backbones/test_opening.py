@@ -9,10 +9,13 @@ from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 from safetensors.torch import load_file, save_file
 
 from scoring.backbones import checkpoints as files
+from scoring.backbones import loading
 from scoring.backbones.opening import open_backbone
 from scoring.metrics.contract import SetupError
 from scoring.metrics.registry import Workplace
 from tests.scoring.checkpoints import tiny_qwen_omni
+
+REALLY_TRIED = loading._multiplies_in_bfloat16
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +135,20 @@ def test_a_gpu_that_is_not_there_is_not_replaced_in_silence(checkpoint, tmp_path
     monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
     assert "offers 0 GPUs" in refusal(checkpoint, tmp_path, device="cuda")
     assert "is no device" in refusal(checkpoint, tmp_path, device="gpu")
+    assert "use auto, cpu, cuda or cuda:1" in refusal(checkpoint, tmp_path, device="mps")
+
+
+@pytest.mark.parametrize("trial", ["import os, signal; os.kill(os.getpid(), signal.SIGILL)", ""])
+def test_a_processor_that_refuses_bfloat16_is_found_out_before_it_ends_the_worker(
+    checkpoint, tmp_path, monkeypatch, trial
+):
+    monkeypatch.setattr(loading, "_multiplies_in_bfloat16", REALLY_TRIED.__wrapped__)
+    monkeypatch.setattr(loading, "_TRIAL", trial)
+    if trial:
+        said = refusal(checkpoint, tmp_path, dtype="bfloat16")
+        assert "ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16" in said
+    else:
+        assert opened(checkpoint, tmp_path, dtype="bfloat16").identity["dtype"] == "bfloat16"
 
 
 def test_what_can_change_a_score_changes_the_identity(checkpoint, tmp_path):
