@@ -27,6 +27,10 @@ from scoring.backbones.preparation import Preparation
 from scoring.backbones.sounds import decode
 from scoring.metrics.contract import ExampleError, Sound
 
+# An hour or two of sound would take gigabytes in each of the threads that prepare it, and the mean of hundreds of
+# windows says little of any text.
+MAX_SECONDS = 600.0
+
 # Longer texts were cut here in training (`clap_module`, `training/data.py` of LAION-AI/CLAP).
 MAX_TOKENS = 77
 
@@ -34,7 +38,7 @@ _WINDOWS_AT_ONCE = 32
 _TEXTS_AT_ONCE = 256
 
 # Of the embeddings kept between runs: a change of this code that changes them takes a new number.
-_VERSION = 1
+_VERSION = 2
 
 Embedding = torch.Tensor
 """Of length 1, float32 on the CPU, shape (dimensions,)."""
@@ -128,7 +132,7 @@ class Clap:
         if kept is not None:
             return kept["embedding"]
         extractor = self._parts.extractor
-        samples = decode(sound, rate=extractor.sampling_rate)
+        samples = decode(sound, rate=extractor.sampling_rate, seconds=MAX_SECONDS)
         if self._long_sounds == "crop":
             samples = _crop(samples, extractor.nb_max_samples, seed=sound.sha256)
         if self._parts.pcm16:

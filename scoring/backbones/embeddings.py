@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from scoring.backbones.feature_cache import FeatureCache
-from scoring.backbones.listening import Features, Listener, cut_to
+from scoring.backbones.listening import Features, Listener, too_short
 from scoring.backbones.packing import groups
 from scoring.backbones.preparation import Preparation
 from scoring.backbones.sounds import decode
@@ -69,11 +69,11 @@ class Embeddings:
         kept = self._cache.get(self._space, sound.sha256)
         if kept is not None:
             return _Prepared(kept=kept["embeddings"])
-        samples = cut_to(decode(sound, rate=self._rate), seconds=self._listener.seconds, rate=self._rate)
+        samples = decode(sound, rate=self._rate, seconds=self._listener.seconds)
         return _Prepared(features=self._listener.features(samples))
 
 
 def _heard(embedded: torch.Tensor | ExampleError) -> torch.Tensor | ExampleError:
     if isinstance(embedded, torch.Tensor) and not len(embedded):
-        return ExampleError("no_sound", "The sound is too short to be heard: less than 30 ms.")
+        return too_short()
     return embedded

@@ -17,10 +17,6 @@ from scoring.metrics.contract import ExampleError, SetupError
 Samples = NDArray[np.float32]
 Features = dict[str, torch.Tensor]
 
-# MP3 and AAC pad what they encode: a clip cut to 30 s comes back a little longer. So much is cut off again, as each
-# model's own processor cuts what is too long; more would leave something unheard, and that must be said.
-OVERHANG_SECONDS = 0.5
-
 
 class Listener(Protocol):
     """`features` runs in threads, on the CPU; `embed` on the model's device. A sound's embeddings (tokens, width) are
@@ -72,15 +68,10 @@ def described(extractor: WhisperFeatureExtractor) -> Mapping[str, Any]:
     return {name: getattr(extractor, name) for name in names}
 
 
-def cut_to(samples: Samples, *, seconds: float, rate: int) -> Samples:
-    """The sound without its overhang. Raises ExampleError `too_long_sound`."""
-    if len(samples) > (seconds + OVERHANG_SECONDS) * rate:
-        raise ExampleError(
-            "too_long_sound",
-            f"The sound lasts {len(samples) / rate:.1f} s; this model hears {seconds:g} s at most. Cut it, or use a "
-            "model that hears more.",
-        )
-    return samples[: int(seconds * rate)]
+def too_short() -> ExampleError:
+    return ExampleError(
+        "no_sound", "The sound is too short to be heard by this model: a few hundredths of a second."
+    )
 
 
 def padded_mel(

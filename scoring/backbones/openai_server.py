@@ -38,6 +38,9 @@ LISTED = 20
 # What the supported models hear themselves. One form for every file: the same sound must not score differently for
 # its container, and WAV is what every such server reads (OpenAI's own takes WAV and MP3 only).
 HEARD_AT = 16_000
+# What the model behind hears is its own to say, but nothing longer is any of the supported models' to hear, and each
+# minute is 2.6 MB in a request.
+LONGEST_S = 40 * 60.0
 
 
 def open_server(url: str, *, workplace: Workplace) -> OpenAIServer:
@@ -201,7 +204,8 @@ class _Heard:
         with self._reading:
             if self._encoded is None:
                 self._encoded = [
-                    wav_base64(decode(sound, rate=HEARD_AT), rate=HEARD_AT) for sound in self._sounds
+                    wav_base64(decode(sound, rate=HEARD_AT, seconds=LONGEST_S), rate=HEARD_AT)
+                    for sound in self._sounds
                 ]
             return self._encoded
 

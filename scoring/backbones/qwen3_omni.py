@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from transformers import WhisperFeatureExtractor
 
-from scoring.backbones.listening import Family, Features, Samples
+from scoring.backbones.listening import Family, Features, Samples, too_short
 from scoring.backbones.windows import attend_within_windows
 
 
@@ -26,6 +26,9 @@ class Qwen3OmniListener:
     def features(self, samples: Samples) -> Features:
         """Unlike its forerunners, it is given no silence after the sound: as its processor does with one sound alone.
         Several at once it pads to the longest, which changes their last frame; a score must not depend on that."""
+        if len(samples) <= self._extractor.n_fft // 2:
+            # Its first frame reaches as far to the left, where the sound is mirrored.
+            raise too_short()
         found = self._extractor(
             samples, sampling_rate=self._extractor.sampling_rate, padding="longest", truncation=False,
             return_attention_mask=True, return_tensors="pt",

@@ -18,15 +18,21 @@ from scoring.metrics.contract import ExampleError, Sound
 _RESAMPLER = "filter_size=256:cutoff=0.97:kaiser_beta=12"
 
 
-def decode(sound: Sound, *, rate: int) -> NDArray[np.float32]:
+# MP3 and AAC pad what they encode: a clip cut to 30 s comes back a little longer. So much is cut off again, as each
+# model's own processor cuts what is too long; more would leave something unheard, and that must be said.
+OVERHANG_SECONDS = 0.5
+
+
+def decode(sound: Sound, *, rate: int, seconds: float) -> NDArray[np.float32]:
     """The whole sound at `rate` samples a second, the mean of its channels: float32, shape (samples,), full scale at
     -1 and 1. The same file gives the same samples.
 
-    Any file ffmpeg knows is read; more than two channels are mixed down to stereo first. Raises ExampleError
-    `missing`, `undecodable`.
+    Any file ffmpeg knows is read; more than two channels are mixed down to stereo first. `seconds` is the most that the
+    model hears: of a longer sound no more than that is ever decoded. Raises ExampleError `missing`, `undecodable`,
+    `too_long_sound`.
     """
     try:
-        pieces = list(_at_rate(_mono(sound), rate))
+        pieces = list(_up_to(seconds, _at_rate(_mono(sound), rate), rate))
     except AudioError as error:
         code = "missing" if error.code == "missing" else "undecodable"
         raise ExampleError(code, str(error)) from error
@@ -36,7 +42,20 @@ def decode(sound: Sound, *, rate: int) -> NDArray[np.float32]:
         ) from error
     if not any(piece.size for piece in pieces):
         raise ExampleError("undecodable", f"{sound.path} holds no samples. Export it again.")
-    return np.concatenate(pieces)
+    return np.concatenate(pieces)[: int(seconds * rate)]
+
+
+def _up_to(seconds: float, pieces: Iterator[NDArray[np.float32]], rate: int) -> Iterator[NDArray[np.float32]]:
+    n_samples = 0
+    for piece in pieces:
+        n_samples += piece.size
+        if n_samples > (seconds + OVERHANG_SECONDS) * rate:
+            raise ExampleError(
+                "too_long_sound",
+                f"The sound lasts more than {seconds:g} s, the most that this model hears. Cut it, or use a model that "
+                "hears more.",
+            )
+        yield piece
 
 
 def _mono(sound: Sound) -> Iterator[Samples]:

@@ -43,7 +43,7 @@ class PlainModel:
             {"role": "user", "content": content},
         ]
         text = self.processor.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
-        audio = [decode(sound, rate=16_000) for sound in sounds]
+        audio = [decode(sound, rate=16_000, seconds=60) for sound in sounds]
         inputs = self.processor(text=text, audio=audio or None, sampling_rate=16_000, return_tensors="pt")
         return {key: self._as_model(value) for key, value in inputs.items()}
 

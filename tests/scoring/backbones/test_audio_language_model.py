@@ -89,7 +89,7 @@ def test_a_sound_is_decoded_once_however_often_it_is_asked_about(checkpoint, tmp
     monkeypatch.setattr(
         embeddings,
         "decode",
-        lambda sound, rate, real=embeddings.decode: decoded.append(sound) or real(sound, rate=rate),
+        lambda sound, real=embeddings.decode, **how: decoded.append(sound) or real(sound, **how),
     )
     backbone = opened(checkpoint, tmp_path / "cache")
     heard = sound(tmp_path, seconds=0.5)

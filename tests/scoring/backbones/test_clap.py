@@ -58,7 +58,7 @@ def cut(folder: Path, sound: Sound, part: slice) -> Sound:
 def samples_of(sound: Sound) -> Any:
     from scoring.backbones.sounds import decode
 
-    return decode(sound, rate=RATE)
+    return decode(sound, rate=RATE, seconds=60)
 
 
 def opened(checkpoint: Path | str, cache: Path | None = None, *, long_sounds: str = "windows") -> Clap:
@@ -221,11 +221,20 @@ def test_a_sound_that_cannot_be_read_leaves_the_others(clap: Clap, clips: Any, t
     assert isinstance(heard, torch.Tensor)
 
 
+def test_a_sound_of_hours_is_a_fault_that_says_how_much_is_heard(
+    clap: Clap, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(module, "MAX_SECONDS", 0.2)
+    (fault,) = clap.of_sounds([clip(tmp_path, "long", 1.1)])
+    assert isinstance(fault, ExampleError)
+    assert fault.fault.code == "too_long_sound"
+
+
 def test_prepared_sounds_are_decoded_once(clap: Clap, clips: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     decode = module.decode
     monkeypatch.setattr(
-        module, "decode", lambda sound, rate: read.append(sound.sha256) or decode(sound, rate=rate)
+        module, "decode", lambda sound, **how: read.append(sound.sha256) or decode(sound, **how)
     )
     clap.prepare([clips["short"]])
     clap.prepare([clips["short"], clips["whole"]])

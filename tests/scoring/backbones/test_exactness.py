@@ -13,7 +13,7 @@ from transformers import AudioFlamingo3Processor, Qwen2AudioProcessor
 
 from scoring.backbones.contract import AnswerTokens, Backbone, Hearing
 from scoring.backbones.opening import open_backbone
-from scoring.metrics.contract import Sound
+from scoring.metrics.contract import ExampleError, Sound
 from scoring.metrics.registry import Workplace
 from tests.scoring import checkpoints
 from tests.scoring.backbones.plain import PlainModel, omni_processor
@@ -125,6 +125,16 @@ def test_company_changes_no_score(case, folder):
     backbone = opened(checkpoint, "float32")
     alone = torch.cat([log_p(backbone, [Hearing(sounds, (question,))]) for sounds, question in each(asked)])
     assert (log_p(backbone, asked) - alone).abs().max() <= 1e-4
+
+
+def test_a_sound_of_a_few_milliseconds_is_said_to_be_too_short(case, folder):
+    _, checkpoint = case
+    backbone = opened(checkpoint, "float32")
+    (fault,) = backbone.ask(
+        [Hearing((sound(folder, seconds=0.012),), ("A dog?",))], system=SYSTEM, answers=AnswerTokens()
+    )
+    assert isinstance(fault, ExampleError)
+    assert fault.fault.code == "no_sound"
 
 
 def test_it_writes_what_the_plain_model_writes(case, folder):

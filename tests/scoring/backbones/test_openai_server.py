@@ -56,7 +56,9 @@ def opened(server: OpenAIDouble):
 
 def conversation(question: str, *heard: Sound, system: str = SYSTEM):
     return messages(
-        [wav_base64(decode(sound, rate=RATE), rate=RATE) for sound in heard], question, system=system
+        [wav_base64(decode(sound, rate=RATE, seconds=60), rate=RATE) for sound in heard],
+        question,
+        system=system,
     )
 
 

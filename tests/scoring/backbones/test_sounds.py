@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from scoring.backbones.sounds import decode
+from scoring.backbones import sounds
+from scoring.backbones.sounds import decode as decode_up_to
 from scoring.metrics.contract import ExampleError, Sound
 from tests.annotation.audio.recordings import RATE, encode, noise, sine, write_wav
 
 
 def sound(path: Path) -> Sound:
     return Sound(hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "0" * 64, path, 1.0)
+
+
+def decode(heard: Sound, *, rate: int) -> NDArray[np.float32]:
+    return decode_up_to(heard, rate=rate, seconds=10.0)
 
 
 def level(samples: NDArray[np.float32]) -> float:
@@ -91,3 +97,29 @@ def test_a_file_with_no_samples_is_the_example_s_fault(tmp_path: Path) -> None:
     with pytest.raises(ExampleError) as caught:
         decode(sound(write_wav(tmp_path / "none.wav", np.zeros((1, 0)))), rate=16_000)
     assert caught.value.fault.code == "undecodable"
+
+
+def test_of_a_sound_that_is_too_long_no_more_is_decoded_than_can_be_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = []
+
+    def endless(heard: Sound) -> Iterator[NDArray[np.float32]]:
+        while len(read) < 1000:
+            read.append(heard)
+            yield np.zeros((1, RATE // 4), np.float32)
+
+    monkeypatch.setattr(sounds, "_mono", endless)
+    with pytest.raises(ExampleError) as caught:
+        decode_up_to(sound(tmp_path / "long.flac"), rate=16_000, seconds=10.0)
+    assert caught.value.fault.code == "too_long_sound"
+    assert "10 s" in caught.value.fault.message
+    assert len(read) < 4 * 12
+
+
+@pytest.mark.parametrize(("seconds", "kept"), [(0.9, 0.9), (1.0, 1.0), (1.4, 1.0)])
+def test_what_an_encoder_adds_behind_a_clip_is_cut_off_again(
+    tmp_path: Path, seconds: float, kept: float
+) -> None:
+    clip = sound(write_wav(tmp_path / "clip.wav", noise(seconds)))
+    assert len(decode_up_to(clip, rate=16_000, seconds=1.0)) == 16_000 * kept
