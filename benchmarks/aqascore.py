@@ -107,7 +107,10 @@ class Bench:
             "one": (n_clips, lambda: score(self._metrics["one"], examples)),
             "nine": (n_clips, lambda: score(self._metrics["nine"], examples)),
         }
-        work = {name: flops(run) / n for name, (n, run) in runs.items()}  # warms up, too
+        # The first run computes what later ones find done, such as the system prompt.
+        for _, run in runs.values():
+            run()
+        work = {name: flops(run) / n for name, (n, run) in runs.items()}
         times: dict[str, list[float]] = {name: [] for name in runs}
         for _ in range(n_rounds):
             for name, (n, run) in runs.items():
@@ -159,7 +162,7 @@ class PlainLoop:
         return {"before": int(places[0]), "sound": len(places), "after": len(ids) - int(places[-1]) - 1}
 
     def _inputs(self, example: Example) -> dict[str, torch.Tensor]:
-        samples = decode(example.sounds[0], rate=self._extractor.sampling_rate)
+        samples = decode(example.sounds[0], rate=self._extractor.sampling_rate, seconds=300.0)
         n_samples = len(samples) + 400 + -(len(samples) + 400) % 160
         mel, n_frames = padded_mel(self._extractor, samples, n_samples=n_samples)
         question = fill(PROMPTS.questions["text"]["default"], {"text": example.texts[0]})
