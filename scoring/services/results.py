@@ -73,8 +73,8 @@ def _store(run: ScoringRun, claim: int, outcomes: Sequence[Outcome], scored_else
             _FAILED,
             {
                 "rows": list(faults),
-                "codes": [fault.code[:_CODE_LENGTH] for fault in faults.values()],
-                "reasons": [_text(fault.message) for fault in faults.values()],
+                "codes": [storable(fault.code)[:_CODE_LENGTH] for fault in faults.values()],
+                "reasons": [storable(fault.message) for fault in faults.values()],
             },
         )
     if held:
@@ -120,17 +120,18 @@ def _add_scores(run: ScoringRun, settled: Iterable[tuple[_Unit, Outcome]]) -> No
 def _plain(value: Any) -> Any:
     """As JSON in PostgreSQL can hold it: no infinities, no NUL, nothing of numpy's or torch's."""
     if isinstance(value, Mapping):
-        return {_text(str(key)): _plain(each) for key, each in value.items()}
+        return {storable(str(key)): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
-        return _text(value)
+        return storable(value)
     if hasattr(value, "item"):
         return _plain(value.item())
     return float(value) if math.isfinite(value) else None
 
 
-def _text(text: str) -> str:
-    return text.replace("\x00", "\ufffd")
+def storable(text: str) -> str:
+    """A text as PostgreSQL can hold it: without NUL and lone surrogates, which a file's name or a model may bring."""
+    return text.replace("\x00", "\ufffd").encode(errors="replace").decode()

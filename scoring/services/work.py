@@ -136,8 +136,17 @@ class _Worker:
 def fail(run: ScoringRun, message: str) -> None:
     """End a run that cannot go on, with a sentence for whoever asked for it."""
     ScoringRun.objects.filter(pk=run.pk, state__in=ScoringRun.UNFINISHED).update(
-        state=ScoringRun.State.FAILED, finished_at=timezone.now(), message=message, n_openings=0
-    )
+        state=ScoringRun.State.FAILED, finished_at=timezone.now(), message=results.storable(message),
+        n_openings=0,
+    )  # fmt: skip
+
+
+def _give_up(run: ScoringRun, message: str) -> None:
+    """End a run that cannot begin here, unless somebody is at it: another machine has what this one lacks."""
+    if claims.somebody_is_at(run.pk):
+        _log.warning("Scoring run %s is left to other workers: %s", run.pk, message)
+    else:
+        fail(run, message)
 
 
 def _open(run: ScoringRun) -> Metric | None:
@@ -152,7 +161,7 @@ def _load(run: ScoringRun) -> Metric | None:
     """Behind the gate, so that whoever began to load before and did not come back is dead."""
     this = ScoringRun.objects.filter(pk=run.pk)
     if this.filter(n_openings__gte=MAX_ATTEMPTS).exists():
-        fail(
+        _give_up(
             run,
             f"The worker died {MAX_ATTEMPTS} times while it loaded the model. Most likely it does not fit into this "
             "machine's memory: choose a smaller one, or a server that has it (the backbone's address).",
@@ -162,10 +171,10 @@ def _load(run: ScoringRun) -> Metric | None:
     try:
         return opened.opened(run.metric, run.options)
     except (SetupError, OptionError) as error:
-        fail(run, str(error))
+        _give_up(run, str(error))
     except Exception as error:
         _log.exception("The model of scoring run %s could not be loaded", run.pk)
-        fail(run, _unforeseen(error))
+        _give_up(run, _unforeseen(error))
     finally:
         patiently(lambda: this.update(n_openings=0))
     return None
@@ -184,12 +193,10 @@ def _unforeseen(error: Exception) -> str:
 
 def _refuse_another_version(run: ScoringRun, scorer: Scorer) -> None:
     """A run is one version of a scorer: half of its scores by another would not be comparable."""
-    if claims.somebody_is_at(run.pk):
-        return  # a worker that has the right version
     assert run.scorer is not None
     before, now = run.scorer.config, scorer.config
     changed = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
-    fail(
+    _give_up(
         run,
         f"This run began with another version of the scorer: {', '.join(changed)} changed since. What it has scored "
         "stays; start a new run, which scores everything with the version at hand.",

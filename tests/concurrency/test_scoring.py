@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 
 import psycopg
@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from annotation.errors import Conflict
 from scoring.metrics import registry
-from scoring.metrics.contract import Example, Outcome, Reading
+from scoring.metrics.contract import Example, Outcome, Reading, SetupError
 from scoring.models import Score, ScoringRow, ScoringRun
 from scoring.services import claims, locks, opened, patience, results, rows, runs, stopping, waking, work
 from scoring.services.locks import Claimant
@@ -302,6 +302,23 @@ def test_without_looking_at_locks_it_would_wait_for_the_lease(use, monkeypatch):
     ScoringRow.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=1))
     work.work_on(run.pk)
     assert states(run) == {DONE: 6}
+
+
+def test_a_machine_without_weights_leaves_a_run_to_those_who_are_at_it(use, monkeypatch):
+    use(WordCount())
+    run = prepared(6)
+
+    def lacks(*_) -> None:
+        raise SetupError("There are no weights on this machine.")
+
+    monkeypatch.setattr(registry, "open_metric", lacks)
+    for attended, n in ((True, 0), (True, claims.MAX_ATTEMPTS), (False, 0)):
+        ScoringRun.objects.update(n_openings=n)
+        with living(run) if attended else nullcontext():
+            assert not work.work_on(run.pk)
+        run.refresh_from_db()
+        assert run.state == ("running" if attended else "failed")
+    assert run.message == "There are no weights on this machine."
 
 
 def test_what_a_living_worker_holds_is_left_to_it(use):

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotation.models import Candidate, System
 from scoring.metrics import registry
-from scoring.metrics.contract import Outcome, Reading, SetupError
+from scoring.metrics.contract import ExampleError, Outcome, Reading, SetupError
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
 from scoring.services import opened, runs, waking, work
 from tests import factories
@@ -232,6 +232,10 @@ def test_missing_weights_fail_the_run_with_their_message(monkeypatch):
     assert run.message == "Fetch the weights: hf download x."
 
 
+def test_a_message_is_kept_whatever_it_holds(monkeypatch):
+    assert fails_to_open(monkeypatch, SetupError("No \x00 file \udcff.")).message == "No \ufffd file ?."
+
+
 def test_a_model_too_large_for_memory_fails_the_run(monkeypatch):
     assert "does not fit" in fails_to_open(monkeypatch, MemoryError()).message
 
@@ -297,6 +301,18 @@ def test_what_is_kept_beside_a_score_fits_into_json_whatever_it_was(use):
     score = Score.objects.get()
     assert score.distribution == {"yes": None, "no": -0.5}
     assert score.provenance == {"answer": "a\ufffdb", "n": [1, True]}
+
+
+def test_what_is_said_of_a_fault_is_kept_whatever_it_holds(use):
+    def script(examples):
+        if "odd" in [example.texts[0] for example in examples]:
+            raise ExampleError("unparsable", "It said \ud800 and \x00.")
+
+    use(Scripted(script))
+    run = worked(run_over(study_of(["a bell", "odd", "rain falls"])))
+    check_books(run)
+    assert (run.state, run.n_done) == ("done", 2)
+    assert run.rows.get(state=ScoringRow.State.FAILED).reason == "It said ? and \ufffd."
 
 
 def test_a_score_that_cannot_be_written_fails_its_row_only(use):
