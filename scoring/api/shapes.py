@@ -84,7 +84,9 @@ class RunOut(serializers.Serializer):
     created_by = serializers.CharField(source="created_by.name", default=None, allow_null=True)
     created_at = serializers.DateTimeField()
     working_since = serializers.DateTimeField(allow_null=True)
-    worked_at = serializers.DateTimeField(allow_null=True, help_text="When rows were last settled, or put back.")
+    worked_at = serializers.DateTimeField(
+        allow_null=True, help_text="When rows were last settled, or put back."
+    )
     finished_at = serializers.DateTimeField(allow_null=True)
 
     @extend_schema_field(serializers.FloatField(allow_null=True))
@@ -105,6 +107,7 @@ class FaultCountOut(serializers.Serializer):
 
     code = serializers.CharField()
     n = serializers.IntegerField()
+    at_least = serializers.BooleanField(help_text="Only the first 10,000 failed rows were counted.")
     reason = serializers.CharField()
     item = serializers.CharField()
     system = serializers.CharField()

@@ -94,7 +94,7 @@ class FaultsView(APIView):
         responses={200: FaultPageOut, **problems(400, 403, 404)},
     )
     def get(self, request: Request, run_id: int) -> Response:
-        """What could not be scored in a run, counted by reason and row by row."""
+        """What could not be scored in a run, counted by reason (the first 10,000) and row by row."""
         run = run_of(request.user, run_id)
         counts = FaultCountOut(faults.counted(run), many=True).data
         return Response({"counts": counts, **paging.page(request, faults.failed(run), FailedRowOut)})

@@ -115,9 +115,8 @@ class Command(BaseCommand):
                 returncode=130,
             ) from None
         for found in faults.counted(run):
-            self.stderr.write(
-                f"{found.n:>8} × {found.code}: {found.reason} (first: {found.item}, {found.system})"
-            )
+            n = f"{found.n}{'+' if found.at_least else ''}"
+            self.stderr.write(f"{n:>8} × {found.code}: {found.reason} (first: {found.item}, {found.system})")
         if run.state != ScoringRun.State.DONE:
             raise CommandError(f"Run {run.pk}: {run.message}")
         self.stdout.write(f"Run {run.pk} with {run.scorer}: {describe(run)}")

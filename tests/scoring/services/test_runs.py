@@ -294,6 +294,17 @@ def test_a_model_is_being_loaded_until_the_worker_comes_back(study):
     assert not runs.is_loading(run)
 
 
+def test_of_very_many_faults_the_first_are_counted(monkeypatch):
+    run = runs.request(study_of(["undecodable"] * 3 + ["memory"]), "word-count", {}, actor=None)
+    work.work_on(run.pk)
+    run.refresh_from_db()
+    for counted, at_least, n in ((3, True, 3), (4, False, 4), (5, False, 4)):
+        monkeypatch.setattr(faults, "COUNTED", counted)
+        found = faults.counted(run)
+        assert {each.at_least for each in found} == {at_least}
+        assert sum(each.n for each in found) == n
+
+
 # ── How far ──────────────────────────────────────────────────────────────────
 
 
