@@ -58,14 +58,19 @@ class Tally:
 
 
 def manifest(study: Study, *, format: str, tally: Tally, files: Mapping[str, Any]) -> dict[str, Any]:
-    """A function of the data and the code alone: no time, no place, no person."""
+    """A function of the data and the code alone: no time, no place, no person. What scores new items by itself names
+    folders and servers of this installation, so it is left out."""
+    rules = {name: rule for name, rule in study.rules.items() if name != "prescore"}
     return {
         "schema": SCHEMA,
         "format": format,
         "code_version": code_version(),
         "study": {
-            name: getattr(study, name)
-            for name in ("slug", "title", "description", "state", "overlap", "order", "seed", "rules")
+            **{
+                name: getattr(study, name)
+                for name in ("slug", "title", "description", "state", "overlap", "order", "seed")
+            },
+            "rules": rules,
         },
         "protocols": [
             {

@@ -53,6 +53,17 @@ def test_it_writes_judgments_items_and_a_manifest(study, tmp_path, format):
     assert list(tmp_path.iterdir()) == [tmp_path / "out"]
 
 
+def test_the_manifest_names_the_rules_but_no_folder_or_server_of_ours(study, tmp_path):
+    study.rules = {
+        "prompts": {"aqascore": {"questions": {}}},
+        "prescore": [{"metric": "clapscore", "options": {"checkpoint": "/home/alice/x.pt"}}],
+    }
+    study.save()
+    exports.write(study, format="jsonl", out=tmp_path / "out")
+    made = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
+    assert made["study"]["rules"] == {"prompts": {"aqascore": {"questions": {}}}}
+
+
 def test_json_lines_hold_a_judgment_each(study, tmp_path):
     exports.write(study, format="jsonl", out=tmp_path / "out")
     lines = (tmp_path / "out" / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
