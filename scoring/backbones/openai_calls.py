@@ -1,8 +1,10 @@
-"""Calls to a server with the OpenAI API: retried while that may help, refused with the server's own sentence."""
+"""Calls to a server with the OpenAI API: retried while that may help, refused with the server's own sentence. Of a
+server that only a run names, no more is repeated than the API's own errors: it may be anything in this network."""
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import threading
 import time
@@ -16,6 +18,7 @@ from scoring.metrics.contract import ExampleError, SetupError
 # Whoever may ask for a run may name any server: the key is for the one server it belongs to.
 KEY_VARIABLE = "CONCORD_SERVER_KEY"
 SERVER_VARIABLE = "CONCORD_SERVER_URL"
+ALLOWED_VARIABLE = "CONCORD_SERVERS"
 
 # Waits of 0.5, 1, 2, 4 and 8 s: a proxy that restarts or a queue that drains is met again, a server that is gone
 # costs each request a quarter of a minute.
@@ -117,25 +120,25 @@ class Calls:
         return found
 
     def _refusal(self, response: httpx2.Response) -> Exception:
-        status, sentence = response.status_code, self._said(_sentence(response))
+        status = response.status_code
+        sentence = self._said(_sentence(response) or (_body(response) if is_own(self.base) else ""))
+        told = f"{status}: {sentence}" if sentence else str(status)
         if status in (401, 403):
             tail = (
                 f"does not accept the key in {KEY_VARIABLE}"
                 if self._key
                 else f"asks for a key: set {KEY_VARIABLE}, and {SERVER_VARIABLE} to the server that it is for"
             )
-            return SetupError(f"{self.base} {tail} ({status}: {sentence}).")
+            return SetupError(f"{self.base} {tail} ({told}).")
         if status == 404:
             return SetupError(
-                f"{self.base} does not know what is asked of it (404: {sentence}). Check that the URL ends where the "
+                f"{self.base} does not know what is asked of it ({told}). Check that the URL ends where the "
                 "API begins, mostly in /v1, and that the server still serves this model."
             )
         after = _retry_after(response)
         if status in (502, 503, 504):  # a proxy's: what stands behind it does not answer
-            return _Again(
-                "server_unreachable", f"No answer from behind {self.base} ({status}: {sentence}).", after
-            )
-        message = f"The server refused this one ({status}: {sentence})."
+            return _Again("server_unreachable", f"No answer from behind {self.base} ({told}).", after)
+        message = f"The server refused this one ({told})."
         if status in (408, 425, 429) or status >= 500:
             return _Again("server_refused", message, after)
         return ExampleError("server_refused", message)
@@ -172,13 +175,27 @@ def _retry_after(response: httpx2.Response) -> float | None:
         return None  # a date, or nothing
 
 
+def is_own(base: str) -> bool:
+    """Whether the operator named this server, which then gets the key."""
+    return os.environ.get(SERVER_VARIABLE, "").strip().rstrip("/") == base
+
+
 def _sentence(response: httpx2.Response) -> str:
-    """What an error's body says: {"error": {"message"}} as OpenAI, {"message"} as older vLLM, {"detail"} as proxies."""
+    """What an error in OpenAI's form says: {"error": {"message"}}."""
+    try:
+        found = response.json()
+    except ValueError:
+        return ""
+    error = found.get("error") if isinstance(found, dict) else None
+    message = error.get("message") if isinstance(error, dict) else None
+    return message if isinstance(message, str) else ""
+
+
+def _body(response: httpx2.Response) -> str:
+    """What an error in another form says: {"message"} as older vLLM, {"detail"} as proxies, or all of it."""
     try:
         found = response.json()
     except ValueError:
         return response.text
-    inner = found.get("error", found) if isinstance(found, dict) else found
-    if isinstance(inner, dict):
-        inner = inner.get("message") or inner.get("detail") or inner
+    inner = found.get("message") or found.get("detail") or found if isinstance(found, dict) else found
     return inner if isinstance(inner, str) else json.dumps(inner)

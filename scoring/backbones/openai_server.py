@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from scoring.backbones.contract import AnswerTokens, Hearing, Written, YesNo
-from scoring.backbones.openai_calls import KEY_VARIABLE, SERVER_VARIABLE, Calls, Spent
+from scoring.backbones.openai_calls import ALLOWED_VARIABLE, KEY_VARIABLE, Calls, Spent, is_own
 from scoring.backbones.openai_messages import listed, messages, wav_base64, written, yes_no
 from scoring.backbones.sounds import decode
 from scoring.metrics.contract import ExampleError, SetupError, Sound
@@ -49,6 +49,7 @@ def open_server(url: str, *, workplace: Workplace) -> OpenAIServer:
     The key, where the server wants one, is read from CONCORD_SERVER_KEY; it goes to CONCORD_SERVER_URL alone.
     """
     base, model = _parts(url)
+    _require_allowed(base)
     calls = Calls(base, key=_key_for(base), at_once=AT_ONCE)
     try:
         served = _served(calls)
@@ -234,8 +235,15 @@ def _parts(url: str) -> tuple[str, str]:
 
 
 def _key_for(base: str) -> str:
-    own = os.environ.get(SERVER_VARIABLE, "").strip().rstrip("/")
-    return os.environ.get(KEY_VARIABLE, "") if own == base else ""
+    return os.environ.get(KEY_VARIABLE, "") if is_own(base) else ""
+
+
+def _require_allowed(base: str) -> None:
+    allowed = [each.strip().rstrip("/") for each in os.environ.get(ALLOWED_VARIABLE, "").split(",")]
+    if any(allowed) and base not in allowed:
+        raise SetupError(
+            f"{base} is not among the servers that may be asked here. The operator adds it to {ALLOWED_VARIABLE}."
+        )
 
 
 def _served(calls: Calls) -> dict[str, str]:

@@ -295,7 +295,9 @@ def test_a_server_that_dies_and_comes_back_costs_nothing(sounds, monkeypatch):
         server.stop()
         with OpenAIDouble(port=server.port) as again:
             found = running.result()
-    assert [one[0] for one in found] == [answer(conversation(h.questions[0], sounds[0])) for h in hearings]
+    assert [one[0].text for one in found] == [
+        answer(conversation(h.questions[0], sounds[0])) for h in hearings
+    ]
     assert len(again.requests) == 20
 
 
@@ -389,6 +391,36 @@ def test_the_key_goes_to_no_server_but_its_own(monkeypatch):
     with OpenAIDouble() as server:
         write(opened(server), Hearing((), ("Hm?",)))
         assert server.keys == [None]
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 500])
+@pytest.mark.parametrize(
+    ("body", "shown", "shown_of_own"),
+    [
+        ('{"error": {"message": "as told", "secret": 1}}', "as told", "as told"),
+        ('{"error": "hunter2"}', "", "hunter2"),
+        ('{"detail": "hunter2"}', "", "hunter2"),
+        ("<html>hunter2</html>", "", "hunter2"),
+        ('["hunter2"]', "", "hunter2"),
+    ],
+)
+def test_of_a_refusal_only_the_apis_own_words_are_shown(monkeypatch, status, body, shown, shown_of_own):
+    calls = openai_calls.Calls("http://10.0.0.7/v1", key="", at_once=1)
+    response = httpx2.Response(status, text=body)
+    told = str(calls._refusal(response))
+    assert "hunter2" not in told
+    assert (f"({status}: {shown})" if shown else f"({status})") in told
+    monkeypatch.setenv(openai_calls.SERVER_VARIABLE, "http://10.0.0.7/v1/")
+    assert shown_of_own in str(calls._refusal(response))
+
+
+def test_only_servers_that_the_operator_allows_are_asked(monkeypatch):
+    with OpenAIDouble() as server:
+        monkeypatch.setenv(openai_calls.ALLOWED_VARIABLE, "https://models.example.org/v1")
+        with pytest.raises(SetupError, match="not among the servers that may be asked here"):
+            opened(server)
+        monkeypatch.setenv(openai_calls.ALLOWED_VARIABLE, f"https://models.example.org/v1, {server.url}/")
+        assert opened(server).identity["model"] == server.model
 
 
 @pytest.mark.parametrize(
