@@ -9,6 +9,7 @@ from django.utils import timezone
 from annotation.models import Candidate, Study, TaskCandidate
 from labeling_ui.fault_words import FAULTS
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
+from scoring.services import faults
 from tests.factories import StudyFactory, comparison_task, member, rating_task
 from tests.scoring import doubles
 
@@ -161,6 +162,18 @@ def test_faults_are_counted_by_kind_and_an_unknown_one_is_still_shown(signed_in,
     shown = signed_in.get(reverse("scoring_run", args=[run.pk])).context["faults"]
     assert [(line.count.code, line.count.n) for line in shown] == [("missing", 2), ("brand_new", 1)]
     assert "Something new." in page(signed_in, run)
+
+
+def test_where_not_all_failed_rows_are_looked_at_the_page_says_at_least(signed_in, study, monkeypatch):
+    monkeypatch.setattr(faults, "COUNTED", 2)
+    run = make(study, state="running", n_rows=9, n_failed=3)
+    for name in ("one", "two", "three"):
+        row(run, name, fault="missing")
+    shown = page(signed_in, run)
+    assert "at least 2" in shown
+    assert "Counted over the rows that failed first" in shown
+    monkeypatch.setattr(faults, "COUNTED", 3)
+    assert "at least" not in page(signed_in, run)
 
 
 def test_failed_rows_name_item_system_and_reason(signed_in, study):
