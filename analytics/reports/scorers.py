@@ -14,7 +14,7 @@ from scoring.metrics.entries import Reads
 from scoring.models import Scorer, ScoringRun
 
 # For each candidate and scorer there is one look into the scores' index; more would keep the page waiting.
-LOOKS = 50_000
+LOOKS = 20_000
 ITEMS_READ = 20_000
 STRATA_SHOWN = 200
 
