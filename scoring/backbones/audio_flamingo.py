@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from transformers import WhisperFeatureExtractor
 
-from scoring.backbones.listening import Family, Features, Samples, padded_mel
+from scoring.backbones.listening import Family, Features, Samples, n_pooled, padded_mel, too_short
 from scoring.backbones.whisper_tower import encode, n_frames_seen
 
 
@@ -27,6 +27,8 @@ class AudioFlamingoListener:
         windows = [samples[start : start + size] for start in range(0, len(samples), size)]
         found = [padded_mel(self._extractor, window, n_samples=size) for window in windows]
         n_frames = [n for _, n in found]
+        if not any(map(n_pooled, n_frames)):
+            raise too_short()
         seen = n_frames_seen(max(n_frames), longest=found[0][0].shape[1])
         return {"mel": torch.stack([mel[:, :seen] for mel, _ in found]), "n_frames": torch.tensor(n_frames)}
 

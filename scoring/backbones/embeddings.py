@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from scoring.backbones.feature_cache import FeatureCache
-from scoring.backbones.listening import Features, Listener, too_short
+from scoring.backbones.listening import Features, Listener
 from scoring.backbones.packing import groups
 from scoring.backbones.preparation import Preparation
 from scoring.backbones.sounds import decode
@@ -62,7 +62,7 @@ class Embeddings:
             ):
                 found[key] = embedded
                 self._cache.put(self._space, key, {"embeddings": embedded})
-        return {key: _heard(one) for key, one in found.items()}
+        return found
 
     def _prepare(self, sound: Sound) -> _Prepared:
         """In a thread."""
@@ -71,9 +71,3 @@ class Embeddings:
             return _Prepared(kept=kept["embeddings"])
         samples = decode(sound, rate=self._rate, seconds=self._listener.seconds)
         return _Prepared(features=self._listener.features(samples))
-
-
-def _heard(embedded: torch.Tensor | ExampleError) -> torch.Tensor | ExampleError:
-    if isinstance(embedded, torch.Tensor) and not len(embedded):
-        return too_short()
-    return embedded

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,8 +143,8 @@ def _state(path: Path) -> dict[str, torch.Tensor]:
     except pickle.UnpicklingError as error:
         raise SetupError(
             f"{path} holds more than weights, or is damaged. If you trust where it came from, keep its weights alone: "
-            f"python -c \"import torch; f = '{path}'; torch.save(torch.load(f, map_location='cpu', "
-            "weights_only=False)['state_dict'], f)\""
+            "python -c \"import sys, torch; f = sys.argv[1]; torch.save(torch.load(f, map_location='cpu', "
+            f"weights_only=False)['state_dict'], f)\" {shlex.quote(str(path))}"
         ) from error
     except (RuntimeError, EOFError, OSError, ValueError) as error:
         raise SetupError(f"{path} cannot be read: {error}. Download it again.") from error

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from transformers import WhisperFeatureExtractor
 
-from scoring.backbones.listening import Family, Features, Samples, n_pooled, padded_mel
+from scoring.backbones.listening import Family, Features, Samples, n_pooled, padded_mel, too_short
 from scoring.backbones.windows import attend_within_windows
 
 
@@ -30,6 +30,8 @@ class Qwen25OmniListener:
         n_samples = len(samples) + extractor.n_fft
         n_samples += -n_samples % extractor.hop_length
         mel, n_frames = padded_mel(extractor, samples, n_samples=n_samples)
+        if not n_pooled(n_frames):
+            raise too_short()
         return {"mel": mel[:, :n_frames]}
 
     def embed(self, features: Sequence[Features]) -> list[torch.Tensor]:

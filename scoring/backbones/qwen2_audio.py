@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from transformers import Qwen2AudioProcessor, WhisperFeatureExtractor
 
-from scoring.backbones.listening import Family, Features, Samples, padded_mel
+from scoring.backbones.listening import Family, Features, Samples, n_pooled, padded_mel, too_short
 from scoring.backbones.whisper_tower import encode, n_frames_seen
 
 
@@ -22,6 +22,8 @@ class Qwen2AudioListener:
 
     def features(self, samples: Samples) -> Features:
         mel, n_frames = padded_mel(self._extractor, samples, n_samples=self._extractor.n_samples)
+        if not n_pooled(n_frames):
+            raise too_short()
         seen = mel[:, : n_frames_seen(n_frames, longest=mel.shape[1])]
         return {"mel": seen, "n_frames": torch.tensor([n_frames])}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,19 @@ def test_code_in_a_file_is_never_run(state: Any, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="holds more than weights"):
         load(tmp_path / "tiny.pt")
     assert not (tmp_path / "sprung").exists()
+
+
+def test_the_command_that_keeps_the_weights_alone_names_the_file_whatever_it_is_called(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / 'it\'s $(touch sprung) "x".pt'
+    torch.save({"trap": _Trap(tmp_path / "sprung")}, path)
+    with pytest.raises(SetupError) as found:
+        load(path)
+    command = str(found.value).partition("weights alone: ")[2]
+    python, option, code, name = shlex.split(command)
+    assert (python, option, name) == ("python", "-c", str(path))
+    compile(code, "command", "exec")
 
 
 class _Trap:
