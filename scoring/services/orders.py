@@ -132,7 +132,7 @@ def _unknown_strata(study: Study, strata: Mapping[str, Sequence[str]]) -> list[F
     for key, values in strata.items():
         # As text, which is how a run compares it; and a key may be one that Django's lookups would take apart.
         stratum = Func("strata", Value(key), function="jsonb_extract_path_text", output_field=TextField())
-        rows = study.items.annotate(stratum=stratum).exclude(stratum=None)
+        rows = study.items.annotate(stratum=stratum).filter(stratum__isnull=False)
         there = sorted(rows.order_by().values_list("stratum", flat=True).distinct())
         problems += [
             FieldProblem(f"filter.strata.{key}", f"No item has {key} {value!r}.", _there_are(there))

@@ -85,7 +85,9 @@ def test_a_scoring_run_that_waits_while_no_worker_is_busy_is_a_warning() -> None
 @pytest.mark.django_db
 def test_a_run_that_is_tried_again_waits_from_then_on() -> None:
     long_ago = timezone.now() - timedelta(days=1)
-    run = ScoringRun(study=factories.StudyFactory(), metric="m", created_at=long_ago, worked_at=timezone.now())
+    run = ScoringRun(
+        study=factories.StudyFactory(), metric="m", created_at=long_ago, worked_at=timezone.now()
+    )
     run.save()
     assert checks.check_scoring_worker(None, databases=["default"]) == []
     ScoringRun.objects.update(worked_at=long_ago)
