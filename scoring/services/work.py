@@ -51,7 +51,8 @@ def work_on(
     )
     if run is not None:
         while patiently(lambda: claims.put_back(run_id)):
-            pass
+            if stopping():
+                return True
     metric = _open(run) if run else None
     if run is None or metric is None:
         return False

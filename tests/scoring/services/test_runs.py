@@ -206,6 +206,9 @@ def test_very_much_that_failed_is_put_back_in_parts_before_it_is_tried_again(mon
     run = runs.retry(run, actor=None)
     assert (run.n_failed, run.rows.filter(state=ScoringRow.State.FAILED).count()) == (3, 3)
     assert waking.to_wake() == [run.pk]
+    assert work.work_on(run.pk, stopping=lambda: True)
+    run.refresh_from_db()
+    assert (run.state, run.n_failed, tries) == ("queued", 1, [])
     work.work_on(run.pk)
     check_books(run)
     assert (run.state, run.n_failed, len(set(tries))) == ("done", 5, 5)
