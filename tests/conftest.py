@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from unittest import mock
 
 import django
 import pytest
+from django.conf import settings as django_settings
 
 from config import scratch, translations
 
@@ -17,14 +17,14 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     (scratch.settle() / "static").mkdir()
 translations.compile_changed([Path(__file__).resolve().parents[1] / "labeling_ui" / "locale"])
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+django.setup()
 # Messages sent in this process go nowhere: tests do the work they are about themselves. What they start as processes
-# of their own reads the environment again.
-with mock.patch.dict(os.environ, CELERY_BROKER_URL="memory://"):
-    django.setup()
-    from config.celery import app  # tasks that services send find the application
+# of their own reads the environment. (Set here, not there: workers of pytest-xdist read their settings before this.)
+django_settings.CELERY_BROKER_URL = "memory://"
+django_settings.CELERY_BROKER_TRANSPORT_OPTIONS = {}
+import config.celery  # noqa: E402  (tasks that services send find the application)
 
-    # Celery reads its settings when it is first asked for one, which may be while a test has others in force.
-    assert app.conf.broker_url == "memory://"
+assert config.celery.app.conf.broker_url == "memory://"
 
 
 @pytest.fixture(autouse=True)
