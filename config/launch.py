@@ -23,6 +23,12 @@ from config.terminal import Interruption, Stop, say
 
 ANSWER_SECONDS = 90.0
 
+# Linux may give each session an equal share of the processor (autogroup). There `nice` counts within a session only,
+# and what is needed is that the session as a whole stands back.
+GENTLY = (
+    "sh", "-c", '{ echo 19 > /proc/self/autogroup; } 2>/dev/null; exec nice -n 19 "$@"', "gently",
+)  # fmt: skip
+
 
 class PortTaken(Exception):
     """Another program listens where we were asked to."""
@@ -115,8 +121,12 @@ def scoring_command() -> list[str]:
     """One process, so that a model is in memory once and stays there. Raters on the same machine come first: it gets
     what time they leave, and a core stays free of it."""
     threads = env.integer("OMP_NUM_THREADS", max((os.cpu_count() or 1) - 1, 1), minimum=1)
-    gently = ("env", f"OMP_NUM_THREADS={threads}", "nice", "-n", "10")
-    return [*gently, *_worker("gpu", "--pool", "solo", "--concurrency", "1")]
+    return [
+        "env",
+        f"OMP_NUM_THREADS={threads}",
+        *GENTLY,
+        *_worker("gpu", "--pool", "solo", "--concurrency", "1"),
+    ]
 
 
 def _worker(queue: str, *options: str) -> list[str]:
