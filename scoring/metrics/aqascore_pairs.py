@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ def open_aqascore_pairs(options: Mapping[str, Any], workplace: Workplace) -> AQA
     return kind(backbone, templates, system=system, answers=options["answers"])
 
 
-class AQAScorePairs:
+class AQAScorePairs(ABC):
     """One reading per template, `mean` and `spread` as for single ones; above `prefers_first_above` the first of the
     two candidates is preferred."""
 
@@ -72,12 +73,13 @@ class AQAScorePairs:
             found.extend(answer)
         return Outcome(key, with_ensemble(dict(zip(self._templates, self._readings(found), strict=True))))
 
+    @abstractmethod
     def _hearings(self, example: Example) -> list[Hearing]:
-        raise NotImplementedError
+        """What is asked of the sound or sounds of a pair."""
 
+    @abstractmethod
     def _readings(self, found: Sequence[YesNo]) -> list[Reading]:
         """One per template, from the answers to all questions in their order."""
-        raise NotImplementedError
 
 
 class ComparedPairs(AQAScorePairs):

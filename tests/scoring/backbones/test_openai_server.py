@@ -1,11 +1,11 @@
+"""Asking a server: what it says, what it leaves out, and what becomes of its faults."""
+
 from __future__ import annotations
 
-import math
 import threading
 import wave
 from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
-from itertools import product
 from pathlib import Path
 
 import httpx2
@@ -14,20 +14,19 @@ import pytest
 
 from scoring.backbones import openai_calls
 from scoring.backbones.contract import AnswerTokens, Hearing
-from scoring.backbones.openai_messages import messages, wav_base64, yes_no
-from scoring.backbones.openai_server import open_server
-from scoring.backbones.sounds import decode
-from scoring.metrics.batching import score_each
-from scoring.metrics.contract import Example, ExampleError, SetupError, Sound
-from scoring.metrics.registry import Workplace, open_metric
-from scoring.prompts import fill, shipped
+from scoring.backbones.openai_messages import yes_no
+from scoring.metrics.contract import SetupError, Sound
+from tests.scoring.backbones.asking import (
+    ANY_CASE,
+    RATE,
+    ask,
+    codes,
+    conversation,
+    opened,
+    tone,
+    write,
+)
 from tests.scoring.openai_double import OpenAIDouble, answer, logprobs
-
-SYSTEM = "Answer with yes or no."
-RATE = 16_000
-WORKPLACE = Workplace(Path("unused"), 0)
-EXACT = AnswerTokens()
-ANY_CASE = AnswerTokens(("Yes", "yes"), ("No", "no"))
 
 
 @pytest.fixture(autouse=True)
@@ -40,38 +39,6 @@ def _impatient(monkeypatch):
 def sounds(tmp_path_factory) -> list[Sound]:
     folder = tmp_path_factory.mktemp("sounds")
     return [tone(folder / f"{pitch}.wav", pitch) for pitch in (300, 400, 500)]
-
-
-def tone(path: Path, pitch: int) -> Sound:
-    samples = np.sin(2 * np.pi * pitch * np.arange(RATE // 2) / RATE) * 0.3
-    with wave.open(str(path), "wb") as file:
-        file.setparams((1, 2, RATE, 0, "NONE", ""))
-        file.writeframes((samples * 32767).astype("<i2").tobytes())
-    return Sound(f"{pitch:064}", path, 0.5)
-
-
-def opened(server: OpenAIDouble):
-    return open_server(server.name, workplace=WORKPLACE)
-
-
-def conversation(question: str, *heard: Sound, system: str = SYSTEM):
-    return messages(
-        [wav_base64(decode(sound, rate=RATE, seconds=60), rate=RATE) for sound in heard],
-        question,
-        system=system,
-    )
-
-
-def ask(backbone, *hearings: Hearing, answers: AnswerTokens = EXACT):
-    return backbone.ask(list(hearings), system=SYSTEM, answers=answers)
-
-
-def write(backbone, *hearings: Hearing):
-    return backbone.write(list(hearings), system=SYSTEM, max_new_tokens=512)
-
-
-def codes(answers):
-    return [one.fault.code if isinstance(one, ExampleError) else "fine" for one in answers]
 
 
 @pytest.mark.parametrize("chosen_tokens", [False, True])
@@ -349,152 +316,3 @@ def test_eight_questions_are_under_way_at_once_and_no_more(sounds):
         found = ask(opened(server), *[Hearing((sounds[0],), ("One?", "Two?"))] * 12)
     assert codes(found) == ["fine"] * 12
     assert max(most) == 8
-
-
-def test_what_a_run_costs_is_counted(sounds):
-    with OpenAIDouble() as server:
-        backbone = opened(server)
-        write(backbone, Hearing((sounds[0],), ("Hm?", "And?")))
-    assert (backbone.spent.prompt_tokens, backbone.spent.completion_tokens) == (200, 8)
-
-
-def test_the_identity_holds_the_model_and_neither_the_address_nor_the_key(monkeypatch):
-    monkeypatch.setenv(openai_calls.KEY_VARIABLE, "sesame")
-    identities = []
-    for _ in range(2):
-        with OpenAIDouble(key="sesame") as server:
-            monkeypatch.setenv(openai_calls.SERVER_VARIABLE, f"{server.url}/")
-            identities.append(opened(server).identity)
-    assert identities[0] == identities[1]
-    assert identities[0]["model"] == server.model
-    assert not any(word in str(identities) for word in ("sesame", "127.0.0.1"))
-
-
-def test_the_key_is_sent_and_never_shown(monkeypatch, caplog):
-    monkeypatch.setenv(openai_calls.KEY_VARIABLE, "sesame")
-    caplog.set_level("DEBUG")
-    with OpenAIDouble(key="sesame") as server:
-        monkeypatch.setenv(openai_calls.SERVER_VARIABLE, server.url)
-        backbone = opened(server)
-        write(backbone, Hearing((), ("Hm?",)))
-        assert server.keys == ["Bearer sesame"]
-        server.key = "another"  # the double's refusal repeats the key that it was given
-        with pytest.raises(SetupError) as found:
-            write(backbone, Hearing((), ("Hm?",)))
-    assert "CONCORD_SERVER_KEY" in str(found.value)
-    assert "sesame" not in str(found.value) + caplog.text
-
-
-def test_the_key_goes_to_no_server_but_its_own(monkeypatch):
-    monkeypatch.setenv(openai_calls.KEY_VARIABLE, "sesame")
-    monkeypatch.setenv(openai_calls.SERVER_VARIABLE, "https://models.example.org/v1")
-    with OpenAIDouble() as server:
-        write(opened(server), Hearing((), ("Hm?",)))
-        assert server.keys == [None]
-
-
-@pytest.mark.parametrize("status", [400, 403, 404, 500])
-@pytest.mark.parametrize(
-    ("body", "shown", "shown_of_own"),
-    [
-        ('{"error": {"message": "as told", "secret": 1}}', "as told", "as told"),
-        ('{"error": "hunter2"}', "", "hunter2"),
-        ('{"detail": "hunter2"}', "", "hunter2"),
-        ("<html>hunter2</html>", "", "hunter2"),
-        ('["hunter2"]', "", "hunter2"),
-    ],
-)
-def test_of_a_refusal_only_the_apis_own_words_are_shown(monkeypatch, status, body, shown, shown_of_own):
-    calls = openai_calls.Calls("http://10.0.0.7/v1", key="", at_once=1)
-    response = httpx2.Response(status, text=body)
-    told = str(calls._refusal(response))
-    assert "hunter2" not in told
-    assert (f"({status}: {shown})" if shown else f"({status})") in told
-    monkeypatch.setenv(openai_calls.SERVER_VARIABLE, "http://10.0.0.7/v1/")
-    assert shown_of_own in str(calls._refusal(response))
-
-
-def test_only_servers_that_the_operator_allows_are_asked(monkeypatch):
-    with OpenAIDouble() as server:
-        monkeypatch.setenv(openai_calls.ALLOWED_VARIABLE, "https://models.example.org/v1")
-        with pytest.raises(SetupError, match="not among the servers that may be asked here"):
-            opened(server)
-        monkeypatch.setenv(openai_calls.ALLOWED_VARIABLE, f"https://models.example.org/v1, {server.url}/")
-        assert opened(server).identity["model"] == server.model
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("{url}#other/model", "does not serve 'other/model' but tiny/listener"),
-        ("{url}", "Name one of them after the #"),
-        ("{root}#tiny/listener", "in /v1"),
-        ("http://user:secret@localhost/v1#m", "CONCORD_SERVER_KEY"),
-        ("http:///v1#m", "http://host:8000/v1#MODEL"),
-    ],
-)
-def test_a_wrong_address_or_model_is_told_when_opening(name, words):
-    with OpenAIDouble() as server:
-        filled = name.format(url=server.url, root=server.url.removesuffix("/v1"))
-        with pytest.raises(SetupError) as found:
-            open_server(filled, workplace=WORKPLACE)
-    assert words in str(found.value)
-    assert "secret" not in str(found.value)
-
-
-def test_no_server_and_no_key_are_told_when_opening():
-    with OpenAIDouble(key="sesame") as server, pytest.raises(SetupError, match="set CONCORD_SERVER_KEY"):
-        opened(server)
-    with pytest.raises(SetupError, match="vllm serve tiny/listener"):
-        opened(server)
-
-
-def test_log_probabilities_of_the_double_are_a_distribution():
-    assert math.fsum(map(math.exp, logprobs(conversation("?")).values())) == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("chosen_tokens", [False, True])
-def test_aqascore_is_what_the_server_said(sounds, chosen_tokens):
-    examples = [
-        Example(key, (sound,), (text,)) for key, (sound, text) in enumerate(product(sounds, ["rain", "wind"]))
-    ]
-    with OpenAIDouble(chosen_tokens=chosen_tokens) as server:
-        metric = open_metric("aqascore", {"backbone": server.name, "template": "all"}, WORKPLACE)
-        outcomes = score_each(metric, examples)
-    prompts = shipped("aqascore")
-    n_exact = 0
-    for example, outcome in zip(examples, outcomes, strict=True):
-        for name, template in prompts.questions["text"].items():
-            question = fill(template, {"text": example.texts[0]})
-            said = logprobs(conversation(question, *example.sounds, system=prompts.system))
-            # An outcome is one row: were one question of it unanswerable, it would hold none of them.
-            if outcome.fault is None and not outcome.readings[name].provenance.get("bounded"):
-                n_exact += 1
-                assert outcome.readings[name].value == pytest.approx(
-                    1 / (1 + math.exp(said["No"] - said["Yes"]))
-                )
-                assert outcome.readings[name].distribution == {"yes": said["Yes"], "no": said["No"]}
-    assert n_exact == 54 if chosen_tokens else n_exact > 0
-
-
-def test_aqascore_says_where_it_is_bounded_and_gives_no_score_where_nothing_is_known(sounds):
-    examples = [Example(key, (sounds[0],), (text,)) for key, text in enumerate(["rain", "wind"])]
-    with OpenAIDouble(next_faults=["yes-missing"]) as server:
-        metric = open_metric("aqascore", {"backbone": server.name}, WORKPLACE)
-        (bounded,) = score_each(metric, examples[:1])
-        server.fault = "both-missing"
-        (unknown,) = score_each(metric, examples[1:])
-    assert "yes" in bounded.readings["default"].provenance["bounded"]
-    assert unknown.fault.code == "no_logprobs"
-    assert not unknown.readings
-
-
-def test_a_run_outlives_its_server_and_what_failed_is_scored_the_next_time(sounds):
-    examples = [Example(key, (sounds[key % 3],), (f"text {key}",)) for key in range(12)]
-    with OpenAIDouble(chosen_tokens=True) as server:
-        metric = open_metric("aqascore", {"backbone": server.name}, WORKPLACE)
-        whole = score_each(metric, examples)
-    gone = score_each(metric, examples)
-    assert {outcome.fault.code for outcome in gone} == {"server_unreachable"}
-    with OpenAIDouble(chosen_tokens=True, port=server.port, fault="503", every=3):
-        assert score_each(metric, examples) == whole
