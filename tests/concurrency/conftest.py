@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import pytest
 from django.db import connection
+
+from scoring.metrics import registry
+from scoring.services import opened
+from tests.concurrency.scoring_workers import Use
+from tests.scoring.doubles import WordCount, register
 
 T = TypeVar("T")
 
@@ -37,3 +42,23 @@ def at_once() -> Callable[[Sequence[Callable[[], T]]], list[T | Exception]]:
         return results
 
     return run
+
+
+@pytest.fixture
+def no_model_open(monkeypatch) -> Iterator[None]:
+    """A process that has opened no metric yet, and knows how to open the tests' own."""
+    register(monkeypatch)
+    opened.close()
+    yield
+    opened.close()
+
+
+@pytest.fixture
+def use(monkeypatch) -> Use:
+    """Let this metric be what every worker opens."""
+
+    def this(metric: WordCount) -> WordCount:
+        monkeypatch.setattr(registry, "open_metric", lambda *_: metric)
+        return metric
+
+    return this

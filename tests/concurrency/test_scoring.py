@@ -11,40 +11,23 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from annotation.errors import Conflict
-from scoring.metrics import registry
 from scoring.models import ScoringRun
 from scoring.services import claims, locks, opened, rows, runs, work
 from scoring.services.locks import Claimant
 from tests.concurrency.scoring_workers import (
     WAITING,
-    Use,
     elsewhere,
     prepared,
     requested,
 )
-from tests.scoring.doubles import WordCount, register
+from tests.scoring.doubles import WordCount
 from tests.scoring.studies import add, check_books, study_of
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
-
-
-@pytest.fixture(autouse=True)
-def _none_open(monkeypatch) -> Iterator[None]:
-    register(monkeypatch)
-    opened.close()
-    yield
-    opened.close()
-
-
-@pytest.fixture
-def use(monkeypatch) -> Use:
-    """Let this metric be what every worker opens."""
-
-    def this(metric: WordCount) -> WordCount:
-        monkeypatch.setattr(registry, "open_metric", lambda *_: metric)
-        return metric
-
-    return this
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.concurrency,
+    pytest.mark.usefixtures("no_model_open"),
+]
 
 
 # ── Several workers ──────────────────────────────────────────────────────────

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from datetime import timedelta
 
@@ -17,43 +17,27 @@ from django.utils import timezone
 from scoring.metrics import registry
 from scoring.metrics.contract import Example, Outcome, Reading, SetupError
 from scoring.models import Score, ScoringRow, ScoringRun
-from scoring.services import claims, opened, patience, results, runs, stopping, waking, work
+from scoring.services import claims, patience, results, runs, stopping, waking, work
 from scoring.services.locks import Claimant
 from tests.concurrency.scoring_workers import (
     CLAIMED,
     DONE,
     FAILED,
     WAITING,
-    Use,
     elsewhere,
     living,
     prepared,
     states,
     take_and_die,
 )
-from tests.scoring.doubles import Scripted, WordCount, register
+from tests.scoring.doubles import Scripted, WordCount
 from tests.scoring.studies import check_books
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
-
-
-@pytest.fixture(autouse=True)
-def _none_open(monkeypatch) -> Iterator[None]:
-    register(monkeypatch)
-    opened.close()
-    yield
-    opened.close()
-
-
-@pytest.fixture
-def use(monkeypatch) -> Use:
-    """Let this metric be what every worker opens."""
-
-    def this(metric: WordCount) -> WordCount:
-        monkeypatch.setattr(registry, "open_metric", lambda *_: metric)
-        return metric
-
-    return this
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.concurrency,
+    pytest.mark.usefixtures("no_model_open"),
+]
 
 
 # ── Workers that die ─────────────────────────────────────────────────────────
