@@ -64,9 +64,13 @@ def elsewhere(call: Callable[[], object]) -> None:
 
 
 def await_end_of(backend: int) -> None:
-    """The server notices a closed connection a moment later, and gives up its locks then."""
+    """The server notices a closed connection a moment later, and gives up its locks then.
+
+    A transaction keeps what it first read of the server's activity: it is told to look again.
+    """
     with connection.cursor() as cursor:
         for _ in range(1000):
+            cursor.execute("SELECT pg_stat_clear_snapshot()")
             cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE pid = %s", [backend])
             if cursor.fetchone()[0] == 0:
                 return
