@@ -12,7 +12,16 @@ from django.db.models import OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from annotation.errors import NotAllowed, NotFound
-from annotation.models import Assignment, Invitation, Job, ListeningCheck, Membership, Rater, Study, User
+from annotation.models import (
+    Assignment,
+    Invitation,
+    Job,
+    ListeningCheck,
+    Membership,
+    Rater,
+    Study,
+    User,
+)
 from annotation.models.people import MANAGING_ROLES, RATING_ROLES, Role
 
 
@@ -30,6 +39,10 @@ class StudyAccess:
     @property
     def rates(self) -> bool:
         return self.role in RATING_ROLES
+
+    @property
+    def reviews(self) -> bool:
+        return self.role == Role.EXPERT
 
 
 def study_of(user: User, slug: str) -> StudyAccess:
@@ -167,7 +180,7 @@ FROM annotation_assignment a
 JOIN annotation_rater r ON r.id = a.rater_id
 JOIN annotation_membership m ON m.study_id = r.study_id AND m.user_id = r.user_id
 JOIN annotation_task t ON t.id = a.task_id
-WHERE a.id = %s AND r.user_id = %s AND m.role = ANY(%s)
+WHERE a.id = %s AND r.user_id = %s AND m.role = ANY(%s) AND a.state = ANY(%s)
 """
 
 
@@ -176,7 +189,7 @@ def held_assignment(user: User, assignment_id: uuid.UUID, *, lock: bool = False)
     with connection.cursor() as cursor:
         cursor.execute(
             _HELD_ASSIGNMENT + ("FOR UPDATE OF a" if lock else ""),
-            [assignment_id, user.pk, list(RATING_ROLES)],
+            [assignment_id, user.pk, list(RATING_ROLES), [int(state) for state in Assignment.RATERS_OWN]],
         )
         row = cursor.fetchone()
     if row is None:

@@ -9,15 +9,25 @@ from annotation.models.judgment import Answer, Exclusion, Judgment
 from annotation.models.listening import ListeningCheck
 from annotation.models.people import Invitation, Membership, Rater, User
 from annotation.models.protocol import ProtocolVersion, Question
-from annotation.models.review import CaseReason, Correction, Draft, ReviewCase
+from annotation.models.review import (
+    CaseEvent,
+    CaseReason,
+    Correction,
+    Draft,
+    Return,
+    ReviewCase,
+    ReviewView,
+)
 from annotation.models.study import Study
-from annotation.models.task import GoldKey, Task, TaskCandidate
+from annotation.models.task import BarredRater, GoldKey, Task, TaskCandidate
 
 __all__ = [
     "Answer",
     "Assignment",
     "AuditEvent",
+    "BarredRater",
     "Candidate",
+    "CaseEvent",
     "CaseReason",
     "Clip",
     "Correction",
@@ -34,7 +44,9 @@ __all__ = [
     "ProtocolVersion",
     "Question",
     "Rater",
+    "Return",
     "ReviewCase",
+    "ReviewView",
     "Study",
     "System",
     "Task",

@@ -15,6 +15,10 @@ class Assignment(models.Model):
     """`id` is random and all that a browser ever learns about the task behind it.
 
     `presentation[p]` is the canonical slot shown at position p: [1, 0] shows the task's second candidate as A.
+
+    An expert who judges a task blind, before seeing what others said, has an assignment too. It is no lease: it takes
+    no place of the task's overlap, and nothing that raters do to theirs (answer, change, skip, give back) can be done
+    to it.
     """
 
     class State(models.IntegerChoices):
@@ -23,6 +27,8 @@ class Assignment(models.Model):
         SKIPPED = 3, _("Skipped")
         RETURNED = 4, _("Returned")
         EXPIRED = 5, _("Expired")
+        REVIEWING = 6, _("Under review")
+        REVIEWED = 7, _("Reviewed")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     task = models.ForeignKey("annotation.Task", models.CASCADE, related_name="assignments")
@@ -41,6 +47,8 @@ class Assignment(models.Model):
     skip_reason = models.CharField(max_length=40, blank=True, default="")
     skip_comment = models.TextField(blank=True, default="")
 
+    RATERS_OWN = (State.OPEN, State.SUBMITTED, State.SKIPPED, State.RETURNED, State.EXPIRED)
+
     class Meta:
         constraints = [
             # No rater meets a task twice, except for passes that the study asks for. A lease that ran out or was
@@ -49,6 +57,9 @@ class Assignment(models.Model):
                 fields=["task", "rater", "pass_number"],
                 condition=Q(state__in=(1, 2, 3)),
                 name="assignment_once_per_pass",
+            ),
+            models.UniqueConstraint(
+                fields=["task", "rater"], condition=Q(state__in=(6, 7)), name="assignment_one_review"
             ),
         ]
         indexes = [

@@ -58,7 +58,10 @@ class Item(models.Model):
 
 
 class ItemVersion(models.Model):
-    """The content of an item at one time. Append-only (trigger): a correction makes the next version."""
+    """The content of an item at one time. Append-only (trigger): a correction makes the next version.
+
+    `retracted`: the correction that made it was undone; the item is what it was before.
+    """
 
     item = models.ForeignKey(Item, models.CASCADE, related_name="versions")
     number = models.PositiveSmallIntegerField(default=1)
@@ -74,6 +77,7 @@ class ItemVersion(models.Model):
     clip = models.ForeignKey("annotation.Clip", models.PROTECT, null=True, blank=True, related_name="+")
     extra = models.JSONField(default=dict, blank=True)
     content_sha256 = models.CharField(max_length=64)
+    retracted = models.BooleanField(default=False)
     created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -82,13 +86,19 @@ class ItemVersion(models.Model):
 
 
 class Candidate(models.Model):
-    """One output of one system for one item version: a text or a clip. Append-only (trigger)."""
+    """One output of one system for one item version: a text or a clip. Append-only (trigger).
+
+    An answer that is as good for a corrected version as for the one before is carried over: the same output, another
+    row. `provenance` says which model wrote it, with which prompt, where it was written here.
+    """
 
     item_version = models.ForeignKey(ItemVersion, models.CASCADE, related_name="candidates")
     system = models.ForeignKey(System, models.PROTECT, related_name="candidates")
     take = models.PositiveSmallIntegerField(default=1)
     text = models.TextField(blank=True)
     clip = models.ForeignKey("annotation.Clip", models.PROTECT, null=True, blank=True, related_name="+")
+    carried_from = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="+")
+    provenance = models.JSONField(default=dict)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

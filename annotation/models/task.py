@@ -30,6 +30,8 @@ class Task(models.Model):
     kind = models.PositiveSmallIntegerField(choices=Kind.choices, default=Kind.REGULAR)
     state = models.PositiveSmallIntegerField(choices=State.choices, default=State.READY)
     repeats = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="repeated_by")
+    # The task about the version of the item before this one.
+    replaces = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="replaced_by")
     overlap = models.PositiveSmallIntegerField()
     n_judgments = models.PositiveSmallIntegerField(default=0)
     n_leases = models.PositiveSmallIntegerField(default=0)
@@ -73,6 +75,21 @@ class TaskCandidate(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["task", "slot"], name="task_slot_once")]
         ordering = ["task_id", "slot"]
+
+
+class BarredRater(models.Model):
+    """A rater who is not to meet a task: they know what others said of it, or saw the item before it was corrected."""
+
+    class Reason(models.TextChoices):
+        REVIEWS = "reviews", _("Reviews the item")
+        SAW_EARLIER = "saw_earlier", _("Saw an earlier version")
+
+    task = models.ForeignKey(Task, models.CASCADE, related_name="barred", db_index=False)
+    rater = models.ForeignKey("annotation.Rater", models.CASCADE, related_name="+")
+    reason = models.CharField(max_length=12, choices=Reason.choices)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["task", "rater"], name="barred_rater_once")]
 
 
 class GoldKey(models.Model):

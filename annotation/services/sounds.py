@@ -28,7 +28,13 @@ from annotation.services.protocols import loaded
 CLIP_FIELDS = {"reference_clip": "reference", "clip": "recording"}
 LINK_LIFETIME = timedelta(hours=1)
 # A vote is taken after its lease ran out, too, so its clips can be heard until then.
-PLAYABLE = (Assignment.State.OPEN, Assignment.State.SUBMITTED, Assignment.State.EXPIRED)
+PLAYABLE = (
+    Assignment.State.OPEN,
+    Assignment.State.SUBMITTED,
+    Assignment.State.EXPIRED,
+    Assignment.State.REVIEWING,
+    Assignment.State.REVIEWED,
+)
 
 _signer = Signer(salt="annotation.sounds")
 

@@ -1,6 +1,7 @@
-"""Models in the loop: scorers, runs over a study, and the scores they leave."""
+"""Models in the loop: scorers, runs over a study and the scores they leave; writers, and what they wrote."""
 
 from scoring.models.run import ScoringRow, ScoringRun
 from scoring.models.score import Score, Scorer
+from scoring.models.writing import Writer, WritingRow, WritingRun
 
-__all__ = ["Score", "Scorer", "ScoringRow", "ScoringRun"]
+__all__ = ["Score", "Scorer", "ScoringRow", "ScoringRun", "Writer", "WritingRow", "WritingRun"]

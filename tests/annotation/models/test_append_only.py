@@ -9,12 +9,14 @@ from annotation.models import (
     Answer,
     AuditEvent,
     Candidate,
+    CaseEvent,
     Correction,
     Exclusion,
     ItemVersion,
     Judgment,
     ProtocolVersion,
     Question,
+    ReviewCase,
 )
 from annotation.services import exclusions
 from tests.annotation.world import World, make_world
@@ -32,8 +34,9 @@ FROZEN = {
     Question: "title",
     Correction: "after",
     AuditEvent: "action",
+    CaseEvent: "kind",
 }
-MARKS = [(Judgment, "effective"), (Judgment, "excluded"), (Answer, "counted")]
+MARKS = [(Judgment, "effective"), (Judgment, "excluded"), (Answer, "counted"), (ItemVersion, "retracted")]
 EACH = pytest.mark.parametrize("model", FROZEN, ids=[model.__name__ for model in FROZEN])
 
 
@@ -44,6 +47,8 @@ def world() -> World:
         Judgment.objects.all(), study=world.study, action="exclude", reason="x", actor=world.admin
     )
     version = ItemVersion.objects.first()
+    case = ReviewCase.objects.create(study=world.study, item=version.item, item_version=version)
+    CaseEvent.objects.create(case=case, kind=CaseEvent.Kind.OPENED)
     Correction.objects.create(
         version_before=version, version_after=version, field="prompt", reason="x", author=world.admin
     )

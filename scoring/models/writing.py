@@ -1,0 +1,161 @@
+"""Models that write: the writers a study has set up, runs of them over its items, and what each row came to."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+class Writer(models.Model):
+    """A model set up to write one kind of text for a study's items: a checkpoint or a server, and a prompt.
+
+    Prices are per million tokens, in whatever currency the study reckons in; without them only tokens are counted.
+    """
+
+    class Writes(models.TextChoices):
+        TRANSCRIPT = "transcript", _("Transcript")
+        RATIONALE = "rationale", _("Rationale")
+        QUESTION = "question", _("Question")
+        REFERENCE = "reference", _("Reference answer")
+        ANSWER = "answer", _("Candidate answer")
+
+    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="writers")
+    name = models.CharField(max_length=80)
+    writes = models.CharField(max_length=12, choices=Writes.choices)
+    # A name on the hub, a folder, or a server's address with the model's name.
+    backbone = models.CharField(max_length=500)
+    options = models.JSONField(default=dict)
+    # A study's own prompt in place of the one that comes along.
+    prompt = models.JSONField(default=dict)
+    # Whose answers it writes.
+    system = models.ForeignKey(
+        "annotation.System", models.PROTECT, null=True, blank=True, related_name="writers"
+    )
+    per_minute = models.PositiveIntegerField(null=True, blank=True)
+    price_in = models.FloatField(null=True, blank=True)
+    price_out = models.FloatField(null=True, blank=True)
+    # Whether experts find its drafts at the review desk without asking.
+    drafts = models.BooleanField(default=False)
+    retired = models.BooleanField(default=False)
+    created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["study", "name"], name="writer_name_once_per_study")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class WritingRun(models.Model):
+    """A writer at some of a study's items, or at the drafts of a case.
+
+    `identity` is what opened: weights, prompt, dtype. `publishes`: what is written goes to the items as it comes; else
+    somebody looks at it first.
+    """
+
+    class Purpose(models.TextChoices):
+        DRAFTS = "drafts", _("Drafts for a case")
+        ITEMS = "items", _("Texts of items")
+        ANSWERS = "answers", _("Candidate answers")
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("Waiting")
+        RUNNING = "running", _("Running")
+        DONE = "done", _("Done")
+        FAILED = "failed", _("Failed")
+        CANCELLED = "cancelled", _("Cancelled")
+
+    UNFINISHED = (State.QUEUED, State.RUNNING)
+
+    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="writing_runs")
+    # None for texts that came in a file.
+    writer = models.ForeignKey(Writer, models.PROTECT, null=True, blank=True, related_name="runs")
+    source = models.CharField(max_length=300, blank=True, default="")
+    purpose = models.CharField(max_length=8, choices=Purpose.choices)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    filter = models.JSONField(default=dict)
+    publishes = models.BooleanField(default=False)
+    identity = models.JSONField(default=dict)
+    n_rows = models.IntegerField(default=0)
+    n_done = models.IntegerField(default=0)
+    n_failed = models.IntegerField(default=0)
+    n_published = models.IntegerField(default=0)
+    prompt_tokens = models.BigIntegerField(default=0)
+    completion_tokens = models.BigIntegerField(default=0)
+    message = models.TextField(blank=True, default="")
+    created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+    working_since = models.DateTimeField(null=True, blank=True)
+    n_settled_before = models.IntegerField(default=0)
+    worked_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["study", "-id"], name="writing_run_by_study"),
+            models.Index(
+                fields=["id"], condition=Q(state__in=("queued", "running")), name="writing_run_unfinished"
+            ),
+        ]
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state not in self.UNFINISHED
+
+    @property
+    def n_settled(self) -> int:
+        return self.n_done + self.n_failed
+
+
+class WritingRow(models.Model):
+    """One text to be written. `claim` names the worker that holds it, as in scoring runs.
+
+    `field` is the item's field, or empty for an answer of `system`. `text` stays here whether it is published or not.
+    """
+
+    class State(models.IntegerChoices):
+        WAITING = 1, _("Waiting")
+        CLAIMED = 2, _("Claimed")
+        DONE = 3, _("Done")
+        FAILED = 4, _("Failed")
+
+    run = models.ForeignKey(WritingRun, models.CASCADE, related_name="rows")
+    item_version = models.ForeignKey("annotation.ItemVersion", models.CASCADE, related_name="+")
+    system = models.ForeignKey(
+        "annotation.System", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    field = models.CharField(max_length=20, blank=True, default="")
+    draft = models.OneToOneField(
+        "annotation.Draft", models.CASCADE, null=True, blank=True, related_name="writing_row"
+    )
+    state = models.PositiveSmallIntegerField(choices=State.choices, default=State.WAITING)
+    claim = models.BigIntegerField(null=True, blank=True)
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    fault = models.CharField(max_length=40, blank=True, default="")
+    reason = models.TextField(blank=True, default="")
+    text = models.TextField(blank=True, default="")
+    # It had more to say and was stopped: the last word may not be whole.
+    cut = models.BooleanField(default=False)
+    prompt_tokens = models.IntegerField(default=0)
+    completion_tokens = models.IntegerField(default=0)
+    seconds = models.FloatField(default=0.0)
+    written_at = models.DateTimeField(null=True, blank=True)
+    published_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "item_version", "field", "system"],
+                nulls_distinct=False,
+                name="writing_row_once",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["run", "id"], condition=Q(state=1), name="writing_row_waiting"),
+            models.Index(fields=["run"], condition=Q(state=2), name="writing_row_claimed"),
+            models.Index(fields=["run", "id"], condition=Q(state=4), name="writing_row_failed"),
+        ]
