@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.contrib import admin
 
 from annotation.admin.readonly import ReadOnlyAdmin
-from scoring.models import Score, Scorer, ScoringRun
+from scoring.models import Score, Scorer, ScoringRun, Writer, WritingRun
 
 
 @admin.register(Scorer)
@@ -35,3 +35,19 @@ class ScoringRunAdmin(ReadOnlyAdmin):
     list_filter = ("state",)
     list_select_related = ("study", "scorer")
     search_fields = ("study__slug__exact", "scorer__key__exact")
+
+
+@admin.register(Writer)
+class WriterAdmin(ReadOnlyAdmin):
+    list_display = ("name", "study", "writes", "backbone", "drafts", "retired", "created_at")
+    list_filter = ("writes", "retired")
+    list_select_related = ("study",)
+    search_fields = ("study__slug__exact", "name__exact")
+
+
+@admin.register(WritingRun)
+class WritingRunAdmin(ReadOnlyAdmin):
+    list_display = ("id", "study", "writer", "purpose", "state", "n_rows", "n_done", "n_failed", "created_at")
+    list_filter = ("state", "purpose")
+    list_select_related = ("study", "writer")
+    search_fields = ("study__slug__exact",)

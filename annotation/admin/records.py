@@ -9,12 +9,14 @@ from annotation.models import (
     Answer,
     Assignment,
     AuditEvent,
+    CaseEvent,
     CaseReason,
     Correction,
     Draft,
     Exclusion,
     Job,
     Judgment,
+    Return,
     ReviewCase,
 )
 
@@ -86,6 +88,16 @@ class CaseReasonInline(ReadOnlyInline):
 
 class DraftInline(ReadOnlyInline):
     model = Draft
+    fields = ("field", "writer", "state", "text", "problem", "created_at", "settled_at")
+
+
+class ReturnInline(ReadOnlyInline):
+    model = Return
+    fields = ("rater", "n_wanted", "state", "comment", "reply", "created_at", "closed_at")
+
+
+class CaseEventInline(ReadOnlyInline):
+    model = CaseEvent
 
 
 @admin.register(ReviewCase)
@@ -94,7 +106,7 @@ class ReviewCaseAdmin(ReadOnlyAdmin):
     list_filter = ("state", "decision")
     list_select_related = ("study", "item", "assigned_to")
     search_fields = ("item__external_id__exact", "study__slug__exact")
-    inlines = (CaseReasonInline, DraftInline)
+    inlines = (CaseReasonInline, CaseEventInline, DraftInline, ReturnInline)
 
 
 @admin.register(Correction)

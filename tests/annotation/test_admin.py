@@ -47,7 +47,7 @@ def world() -> World:
     version = ItemVersion.objects.first()
     case = ReviewCase.objects.create(study=world.study, item=version.item, item_version=version)
     CaseReason.objects.create(case=case, rule="disagreement")
-    Draft.objects.create(case=case, field="prompt")
+    Draft.objects.create(case=case, item_version=version, field="prompt")
     Correction.objects.create(
         case=case,
         version_before=version,
@@ -103,7 +103,7 @@ def test_nothing_the_services_write_can_be_added_changed_or_deleted(operator, wo
 def test_most_models_are_there_and_have_rows_in_these_tests(world):
     """The tests above say little about empty tables."""
     empty = {model.__name__ for model in MODELS if not model.objects.exists()}
-    assert empty <= {"Score", "Scorer", "ScoringRun", "Release"}
+    assert empty <= {"Score", "Scorer", "ScoringRun", "Writer", "WritingRun", "Release"}
     assert {Judgment, AuditEvent, Item, Membership} <= set(MODELS)
 
 
