@@ -47,6 +47,7 @@ class Migration(migrations.Migration):
                 ("price_out", models.FloatField(blank=True, null=True)),
                 ("drafts", models.BooleanField(default=False)),
                 ("retired", models.BooleanField(default=False)),
+                ("next_at", models.DateTimeField(blank=True, null=True)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "created_by",
@@ -126,6 +127,7 @@ class Migration(migrations.Migration):
                 ("working_since", models.DateTimeField(blank=True, null=True)),
                 ("n_settled_before", models.IntegerField(default=0)),
                 ("worked_at", models.DateTimeField(blank=True, null=True)),
+                ("n_openings", models.PositiveSmallIntegerField(default=0)),
                 ("finished_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "created_by",
@@ -253,6 +255,14 @@ class Migration(migrations.Migration):
             model_name="writingrow",
             index=models.Index(
                 condition=models.Q(("state", 4)), fields=["run", "id"], name="writing_row_failed"
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="writingrow",
+            index=models.Index(
+                condition=models.Q(("fault", ""), ("published_at", None), ("state", 3)),
+                fields=["run", "id"],
+                name="writing_row_unpublished",
             ),
         ),
         migrations.AddConstraint(

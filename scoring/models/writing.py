@@ -39,6 +39,8 @@ class Writer(models.Model):
     # Whether experts find its drafts at the review desk without asking.
     drafts = models.BooleanField(default=False)
     retired = models.BooleanField(default=False)
+    # With `per_minute`: when its next text may be begun, whichever worker begins it.
+    next_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -91,6 +93,8 @@ class WritingRun(models.Model):
     working_since = models.DateTimeField(null=True, blank=True)
     n_settled_before = models.IntegerField(default=0)
     worked_at = models.DateTimeField(null=True, blank=True)
+    # Workers that have begun to load the model since it was last loaded: those of them that are gone died of it.
+    n_openings = models.PositiveSmallIntegerField(default=0)
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -114,6 +118,7 @@ class WritingRow(models.Model):
     """One text to be written. `claim` names the worker that holds it, as in scoring runs.
 
     `field` is the item's field, or empty for an answer of `system`. `text` stays here whether it is published or not.
+    `fault` and `reason` say why there is no text; or, of a row that is done, why its text was not published.
     """
 
     class State(models.IntegerChoices):
@@ -158,4 +163,9 @@ class WritingRow(models.Model):
             models.Index(fields=["run", "id"], condition=Q(state=1), name="writing_row_waiting"),
             models.Index(fields=["run"], condition=Q(state=2), name="writing_row_claimed"),
             models.Index(fields=["run", "id"], condition=Q(state=4), name="writing_row_failed"),
+            models.Index(
+                fields=["run", "id"],
+                condition=Q(state=3, published_at=None, fault=""),
+                name="writing_row_unpublished",
+            ),
         ]
