@@ -2,17 +2,18 @@
 import { answerRows } from "./answer_keys.js";
 import { h } from "./dom.js";
 import { showHints } from "./key_hints.js";
-import { ACTIONS } from "./key_map.js";
 import { faceOf } from "./key_names.js";
 import { nameOf } from "./shortcuts.js";
 
+const rowsOf = ({ definition }) => answerRows(definition);
 const MODIFIERS = ["Shift", "Control", "Alt", "AltGraph", "Meta", "CapsLock"];
 
 /**
  * `keys` is the key map, `singles` the switch that `listen` gives, `task()` the task at hand and `offered(task)` the names
- * of the actions it has. Keeps the hints on the page up to date too.
+ * of the actions it has; `answers(task)` are rows for the keys that cannot be changed, as in answer_keys.js. Keeps the
+ * hints on the page up to date too.
  */
-export function createKeyDialog({ keys, singles, task, offered, t, page = document }) {
+export function createKeyDialog({ keys, singles, task, offered, answers = rowsOf, t, page = document }) {
   const dialog = page.getElementById("keys-dialog");
   const part = (name) => dialog.querySelector(`[data-part="${name}"]`);
   let waitingFor = null; // the action whose new key is awaited
@@ -24,11 +25,10 @@ export function createKeyDialog({ keys, singles, task, offered, t, page = docume
   }
 
   function list() {
-    const { definition } = task();
     const has = offered(task());
-    const shown = ACTIONS.filter(({ name }) => has.includes(name));
+    const shown = keys.actions.filter(({ name }) => has.includes(name));
     part("keys-actions").replaceChildren(...shown.map(row));
-    part("keys-answers").replaceChildren(...answerRows(definition).map(answerRow));
+    part("keys-answers").replaceChildren(...answers(task()).map(answerRow));
   }
 
   function row({ name, fixed }) {

@@ -31,8 +31,9 @@ export const ACTIONS = [
   { name: "help", key: "?" },
 ];
 
-export function createKeyMap(storage) {
-  const chosen = stored(storage);
+/** `actions` is the page's table, `store` where its chosen keys are kept. */
+export function createKeyMap(storage, { actions = ACTIONS, store = CHOSEN } = {}) {
+  const chosen = stored(storage, { actions, store });
   const events = new EventTarget();
   let reserved = new Set();
 
@@ -40,16 +41,16 @@ export function createKeyMap(storage) {
 
   /** The key of an action; null where this protocol's answers need it. */
   function keyOf(name) {
-    const action = ACTIONS.find((each) => each.name === name);
+    const action = actions.find((each) => each.name === name);
     const key = action && wanted(action);
     return key && !reserved.has(key) ? key : null;
   }
 
-  const actionOf = (key) => (reserved.has(key) ? undefined : ACTIONS.find((action) => wanted(action) === key)?.name);
+  const actionOf = (key) => (reserved.has(key) ? undefined : actions.find((action) => wanted(action) === key)?.name);
 
   function keep() {
     try {
-      storage.setItem(CHOSEN, JSON.stringify(chosen));
+      storage.setItem(store, JSON.stringify(chosen));
     } catch {
       // the choice then holds for this page only
     }
@@ -57,10 +58,11 @@ export function createKeyMap(storage) {
   }
 
   return {
+    actions,
     addEventListener: events.addEventListener.bind(events),
     keyOf,
     actionOf,
-    repeats: (key) => Boolean(ACTIONS.find(({ name }) => name === actionOf(key))?.repeats),
+    repeats: (key) => Boolean(actions.find(({ name }) => name === actionOf(key))?.repeats),
 
     /** Leave the answers of this protocol their keys. */
     reserveFor(definition) {
@@ -72,7 +74,7 @@ export function createKeyMap(storage) {
     change(name, key) {
       if (key === null || !(key.length === 1 || NAMED.includes(key))) return { problem: "unusable" };
       if (reserved.has(key) || /^[0-9]$/.test(key)) return { problem: "reserved" };
-      const other = ACTIONS.find((action) => action.name !== name && wanted(action) === key);
+      const other = actions.find((action) => action.name !== name && wanted(action) === key);
       if (other) return { problem: "taken", by: other.name };
       chosen[name] = key;
       keep();
@@ -87,13 +89,13 @@ export function createKeyMap(storage) {
 }
 
 /** What was chosen before, without what this table does not know. */
-function stored(storage) {
+function stored(storage, { actions, store }) {
   let found = null;
   try {
-    found = JSON.parse(storage.getItem(CHOSEN));
+    found = JSON.parse(storage.getItem(store));
   } catch {
     // unreadable is as good as none
   }
-  const known = ACTIONS.filter(({ name, fixed }) => !fixed && typeof found?.[name] === "string");
+  const known = actions.filter(({ name, fixed }) => !fixed && typeof found?.[name] === "string");
   return Object.fromEntries(known.map(({ name }) => [name, found[name]]));
 }
