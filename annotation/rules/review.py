@@ -8,6 +8,8 @@ from typing import Any
 
 from annotation.rules.answers import Problem
 
+# Why the review keeps judgments out of analysis; every other reason is somebody's own.
+EXCLUSIONS = ("item_corrected", "item_withdrawn", "correction_undone")
 # The fields of an item that an expert may correct, in the order of the desk.
 CORRECTABLE = ("question", "reference", "rationale", "transcript", "prompt", "lyrics")
 # Why a field was corrected.
