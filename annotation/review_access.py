@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from annotation.access import StudyAccess, study_of
 from annotation.errors import NotAllowed, NotFound
-from annotation.models import ReviewCase, User
+from annotation.models import Item, ReviewCase, User
 
 
 def study_with_queue(user: User, slug: str) -> StudyAccess:
@@ -50,3 +52,45 @@ def reviewed_case(user: User, case_id: int, *, lock: bool = False) -> ReviewCase
     if not found.reviews:
         raise NotFound
     return case
+
+
+@dataclass(frozen=True)
+class ReviewedItem:
+    """An item whose history this account may read. `votes_up_to`: the last version of which it may know the votes,
+    the evidence and the drafts; None for all of them."""
+
+    access: StudyAccess
+    item: Item
+    votes_up_to: int | None
+
+
+def item_in_queue(user: User, slug: str, item_id: int) -> ReviewedItem:
+    """An item of a study, for those who may see its queue.
+
+    Experts know of the versions that they have judged blind and those before; of nothing while a case waits that they
+    have not judged. Having judged one is not enough for what came after it: that may become a case of its own.
+    """
+    found = study_with_queue(user, slug)
+    item = Item.objects.select_related("study").filter(study=found.study, pk=item_id).first()
+    if item is None:
+        raise NotFound
+    return ReviewedItem(found, item, None if found.manages else _judged_up_to(user, item))
+
+
+def _judged_up_to(user: User, item: Item) -> int:
+    cases = ReviewCase.objects.filter(item=item).select_related("item_version", "blind_judgment__rater")
+    judged, waiting = [0], False
+    for case in cases:
+        if _has_judged(user, case):
+            judged.append(case.item_version.number)
+        elif case.state != ReviewCase.State.RESOLVED:
+            waiting = True
+    return 0 if waiting else max(judged)
+
+
+def _has_judged(user: User, case: ReviewCase) -> bool:
+    """A case without a task has nothing to be judged: whoever is at it, or decided it, may know of it."""
+    if case.task_id is None:
+        return user.pk in (case.claimed_by_id, case.decided_by_id)
+    rater = case.blind_judgment and case.blind_judgment.rater
+    return rater is not None and rater.user_id == user.pk

@@ -1,0 +1,192 @@
+"""Everything that happened to one item, in the order in which it happened: from its import to being judged again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from analytics.reports.item_votes import set_aside, votes
+from annotation.models import (
+    Candidate,
+    CaseEvent,
+    CaseReason,
+    Correction,
+    Draft,
+    Item,
+    ItemVersion,
+    Return,
+    ReviewCase,
+    Task,
+    User,
+)
+
+# Told by the rows that they leave behind (reasons, judgments, drafts, returns), not a second time.
+_TOLD_ELSEWHERE = ("opened", "fired", "judged", "drafted", "returned", "came_back")
+# Next to each other, these become one entry.
+_MERGED = ("judged", "flagged", "drafts", "excluded", "restored", "tasks")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that happened. `kind`: imported, judged, flagged, blind, drafts, returned, answered, corrected,
+    revised (a new version that no expert made), tasks, excluded, restored, or the kind of a case's event.
+
+    `about` are plain facts, `rows` what there are several of: the votes, the rules, the fields. `until` is when the
+    last of them was. `n` counts rows that have nothing to show of their own.
+    """
+
+    at: datetime
+    kind: str
+    version: int
+    who: str = ""
+    case: int | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+    rows: tuple[Any, ...] = ()
+    n: int = 0
+    until: datetime | None = None
+
+
+@dataclass(frozen=True)
+class ItemHistory:
+    """`hides_votes`: something was left out that this reader may not know yet. `n_votes_left_out`: there are more
+    votes than one page shows."""
+
+    item: Item
+    versions: list[ItemVersion]
+    entries: list[Entry]
+    hides_votes: bool
+    n_votes_left_out: int
+
+
+def item_history(item: Item, *, votes_up_to: int | None) -> ItemHistory:
+    """`votes_up_to`: the last version of which votes, evidence, drafts and comments may be told; None for every one.
+
+    Some dozen queries, however much there is.
+    """
+    versions = list(item.versions.select_related("created_by").order_by("number"))
+    cases = {case.pk: case for case in ReviewCase.objects.filter(item=item)}
+    numbers = {version.pk: version.number for version in versions}
+    known = versions if votes_up_to is None else [one for one in versions if one.number <= votes_up_to]
+    seen = {version.pk for version in known}
+    judged, left_out = votes(known)
+    entries = [
+        *_versions(versions, seen),
+        *(Entry(row.at, "blind" if row.is_blind else "judged", row.version, rows=(row,)) for row in judged),
+        *_flags(cases, numbers, seen),
+        *_events(cases, numbers, seen),
+        *_drafts(cases, numbers, seen),
+        *_returns(cases, numbers, seen),
+        *(
+            Entry(row.at, row.action, row.version, row.who, about={"reason": row.reason}, n=1)
+            for row in set_aside(known)
+        ),
+        *_tasks(numbers),
+    ]
+    entries.sort(key=lambda entry: entry.at)
+    return ItemHistory(item, versions, list(_merged(entries)), len(known) < len(versions), left_out)
+
+
+def _name(user: User | None) -> str:
+    return "" if user is None else str(user)
+
+
+def _versions(versions: Iterable[ItemVersion], seen: set[int]) -> Iterable[Entry]:
+    """Each version with what made it: its import, or the corrections of an expert."""
+    corrections: dict[int, list[Correction]] = {}
+    made_by = Correction.objects.filter(version_after__in=[one.pk for one in versions])
+    for one in made_by.select_related("author").order_by("pk"):
+        corrections.setdefault(one.version_after_id, []).append(one)
+    answers = _answers(versions)
+    for version in versions:
+        rows = tuple(corrections.get(version.pk, ()))
+        kind = "corrected" if rows else "revised" if version.number > 1 else "imported"
+        about = {"retracted": version.retracted, "answers": answers.get(version.pk, {})}
+        # Whoever has corrected a version knew the votes on the one before.
+        about["in_full"] = bool(rows) and rows[0].version_before_id in seen
+        who = _name(rows[0].author if rows else version.created_by)
+        case = rows[0].case_id if rows else None
+        yield Entry(version.created_at, kind, version.number, who, case, about, rows)
+
+
+def _answers(versions: Iterable[ItemVersion]) -> dict[int, dict[str, int]]:
+    """By version: how many candidates were carried over, and how many are its own."""
+    found: dict[int, dict[str, int]] = {}
+    candidates = Candidate.objects.filter(item_version__in=[one.pk for one in versions])
+    for version, carried_from in candidates.values_list("item_version_id", "carried_from_id"):
+        counts = found.setdefault(version, {"carried": 0, "own": 0})
+        counts["own" if carried_from is None else "carried"] += 1
+    return found
+
+
+def _flags(cases: Mapping[int, ReviewCase], numbers: Mapping[int, int], seen: set[int]) -> Iterable[Entry]:
+    for reason in CaseReason.objects.filter(case__in=cases).order_by("fired_at", "pk"):
+        case = cases[reason.case_id]
+        if case.item_version_id not in seen:
+            reason.evidence = {}
+        yield Entry(reason.fired_at, "flagged", numbers[case.item_version_id], case=case.pk, rows=(reason,))
+
+
+def _events(cases: Mapping[int, ReviewCase], numbers: Mapping[int, int], seen: set[int]) -> Iterable[Entry]:
+    events = CaseEvent.objects.filter(case__in=cases).exclude(kind__in=_TOLD_ELSEWHERE)
+    for event in events.select_related("actor").order_by("at", "pk"):
+        case = cases[event.case_id]
+        if event.kind == CaseEvent.Kind.DECIDED and event.data.get("decision") == "corrected":
+            continue  # its new version tells of it
+        about = event.data if case.item_version_id in seen else _without_words(event.data)
+        yield Entry(event.at, event.kind, numbers[case.item_version_id], _name(event.actor), case.pk, about)
+
+
+def _without_words(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: data[name] for name in ("decision", "to") if name in data}
+
+
+def _drafts(cases: Mapping[int, ReviewCase], numbers: Mapping[int, int], seen: set[int]) -> Iterable[Entry]:
+    drafts = Draft.objects.filter(case__in=cases, item_version__in=seen).select_related("requested_by")
+    for draft in drafts.order_by("created_at", "pk"):
+        version, who = numbers[draft.item_version_id], _name(draft.requested_by)
+        yield Entry(draft.created_at, "drafts", version, who, draft.case_id, rows=(draft,))
+
+
+def _returns(cases: Mapping[int, ReviewCase], numbers: Mapping[int, int], seen: set[int]) -> Iterable[Entry]:
+    """What an expert asked, and what came of it."""
+    returns = Return.objects.filter(case__in=cases, case__item_version__in=seen)
+    for one in returns.select_related("created_by", "rater").order_by("pk"):
+        version = numbers[cases[one.case_id].item_version_id]
+        rater = one.rater.pseudonym if one.rater else ""
+        about = {"rater": rater, "n_wanted": one.n_wanted, "comment": one.comment, "state": one.state}
+        yield Entry(one.created_at, "returned", version, _name(one.created_by), one.case_id, about)
+        if one.closed_at:
+            about = {"rater": rater, "state": one.state, "reply": one.reply}
+            yield Entry(one.closed_at, "answered", version, rater, one.case_id, about)
+
+
+def _tasks(numbers: Mapping[int, int]) -> Iterable[Entry]:
+    """Tasks that took the place of those about an earlier version."""
+    tasks = Task.objects.filter(item_version__in=numbers, replaces__isnull=False).order_by("pk")
+    for version, at, overlap in tasks.values_list("item_version_id", "created_at", "overlap"):
+        yield Entry(at, "tasks", numbers[version], n=1, rows=(overlap,))
+
+
+def _merged(entries: Iterable[Entry]) -> Iterable[Entry]:
+    last: Entry | None = None
+    for entry in entries:
+        if last and entry.kind in _MERGED and _is_alike(last, entry):
+            last = replace(last, rows=last.rows + entry.rows, n=last.n + entry.n, until=entry.at)
+            continue
+        if last:
+            yield last
+        last = entry
+    if last:
+        yield last
+
+
+def _is_alike(one: Entry, other: Entry) -> bool:
+    return (one.kind, one.version, one.who, one.case, one.about) == (
+        other.kind,
+        other.version,
+        other.who,
+        other.case,
+        other.about,
+    )
