@@ -92,5 +92,5 @@ def _has_judged(user: User, case: ReviewCase) -> bool:
     """A case without a task has nothing to be judged: whoever is at it, or decided it, may know of it."""
     if case.task_id is None:
         return user.pk in (case.claimed_by_id, case.decided_by_id)
-    rater = case.blind_judgment and case.blind_judgment.rater
+    rater = case.blind_judgment.rater if case.blind_judgment else None
     return rater is not None and rater.user_id == user.pk
