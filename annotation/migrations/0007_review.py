@@ -76,6 +76,25 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name="FlagSweep",
+            fields=[
+                (
+                    "study",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="+",
+                        serialize=False,
+                        to="annotation.study",
+                    ),
+                ),
+                ("seen", models.JSONField(default=dict)),
+                ("ahead", models.JSONField(default=dict)),
+                ("ahead_until", models.BigIntegerField(default=0)),
+                ("swept_at", models.DateTimeField(null=True)),
+            ],
+        ),
+        migrations.CreateModel(
             name="Return",
             fields=[
                 (

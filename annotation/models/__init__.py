@@ -14,6 +14,7 @@ from annotation.models.review import (
     CaseReason,
     Correction,
     Draft,
+    FlagSweep,
     Return,
     ReviewCase,
     ReviewView,
