@@ -187,6 +187,7 @@ def _unsaved() -> dict[str, str]:
         "unsaved.others_count": _("{count} unsaved of another account"),
         "unsaved.judgment": _("Answer of {time}:"),
         "unsaved.revision": _("Changed answer of {time}:"),
+        "unsaved.review": _("Blind judgment of {time}:"),
         "unsaved.understood": _("Understood"),
         "unsaved.none": _("Everything of yours is saved."),
         "unsaved.others": _(

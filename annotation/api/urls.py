@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from annotation.api import content, jobs, listening_checks, people, rating, studies
+from annotation.api import content, jobs, listening_checks, people, rating, review, studies
 
 urlpatterns = [
     path("me/", studies.MeView.as_view(), name="api_me"),
@@ -36,6 +36,18 @@ urlpatterns = [
         "assignments/<uuid:assignment_id>/spectrograms/<slug:name>/",
         rating.SpectrogramView.as_view(),
         name="api_spectrogram",
+    ),
+    path("review-cases/<int:case_id>/blind/", review.BlindView.as_view(), name="api_blind"),
+    path("review-cases/<int:case_id>/keep/", review.KeepView.as_view(), name="api_keep_case"),
+    path("review-cases/<int:case_id>/correction/", review.CorrectionView.as_view(), name="api_correction"),
+    path("review-cases/<int:case_id>/fine/", review.FineView.as_view(), name="api_fine"),
+    path("review-cases/<int:case_id>/withdrawal/", review.WithdrawalView.as_view(), name="api_withdrawal"),
+    path("review-cases/<int:case_id>/returns/", review.ReturnsView.as_view(), name="api_returns"),
+    path("review-cases/<int:case_id>/undo/", review.UndoView.as_view(), name="api_undo"),
+    path(
+        "review-cases/<int:case_id>/drafts/<int:draft_id>/reject/",
+        review.DraftRejectionView.as_view(),
+        name="api_reject_draft",
     ),
     path("studies/<slug:slug>/checks/", listening_checks.ChecksView.as_view(), name="api_checks"),
     path(

@@ -88,6 +88,7 @@ def _urls(slug: str) -> dict[str, Any]:
         "next": reverse("api_next", args=[slug]),
         "protocol": reverse("api_protocol", args=[slug]),
         "assignments": reverse("api_assignment", args=[any_assignment]).removesuffix(f"{any_assignment}/"),
+        "cases": reverse("api_keep_case", args=[0]).removesuffix("0/keep/"),
         "sign_in": f"{reverse('sign_in')}?next={reverse('home')}",
         "home": reverse("home"),
         "checks": reverse("checks", args=[slug]),

@@ -25,6 +25,9 @@ export function createApi(urls, { account = "", timeout = TIMEOUT_MS } = {}) {
     giveBack: (id) => call("POST", assignment(id, "give-back/"), {}),
     heartbeat: (id) => call("POST", assignment(id, "heartbeat/"), {}),
     assignment: (id) => call("GET", assignment(id)),
+    blind: (caseId) => call("GET", `${urls.cases}${caseId}/blind/`),
+    judgeBlind: (caseId, judgment) => call("POST", `${urls.cases}${caseId}/blind/`, judgment),
+    keepCase: (caseId) => call("POST", `${urls.cases}${caseId}/keep/`, {}),
   };
 }
 

@@ -2,8 +2,9 @@
  * Votes on their way to the server. One is written here before it is sent, and is gone only when the server has it, or
  * when its rater has read why not. Sent one after the other, oldest first, by one tab at a time; never under another
  * account than the one that gave it. An entry:
- *   {id, account, study, assignmentId, kind: "judgment" | "revision", body, createdAt, tries, lastError, refusal}
- * `id` is the vote's client_id: sending it twice is still one vote.
+ *   {id, account, study, assignmentId, kind: "judgment" | "revision" | "review", body, createdAt, tries, lastError,
+ *    refusal}
+ * `id` is the vote's client_id: sending it twice is still one vote. A review, an expert's blind judgment, has a `caseId`.
  */
 
 /**

@@ -13,7 +13,8 @@ import { createUnsaved } from "./unsaved.js";
 export function createPost({ api, account, screen, t, language, onWaiting, onStray }) {
   const store = safely(indexedStore(), { onUnsafe: () => screen.unsafe() });
   const exclusively = oneTab(`concord:outbox:${account}`);
-  const send = ({ kind, assignmentId, body }) => (kind === "revision" ? api.revise : api.submit)(assignmentId, body);
+  const ways = { judgment: api.submit, revision: api.revise, review: api.judgeBlind };
+  const send = ({ kind, assignmentId, caseId, body }) => ways[kind](kind === "review" ? caseId : assignmentId, body);
   const outbox = createOutbox({ store, account, send, exclusively });
   const tabs = createTabs(account);
   const delivery = createDelivery({

@@ -134,7 +134,8 @@ function entryOf({ assignment, view, draft, log, changing }, study) {
     id: draft.clientId,
     study,
     assignmentId: assignment.id,
-    kind: changing ? "revision" : "judgment",
+    kind: assignment.caseId ? "review" : changing ? "revision" : "judgment",
+    caseId: assignment.caseId,
     body: {
       client_id: draft.clientId,
       answers: toAnswers(view.asked.asks, draft.values),
