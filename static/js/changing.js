@@ -31,24 +31,38 @@ export function createHistory(whose, { storage = globalThis.sessionStorage, now 
   };
 }
 
+/** The assignment that the page's address names by `?again=`, once: after a reload the work goes on. Null for none. */
+export function takeNamed({ location, history }) {
+  const address = new URL(location.href);
+  const id = address.searchParams.get("again");
+  if (id === null) return null;
+  address.searchParams.delete("again");
+  history.replaceState(null, "", address);
+  return /^[0-9a-f-]{36}$/.test(id) ? id : null;
+}
+
 /** `isBusy()`: a vote is on its way; `onBack(isBack)` follows the way back, where a task may have been put aside. */
 export function createChanging({ api, queue, bench, drafts, history, screen, t, isBusy, onBack }) {
   let fetching = false;
 
   async function open() {
     if (fetching) return;
-    const { task, changes } = bench;
+    const { task } = bench;
     const id = history.before(task?.changing ? task.assignment.id : null);
-    if (!id) return screen.notice(t("change.none"));
+    const refusal = id ? await reopen(id) : t("change.none");
+    if (refusal) screen.notice(refusal, { look: id ? "warning" : "" });
+  }
+
+  /** Puts what was answered to an assignment on the bench; where that cannot be had, the sentence that says so. */
+  async function reopen(id) {
+    const { changes } = bench;
     fetching = true;
     const outcome = await fetchGiven(id);
     fetching = false;
-    if (bench.changes !== changes || isBusy()) return; // the rater has gone on meanwhile
-    if (outcome.kind !== "ok") {
-      if (outcome.kind === "refused") history.forget(id);
-      return screen.notice(t("change.failed", { detail: outcome.detail }), { look: "warning" });
-    }
-    bench.change(outcome);
+    if (bench.changes !== changes || isBusy()) return ""; // the rater has gone on meanwhile
+    if (outcome.kind === "ok") return bench.change(outcome);
+    if (outcome.kind === "refused") history.forget(id);
+    return t("change.failed", { detail: outcome.detail });
   }
 
   async function fetchGiven(id) {
@@ -65,7 +79,7 @@ export function createChanging({ api, queue, bench, drafts, history, screen, t, 
     onBack(bench.bringBack());
   }
 
-  return { open, leave };
+  return { open, reopen, leave };
 }
 
 function read(storage, name) {

@@ -2,7 +2,7 @@
 import { actionsFor } from "./actions.js";
 import { createApi } from "./api.js";
 import { createBench } from "./bench.js";
-import { createChanging, createHistory } from "./changing.js";
+import { createChanging, createHistory, takeNamed } from "./changing.js";
 import { createDrafts, isEmpty } from "./drafts.js";
 import { createEngine } from "./engine.js";
 import { startHeartbeat } from "./heartbeat.js";
@@ -120,7 +120,11 @@ export default function workbench(root) {
     screen.show("loading");
     await post.delivery.drain();
     again = advance;
+    const named = takeNamed(globalThis);
+    const refusal = named && (await changing.reopen(named));
+    if (named && !refusal) return;
     await advance();
+    if (refusal) screen.notice(refusal, { look: "warning" });
   }
 
   const page = {

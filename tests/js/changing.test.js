@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { toAnswers, toValues } from "../../static/js/answers.js";
-import { createChanging, createHistory } from "../../static/js/changing.js";
+import { createChanging, createHistory, takeNamed } from "../../static/js/changing.js";
 
 function fakeStorage() {
   const items = new Map();
@@ -85,4 +85,28 @@ test("an earlier answer that arrives after the rater went on to another task is 
   arrive();
   await opened;
   assert.equal(bench.changed, 0);
+});
+
+test("an answer that the address names is opened once: a reload goes on with the work", () => {
+  const id = "0b4f3f6a-6f55-4f3b-9d0e-2f1f4a4d9c11";
+  const page = { location: { href: `http://host/work/?again=${id}` } };
+  page.history = { replaceState: (_state, _title, address) => (page.location.href = String(address)) };
+  assert.deepEqual([takeNamed(page), takeNamed(page)], [id, null]);
+});
+
+test("nothing but an assignment can be named", () => {
+  const page = { location: { href: "http://host/work/?again=../../secret" }, history: { replaceState() {} } };
+  assert.equal(takeNamed(page), null);
+});
+
+test("a named answer that cannot be had is said, and nothing is put on the bench", async () => {
+  const bench = { task: null, changes: 0, change: () => assert.fail("nothing to put there") };
+  const changing = createChanging({
+    api: { given: async () => ({ kind: "refused", detail: "gone" }) },
+    bench,
+    history: { forget() {} },
+    t: (key, { detail }) => `${key}: ${detail}`,
+    isBusy: () => false,
+  });
+  assert.equal(await changing.reopen("one"), "change.failed: gone");
 });
