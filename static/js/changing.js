@@ -60,7 +60,10 @@ export function createChanging({ api, queue, bench, drafts, history, screen, t, 
     const outcome = await fetchGiven(id);
     fetching = false;
     if (bench.changes !== changes || isBusy()) return ""; // the rater has gone on meanwhile
-    if (outcome.kind === "ok") return bench.change(outcome);
+    if (outcome.kind === "ok") {
+      bench.change(outcome);
+      return "";
+    }
     if (outcome.kind === "refused") history.forget(id);
     return t("change.failed", { detail: outcome.detail });
   }
