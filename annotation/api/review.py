@@ -14,16 +14,14 @@ from annotation.api.rating_shapes import AssignmentOut, JudgmentIn, JudgmentOut
 from annotation.api.review_shapes import (
     CaseOut,
     CorrectionIn,
-    DraftOut,
     FineIn,
     KeptOut,
     ReturnsIn,
     WithdrawalIn,
 )
 from annotation.api.shapes import problems
-from annotation.errors import NotFound
-from annotation.models import Draft, ReviewCase
-from annotation.services import blind, cases, decisions, drafts, judgments, returns, undo
+from annotation.models import ReviewCase
+from annotation.services import blind, cases, decisions, judgments, returns, undo
 
 
 class BlindView(APIView):
@@ -114,19 +112,6 @@ class UndoView(APIView):
     def post(self, request: Request, case_id: int) -> Response:
         """Take back what you decided about a case, while the study lets you. It is yours again then."""
         return _case(undo.undo(request.user, case_id))
-
-
-class DraftRejectionView(APIView):
-    @extend_schema(
-        operation_id="reject_draft", request=None, responses={200: DraftOut, **problems(403, 404, 409)}
-    )
-    def post(self, request: Request, case_id: int, draft_id: int) -> Response:
-        """Say that a model's draft is not wanted."""
-        case = review_access.reviewed_case(request.user, case_id)
-        if not Draft.objects.filter(pk=draft_id, case=case).exists():
-            raise NotFound
-        draft = drafts.reject(request.user, draft_id)
-        return Response({"id": draft.pk, "state": draft.state})
 
 
 def _case(case: ReviewCase) -> Response:

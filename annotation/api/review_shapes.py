@@ -72,8 +72,3 @@ class CaseOut(serializers.Serializer):
 
 class KeptOut(serializers.Serializer):
     claim_expires_at = serializers.DateTimeField()
-
-
-class DraftOut(serializers.Serializer):
-    id = serializers.IntegerField()
-    state = serializers.CharField()

@@ -44,11 +44,6 @@ urlpatterns = [
     path("review-cases/<int:case_id>/withdrawal/", review.WithdrawalView.as_view(), name="api_withdrawal"),
     path("review-cases/<int:case_id>/returns/", review.ReturnsView.as_view(), name="api_returns"),
     path("review-cases/<int:case_id>/undo/", review.UndoView.as_view(), name="api_undo"),
-    path(
-        "review-cases/<int:case_id>/drafts/<int:draft_id>/reject/",
-        review.DraftRejectionView.as_view(),
-        name="api_reject_draft",
-    ),
     path("studies/<slug:slug>/checks/", listening_checks.ChecksView.as_view(), name="api_checks"),
     path(
         "checks/<uuid:check_id>/sounds/<int:trial>/",
