@@ -16,6 +16,7 @@ from annotation.services.protocols import loaded
 class MeasuredQuestion:
     """A question on one scale: the same key, kind, level, points and range in all of `versions`.
 
+    width: from the lowest value to the highest; None for preferences and scales without ends.
     `other_versions` ask under the same key on another scale; their answers are not comparable and are left out.
     """
 
@@ -25,6 +26,7 @@ class MeasuredQuestion:
     kind: str
     level: str
     points: tuple[float, ...]
+    width: float | None
     per_candidate: bool
     one_candidate: bool
     ids: tuple[int, ...]
@@ -60,6 +62,7 @@ def _measured(study: Study, questions: Sequence[Question]) -> MeasuredQuestion:
         kind=newest.kind,
         level=newest.level,
         points=tuple(newest.points),
+        width=_width(newest),
         per_candidate=_spec(newest).per_candidate,
         one_candidate=loaded(newest.protocol_version_id).spec.candidates == (1, 1),
         ids=tuple(question.pk for question in alike),
@@ -73,6 +76,14 @@ def _scale(question: Question) -> tuple[object, ...]:
     return (
         question.kind, question.level, tuple(question.points), spec.minimum, spec.maximum, spec.per_candidate,
     )  # fmt: skip
+
+
+def _width(question: Question) -> float | None:
+    spec = _spec(question)
+    low, high = (
+        (min(question.points), max(question.points)) if question.points else (spec.minimum, spec.maximum)
+    )
+    return None if low is None or high is None or low == high else float(high - low)
 
 
 def _spec(question: Question) -> QuestionSpec:

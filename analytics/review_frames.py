@@ -98,10 +98,9 @@ _TALLY = ", ".join(
     for when in ("before", "after")
     for what in ("DISTINCT item_id", "DISTINCT task_id", "*")
 )
-_BY_CODE = (
-    f"{_JUDGED} SELECT code, {_TALLY.format(only='')} FROM standing, unnest(codes) AS code GROUP BY code"
-)
-_OF_ALL = f"{_JUDGED} SELECT {_TALLY.format(only='')}, {_TALLY.format(only=' AND cardinality(codes) > 0')} FROM standing"
+_ALL, _ONLY_MARKED = _TALLY.format(only=""), _TALLY.format(only=" AND cardinality(codes) > 0")
+_BY_CODE = f"{_JUDGED} SELECT code, {_ALL} FROM standing, unnest(codes) AS code GROUP BY code"
+_OF_ALL = f"{_JUDGED} SELECT {_ALL}, {_ONLY_MARKED} FROM standing"
 
 # Several tasks may show one answer, and an answer is as long as it is however many people rated it.
 _ANSWERS = f"""
@@ -115,8 +114,8 @@ WITH answer AS (
     GROUP BY 1
 )
 SELECT s.name, count(*), sum(answer.n)::bigint, sum(answer.total),
-       avg(cardinality(regexp_split_to_array(trim(both E' \\t\\n\\r' FROM c.text), '\\s+')))
-           FILTER (WHERE c.text ~ '\\S')::float8,
+       avg(CASE WHEN c.text ~ '\\S' THEN cardinality(regexp_split_to_array(btrim(c.text, E' \\t\\n\\r'), '\\s+'))
+                WHEN c.clip_id IS NULL THEN 0 END)::float8,
        avg(clip.duration_s)
 FROM answer JOIN annotation_candidate c ON c.id = answer.candidate_id
 JOIN annotation_system s ON s.id = c.system_id
@@ -160,7 +159,7 @@ class JudgedAndMarked:
 @dataclass(frozen=True)
 class SystemAnswers:
     """The rated answers of one system. `words` and `seconds` are means over answers; None where none has a text, or a
-    clip. A word is what stands between blanks."""
+    clip. A word is what stands between blanks; an empty answer has none."""
 
     system: str
     answers: int

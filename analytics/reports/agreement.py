@@ -44,11 +44,11 @@ class QuestionAgreement:
     unnamed_raters: bool
 
     def as_json(self) -> dict[str, Any]:
-        symmetric = {} if self.symmetric is None else {"symmetric": _alpha_json(self.symmetric)}
+        symmetric = {} if self.symmetric is None else {"symmetric": alpha_json(self.symmetric)}
         return {
             "title": self.question.title,
             "kind": self.question.kind,
-            **_alpha_json(self.alpha),
+            **alpha_json(self.alpha),
             "raters": self.raters,
             "unnamed_raters": self.unnamed_raters,
             "percent_agreement": self.percent.pooled_pairs,
@@ -76,19 +76,28 @@ def study_agreement(study: Study, *, level: str | None = None) -> list[QuestionA
 def question_agreement(
     question: MeasuredQuestion, rows: Sequence[CountRow], *, level: str
 ) -> QuestionAgreement:
-    sided = question.is_preference and level == "nominal"
-    ordered = question.is_preference and level != "nominal"
-    patterns = patterns_from_rows(recoded(rows, _ORDERED) if ordered else rows)
+    patterns, alpha, symmetric = alphas(question, rows, level=level)
     named, unnamed = frames.n_named_raters(question), frames.has_unnamed_raters(question)
     return QuestionAgreement(
         question=question,
         patterns=patterns,
-        alpha=_alpha(patterns, level=cast(Level, level)),
+        alpha=alpha,
         percent=percent_agreement(patterns),
-        symmetric=symmetric_alpha(patterns_from_rows(recoded(rows, _SIDES))) if sided else None,
+        symmetric=symmetric,
         raters=None if unnamed and not named else named,
         unnamed_raters=unnamed,
     )
+
+
+def alphas(
+    question: MeasuredQuestion, rows: Sequence[CountRow], *, level: str
+) -> tuple[Patterns, Agreement, Agreement | None]:
+    """The ratings of `rows`, their alpha, and, for preferences at the nominal level, the one symmetric in the sides."""
+    sided = question.is_preference and level == "nominal"
+    ordered = question.is_preference and level != "nominal"
+    patterns = patterns_from_rows(recoded(rows, _ORDERED) if ordered else rows)
+    symmetric = symmetric_alpha(patterns_from_rows(recoded(rows, _SIDES))) if sided else None
+    return patterns, _alpha(patterns, level=cast(Level, level)), symmetric
 
 
 def recoded(rows: Iterable[CountRow], codes: Mapping[float, float]) -> list[CountRow]:
@@ -106,7 +115,7 @@ def _alpha(patterns: Patterns, *, level: Level) -> Agreement:
     return krippendorff_alpha(patterns, level=level)
 
 
-def _alpha_json(agreement: Agreement) -> dict[str, Any]:
+def alpha_json(agreement: Agreement) -> dict[str, Any]:
     return {
         "level": agreement.level,
         "alpha": agreement.alpha,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 from analytics.statistics.disagreement import squared_differences
 from analytics.statistics.distinct_rows import FloatArray
 from analytics.statistics.patterns import Patterns

@@ -18,6 +18,8 @@ from django.db import connection
 from django.test import TestCase
 
 from analytics.reports.overview import overview
+from analytics.reports.stage3 import stage3
+from analytics.review_frames import COMMENT
 from analytics.services import figures
 from annotation.models import Job, Study
 from annotation.services import import_orders, imports, jobs
@@ -59,6 +61,7 @@ class TestPublishedRatings(TestCase):
     @classmethod
     def setUpTestData(cls) -> None:
         cls.orca = imported()
+        cls.review = stage3(cls.orca)
 
     @pytest.fixture(autouse=True)
     def _folder(self, tmp_path: Path) -> None:
@@ -95,3 +98,56 @@ class TestPublishedRatings(TestCase):
         with (self.folder / "csv" / "judgments.csv").open(encoding="utf-8", newline="") as file:
             values = [row["value"] for row in csv.DictReader(file)]
         assert (len(values), sum(value != "" for value in values)) == (6777, 6578)
+
+    def test_the_review_report_has_what_the_release_still_tells_of_the_paper(self):
+        (question,) = self.review["questions"]
+        alphas = {
+            part: (round(row["alpha"], 3), row["units"], row["ratings"])
+            for part, row in question["parts"].items()
+            if row["ratings"]
+        }
+        assert alphas == {
+            "before": (0.82, 2459, 6578),
+            "kept": (0.82, 2459, 6578),
+            "after": (0.82, 2459, 6578),
+            "unmarked_ratings": (0.852, 2398, 6076),
+            "marked_units": (0.588, 505, 1400),
+            "unmarked_units": (0.858, 1954, 5178),
+        }
+        assert question["histogram"] == (
+            ("1", 3141, 3141), ("2", 543, 543), ("3", 432, 432), ("4", 651, 651), ("5", 1811, 1811),
+        )  # fmt: skip
+
+    def test_no_reading_of_a_variance_above_one_gives_the_papers_share_of_pairs(self):
+        """It says 17.7 %, without saying which variance; the pairs it left out are not in the release."""
+        variance = self.review["questions"][0]["parts"]["after"]["variance"]
+        assert variance == {
+            "threshold": 1.0, "units": 2459, "pairable_units": 2033,
+            "population_above": 169, "population_reaching": 257,
+            "unbiased_above": 288, "unbiased_reaching": 324,
+        }  # fmt: skip
+        shares = {
+            round(100 * variance[f"{which}_{how}"] / variance[of], 1)
+            for which in ("population", "unbiased")
+            for how in ("above", "reaching")
+            for of in ("units", "pairable_units")
+        }
+        assert {11.7, 14.2, 15.9} < shares
+        assert 17.7 not in shares
+
+    def test_codes_are_counted_by_judgments_by_answers_and_by_questions(self):
+        found = self.review["feedback"]
+        codes = {one["code"]: one["after"] for one in found["codes"]}
+        judgments = {code: n["judgments"] for code, n in codes.items()}
+        assert judgments == {"Q": 0, "A": 335, "R": 110, "U": 49, "E": 271, COMMENT: 72}
+        assert codes["A"] == {"items": 238, "tasks": 271, "judgments": 335}
+        assert found["of"]["marked_after"] == {"items": 409, "tasks": 505, "judgments": 701}
+        assert found["of"]["after"] == {"items": 1326, "tasks": 2459, "judgments": 6777}
+
+    def test_the_summary_of_systems_counts_answers_ratings_and_words(self):
+        systems = {one["system"]: one for one in self.review["questions"][0]["systems"]}
+        assert len(systems) == 15
+        gama = systems["M1_0"]
+        assert (gama["answers"], gama["ratings"], round(gama["mean"], 2)) == (103, 267, 2.25)
+        assert round(gama["words"], 1) == 15.7
+        assert sum(one["answers"] for one in systems.values()) == 2459

@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 
 from analytics.questions import MeasuredQuestion
-from analytics.reports.distribution import histogram
+from analytics.reports.distribution import histogram, histograms
 
 
 def question(kind: str = "rating", points: tuple[float, ...] = ()) -> MeasuredQuestion:
     return MeasuredQuestion(
-        study_id=1, key="q", title="", kind=kind, level="interval", points=points, per_candidate=False,
-        one_candidate=True, ids=(1,), versions=(1,), other_versions=(),
+        study_id=1, key="q", title="", kind=kind, level="interval", points=points, width=None,
+        per_candidate=False, one_candidate=True, ids=(1,), versions=(1,), other_versions=(),
     )  # fmt: skip
 
 
@@ -42,3 +42,12 @@ def test_many_values_of_a_free_scale_are_binned_and_none_is_lost():
 @pytest.mark.parametrize("kind", ["rating", "preference"])
 def test_without_answers_all_bars_are_empty(kind):
     assert sum(n for _, n in histogram(question(kind), [])) == 0
+
+
+def test_sets_of_ratings_share_their_bars():
+    before, after = [({1.0: 1, 3.0: 1}, 2)], [({3.0: 2}, 1)]
+    assert histograms(question(), [before, after]) == [("1", (2, 0)), ("3", (2, 2))]
+    spread = [({float(value): 1 for value in range(20)}, 1)]
+    assert [counts for _, counts in histograms(question(), [spread, after])] == [
+        (2, 0), (2, 2), *[(2, 0)] * 8,
+    ]  # fmt: skip
