@@ -217,8 +217,19 @@ class AudioLanguageModel:
             pad_token_id=ends[0],
         )
         texts = self._chat.tokenizer.batch_decode(written, skip_special_tokens=True)
-        ended = torch.isin(written, torch.tensor(ends, device=self._device)).any(dim=1).tolist()
-        return [Written(str(text).strip(), cut=not end) for text, end in zip(texts, ended, strict=True)]
+        # What ends an answer counts as written; what pads it to the longest of the batch does not.
+        n_written = [_until_end(ids, ends) for ids in written.tolist()]
+        return [
+            Written(
+                str(text).strip(), cut=ids[n - 1] not in ends, prompt_tokens=len(prompt), completion_tokens=n
+            )
+            for text, ids, n, (prompt, _) in zip(texts, written.tolist(), n_written, prompts, strict=True)
+        ]
+
+
+def _until_end(ids: Sequence[int], ends: Sequence[int]) -> int:
+    """How many tokens there are up to the first that ends, that one included."""
+    return next((place for place, token in enumerate(ids, 1) if token in ends), len(ids))
 
 
 def digest(facts: Mapping[str, Any]) -> str:

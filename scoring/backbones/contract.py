@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from scoring.metrics.contract import Sound
@@ -36,10 +36,13 @@ class YesNo:
 
 @dataclass(frozen=True)
 class Written:
-    """What a model wrote. `cut`: it had more to say and was stopped, so the last word may not be whole."""
+    """What a model wrote. `cut`: it had more to say and was stopped, so the last word may not be whole. Tokens as the
+    model's own tokenizer, or its server, counts them."""
 
     text: str
     cut: bool = False
+    prompt_tokens: int = field(default=0, compare=False)
+    completion_tokens: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,16 @@ def written(answer: Mapping[str, Any]) -> Written:
         raise ExampleError("no_answer", "The server's answer holds no text.")
     # JSON can hold halves of characters, where a server cut an answer short; nothing else can.
     whole = text.encode(errors="replace").decode()
-    return Written(whole, cut=_first_choice(answer).get("finish_reason") == "length")
+    n_read, n_written = tokens(answer.get("usage"))
+    cut = _first_choice(answer).get("finish_reason") == "length"
+    return Written(whole, cut=cut, prompt_tokens=n_read, completion_tokens=n_written)
+
+
+def tokens(usage: Any) -> tuple[int, int]:
+    """Tokens read and written, as an answer counts them; 0 where it does not say."""
+    counts = usage if isinstance(usage, dict) else {}
+    read, written = counts.get("prompt_tokens"), counts.get("completion_tokens")
+    return (int(read) if isinstance(read, int) else 0), (int(written) if isinstance(written, int) else 0)
 
 
 def listed(answer: Mapping[str, Any]) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -45,14 +45,19 @@ def entry(name: str) -> Entry:
 def validated(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a metric, defaults filled in. Texts are accepted where numbers, flags and lists are wanted, as
     forms and command lines write them. Raises OptionError."""
-    known = {option.name: option for option in entry(name).options}
-    for option in given:
-        if option not in known:
-            raise OptionError(option, f"{name} has no such option; it has {', '.join(known) or 'none'}")
-    found = {option.name: _value(option, given.get(option.name)) for option in known.values()}
+    found = checked(entry(name).options, given, of=name)
     if entry(name).checks:
         _named(entry(name).checks)(found)
     return found
+
+
+def checked(options: Sequence[Option], given: Mapping[str, Any], *, of: str) -> dict[str, Any]:
+    """Given values for these options, each read as its kind wants it, defaults filled in. Raises OptionError."""
+    known = {option.name: option for option in options}
+    for option in given:
+        if option not in known:
+            raise OptionError(option, f"{of} has no such option; it has {', '.join(known) or 'none'}")
+    return {option.name: _value(option, given.get(option.name)) for option in known.values()}
 
 
 def open_metric(name: str, options: Mapping[str, Any], workplace: Workplace) -> Metric:
