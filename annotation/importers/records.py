@@ -129,9 +129,17 @@ def faults(record: TaskRecord) -> Iterator[RowProblem]:
 
 def content_sha256(item: ItemRecord, hashes: Mapping[Path, str]) -> str:
     """The identity of an item's content: its texts, and its audio by hash."""
+    return content_digest(
+        item.texts,
+        reference_audio=hashes.get(item.reference_audio) if item.reference_audio else None,
+        audio=hashes.get(item.audio) if item.audio else None,
+    )
+
+
+def content_digest(texts: Mapping[str, str], *, reference_audio: str | None, audio: str | None) -> str:
     content = {
-        **{name: item.texts.get(name, "") for name in TEXT_FIELDS},
-        "reference_audio": hashes.get(item.reference_audio) if item.reference_audio else None,
-        "audio": hashes.get(item.audio) if item.audio else None,
+        **{name: texts.get(name, "") for name in TEXT_FIELDS},
+        "reference_audio": reference_audio,
+        "audio": audio,
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

@@ -86,7 +86,8 @@ class Answer(models.Model):
     confidence = models.FloatField(null=True)
     text = models.TextField(blank=True, default="")
     events = models.JSONField(null=True)
-    # The judgment is effective and not excluded; kept in step by services.judgments and services.exclusions.
+    # The judgment is effective, not excluded, and no expert's own; kept in step by services.judgments and
+    # services.exclusions.
     counted = models.BooleanField(default=True)
 
     class Meta:

@@ -21,9 +21,9 @@ EVENTS = {Action.EXCLUDE: "judgments.excluded", Action.RESTORE: "judgments.resto
 
 _MARK = """
 WITH judgment AS (
-    UPDATE annotation_judgment SET excluded = %(excluded)s WHERE id = ANY(%(ids)s) RETURNING id, effective
+    UPDATE annotation_judgment SET excluded = %(excluded)s WHERE id = ANY(%(ids)s) RETURNING id, effective, origin
 )
-UPDATE annotation_answer a SET counted = judgment.effective AND NOT %(excluded)s
+UPDATE annotation_answer a SET counted = judgment.effective AND judgment.origin <> %(expert)s AND NOT %(excluded)s
 FROM judgment WHERE a.judgment_id = judgment.id
 """
 
@@ -127,7 +127,8 @@ def _revisions(judgment_ids: list[int]) -> dict[int, int]:
 def _standing_otherwise(judgment_ids: Collection[int], *, excluded: bool) -> QuerySet[Judgment]:
     """Read after the locks: what another transaction has just marked is not marked again."""
     judgments = Judgment.objects.filter(pk__in=judgment_ids).exclude(excluded=excluded)
-    return judgments.only("task_id", "rater_id", "effective", "presentation").order_by("task_id", "id")
+    fields = ("task_id", "rater_id", "origin", "effective", "presentation")
+    return judgments.only(*fields).order_by("task_id", "id")
 
 
 def _set_marks(
@@ -138,15 +139,22 @@ def _set_marks(
         batch_size=5000,
     )
     with connection.cursor() as cursor:
-        cursor.execute(_MARK, {"excluded": action == Action.EXCLUDE, "ids": [row.pk for row in rows]})
+        cursor.execute(
+            _MARK,
+            {
+                "excluded": action == Action.EXCLUDE,
+                "ids": [row.pk for row in rows],
+                "expert": int(Judgment.Origin.EXPERT),
+            },
+        )
 
 
 def _counted(rows: Iterable[Judgment]) -> list[rules.Counted]:
-    """Earlier revisions and surplus judgments were never counted, so their marks move no counter."""
+    """Earlier revisions, surplus judgments and experts' own were never counted, so their marks move no counter."""
     return [
         rules.Counted(row.task_id, row.rater_id, balance_step(row.presentation or ()))
         for row in rows
-        if row.effective
+        if row.effective and row.origin != Judgment.Origin.EXPERT
     ]
 
 

@@ -21,8 +21,7 @@ from annotation.models import (
     Task,
     TaskCandidate,
 )
-from annotation.rules import queue
-from annotation.services import import_judgments
+from annotation.services import import_judgments, queue_places
 from annotation.services.clips import Taken
 from annotation.services.import_batches import batches, existing, in_batches
 
@@ -125,6 +124,7 @@ def _write_tasks(
     }
     new = [record for record in records if record.external_id not in there]
     wanted = overlap or study.overlap
+    places = queue_places.places(study, [record.external_id for record in new])
     tasks = Task.objects.bulk_create(
         (
             Task(
@@ -132,21 +132,15 @@ def _write_tasks(
                 item_version=versions[record.item.external_id],
                 external_id=record.external_id,
                 overlap=max(len(record.judgments), 1 if archive and record.judgments else wanted),
-                shuffle_key=_place(study, record, position),
+                shuffle_key=place,
             )
-            for position, record in enumerate(new, study.n_tasks)
+            for record, place in zip(new, places, strict=True)
         ),
         batch_size=BATCH,
     )
     _write_candidates(study, new, tasks, taken)
     counts.tasks = len(new)
     return there | {task.external_id: task for task in tasks}
-
-
-def _place(study: Study, record: TaskRecord, position: int) -> float:
-    if study.order == Study.Order.LISTED:
-        return float(position)
-    return queue.shuffle_key(study.seed, record.external_id)
 
 
 def _write_candidates(

@@ -1,9 +1,9 @@
-"""Leasing tasks to raters: the only module that locks.
+"""Leasing tasks to raters: the module that knows about locks.
 
 The overlap of a task can never be passed: the row is locked while its counters move, and a check constraint stands
-behind them. Lock order everywhere: assignment, task, rater; a lease takes the rater first but never waits for a task
-(SKIP LOCKED), so no two transactions can wait for each other. Whoever needs several tasks, or several raters, locks
-them in the order of their ids.
+behind them. Lock order everywhere: case, item, assignment, task, rater, study; a lease takes the rater first but never
+waits for a task (SKIP LOCKED), so no two transactions can wait for each other. Whoever needs several tasks, or several
+raters, locks them in the order of their ids. Cases and items are locked in `cases` and `item_locks`.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ FROM annotation_task t
 WHERE t.study_id = %(study)s AND t.wants_more AND t.shuffle_key > %(after)s AND t.shuffle_key <= %(until)s
   AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
                   WHERE a.task_id = t.id AND a.rater_id = %(rater)s AND a.state IN (1, 2, 3))
+  AND NOT EXISTS (SELECT 1 FROM annotation_barredrater b WHERE b.task_id = t.id AND b.rater_id = %(rater)s)
 ORDER BY t.shuffle_key
 LIMIT 1
 FOR UPDATE OF t SKIP LOCKED

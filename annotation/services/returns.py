@@ -48,6 +48,7 @@ def keep(user: User, return_id: int, reply: str = "") -> None:
     raise NotImplementedError
 
 
-def settle_pool(case: ReviewCase | None = None) -> int:
-    """Close returns to the pool whose tasks have the judgments asked for; of one case, or of all. Returns how many."""
+def settle(case: ReviewCase | None = None) -> int:
+    """Close what is not awaited any more, of one case or of all: returns to the pool whose tasks have the judgments
+    asked for, and those that nobody can answer. Returns how many. For beat, and for whoever opens a case."""
     raise NotImplementedError

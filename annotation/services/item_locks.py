@@ -1,0 +1,67 @@
+"""Locks for what changes an item as a whole: the item, then its tasks with the leases on them.
+
+An item comes after its cases and before assignments and tasks: whoever gives it another version, takes it out or adds
+tasks to it waits here for whoever was first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from annotation.models import Assignment, Item, ReviewCase
+from annotation.services import leases
+
+
+class _LeaseOnTheMove(Exception):
+    """A lease granted while we waited for its task is being answered at this moment."""
+
+
+def lock_cases(item_id: int) -> None:
+    """Lock all unresolved cases of an item, in order: some of them may have to be closed with one."""
+    cases = ReviewCase.objects.select_for_update(no_key=True).filter(item_id=item_id)
+    list(cases.exclude(state=ReviewCase.State.RESOLVED).order_by("pk").values_list("pk"))
+
+
+def lock(item_id: int) -> Item:
+    """The item as it is now, and stays until the transaction ends. Read alone: a version joined to it would be the one
+    from before the wait."""
+    return Item.objects.select_for_update(no_key=True).get(pk=item_id)
+
+
+def stop(task_ids: Collection[int]) -> None:
+    """Lock these tasks and end every lease on them. A vote on its way was stored before this, or is surplus after it.
+
+    Leases come before tasks in the order of locks, but new ones come in until their task is locked. Those are taken
+    only if nobody is at them; else all is let go and tried again, so that nobody waits for us while we wait for them.
+    """
+    while True:
+        try:
+            with transaction.atomic():
+                open_leases = _lock_all(task_ids)
+            break
+        except _LeaseOnTheMove:
+            continue
+    if open_leases:
+        leases.release(open_leases, state=Assignment.State.EXPIRED)
+
+
+def _lock_all(task_ids: Collection[int]) -> list[UUID]:
+    _lock_leases(task_ids)
+    leases.lock_places(task_ids)
+    still_open = set(_open_leases(task_ids).values_list("pk", flat=True))
+    at_hand = _open_leases(task_ids).select_for_update(skip_locked=True).values_list("pk", flat=True)
+    if still_open - set(at_hand):
+        raise _LeaseOnTheMove
+    return sorted(still_open)
+
+
+def _lock_leases(task_ids: Collection[int]) -> None:
+    list(_open_leases(task_ids).select_for_update().order_by("pk").values_list("pk"))
+
+
+def _open_leases(task_ids: Collection[int]) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(task_id__in=task_ids, state=Assignment.State.OPEN)

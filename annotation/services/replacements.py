@@ -1,0 +1,147 @@
+"""Tasks of one version of an item that go on about another: moved, where nobody has met them, or else replaced."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import count
+
+from annotation.importers.records import ID_LENGTH
+from annotation.models import (
+    Assignment,
+    BarredRater,
+    Candidate,
+    GoldKey,
+    ItemVersion,
+    Judgment,
+    Study,
+    Task,
+    TaskCandidate,
+)
+from annotation.rules.review import ReviewSettings
+
+Reason = BarredRater.Reason
+
+# What a replacement's name ends in; a replacement of a replacement gets its number, not a second one.
+_SUFFIX = re.compile(r"~v\d+(\.\d+)?$")
+_STEM, _NUMBERED = ID_LENGTH - 16, ID_LENGTH - 8
+
+
+def untouched(tasks: Sequence[Task]) -> set[int]:
+    """Those that no rater and no expert has ever been given, and nobody has judged."""
+    ids = {task.pk for task in tasks}
+    met = Assignment.objects.filter(task_id__in=ids).values_list("task_id", flat=True)
+    judged = Judgment.objects.filter(task_id__in=ids).values_list("task_id", flat=True)
+    return ids - set(met) - set(judged)
+
+
+def slots_of(tasks: Sequence[Task]) -> dict[int, list[TaskCandidate]]:
+    """By task, what it shows, in order."""
+    found: dict[int, list[TaskCandidate]] = {task.pk: [] for task in tasks}
+    for row in TaskCandidate.objects.select_related("candidate").filter(task_id__in=found).order_by("slot"):
+        found[row.task_id].append(row)
+    return found
+
+
+def move(tasks: Sequence[Task], version: ItemVersion, shown: Mapping[int, Sequence[Candidate]]) -> None:
+    """Make tasks that nobody has met about another version, showing these candidates. Holds their locks."""
+    for task in tasks:
+        task.item_version = version
+    Task.objects.bulk_update(tasks, ["item_version"])
+    changed = [
+        TaskCandidate(pk=slot.pk, task_id=task_id, slot=slot.slot, candidate=shown[task_id][position])
+        for task_id, slots in slots_of(tasks).items()
+        for position, slot in enumerate(slots)
+    ]
+    TaskCandidate.objects.bulk_update(changed, ["candidate"])
+
+
+def replace(
+    old: Sequence[Task], version: ItemVersion, shown: Mapping[int, Sequence[Candidate]], *, study: Study
+) -> list[Task]:
+    """A task about another version in the place of each of these, showing these candidates. Withdrawing the old ones
+    is the caller's."""
+    stems = [_SUFFIX.sub("", task.external_id)[:_STEM] for task in old]
+    names = free_names(study, [f"{stem}~v{version.number}" for stem in stems])
+    new = Task.objects.bulk_create(
+        Task(
+            study=study,
+            item_version=version,
+            external_id=name,
+            kind=task.kind,
+            replaces=task,
+            overlap=task.overlap,
+            shuffle_key=task.shuffle_key,
+            priority=task.priority,
+        )
+        for task, name in zip(old, names, strict=True)
+    )
+    successors = {task.pk: successor for task, successor in zip(old, new, strict=True)}
+    for task, successor in zip(old, new, strict=True):
+        if task.repeats_id is not None:
+            successor.repeats = successors.get(task.repeats_id, task.repeats)
+    Task.objects.bulk_update(new, ["repeats"])
+    TaskCandidate.objects.bulk_create(
+        TaskCandidate(task=successors[task.pk], slot=slot, candidate=candidate)
+        for task in old
+        for slot, candidate in enumerate(shown[task.pk])
+    )
+    _copy_gold(successors)
+    _bar(successors, ReviewSettings.of(study.rules))
+    return new
+
+
+def free_names(study: Study, wanted: Sequence[str]) -> list[str]:
+    """These names, numbered where a task of the study, or an earlier one of them, has them already."""
+    stems = [name[:_NUMBERED] for name in wanted]
+    names = list(stems)
+    for number in count(2):
+        taken = set(
+            Task.objects.filter(study=study, external_id__in=names).values_list("external_id", flat=True)
+        )
+        seen: set[str] = set()
+        clashes = [i for i, name in enumerate(names) if name in taken or name in seen or seen.add(name)]
+        if not clashes:
+            break
+        for i in clashes:
+            names[i] = f"{stems[i]}.{number}"
+    return names
+
+
+def _copy_gold(successors: Mapping[int, Task]) -> None:
+    keys = GoldKey.objects.filter(task_id__in=successors)
+    GoldKey.objects.bulk_create(
+        GoldKey(
+            task=successors[key.task_id],
+            question_key=key.question_key,
+            choice=key.choice,
+            value=key.value,
+            tolerance=key.tolerance,
+            explanation=key.explanation,
+        )
+        for key in keys
+    )
+
+
+def _bar(successors: Mapping[int, Task], settings: ReviewSettings) -> None:
+    """Who knows what was said of a task knows too much of its successor; whether who saw its item before may see it
+    corrected is the study's to say."""
+    bars: dict[tuple[int, int], str] = {}
+    met = Assignment.objects.filter(task_id__in=successors).values_list("task_id", "rater_id", "state")
+    for task_id, rater_id, state in met:
+        own = state in Assignment.RATERS_OWN
+        bars[task_id, rater_id] = _stronger(
+            bars.get((task_id, rater_id)), Reason.SAW_EARLIER if own else Reason.REVIEWS
+        )
+    barred = BarredRater.objects.filter(task_id__in=successors).values_list("task_id", "rater_id", "reason")
+    for task_id, rater_id, reason in barred:
+        bars[task_id, rater_id] = _stronger(bars.get((task_id, rater_id)), reason)
+    BarredRater.objects.bulk_create(
+        BarredRater(task=successors[task_id], rater_id=rater_id, reason=reason)
+        for (task_id, rater_id), reason in bars.items()
+        if reason == Reason.REVIEWS or not settings.same_raters
+    )
+
+
+def _stronger(known: str | None, found: str) -> str:
+    return Reason.REVIEWS if Reason.REVIEWS in (known, found) else found
