@@ -10,6 +10,8 @@ from typing import Any
 from django.db import DatabaseError, connection
 
 _GATE = 7_303_021
+# Writing runs are numbered by themselves.
+WRITING_GATE = 7_303_023
 
 # The claims whose worker lives: the numbers of all advisory locks of one bigint.
 ALIVE = """
@@ -42,17 +44,17 @@ class Claimant:
 
 
 @contextmanager
-def gate(run_id: int) -> Iterator[bool]:
+def gate(run_id: int, *, of: int = _GATE) -> Iterator[bool]:
     """Whether this is the only connection that may load a model for this run. A command that works in the foreground
     keeps the gate to itself: a worker on the same machine then loads no second copy."""
-    mine = _ask("SELECT pg_try_advisory_lock(%s, %s)", _GATE, run_id)
+    mine = _ask("SELECT pg_try_advisory_lock(%s, %s)", of, run_id)
     held_by = connection.connection
     try:
         yield mine
     finally:
         if mine and connection.connection is held_by:
             with suppress(DatabaseError):
-                _ask("SELECT pg_advisory_unlock(%s, %s)", _GATE, run_id)
+                _ask("SELECT pg_advisory_unlock(%s, %s)", of, run_id)
 
 
 def _ask(statement: str, *values: int) -> bool:
