@@ -34,6 +34,7 @@ __all__ = [
     "Correction",
     "Draft",
     "Exclusion",
+    "FlagSweep",
     "GoldKey",
     "Invitation",
     "Item",

@@ -23,6 +23,8 @@ AUDIT = "audit"
 
 # The length of a scale from 1 to 5, on which thresholds are stated.
 REFERENCE_RANGE = 4.0
+# Of two raters at the ends of it: no variance is larger.
+_WIDEST = REFERENCE_RANGE**2 / 2
 MAX_WEIGHT = 10.0
 
 
@@ -214,15 +216,14 @@ def _fault_of_codes(value: Any, codes: Sequence[str]) -> str:
 def strength(rule: FlagRule, evidence: Mapping[str, Any]) -> float:
     """How much a rule's evidence says, from 0 to 1; `docs/review.md` explains each."""
     if rule.key == CODES:
-        return _of_voices(evidence["n_raters"])
+        return _of_voices(int(evidence["n_raters"]))
     if rule.key == DISAGREEMENT:
-        # Two raters at the ends of a scale from 1 to 5 have a variance of 8, and none is larger.
         spread = evidence.get("variance_on_5")
-        return min(1.0, evidence["minority"] / 0.5 if spread is None else spread / (REFERENCE_RANGE**2 / 2))
+        return min(1.0, float(evidence["minority"]) / 0.5 if spread is None else float(spread) / _WIDEST)
     if rule.key == LOW_CONFIDENCE:
-        return min(1.0, max(0.0, 1.0 - (evidence["mean_on_5"] - 1.0) / REFERENCE_RANGE))
+        return min(1.0, max(0.0, 1.0 - (float(evidence["mean_on_5"]) - 1.0) / REFERENCE_RANGE))
     if rule.key == FAILED_GOLD:
-        return _of_voices(evidence["n_failed"])
+        return _of_voices(int(evidence["n_failed"]))
     if rule.key == MODEL_CONFLICT:
         return min(1.0, float(evidence["difference"]))
     return 1.0
@@ -230,7 +231,7 @@ def strength(rule: FlagRule, evidence: Mapping[str, Any]) -> float:
 
 def _of_voices(n: int) -> float:
     """Half for one rater, three quarters for two, nearer to 1 with each more."""
-    return 1.0 - 0.5**n
+    return 1.0 - 2.0**-n
 
 
 def weight_of(rule: FlagRule, evidence: Mapping[str, Any]) -> float:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.db import connection
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Left
+
+from annotation.errors import FieldProblem, InvalidInput
 from annotation.models import ReviewCase, Study, User
+from annotation.rules.flag_rules import KINDS
 
 PAGE = 50
 # Counts are exact up to here; beyond, "1,000 or more" is all anybody needs to know.
 COUNTED_TO = 1000
+UNRESOLVED = "unresolved"
+STATES = (*ReviewCase.State.values, UNRESOLVED)
+_STRATUM = "strata."
+_MAX_TEXT = 200
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What of the queue somebody wants to see. `state` is a `ReviewCase.State`, or "" for all that is unresolved.
+    """What of the queue somebody wants to see. `state` is a `ReviewCase.State`, or "unresolved".
 
     `assigned`: "me", "nobody", or an expert's e-mail address. `strata`: values of the item's strata, all of which must
     match. `text`: part of the item's name, question or prompt.
@@ -30,11 +40,39 @@ class Filters:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Filters:
-        """From a query string's values or a saved view. Raises InvalidInput that names the field."""
-        raise NotImplementedError
+        """From a query string's values (a stratum is `strata.category=music`) or a saved view. Other names are left to
+        whoever else reads them. Raises InvalidInput that names the field."""
+        named = {key[len(_STRATUM) :]: str(given[key]) for key in given if key.startswith(_STRATUM)}
+        strata = given.get("strata") or {}
+        stated = {key: str(given.get(key) or "").strip() for key in ("state", "rule", "assigned", "text")}
+        problems = list(_problems(stated, strata))
+        if problems:
+            raise InvalidInput("The queue cannot be filtered so.", problems=problems)
+        wanted = {name: value for name, value in {**strata, **named}.items() if value != ""}
+        return cls(**{**stated, "state": stated["state"] or ReviewCase.State.OPEN.value}, strata=wanted)
 
     def as_json(self) -> dict[str, Any]:
-        raise NotImplementedError
+        """As a saved view keeps them."""
+        return {
+            "state": str(self.state), "rule": self.rule, "assigned": self.assigned, "text": self.text,
+            "strata": dict(self.strata),
+        }  # fmt: skip
+
+    def as_query(self) -> dict[str, str]:
+        """As an address holds them: only what was chosen."""
+        flat = {key: value for key, value in self.as_json().items() if key != "strata" and value}
+        return flat | {f"{_STRATUM}{name}": value for name, value in self.strata.items()}
+
+
+def _problems(stated: Mapping[str, str], strata: Any) -> Iterator[FieldProblem]:
+    if stated["state"] not in ("", *STATES):
+        yield FieldProblem("state", f"There is no such state; there are {', '.join(STATES)}.")
+    if stated["rule"] not in ("", *KINDS):
+        yield FieldProblem("rule", f"There is no such rule; there are {', '.join(KINDS)}.")
+    if len(stated["text"]) > _MAX_TEXT:
+        yield FieldProblem("text", f"Search for at most {_MAX_TEXT} characters.")
+    if not isinstance(strata, Mapping):
+        yield FieldProblem("strata", "Give an object of names and values.")
 
 
 @dataclass(frozen=True)
@@ -82,9 +120,103 @@ def page(
 
     A case that moved since (its priority grew) may be missed or seen twice; no page is ever skipped for it.
     """
-    raise NotImplementedError
+    cases = _matching(study, filters, user=reader).order_by("-priority", "id").values(*_COLUMNS, **_COMPUTED)
+    found = _read(cases, limit=limit + 1) if after is None else _after(study, cases, after, limit=limit + 1)
+    rows = tuple(_row(values, reader) for values in found[:limit])
+    return Page(rows, rows[-1].id if len(found) > limit else None)
 
 
 def counts(study: Study, *, reader: User) -> Counts:
     """Cheap however long the queue is."""
-    raise NotImplementedError
+    states = ReviewCase.State.values
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _COUNTS, {"study": study.pk, "states": states, "most": COUNTED_TO, "reader": reader.pk}
+        )
+        found: dict[str, int] = dict(cursor.fetchall())
+    return Counts(**{name: found[name] for name in (*states, "mine")})
+
+
+def claimable(study: Study, filters: Filters, *, user: User) -> Iterator[QuerySet[ReviewCase]]:
+    """Open cases that this expert may claim, best first: their own, then those that are nobody's."""
+    cases = _matching(study, filters, user=user, state=ReviewCase.State.OPEN).order_by("-priority", "id")
+    yield cases.filter(assigned_to=user)
+    yield cases.filter(assigned_to=None)
+
+
+_COUNTS = """
+SELECT s, (SELECT count(*) FROM (
+    SELECT 1 FROM annotation_reviewcase WHERE study_id = %(study)s AND state = s LIMIT %(most)s) few)
+FROM unnest(%(states)s::varchar[]) s
+UNION ALL
+SELECT 'mine', (SELECT count(*) FROM (
+    SELECT 1 FROM annotation_reviewcase
+    WHERE study_id = %(study)s AND state = 'open' AND assigned_to_id = %(reader)s LIMIT %(most)s) few)
+"""
+
+_COLUMNS = (
+    "id", "item_id", "item__external_id", "item__strata", "state", "decision", "rules", "n_returns", "created_at",
+    "assigned_to__name", "assigned_to__email", "claimed_by_id", "claimed_by__name", "claimed_by__email",
+)  # fmt: skip
+_COMPUTED = {"question": Left("item_version__question", 200), "prompt": Left("item_version__prompt", 200)}
+
+
+def _matching(study: Study, filters: Filters, *, user: User, state: str = "") -> QuerySet[ReviewCase]:
+    cases = ReviewCase.objects.filter(study=study)
+    state = state or filters.state
+    cases = (
+        cases.exclude(state=ReviewCase.State.RESOLVED) if state == UNRESOLVED else cases.filter(state=state)
+    )
+    if filters.rule:
+        cases = cases.filter(rules__contains=[filters.rule])
+    if filters.assigned == "me":
+        cases = cases.filter(assigned_to=user)
+    elif filters.assigned == "nobody":
+        cases = cases.filter(assigned_to=None)
+    elif filters.assigned:
+        cases = cases.filter(assigned_to__email=filters.assigned.lower())
+    if filters.strata:
+        cases = cases.filter(item__strata__contains=dict(filters.strata))
+    if filters.text:
+        names = ("item__external_id", "item_version__question", "item_version__prompt")
+        wanted = Q()
+        for name in names:
+            wanted |= Q(**{f"{name}__icontains": filters.text})
+        cases = cases.filter(wanted)
+    return cases
+
+
+def _after(
+    study: Study, cases: QuerySet[ReviewCase, dict[str, Any]], after: int, *, limit: int
+) -> list[dict[str, Any]]:
+    """Two ranges of the index: the rest of the same priority, then what is below it."""
+    last = ReviewCase.objects.filter(study=study, pk=after).values_list("priority", flat=True).first()
+    if last is None:
+        problem = FieldProblem("after", "There is no such case; begin with the first page.")
+        raise InvalidInput("This page of the queue is not there.", problems=[problem])
+    alike = _read(cases.filter(priority=last, pk__gt=after), limit=limit)
+    if len(alike) == limit:
+        return alike
+    return alike + _read(cases.filter(priority__lt=last), limit=limit - len(alike))
+
+
+def _read(cases: QuerySet[ReviewCase, dict[str, Any]], *, limit: int) -> list[dict[str, Any]]:
+    return list(cases[:limit])
+
+
+def _row(values: Mapping[str, Any], reader: User) -> Row:
+    return Row(
+        id=values["id"],
+        item_id=values["item_id"],
+        external_id=values["item__external_id"],
+        title=values["question"] or values["prompt"],
+        strata=values["item__strata"],
+        state=values["state"],
+        decision=values["decision"],
+        rules=tuple(values["rules"]),
+        assigned_to=values["assigned_to__name"] or values["assigned_to__email"] or "",
+        claimed_by=values["claimed_by__name"] or values["claimed_by__email"] or "",
+        is_mine=values["claimed_by_id"] == reader.pk,
+        n_returns=values["n_returns"],
+        created_at=values["created_at"],
+    )

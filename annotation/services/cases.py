@@ -1,16 +1,59 @@
-"""Review cases: opened by rules, claimed by experts, given to one of them, closed with their item.
+"""Review cases in the hands of experts: claimed, kept, put back, given to one of them, closed with their item.
 
 Lock order as everywhere: case, assignment, task, rater, study; several cases by their ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
 
-from annotation.models import Item, ReviewCase, User
+from django.db import transaction
+from django.utils import timezone
+
+from annotation import access, audit
+from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
+from annotation.models import (
+    CaseEvent,
+    Item,
+    ItemVersion,
+    Membership,
+    Return,
+    ReviewCase,
+    Study,
+    Task,
+    User,
+)
+from annotation.models.people import Role
+from annotation.review_access import reviewed_case, study_with_queue
+from annotation.rules.review import ReviewSettings
+from annotation.services import case_events, case_opening, case_queue
 from annotation.services.case_queue import Filters
+from annotation.services.reviewers import bar
+
+State = ReviewCase.State
+_CLAIM_FIELDS = ("state", "claimed_by", "claim_expires_at")
 
 
+def open_or_add(
+    version: ItemVersion,
+    *,
+    rule: str,
+    evidence: Mapping[str, Any],
+    task: Task | None = None,
+    weight: float = 1.0,
+    fired_at: datetime | None = None,
+) -> bool:
+    """Open a case for a version, or give the one it has a further reason. False where the rule has fired before, or
+    the version is not its item's any more. `weight` is what the rule adds to the case's priority."""
+    at = fired_at or timezone.now()
+    found = case_opening.Found(version.pk, task.pk if task else None, at, dict(evidence), weight)
+    opened = case_opening.open_all(rule, [found], at=at, actor=None)
+    return bool(opened.n_opened + opened.n_added)
+
+
+@transaction.atomic
 def claim(user: User, case_id: int) -> ReviewCase:
     """Take a case to work on, for the study's `claim_minutes`. Claiming one's own again renews it.
 
@@ -18,47 +61,187 @@ def claim(user: User, case_id: int) -> ReviewCase:
     goes back. A case that waits for raters (returned) can be claimed, too: nobody is bound to wait. Raises Conflict:
     `claimed_by_other`, `assigned_to_other`, `resolved`.
     """
-    raise NotImplementedError
+    case = reviewed_case(user, case_id, lock=True)
+    _refuse_resolved(case)
+    if _is_held(case) and case.claimed_by_id != user.pk:
+        raise _claimed_by_other(case)
+    if case.assigned_to_id not in (None, user.pk):
+        message = (
+            f"This case was given to {case.assigned_to}. Whoever runs the study can give it to somebody else."
+        )
+        raise Conflict(message, code="assigned_to_other")
+    return _take(case, user)
 
 
+@transaction.atomic
 def claim_next(user: User, slug: str, filters: Filters) -> ReviewCase | None:
     """Claim the open case of the highest priority that the filters let through, the expert's own (assigned) first.
 
     Cases that others are taking at this moment are passed over. None when nothing is left.
     """
-    raise NotImplementedError
+    found = study_with_queue(user, slug)
+    if found.manages:
+        raise NotAllowed("You run this study and see its votes; reviewing is for its experts.")
+    expire_claims(limit=100)
+    for whose in case_queue.claimable(found.study, filters, user=user):
+        first = whose.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True).first()
+        if first is not None:
+            return _take(reviewed_case(user, first, lock=True), user)
+    return None
 
 
+@transaction.atomic
 def keep(user: User, case_id: int) -> ReviewCase:
     """Renew a live claim: the heartbeat of an open desk. Raises as `held`."""
-    raise NotImplementedError
+    case = held(user, case_id)
+    case.claim_expires_at = _claim_end(case)
+    case.save(update_fields=["claim_expires_at"])
+    return case
 
 
+@transaction.atomic
 def put_back(user: User, case_id: int) -> ReviewCase:
     """Give up a claim; the case is open (or, while raters are still asked, returned) again. Twice is once."""
-    raise NotImplementedError
+    case = reviewed_case(user, case_id, lock=True)
+    if case.state == State.CLAIMED and case.claimed_by_id == user.pk:
+        release(case, actor=user)
+        audit.record("case.put_back", actor=user, study=case.study, subject=f"case {case.pk}")
+    return case
 
 
 def held(user: User, case_id: int) -> ReviewCase:
     """The case, locked until the transaction ends, if this user's claim of it is alive: every write at the desk begins
     so. With its study, item, version and task. Raises Conflict: `resolved`, `claimed_by_other`, `claim_lost`."""
-    raise NotImplementedError
+    case = reviewed_case(user, case_id, lock=True)
+    _refuse_resolved(case)
+    if not _is_held(case):
+        raise Conflict(
+            "Your time with this case ran out, or you put it back. Claim it again.", code="claim_lost"
+        )
+    if case.claimed_by_id != user.pk:
+        raise _claimed_by_other(case)
+    return case
 
 
+@transaction.atomic
 def assign(user: User, slug: str, case_ids: Sequence[int], *, expert: str | None) -> int:
     """Give unresolved cases to one of the study's experts (by e-mail address), or to nobody (None); those who run the
     study do. Whoever else is at one of them loses the claim. Returns how many changed."""
-    raise NotImplementedError
+    study = access.managed_study(user, slug)
+    to = _expert(study, expert) if expert else None
+    found = _locked(study, case_ids)
+    changed = [
+        case
+        for case in found
+        if case.state != ReviewCase.State.RESOLVED and case.assigned_to_id != (to.pk if to else None)
+    ]
+    for case in changed:
+        case.assigned_to = to
+        case.save(update_fields=["assigned_to"])
+        case_events.record(case, CaseEvent.Kind.ASSIGNED, actor=user, to=to.name if to else "")
+        if to and case.claimed_by_id not in (None, to.pk):
+            release(case, actor=user)
+    audit.record(
+        "cases.assigned", actor=user, study=study, subject=to.email if to else "nobody",
+        cases=[case.pk for case in changed],
+    )  # fmt: skip
+    return len(changed)
 
 
+@transaction.atomic
 def expire_claims(*, limit: int = 1000) -> int:
     """Put back cases whose claims ran out. Returns how many. Safe to run at any time."""
-    raise NotImplementedError
+    due = ReviewCase.objects.select_for_update(skip_locked=True, of=("self",)).filter(
+        state=State.CLAIMED, claim_expires_at__lte=timezone.now()
+    )
+    cases = list(due.order_by("claim_expires_at")[:limit])
+    for case in cases:
+        release(case, actor=None)
+    return len(cases)
 
 
+@transaction.atomic
 def close_for_item(item: Item, *, decision: str, actor: User | None, but: ReviewCase | None = None) -> int:
     """Resolve every unresolved case of an item (of any of its versions) because something was decided elsewhere: the
     item was withdrawn (`withdrawn`) or has another version now (`superseded`). `but` is left alone: the case in which
     it was decided. In the caller's transaction, which holds no lock later than a case's. Returns how many it closed.
     """
-    raise NotImplementedError
+    cases = ReviewCase.objects.select_for_update(of=("self",)).filter(item=item).exclude(state=State.RESOLVED)
+    closed = [case for case in cases.order_by("pk") if but is None or case.pk != but.pk]
+    for case in closed:
+        case.state, case.decision = State.RESOLVED, ReviewCase.Decision(decision)
+        case.claimed_by, case.claim_expires_at = None, None
+        case.decided_by, case.resolved_at = actor, timezone.now()
+        case.save(update_fields=[*_CLAIM_FIELDS, "decision", "decided_by", "resolved_at"])
+    ids = [case.pk for case in closed]
+    case_events.record_all(ids, CaseEvent.Kind.DECIDED, actor=actor, decision=decision, elsewhere=True)
+    return len(closed)
+
+
+def release(case: ReviewCase, *, actor: User | None) -> None:
+    """End the claim of a case that the caller has locked. Nobody's doing (None) is that its time ran out."""
+    waits = Return.objects.filter(case=case, state=Return.State.WAITING).exists()
+    case.state = State.RETURNED if waits else State.OPEN
+    case.claimed_by, case.claim_expires_at = None, None
+    case.save(update_fields=_CLAIM_FIELDS)
+    case_events.record(case, CaseEvent.Kind.RELEASED, actor=actor, expired=actor is None)
+
+
+def _take(case: ReviewCase, user: User) -> ReviewCase:
+    renewed = _is_held(case)
+    if case.state == State.CLAIMED and not renewed:  # its time ran out, and no sweep has come by yet
+        case_events.record(case, CaseEvent.Kind.RELEASED, actor=None, expired=True)
+    case.state, case.claimed_by, case.claim_expires_at = State.CLAIMED, user, _claim_end(case)
+    case.save(update_fields=_CLAIM_FIELDS)
+    if not renewed:
+        case_events.record(case, CaseEvent.Kind.CLAIMED, actor=user)
+        audit.record("case.claimed", actor=user, study=case.study, subject=f"case {case.pk}")
+        bar(user, case)
+    return case
+
+
+def _is_held(case: ReviewCase) -> bool:
+    return (
+        case.state == State.CLAIMED
+        and case.claim_expires_at is not None
+        and case.claim_expires_at > timezone.now()
+    )
+
+
+def _claim_end(case: ReviewCase) -> datetime:
+    return timezone.now() + timedelta(minutes=ReviewSettings.of(case.study.rules).claim_minutes)
+
+
+def _refuse_resolved(case: ReviewCase) -> None:
+    if case.state == State.RESOLVED:
+        decision = case.get_decision_display()
+        raise Conflict(f"This case is settled already: {decision}.", code="resolved")
+
+
+def _claimed_by_other(case: ReviewCase) -> Conflict:
+    return Conflict(f"{case.claimed_by} is working on this case now.", code="claimed_by_other")
+
+
+def _locked(study: Study, case_ids: Sequence[int]) -> list[ReviewCase]:
+    wanted = ReviewCase.objects.select_for_update(of=("self",)).filter(study=study, pk__in=set(case_ids))
+    found = list(wanted.order_by("pk"))
+    known = {case.pk for case in found}
+    problems = [
+        FieldProblem(f"case_ids[{i}]", f"There is no case {case_id} in this study.")
+        for i, case_id in enumerate(case_ids)
+        if case_id not in known
+    ]
+    if problems:
+        raise InvalidInput("Some cases are not there; nothing was changed.", problems=problems)
+    return found
+
+
+def _expert(study: Study, email: str) -> User:
+    members = Membership.objects.select_related("user").filter(study=study, role=Role.EXPERT)
+    found = members.filter(user__email=email.strip().lower()).first()
+    if found is None:
+        problem = FieldProblem(
+            "expert", f"{email} is not an expert of this study.", "Invite them as one first."
+        )
+        raise InvalidInput("This case cannot be given to them.", problems=[problem])
+    return found.user

@@ -47,5 +47,5 @@ def request(study: Study, *, actor: User | None) -> Job:
 
 
 def sweep() -> Applied:
-    """Look at what changed in every study since the last sweep. For beat; a second one at the same time does nothing."""
+    """Look at what changed in every study since the last sweep: for beat. A second one at once does nothing."""
     raise NotImplementedError
