@@ -59,3 +59,42 @@ REASONS: dict[str, Promise] = {
 def rule_title(rule: str) -> Promise | str:
     """A rule's name for people; its key where it has none."""
     return RULES[rule][0] if rule in RULES else rule
+
+
+# What a rule measured, as the page of a case and an item's history name it.
+EVIDENCE: dict[str, Promise] = {
+    "codes": _("codes"),
+    "n_raters": _("raters"),
+    "n_ratings": _("ratings"),
+    "n_votes": _("votes"),
+    "n_answers": _("answers"),
+    "n_failed": _("failed it"),
+    "n_skips": _("skipped it"),
+    "variance": _("variance"),
+    "variance_on_5": _("variance, as on 1 to 5"),
+    "minority": _("share of the minority"),
+    "mean": _("mean"),
+    "mean_on_5": _("mean, as on 1 to 5"),
+    "difference": _("difference"),
+    "question": _("question"),
+    "system": _("system"),
+    "scorer": _("model"),
+    "output": _("output"),
+    "share": _("share"),
+}
+
+# What a choice says; ratings and texts speak for themselves.
+CHOICES: dict[str, Promise] = {
+    "first": _("first"),
+    "second": _("second"),
+    "tie": _("tie"),
+    "both_bad": _("both bad"),
+}
+
+# Reasons that the software gives itself for setting judgments aside.
+EXCLUSIONS: dict[str, Promise] = {
+    "item_corrected": _("The item was corrected."),
+    "item_withdrawn": _("The item was withdrawn."),
+    "correction_undone": _("The correction was taken back."),
+    "withdrawal_undone": _("The withdrawal was taken back."),
+}

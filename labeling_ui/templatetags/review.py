@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django import template
 from django.utils.functional import Promise
 
@@ -19,3 +22,31 @@ def field_title(field: str) -> Promise | str:
 @register.filter
 def reason_title(reason: str) -> Promise | str:
     return review_words.REASONS.get(reason, reason)
+
+
+@register.filter
+def evidence_title(name: str) -> Promise | str:
+    return review_words.EVIDENCE.get(name, name.replace("_", " "))
+
+
+@register.filter
+def evidence_value(value: Any) -> str:
+    """A number without more digits than anybody reads; of tables and lists what they hold."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {evidence_value(part)}" for name, part in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(evidence_value(part) for part in value)
+    if isinstance(value, float):
+        return f"{value:.3g}".replace("-", "−")
+    return str(value)
+
+
+@register.filter
+def answer_title(said: str | float) -> Promise | str:
+    """A choice in words, a number as people write it, a text as it is."""
+    return f"{said:g}" if isinstance(said, float) else review_words.CHOICES.get(said, said)
+
+
+@register.filter
+def exclusion_title(reason: str) -> Promise | str:
+    return review_words.EXCLUSIONS.get(reason, reason)
