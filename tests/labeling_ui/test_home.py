@@ -77,7 +77,7 @@ def test_its_queries_do_not_grow_with_the_studies(client, django_assert_num_quer
         study.memberships.update(user=user)
         Rater.objects.filter(study=study).update(user=user)
     client.force_login(user)
-    with django_assert_num_queries(3):  # the account, its studies, who it is in them
+    with django_assert_num_queries(4):  # the account, its studies, who it is in them, what was returned
         client.get(reverse("home"))
 
 

@@ -1,0 +1,159 @@
+"""Which rules bring cases before experts, and how cases are worked, as the settings page asks it.
+
+Fields are named as the services name them in what they refuse: `flags.codes.min_raters`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django import forms
+from django.forms.boundfield import BoundField
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import Study
+from annotation.rules.flag_rules import KINDS, MAX_WEIGHT, FlagRules, Parameter
+from annotation.rules.review import BOUNDS, ReviewSettings
+from labeling_ui.review_words import RULES
+
+# Asked for in per cent.
+_SHARES = {("audit", "share"), ("disagreement", "minority")}
+_LABELS: dict[tuple[str, str], tuple[Promise, Promise | str]] = {
+    ("codes", "codes"): (_("Codes that count"), _("None chosen means all of them.")),
+    ("codes", "min_raters"): (_("Raters who gave one"), ""),
+    ("disagreement", "variance"): (
+        _("Ratings: variance above"),
+        _("Unbiased (n − 1), as on a scale from 1 to 5."),
+    ),
+    ("disagreement", "min_ratings"): (_("Ratings of one answer needed for it"), ""),
+    ("disagreement", "minority"): (_("Preferences: share of the minority in %, at least"), ""),
+    ("disagreement", "min_votes"): (_("Votes on one pair needed for it"), ""),
+    ("low_confidence", "confidence"): (_("Mean confidence at most"), _("As on a scale from 1 to 5.")),
+    ("low_confidence", "min_answers"): (_("Answers needed for it"), ""),
+    ("failed_gold", "min_raters"): (_("Raters who failed it"), ""),
+    ("model_conflict", "scorer"): (_("Model"), _("One that has scored this study.")),
+    ("model_conflict", "output"): (_("Which of its outputs"), ""),
+    ("model_conflict", "difference"): (
+        _("Difference in rank, at least"),
+        _("Between where the model and where people place an answer among all, from 0 to 1."),
+    ),
+    ("model_conflict", "min_ratings"): (_("Ratings of one answer needed for it"), ""),
+    ("unannotated", "min_skips"): (_("Raters who skipped it"), ""),
+    ("audit", "share"): (_("Share of finished items, in %"), ""),
+}
+
+
+@dataclass(frozen=True)
+class RuleFields:
+    """One rule on the page: what it is called and does, its switch, and what can be set."""
+
+    key: str
+    title: Promise
+    meaning: Promise
+    switch: BoundField
+    rest: list[BoundField]
+
+    @property
+    def has_errors(self) -> bool:
+        return any(field.errors for field in self.rest)
+
+
+class ReviewRulesForm(forms.Form):
+    undo_minutes = forms.IntegerField(
+        label=_("Minutes in which an expert can take a decision back"),
+        min_value=BOUNDS["undo_minutes"][0],
+        max_value=BOUNDS["undo_minutes"][1],
+        help_text=_("0 for never."),
+    )
+    claim_minutes = forms.IntegerField(
+        label=_("Minutes that a case stays with an expert who does nothing"),
+        min_value=BOUNDS["claim_minutes"][0],
+        max_value=BOUNDS["claim_minutes"][1],
+    )
+    pool_votes = forms.IntegerField(
+        label=_("Judgments that a return to all raters asks for"),
+        min_value=BOUNDS["pool_votes"][0],
+        max_value=BOUNDS["pool_votes"][1],
+    )
+    same_raters = forms.BooleanField(
+        label=_("Raters who saw an item may judge its corrected version"),
+        required=False,
+        help_text=_("Otherwise it goes to raters who have not met it."),
+    )
+
+    def __init__(
+        self, data: Any, *, study: Study, codes: Sequence[tuple[str, str]], scorers: Iterable[tuple[str, str]]
+    ) -> None:
+        rules = FlagRules.of(study.rules)
+        initial = asdict(ReviewSettings.of(study.rules))
+        for rule in rules:
+            for name, value in rule.as_json().items():
+                initial[_name(rule.key, name)] = _shown(rule.key, name, value)
+        super().__init__(data, initial=initial, auto_id="review_%s")
+        choices = {"codes": list(codes), "scorer": [("", _("None chosen")), *scorers]}
+        for key, kind in KINDS.items():
+            self.fields[_name(key, "on")] = forms.BooleanField(label=RULES[key][0], required=False)
+            for parameter in kind.parameters:
+                self.fields[_name(key, parameter.name)] = _field(key, parameter, choices)
+            self.fields[_name(key, "weight")] = forms.FloatField(
+                label=_("Weight in the order of the queue"), min_value=0, max_value=MAX_WEIGHT
+            )
+
+    @property
+    def settings(self) -> list[BoundField]:
+        return [self[name] for name in self.base_fields]
+
+    @property
+    def rules(self) -> list[RuleFields]:
+        found = []
+        for key, kind in KINDS.items():
+            title, meaning = RULES[key]
+            names = [*(parameter.name for parameter in kind.parameters), "weight"]
+            rest = [self[_name(key, name)] for name in names]
+            found.append(RuleFields(key, title, meaning, self[_name(key, "on")], rest))
+        return found
+
+    @property
+    def flags(self) -> dict[str, dict[str, Any]]:
+        """The rules as the services take them."""
+        wanted: dict[str, dict[str, Any]] = {key: {} for key in KINDS}
+        for name, value in self.cleaned_data.items():
+            if name.startswith("flags."):
+                _flags, key, parameter = name.split(".")
+                wanted[key][parameter] = value / 100 if (key, parameter) in _SHARES else value
+        return wanted
+
+    @property
+    def wanted(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in self.base_fields}
+
+
+def _name(key: str, parameter: str) -> str:
+    return f"flags.{key}.{parameter}"
+
+
+def _shown(key: str, name: str, value: Any) -> Any:
+    if (key, name) in _SHARES:
+        value = round(100 * value, 6)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _field(key: str, parameter: Parameter, choices: Mapping[str, Any]) -> forms.Field:
+    label, help_text = _LABELS[key, parameter.name]
+    if parameter.kind == "codes":
+        return forms.MultipleChoiceField(
+            label=label, help_text=help_text, required=False, choices=choices["codes"],
+            widget=forms.CheckboxSelectMultiple,
+        )  # fmt: skip
+    if parameter.name == "scorer":
+        return forms.ChoiceField(label=label, help_text=help_text, required=False, choices=choices["scorer"])
+    if parameter.kind == "text":
+        return forms.CharField(label=label, help_text=help_text, max_length=200)
+    scale = 100 if (key, parameter.name) in _SHARES else 1
+    number = forms.IntegerField if parameter.kind == "whole" else forms.FloatField
+    return number(
+        label=label, help_text=help_text, min_value=scale * parameter.least, max_value=scale * parameter.most
+    )

@@ -1,0 +1,24 @@
+/** The review queue on the keyboard: j and k go from case to case, Enter opens the one at hand, n takes the next. */
+import { listen } from "./shortcuts.js";
+
+/** The case `step` further than the one that has the focus; from outside the list, its first or last. */
+export function stepTo(cases, focused, step) {
+  const at = cases.indexOf(focused);
+  if (at < 0) return cases.at(step > 0 ? 0 : -1) ?? null;
+  return cases[at + step] ?? null;
+}
+
+export default function queueKeys(list) {
+  const move = (step) => {
+    const next = stepTo([...list.querySelectorAll("[data-case]")], document.activeElement, step);
+    next?.focus();
+    return next !== null;
+  };
+  const takeNext = () => {
+    const button = document.getElementById("review-next");
+    button?.click();
+    return button !== null;
+  };
+  const acts = { j: () => move(1), k: () => move(-1), n: takeNext };
+  listen((name) => acts[name]?.() ?? false, { repeats: (name) => name === "j" || name === "k" });
+}
