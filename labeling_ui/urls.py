@@ -9,6 +9,7 @@ from django.views.i18n import set_language
 from labeling_ui.views import (
     auth,
     checks,
+    desk,
     exports,
     home,
     imports,
@@ -45,6 +46,9 @@ urlpatterns = [
     path("studies/<slug:slug>/returned/", returned.returned, name="returned"),
     path("studies/<slug:slug>/returned/<int:return_id>/keep/", returned.keep_returned, name="keep_returned"),
     # ── Review ───────────────────────────────────────────────────────────────
+    path("review-cases/<int:case_id>/", desk.desk, name="desk"),
+    path("review-cases/<int:case_id>/leave/", desk.leave_case, name="leave_case"),
+    path("review-cases/<int:case_id>/drafts/<slug:field>/", desk.case_drafts, name="case_drafts"),
     path("studies/<slug:slug>/review/", review_queue.review_queue, name="review_queue"),
     path("studies/<slug:slug>/review/next/", review_queue.review_next, name="review_next"),
     path("studies/<slug:slug>/review/assign/", review_queue.assign_cases, name="assign_cases"),

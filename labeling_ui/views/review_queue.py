@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -64,7 +65,8 @@ def review_next(request: HttpRequest, slug: str) -> HttpResponse:
     if case is None:
         messages.info(request, _("Nothing is left here: every case is settled, or somebody is at it."))
         return _back(slug, filters)
-    return redirect("desk", case.pk)
+    query = query_of(filters)
+    return redirect(reverse("desk", args=[case.pk]) + (f"?{urlencode({'from': query})}" if query else ""))
 
 
 @login_required

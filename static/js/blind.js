@@ -5,6 +5,8 @@
 import { actionsFor } from "./actions.js";
 import { createApi } from "./api.js";
 import { createBench } from "./bench.js";
+import { createSending } from "./desk_send.js";
+import { createToast } from "./desk_toast.js";
 import { createDrafts } from "./drafts.js";
 import { createEngine } from "./engine.js";
 import { startHeartbeat } from "./heartbeat.js";
@@ -32,9 +34,12 @@ export default async function blind(root) {
   const post = createPost({ api, account, screen, t, language, onWaiting: wait, onStray: settledElsewhere });
   const gates = [(task) => task.gate?.refusal()];
   const submission = createSubmission({ ...post, screen, t, urls, study, gates, onDone: finish });
+  const sending = createSending({ urls, caseId, account, t, notice: say, lock: (is) => (screen.part("form").inert = is) });
+  const toast = createToast(root, { undo: sending.undo, onUndone() {} });
   const page = {
     submit: () => submission.send(bench.task),
-    skip: () => screen.part("leave-next").click(),
+    undo: () => toast?.press(), // of the case before
+    skip: () => screen.part("skip").click(),
     showKeys: () => keyDialog.show(),
     spectrograms,
     focusSubmit: () => screen.part("submit").focus(),
@@ -42,12 +47,17 @@ export default async function blind(root) {
   const keyDialog = createKeyDialog({ keys, singles: listen(onKey, keys), task: () => bench.task, offered, t });
 
   function actions(task) {
-    const { undo, ...rest } = actionsFor(task, page); // there is no answer before this one
-    return rest;
+    const { undo, ...rest } = actionsFor(task, page);
+    return toast ? { ...rest, undo } : rest;
   }
 
   function offered(task) {
     return Object.keys(actions(task));
+  }
+
+  function say(text, options) {
+    if (text) screen.notice(text, options);
+    else screen.clearNotice();
   }
 
   async function begin() {

@@ -95,5 +95,5 @@ export function createKeyDialog({ keys, singles, task, offered, answers = rowsOf
   });
   keys.addEventListener("change", hint);
   page.querySelector('[data-part="keys"]').addEventListener("click", show);
-  return { show };
+  return { show, hint };
 }

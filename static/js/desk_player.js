@@ -1,0 +1,42 @@
+/** The case's clips beside its texts: the expert's own assignment plays them, in the order in which they were judged. */
+import { createClipRow } from "./clip_row.js";
+import { h } from "./dom.js";
+import { createEngine } from "./engine.js";
+import { createPlayer } from "./player.js";
+import { createShelf } from "./shelf.js";
+import { clipsOf } from "./task_clips.js";
+import { createTransport } from "./transport.js";
+
+/** `briefing()` gives an outcome with the task. Resolves with the player; null where there is nothing to hear. */
+export async function createDeskPlayer({ briefing, frame, place, t }) {
+  const outcome = await briefing();
+  if (outcome.kind !== "ok") {
+    frame.hidden = false;
+    place.append(h("p", { class: "problem" }, t("desk.clip_failed", { detail: outcome.detail })));
+    return null;
+  }
+  const assignment = outcome.body;
+  const clips = clipsOf(assignment);
+  if (!clips.length) return null;
+  const shelf = createShelf({ api: { assignment: briefing } });
+  const player = createPlayer({
+    engine: createEngine(),
+    loader: shelf.take(assignment),
+    clips,
+    fadeMs: assignment.listening.fade_ms,
+  });
+  const given = assignment.content.filter(({ clip }) => clip);
+  const judged = assignment.candidates.filter(({ clip }) => clip);
+  place.replaceChildren(
+    ...given.flatMap(({ field, clip }) => [
+      h("h3", {}, t(`content.${field}`)),
+      createClipRow({ clip, label: t(`content.${field}`), player, t }),
+    ]),
+    ...judged.map(({ label, clip }) =>
+      createClipRow({ clip, mark: judged.length > 1 ? label : null, label, player, t }),
+    ),
+    createTransport({ player, switches: judged.length > 1, t }),
+  );
+  frame.hidden = false;
+  return player;
+}
