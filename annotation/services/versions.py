@@ -7,27 +7,33 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 
 from annotation.errors import Conflict
 from annotation.importers.records import TEXT_FIELDS, content_digest, task_name
 from annotation.models import (
     Candidate,
-    Exclusion,
     Item,
     ItemVersion,
-    Judgment,
     Study,
     System,
     Task,
     TaskCandidate,
     User,
 )
-from annotation.services import exclusions, item_locks, queue_places, replacements
+from annotation.services import item_locks, queue_places, replacements
 from annotation.services.protocols import loaded
+from annotation.services.set_asides import count_tasks, set_aside
 
 
-def make(item: Item, changes: Mapping[str, str], *, actor: User | None, carry: bool = True) -> ItemVersion:
+def make(
+    item: Item,
+    changes: Mapping[str, str],
+    *,
+    actor: User | None,
+    carry: bool = True,
+    written: Mapping[str, Any] | None = None,
+) -> ItemVersion:
     """The next version of an item: its current one with these texts in place of its own.
 
     With `carry` its answers are carried over and its tasks with them: those that nobody has met move to the new
@@ -35,12 +41,14 @@ def make(item: Item, changes: Mapping[str, str], *, actor: User | None, carry: b
     queue). Without, no answer is carried over and all its tasks are withdrawn; each comes back when `add_answer` has
     brought what it shows. Judgments of the version before leave the count, with the reason `item_corrected`.
 
-    The caller is in a transaction and holds the item's lock (`item_locks.lock`).
+    `written` says of texts that a model wrote which one did, and from what; it stays with the version and its
+    successors (`extra["written"]`) until somebody changes the text. The caller is in a transaction and holds the item's
+    lock (`item_locks.lock`).
     """
     study = Study.objects.get(pk=item.study_id)
     before = ItemVersion.objects.select_related("clip", "reference_clip").get(pk=item.current_version_id)
-    version = _next(item, before, changes, actor=actor)
-    tasks = list(_live_tasks(before))
+    version = _next(item, before, changes, written=written or {}, actor=actor)
+    tasks = list(live_tasks(before))
     item_locks.stop([task.pk for task in tasks])
     successors = 0
     if carry:
@@ -88,7 +96,7 @@ def add_answer(
 def carry_over(version: ItemVersion, systems: Collection[System]) -> list[Candidate]:
     """Bring the answers of these systems from the version before after all: of those that nobody writes anew."""
     item = _locked_with(version)
-    earlier = _standing_before(version).values_list("pk", flat=True)
+    earlier = standing_before(version).values_list("pk", flat=True)
     there = set(version.candidates.values_list("system_id", flat=True))
     carried: list[Candidate] = []
     for system in systems:
@@ -107,28 +115,23 @@ def lacks_answers(version: ItemVersion) -> bool:
     return _waiting(version).exists()
 
 
-def set_aside(
-    task_ids: Collection[int], *, study: Study, reason: str, actor: User | None, item: Item
-) -> None:
-    """Take what raters said of these tasks out of the count, for one of `rules.review.EXCLUSIONS`. Holds the tasks."""
-    said = Judgment.objects.filter(task_id__in=task_ids, excluded=False)
-    exclusions.mark(
-        said.exclude(origin=Judgment.Origin.EXPERT),
-        study=study,
-        action=Exclusion.Action.EXCLUDE,
-        reason=reason,
-        actor=actor,
-        subject=f"item {item.external_id}",
-    )
+def live_tasks(version: ItemVersion) -> QuerySet[Task]:
+    return Task.objects.filter(item_version=version).exclude(state=Task.State.WITHDRAWN).order_by("pk")
 
 
-def count_tasks(study: Study, change: int, *, items: int = 0) -> None:
-    """A study's items and tasks are those that are not withdrawn. Last of all: its row comes last in the order."""
-    if change or items:
-        Study.objects.filter(pk=study.pk).update(n_tasks=F("n_tasks") + change, n_items=F("n_items") + items)
+def standing_before(version: ItemVersion) -> QuerySet[ItemVersion]:
+    """The versions that this one came after and that were not retracted."""
+    return ItemVersion.objects.filter(item_id=version.item_id, number__lt=version.number, retracted=False)
 
 
-def _next(item: Item, before: ItemVersion, changes: Mapping[str, str], *, actor: User | None) -> ItemVersion:
+def _next(
+    item: Item,
+    before: ItemVersion,
+    changes: Mapping[str, str],
+    *,
+    written: Mapping[str, Any],
+    actor: User | None,
+) -> ItemVersion:
     texts = {name: changes.get(name, getattr(before, name)) for name in TEXT_FIELDS}
     clips = {"reference_audio": before.reference_clip, "audio": before.clip}
     last = item.versions.order_by("-number").values_list("number", flat=True)[0]
@@ -138,7 +141,7 @@ def _next(item: Item, before: ItemVersion, changes: Mapping[str, str], *, actor:
         **texts,
         reference_clip=before.reference_clip,
         clip=before.clip,
-        extra=before.extra,
+        extra=_extra(before.extra, changes, written),
         content_sha256=content_digest(
             texts, **{name: clip.sha256 if clip else None for name, clip in clips.items()}
         ),
@@ -146,8 +149,13 @@ def _next(item: Item, before: ItemVersion, changes: Mapping[str, str], *, actor:
     )
 
 
-def _live_tasks(version: ItemVersion) -> QuerySet[Task]:
-    return Task.objects.filter(item_version=version).exclude(state=Task.State.WITHDRAWN).order_by("pk")
+def _extra(
+    before: Mapping[str, Any], changes: Mapping[str, str], written: Mapping[str, Any]
+) -> dict[str, Any]:
+    still = {name: told for name, told in before.get("written", {}).items() if name not in changes}
+    told = {**still, **written}
+    rest = {name: value for name, value in before.items() if name != "written"}
+    return {**rest, "written": told} if told else rest
 
 
 def _carry(candidates: QuerySet[Candidate], version: ItemVersion) -> dict[int, Candidate]:
@@ -189,13 +197,9 @@ def _locked_with(version: ItemVersion) -> Item:
     return item
 
 
-def _standing_before(version: ItemVersion) -> QuerySet[ItemVersion]:
-    return ItemVersion.objects.filter(item_id=version.item_id, number__lt=version.number, retracted=False)
-
-
 def _waiting(version: ItemVersion) -> QuerySet[Task]:
     """Withdrawn tasks of earlier versions that nothing stands in the place of yet."""
-    earlier = Task.objects.filter(item_version__in=_standing_before(version), state=Task.State.WITHDRAWN)
+    earlier = Task.objects.filter(item_version__in=standing_before(version), state=Task.State.WITHDRAWN)
     return earlier.exclude(replaced_by__item_version__retracted=False)
 
 
