@@ -118,6 +118,9 @@ class AssignmentOut(serializers.Serializer):
     content = ContentOut(many=True)
     candidates = CandidateOut(many=True)
     listening = ListeningOut()
+    note = serializers.CharField(
+        required=False, help_text="What an expert who asks for more judgments of this task says to look at."
+    )
 
 
 class ProgressOut(serializers.Serializer):

@@ -27,4 +27,7 @@ class GivenOut(serializers.Serializer):
         allow_null=True, help_text="The event log that came with it: a change may go on from there."
     )
     submitted_at = serializers.DateTimeField()
-    changeable_until = serializers.DateTimeField(help_text="Until then …/revisions/ takes another answer.")
+    changeable_until = serializers.DateTimeField(
+        allow_null=True,
+        help_text="Until then …/revisions/ takes another answer; null while an expert waits for one.",
+    )

@@ -6,19 +6,42 @@ balance, and moves no counter of task, rater or study.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
-from annotation.models import Assignment, ReviewCase, User
+from django.db import transaction
+from django.utils import timezone
+
+from annotation import audit, review_access
+from annotation.access import HeldAssignment
+from annotation.errors import Conflict
+from annotation.models import Answer, Assignment, CaseEvent, Judgment, Rater, ReviewCase, TaskCandidate, User
+from annotation.rules import presentation
+from annotation.services import briefings, case_events, cases, judgments, listening
 from annotation.services.judgments import Receipt, Submission
+from annotation.services.protocols import loaded
+
+REVIEWING, REVIEWED = Assignment.State.REVIEWING, Assignment.State.REVIEWED
 
 
+@transaction.atomic
 def begin(user: User, case_id: int) -> Assignment | None:
     """The assignment by which this expert judges the case blind: made at the first call, the same ever after.
 
     None where the case has no task. An expert who judged the same task blind before, for an earlier case, is not
     asked again: the case gets that judgment.
     """
-    raise NotImplementedError
+    case = cases.held(user, case_id)
+    if case.task_id is None:
+        return None
+    assignment = _review(case, user)
+    if assignment is None:
+        return _draw(case, _rater(case, user), until=case.claim_expires_at or timezone.now())
+    if assignment.state == REVIEWED:
+        judgment = Judgment.objects.get(assignment=assignment)
+        if case.blind_judgment_id != judgment.pk:
+            _note(case, user, judgment, earlier=True)
+    return assignment
 
 
 def brief(user: User, case_id: int) -> dict[str, Any]:
@@ -26,7 +49,13 @@ def brief(user: User, case_id: int) -> dict[str, Any]:
 
     Raises Conflict `not_begun` before `begin`.
     """
-    raise NotImplementedError
+    case = review_access.reviewed_case(user, case_id)
+    assignment = _review(case, user)
+    if assignment is None:
+        raise Conflict("Open the case at the desk first; then its task can be judged.", code="not_begun")
+    briefing = briefings.brief(assignment)
+    briefing.pop("note", None)  # what an expert has asked raters might tell what they said
+    return briefing
 
 
 def judge(user: User, case_id: int, submission: Submission) -> Receipt:
@@ -34,9 +63,129 @@ def judge(user: User, case_id: int, submission: Submission) -> Receipt:
 
     A replay of the same submission gets the first result, also once the claim is gone; another one a Conflict.
     """
-    raise NotImplementedError
+    case = review_access.reviewed_case(user, case_id)
+    if receipt := _replayed(case, submission):
+        return receipt
+    return _store(user, case_id, submission)
 
 
 def is_done(case: ReviewCase, user: User) -> bool:
     """Whether this expert may see what others said: they judged the case's task blind, or it has none."""
-    raise NotImplementedError
+    if case.task_id is None:
+        return True
+    return Assignment.objects.filter(task_id=case.task_id, rater__user=user, state=REVIEWED).exists()
+
+
+@transaction.atomic
+def _store(user: User, case_id: int, submission: Submission) -> Receipt:
+    case = cases.held(user, case_id)
+    if receipt := _replayed(case, submission):
+        return receipt
+    assignment = _review(case, user)
+    if assignment is None:
+        raise Conflict("Open the case at the desk first; then its task can be judged.", code="not_begun")
+    if assignment.state == REVIEWED:
+        message = "You have judged this case already, perhaps in another window. The first answer stands."
+        raise Conflict(message, code="already_submitted")
+    asked = _as_asked(case, assignment)
+    judgments.check_answers(asked, submission)
+    gains = listening.gains_once_heard(asked, submission.telemetry)
+    _note(case, user, _record(asked, submission, gains=gains))
+    return Receipt(submission.client_id, replayed=False, surplus=False)
+
+
+def _replayed(case: ReviewCase, submission: Submission) -> Receipt | None:
+    return judgments.receipt_of(Judgment.objects.filter(task_id=case.task_id), submission)
+
+
+def _rater(case: ReviewCase, user: User) -> Rater:
+    return Rater.objects.get(study_id=case.study_id, user=user)
+
+
+def _review(case: ReviewCase, user: User) -> Assignment | None:
+    """This expert's review of the case's task, whichever case it was made for."""
+    reviews = Assignment.objects.filter(task_id=case.task_id, state__in=(REVIEWING, REVIEWED))
+    return reviews.filter(rater__study_id=case.study_id, rater__user=user).first()
+
+
+def _draw(case: ReviewCase, rater: Rater, *, until: datetime) -> Assignment:
+    """An order of the expert's own, drawn apart from the raters' and not counted among theirs."""
+    protocol = loaded(case.study.protocol_version_id)
+    order = presentation.draw(
+        TaskCandidate.objects.filter(task_id=case.task_id).count(),
+        layout=protocol.spec.layout,
+        balance=0,
+        n_draws=rater.pk,
+        seed=case.study.seed ^ (case.task_id or 0),
+    )
+    return Assignment.objects.create(
+        task_id=case.task_id,
+        rater=rater,
+        protocol_version_id=protocol.version_id,
+        state=REVIEWING,
+        presentation=order,
+        expires_at=until,
+    )
+
+
+def _as_asked(case: ReviewCase, assignment: Assignment) -> HeldAssignment:
+    assert case.task is not None
+    return HeldAssignment(
+        id=assignment.pk,
+        state=assignment.state,
+        presentation=assignment.presentation,
+        leased_at=assignment.leased_at,
+        protocol_version_id=assignment.protocol_version_id,
+        rater_id=assignment.rater_id,
+        task_id=assignment.task_id,
+        task_state=case.task.state,
+        study_id=case.study_id,
+    )
+
+
+def _record(asked: HeldAssignment, submission: Submission, *, gains: list[float | None] | None) -> Judgment:
+    now = timezone.now()
+    Assignment.objects.filter(pk=asked.id).update(state=REVIEWED, closed_at=now)
+    judgment = Judgment.objects.create(
+        study_id=asked.study_id,
+        task_id=asked.task_id,
+        rater_id=asked.rater_id,
+        assignment_id=asked.id,
+        protocol_version_id=asked.protocol_version_id,
+        client_id=submission.client_id,
+        payload_sha256=submission.sha256,
+        origin=Judgment.Origin.EXPERT,
+        presentation=asked.presentation,
+        gains=gains,
+        codes=sorted(submission.codes),
+        comment=submission.comment.strip(),
+        telemetry=submission.telemetry,
+        started_at=asked.leased_at,
+        submitted_at=now,
+    )
+    columns = judgments.answer_columns(asked, submission)
+    names = ("question_id", "candidate_id", "choice", "value", "confidence", "text")
+    Answer.objects.bulk_create(
+        Answer(
+            judgment=judgment,
+            task_id=asked.task_id,
+            counted=False,
+            **dict(zip(names, row, strict=True)),
+        )
+        for row in zip(*columns.values(), strict=True)
+    )
+    return judgment
+
+
+def _note(case: ReviewCase, user: User, judgment: Judgment, *, earlier: bool = False) -> None:
+    """Write down that the case was judged. Who has rated the task before judges it from memory: that is kept, too."""
+    case.blind_judgment = judgment
+    case.save(update_fields=["blind_judgment"])
+    rated_before = Judgment.objects.filter(task_id=case.task_id, rater_id=judgment.rater_id).exclude(
+        origin=Judgment.Origin.EXPERT
+    )
+    case_events.record(
+        case, CaseEvent.Kind.JUDGED, actor=user, judgment=str(judgment.client_id),
+        rated_before=rated_before.exists(), earlier=earlier,
+    )  # fmt: skip
+    audit.record("case.judged", actor=user, study=case.study, subject=f"case {case.pk}")

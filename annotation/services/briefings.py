@@ -23,7 +23,9 @@ NO_PEAKS = bytes(2)
 _TEXT_FIELDS = ("prompt", "lyrics", "question", "reference", "rationale", "transcript")
 _CONTENT = """
 SELECT v.prompt, v.lyrics, v.question, v.reference, v.rationale, v.transcript,
-       v.reference_clip_id, v.clip_id, slots.texts, slots.clips, s.rules
+       v.reference_clip_id, v.clip_id, slots.texts, slots.clips, s.rules,
+       (SELECT r.comment FROM annotation_return r
+        WHERE r.task_id = t.id AND r.assignment_id IS NULL AND r.state = 'waiting' ORDER BY r.id DESC LIMIT 1)
 FROM annotation_task t
 JOIN annotation_study s ON s.id = t.study_id
 JOIN annotation_itemversion v ON v.id = t.item_version_id
@@ -70,11 +72,14 @@ class Shown(Protocol):
 
 
 def brief(shown: Shown) -> dict[str, Any]:
-    """The task as its rater may see it: `content` in protocol order, then `candidates` as A, B, …"""
+    """The task as its rater may see it: `content` in protocol order, then `candidates` as A, B, …
+
+    `note` is there while an expert asks for more judgments of it: their own words, for whoever judges it.
+    """
     protocol = loaded(shown.protocol_version_id)
     with connection.cursor() as cursor:
         cursor.execute(_CONTENT, [shown.task_id])
-        *texts, reference_clip, clip, candidate_texts, candidate_clips, rules_text = cursor.fetchone()
+        *texts, reference_clip, clip, candidate_texts, candidate_clips, rules_text, note = cursor.fetchone()
     parts = dict(zip(_TEXT_FIELDS, texts, strict=True)) | {"reference_clip": reference_clip, "clip": clip}
     letters = labels(protocol.spec.layout)
     shown_clips = {
@@ -98,7 +103,7 @@ def brief(shown: Shown) -> dict[str, Any]:
         for name, clip in clips.items():
             clip["spectrogram"] = reverse("api_spectrogram", args=[shown.id, name])
     instructed = any(parts[field] for field in protocol.spec.content if field in _TEXT_FIELDS)
-    return {
+    briefing = {
         "id": str(shown.id),
         "protocol_version": protocol.number,
         "expires_at": shown.expires_at,
@@ -111,6 +116,7 @@ def brief(shown: Shown) -> dict[str, Any]:
             rules, conditions=conditions, instruction_first=instructed and any(candidate_clips)
         ),
     }
+    return briefing if note is None else {**briefing, "note": note}
 
 
 def _content(

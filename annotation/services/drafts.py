@@ -1,7 +1,8 @@
 """Models' proposals for an item's texts, from being asked for to what the expert made of them.
 
 A draft waits until its writer has written (`propose`) or could not (`fail`). Only a person publishes it: `correct`
-settles the drafts of a case as accepted, edited or unused.
+settles the drafts of a case as accepted, edited or unused. Whoever changes drafts of a case holds the case's lock; a
+writer, who cannot wait for it, changes only one that waits.
 """
 
 from __future__ import annotations
@@ -9,24 +10,108 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from annotation.models import Draft, ReviewCase, User
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from annotation import audit
+from annotation.errors import Conflict, FieldProblem, InvalidInput, NotFound
+from annotation.models import CaseEvent, Draft, ReviewCase, User
+from annotation.rules.corrections import clean
+from annotation.rules.review import CORRECTABLE
+from annotation.services import blind, case_events, cases
+
+State = Draft.State
+# What a decision makes of drafts that it did not take up; undone, it gives them back.
+_OPEN = (State.WAITING, State.PROPOSED)
+_SETTLED = (State.ACCEPTED, State.EDITED, State.UNUSED)
 
 
+@transaction.atomic
 def waiting(case: ReviewCase, *, field: str, writer: str, actor: User | None) -> Draft:
-    """Ask for a draft of one field of the case's version: the one that waits already, or a new one."""
-    raise NotImplementedError
+    """Ask for a draft of one field of the case's version: the one that waits already, or a new one.
+
+    Raises InvalidInput where the field is none that is corrected, Conflict `resolved` where the case is settled.
+    """
+    if field not in CORRECTABLE:
+        raise InvalidInput(
+            "No drafts are written of this field.",
+            problems=[FieldProblem("field", f"{field!r} is not one of {', '.join(CORRECTABLE)}.")],
+        )
+    state = ReviewCase.objects.select_for_update(no_key=True).values_list("state", flat=True).get(pk=case.pk)
+    if state == ReviewCase.State.RESOLVED:
+        raise Conflict("This case is settled; no drafts are written for it.", code="resolved")
+    asked = {"case": case, "item_version_id": case.item_version_id, "field": field, "writer": writer}
+    found = Draft.objects.filter(**asked, state=State.WAITING).first()
+    if found is not None:
+        return found
+    draft = Draft.objects.create(**asked, requested_by=actor)
+    case_events.record(case, CaseEvent.Kind.DRAFTED, actor=actor, field=field, writer=writer)
+    return draft
 
 
 def propose(draft_id: int, *, text: str, provenance: Mapping[str, Any]) -> bool:
     """Store what was written. False, and nothing stored, where the draft waits no more (its case is settled, say)."""
-    raise NotImplementedError
+    return _answer(draft_id, state=State.PROPOSED, text=clean(text), provenance=dict(provenance))
 
 
 def fail(draft_id: int, *, problem: str, provenance: Mapping[str, Any] | None = None) -> bool:
     """Store why nothing was written, in words for the expert. False where the draft waits no more."""
-    raise NotImplementedError
+    return _answer(draft_id, state=State.FAILED, problem=problem, provenance=dict(provenance or {}))
 
 
+@transaction.atomic
 def reject(user: User, draft_id: int) -> Draft:
-    """The expert who holds the case does not want this draft."""
-    raise NotImplementedError
+    """The expert who holds the case does not want this draft. Rejecting twice is once."""
+    case_id = Draft.objects.filter(pk=draft_id).values_list("case_id", flat=True).first()
+    if case_id is None:
+        raise NotFound
+    case = cases.held(user, case_id)
+    if not blind.is_done(case, user):
+        raise NotFound
+    draft = Draft.objects.get(pk=draft_id)
+    if draft.state == State.REJECTED:
+        return draft
+    _settle(Draft.objects.filter(pk=draft_id, state=State.PROPOSED), State.REJECTED, user)
+    draft.refresh_from_db()
+    if draft.state != State.REJECTED:
+        raise Conflict("This draft is not there to be rejected (any more).", code="not_proposed")
+    audit.record("draft.rejected", actor=user, study=case.study, subject=f"draft {draft.pk}")
+    return draft
+
+
+def chosen(case: ReviewCase, named: Mapping[str, int]) -> dict[str, Draft]:
+    """The proposed drafts that these fields' texts began as. Raises InvalidInput that points at each that is none."""
+    found = {draft.pk: draft for draft in Draft.objects.filter(pk__in=named.values(), case=case)}
+    problems = []
+    for field, draft_id in named.items():
+        draft = found.get(draft_id)
+        if draft is None or draft.field != field or draft.state != State.PROPOSED:
+            message = f"Draft {draft_id} is no proposal for the {field} of this case; take another, or none."
+            problems.append(FieldProblem(f"drafts.{field}", message))
+    if problems:
+        raise InvalidInput("A draft cannot be used; nothing was changed.", problems=problems)
+    return {field: found[draft_id] for field, draft_id in named.items()}
+
+
+def settle(case: ReviewCase, *, used: Mapping[int, bool], actor: User) -> None:
+    """The case is decided: of the drafts `used`, those whose value is True were taken unedited; the rest fall away."""
+    of_case = Draft.objects.filter(case=case)
+    _settle(of_case.filter(pk__in=[pk for pk, as_is in used.items() if as_is]), State.ACCEPTED, actor)
+    _settle(of_case.filter(pk__in=[pk for pk, as_is in used.items() if not as_is]), State.EDITED, actor)
+    _settle(of_case.filter(state__in=_OPEN), State.UNUSED, actor)
+
+
+def unsettle(case: ReviewCase) -> None:
+    """The decision is taken back: what was written is proposed again. What was rejected stays so."""
+    written = Draft.objects.filter(case=case, state__in=_SETTLED, written_at__isnull=False)
+    written.update(state=State.PROPOSED, settled_by=None, settled_at=None)
+
+
+def _answer(draft_id: int, **fields: Any) -> bool:
+    waits = Draft.objects.filter(pk=draft_id, state=State.WAITING)
+    return bool(waits.update(**fields, written_at=timezone.now()))
+
+
+def _settle(drafts: QuerySet[Draft], state: Draft.State, actor: User) -> None:
+    drafts.update(state=state, settled_by=actor, settled_at=timezone.now())

@@ -22,7 +22,7 @@ class _LeaseOnTheMove(Exception):
 
 def lock_cases(item_id: int) -> None:
     """Lock all unresolved cases of an item, in order: some of them may have to be closed with one."""
-    cases = ReviewCase.objects.select_for_update(no_key=True).filter(item_id=item_id)
+    cases = ReviewCase.objects.select_for_update().filter(item_id=item_id)
     list(cases.exclude(state=ReviewCase.State.RESOLVED).order_by("pk").values_list("pk"))
 
 

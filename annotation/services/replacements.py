@@ -38,7 +38,8 @@ def untouched(tasks: Sequence[Task]) -> set[int]:
 def slots_of(tasks: Sequence[Task]) -> dict[int, list[TaskCandidate]]:
     """By task, what it shows, in order."""
     found: dict[int, list[TaskCandidate]] = {task.pk: [] for task in tasks}
-    for row in TaskCandidate.objects.select_related("candidate").filter(task_id__in=found).order_by("slot"):
+    rows = TaskCandidate.objects.select_related("candidate__carried_from").filter(task_id__in=found)
+    for row in rows.order_by("slot"):
         found[row.task_id].append(row)
     return found
 

@@ -1,16 +1,41 @@
 """Asking again: the rater of one judgment to look once more, or everybody for more judgments.
 
-A case that waits for an answer is nobody's; it comes back to the queue when none is awaited any more.
+A case that waits for an answer is nobody's; it comes back to the queue when none is awaited any more. Locks: the case
+first, then a return of it, then what it is about.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from annotation.models import Return, ReviewCase, User
+from django.db import connection, transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from annotation import access, audit
+from annotation.errors import Conflict, FieldProblem, InvalidInput, NotFound
+from annotation.models import CaseEvent, Judgment, Membership, Rater, Return, ReviewCase, Study, Task, User
+from annotation.models.people import RATING_ROLES
+from annotation.rules.review import BOUNDS, ReviewSettings
+from annotation.services import case_events, casework, leases
+
+State = Return.State
+
+# Full tasks that will not be full any more are counted with a rater of theirs (as in `rules.exclusions`); any will do.
+_OPEN_AGAIN = """
+WITH raised AS (
+    UPDATE annotation_task SET overlap = overlap + %(votes)s WHERE id = ANY(%(tasks)s)
+    RETURNING id, n_judgments >= overlap - %(votes)s AND n_judgments < overlap AS opened
+)
+SELECT said.rater_id, count(*) FROM raised CROSS JOIN LATERAL (
+    SELECT j.rater_id FROM annotation_judgment j
+    WHERE j.task_id = raised.id AND j.effective AND NOT j.excluded AND j.origin <> %(expert)s
+    ORDER BY j.id DESC LIMIT 1
+) AS said WHERE raised.opened GROUP BY said.rater_id
+"""
 
 
 @dataclass(frozen=True)
@@ -23,6 +48,7 @@ class Waiting:
     created_at: datetime
 
 
+@transaction.atomic
 def to_rater(
     user: User, case_id: int, judgment_client_ids: Sequence[uuid.UUID], comment: str
 ) -> list[Return]:
@@ -30,25 +56,232 @@ def to_rater(
 
     Raises InvalidInput that says of each judgment why its rater cannot be asked: no account, no member any more, …
     """
-    raise NotImplementedError
+    case, _ = casework.workable(user, case_id)
+    _check_comment(comment)
+    named = list(dict.fromkeys(judgment_client_ids))
+    asked = _askable(case, named)
+    made = Return.objects.bulk_create(
+        Return(
+            case=case,
+            task_id=judgment.task_id,
+            assignment_id=judgment.assignment_id,
+            rater_id=judgment.rater_id,
+            comment=comment.strip(),
+            created_by=user,
+        )
+        for judgment in asked
+    )
+    _hand_over(case, user, to="rater", comment=comment.strip(), judgments=[str(name) for name in named])
+    return made
 
 
+@transaction.atomic
 def to_pool(user: User, case_id: int, comment: str, votes: int | None = None) -> list[Return]:
     """Ask for so many more judgments (by default the study's `pool_votes`) of each task of the case's version."""
-    raise NotImplementedError
+    case, item = casework.workable(user, case_id)
+    _check_comment(comment)
+    wanted = ReviewSettings.of(case.study.rules).pool_votes if votes is None else votes
+    least, most = BOUNDS["pool_votes"]
+    if not least <= wanted <= most:
+        problem = FieldProblem("votes", f"Give a whole number from {least} to {most}.")
+        raise InvalidInput("So many judgments cannot be asked for.", problems=[problem])
+    ready = Task.objects.filter(item_version_id=item.current_version_id, state=Task.State.READY)
+    tasks = list(ready.order_by("pk").values_list("pk", flat=True))
+    if not tasks:
+        raise InvalidInput("This item has no task that anybody could judge; nothing was returned.")
+    made = Return.objects.bulk_create(
+        Return(case=case, task_id=pk, n_wanted=wanted, comment=comment.strip(), created_by=user)
+        for pk in tasks
+    )
+    _hand_over(case, user, to="pool", comment=comment.strip(), votes=wanted, tasks=len(tasks))
+    _raise_overlap(case.study, tasks, votes=wanted)
+    return made
 
 
 def waiting_of(user: User, slug: str) -> list[Waiting]:
     """What waits for this account's rater in a study, the oldest first."""
-    raise NotImplementedError
+    rater = access.rater_of(user, slug)
+    rows = Return.objects.filter(rater=rater, state=State.WAITING).order_by("pk")
+    return [Waiting(*row) for row in rows.values_list("pk", "assignment_id", "comment", "created_at")]
 
 
+@transaction.atomic
 def keep(user: User, return_id: int, reply: str = "") -> None:
     """The rater looked again and stays with their vote. Raises NotFound where it is not theirs, Conflict `closed`."""
-    raise NotImplementedError
+    memberships = Membership.objects.filter(user=user, role__in=RATING_ROLES).values("study_id")
+    own = Return.objects.filter(pk=return_id, rater__user=user, rater__study_id__in=memberships)
+    asked = own.values_list("case_id", "assignment_id").first()
+    if asked is None:
+        raise NotFound
+    case = ReviewCase.objects.select_for_update().get(pk=asked[0])
+    if not _close(own.filter(state=State.WAITING), State.KEPT, reply=reply.strip()):
+        raise Conflict(
+            "This is not awaited any more: it was answered, or the case was settled.", code="closed"
+        )
+    audit.record(
+        "judgment.kept", actor=user, study=case.study, subject=f"assignment {asked[1]}", case=case.pk
+    )
+    _come_back(case, actor=user)
+
+
+def is_awaited(assignment_id: uuid.UUID) -> bool:
+    """Whether an expert waits for the rater of this assignment to look again."""
+    return Return.objects.filter(assignment_id=assignment_id, state=State.WAITING).exists()
+
+
+def case_awaiting(user: User, assignment_id: uuid.UUID) -> ReviewCase | None:
+    """The case that waits for this rater to look at their assignment again, locked; before the assignment itself is."""
+    waits = Return.objects.filter(assignment_id=assignment_id, rater__user=user, state=State.WAITING)
+    case_id = waits.values_list("case_id", flat=True).first()
+    if case_id is None:
+        return None
+    case = ReviewCase.objects.select_for_update().get(pk=case_id)
+    return case if waits.exists() else None
+
+
+def answered(case: ReviewCase, assignment_id: uuid.UUID, *, actor: User) -> None:
+    """The rater changed their vote. Holds the case's lock."""
+    waits = Return.objects.filter(case=case, assignment_id=assignment_id, state=State.WAITING)
+    _close(waits, State.CHANGED)
+    _come_back(case, actor=actor)
+
+
+def cancel(case: ReviewCase) -> None:
+    """The case is settled: nothing is awaited any more. Holds the case's lock."""
+    _close(Return.objects.filter(case=case, state=State.WAITING), State.CANCELLED)
 
 
 def settle(case: ReviewCase | None = None) -> int:
     """Close what is not awaited any more, of one case or of all: returns to the pool whose tasks have the judgments
     asked for, and those that nobody can answer. Returns how many. For beat, and for whoever opens a case."""
-    raise NotImplementedError
+    waits = Return.objects.filter(state=State.WAITING)
+    if case is not None:
+        waits = waits.filter(case=case)
+    due = waits.filter(_JUDGED | _IN_VAIN | _gone()).values_list("case_id", flat=True)
+    return sum(_settle_case(case_id) for case_id in sorted(set(due)))
+
+
+@transaction.atomic
+def _settle_case(case_id: int) -> int:
+    case = ReviewCase.objects.select_for_update(skip_locked=True).filter(pk=case_id).first()
+    if case is None:
+        return 0  # somebody is at it; the next round sees what is left
+    waits = Return.objects.filter(case=case, state=State.WAITING)
+    closed = _close(waits.filter(_IN_VAIN | _gone()), State.CANCELLED)
+    closed += _close(waits.filter(_JUDGED), State.JUDGED)
+    if closed:
+        _come_back(case, actor=None)
+    return closed
+
+
+_JUDGED = Q(assignment__isnull=True, task__n_judgments__gte=F("task__overlap"))
+_IN_VAIN = Q(task__state=Task.State.WITHDRAWN)
+
+
+def _gone() -> Q:
+    """Returns to raters who rate in the study no more."""
+    rating = Membership.objects.filter(
+        study_id=OuterRef("study_id"),
+        user_id=OuterRef("user_id"),
+        role__in=RATING_ROLES,
+        user__is_active=True,
+    )
+    at_work = Rater.objects.filter(Exists(rating), state=Rater.State.ACTIVE)
+    return Q(rater__isnull=False) & ~Q(rater__in=at_work)
+
+
+def _close(waits: QuerySet[Return], state: Return.State, *, reply: str = "") -> int:
+    ids = list(waits.values_list("pk", flat=True))
+    still = Return.objects.filter(pk__in=ids, state=State.WAITING)
+    return still.update(state=state, reply=reply, closed_at=timezone.now())
+
+
+def _come_back(case: ReviewCase, *, actor: User | None) -> None:
+    """Open a returned case again once nothing of it waits. Holds its lock."""
+    if Return.objects.filter(case=case, state=State.WAITING).exists():
+        return
+    if case.state == ReviewCase.State.RETURNED:
+        case.state = ReviewCase.State.OPEN
+        case.save(update_fields=["state"])
+    if case.state != ReviewCase.State.RESOLVED:
+        case_events.record(case, CaseEvent.Kind.CAME_BACK, actor=actor)
+
+
+def _hand_over(case: ReviewCase, user: User, **data: object) -> None:
+    case.state, case.n_returns = ReviewCase.State.RETURNED, case.n_returns + 1
+    case.claimed_by, case.claim_expires_at = None, None
+    case.save(update_fields=["state", "n_returns", "claimed_by", "claim_expires_at"])
+    case_events.record(case, CaseEvent.Kind.RETURNED, actor=user, **data)
+    audit.record("case.returned", actor=user, study=case.study, subject=f"case {case.pk}", **data)
+
+
+def _check_comment(comment: str) -> None:
+    if not comment.strip():
+        problem = FieldProblem("comment", "Say what to look at; whoever is asked reads it.")
+        raise InvalidInput("A return needs a comment.", problems=[problem])
+
+
+def _askable(case: ReviewCase, names: Sequence[uuid.UUID]) -> list[Judgment]:
+    """The judgments of the case's version with these names, if the rater of each can be asked."""
+    if not names:
+        problem = FieldProblem("judgments", "Choose whose judgment to return.")
+        raise InvalidInput("Nothing was returned.", problems=[problem])
+    said = Judgment.objects.select_related("rater__user").filter(
+        study_id=case.study_id, task__item_version_id=case.item_version_id, client_id__in=names
+    )
+    found = {judgment.client_id: judgment for judgment in said}
+    members = _members(case.study, found.values())
+    waiting = _awaited(found.values())
+    problems = [
+        FieldProblem(f"judgments[{i}]", why)
+        for i, name in enumerate(names)
+        for why in _why_not(found.get(name), members, waiting)
+    ]
+    if problems:
+        raise InvalidInput("Some raters cannot be asked; nothing was returned.", problems=problems)
+    return [found[name] for name in names]
+
+
+def _why_not(
+    judgment: Judgment | None, members: Collection[int], waiting: Collection[uuid.UUID]
+) -> Iterator[str]:
+    if judgment is None:
+        yield "No judgment of this version is called so."
+    elif judgment.origin == Judgment.Origin.EXPERT:
+        yield "This is an expert's own judgment, not a rater's."
+    elif judgment.assignment_id is None or judgment.rater is None or judgment.rater.user_id is None:
+        yield "It was imported, and nobody with an account gave it. Return it to the pool."
+    elif judgment.rater.user_id not in members or judgment.rater.state != Rater.State.ACTIVE:
+        yield "Whoever gave it does not rate in this study any more. Return it to the pool."
+    elif not judgment.effective or judgment.excluded:
+        yield "It does not stand (any more): it was changed, excluded, or came too late to count."
+    elif judgment.assignment_id in waiting:
+        yield "It was returned before, and its rater has not answered yet."
+
+
+def _members(study: Study, judgments: Collection[Judgment]) -> set[int]:
+    accounts = [judgment.rater.user_id for judgment in judgments if judgment.rater]
+    rating = Membership.objects.filter(study=study, role__in=RATING_ROLES, user__is_active=True)
+    return set(rating.filter(user_id__in=accounts).values_list("user_id", flat=True))
+
+
+def _awaited(judgments: Collection[Judgment]) -> set[uuid.UUID]:
+    assignments = [judgment.assignment_id for judgment in judgments]
+    waits = Return.objects.filter(assignment_id__in=assignments, state=State.WAITING)
+    return {pk for pk in waits.values_list("assignment_id", flat=True) if pk is not None}
+
+
+def _raise_overlap(study: Study, task_ids: Sequence[int], *, votes: int) -> None:
+    """Let each task take more judgments. Locks the tasks, then raters, then the study."""
+    leases.lock_places(task_ids)
+    params = {"tasks": list(task_ids), "votes": votes, "expert": int(Judgment.Origin.EXPERT)}
+    with connection.cursor() as cursor:
+        cursor.execute(_OPEN_AGAIN, params)
+        opened = dict(cursor.fetchall())
+    leases.lock_raters({pk for pk in opened if pk is not None})
+    for rater_id, n in opened.items():
+        if rater_id is None:
+            filled = F("n_unnamed_tasks_filled") - n
+            Study.objects.filter(pk=study.pk).update(n_unnamed_tasks_filled=filled)
+        else:
+            Rater.objects.filter(pk=rater_id).update(n_tasks_filled=F("n_tasks_filled") - n)

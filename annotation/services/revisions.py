@@ -21,7 +21,7 @@ from annotation.errors import Conflict, NotFound
 from annotation.models import Answer, Judgment, Study, Task, TaskCandidate, User
 from annotation.rules import answers as rules
 from annotation.rules.listening import ListeningRules
-from annotation.services import judgments, leases
+from annotation.services import judgments, leases, returns
 from annotation.services.judgments import Receipt, Submission
 
 # One statement: the row that stood steps back with its answers, and the next takes its place. Until when and by whom
@@ -62,7 +62,8 @@ class Given:
     comment: str
     telemetry: dict[str, Any] | None
     submitted_at: datetime
-    changeable_until: datetime
+    # None: for as long as the expert who returned it waits.
+    changeable_until: datetime | None
 
 
 @transaction.atomic
@@ -70,20 +71,25 @@ def revise(user: User, assignment_id: uuid.UUID, submission: Submission) -> Rece
     """Store a changed vote. A replay of the same change gets the first result.
 
     Locks the assignment, then the task: two changes come one after the other, and an exclusion before or after them.
+    Where an expert has asked the rater to look again, their case before both; the window is then open until they did.
     """
+    case = returns.case_awaiting(user, assignment_id)
     assignment = access.held_assignment(user, assignment_id, lock=True)
     if receipt := judgments.receipt_of(Judgment.objects.filter(assignment_id=assignment.id), submission):
         return receipt
     leases.lock_places([assignment.task_id])
     study = Study.objects.only("rules").get(pk=assignment.study_id)
     standing = _standing(assignment)
-    _check_window(assignment, study)
+    if case is None:
+        _check_window(assignment, study)
     judgments.check_answers(assignment, submission)
     _record(assignment, submission, before=standing)
     audit.record(
         "judgment.revised", actor=user, study=study, subject=f"judgment {submission.client_id}",
         revision=standing.revision + 1, before=str(standing.client_id),
     )  # fmt: skip
+    if case is not None:
+        returns.answered(case, assignment.id, actor=user)
     return Receipt(submission.client_id, replayed=False, surplus=False)
 
 
@@ -93,6 +99,7 @@ def given(user: User, assignment_id: uuid.UUID) -> Given:
     last = Judgment.objects.filter(assignment_id=assignment.id).order_by("-revision").first()
     if last is None:
         raise NotFound
+    study = Study.objects.only("rules").get(pk=assignment.study_id)
     return Given(
         client_id=last.client_id,
         revision=last.revision,
@@ -101,9 +108,7 @@ def given(user: User, assignment_id: uuid.UUID) -> Given:
         comment=last.comment,
         telemetry=last.telemetry,
         submitted_at=last.submitted_at,
-        changeable_until=_changeable_until(
-            assignment, Study.objects.only("rules").get(pk=assignment.study_id)
-        ),
+        changeable_until=None if returns.is_awaited(assignment.id) else _changeable_until(assignment, study),
     )
 
 
