@@ -188,7 +188,10 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "cpu"
-CELERY_TASK_ROUTES = {"scoring.tasks.work_on_run": {"queue": "gpu"}}
+CELERY_TASK_ROUTES = {
+    "scoring.tasks.work_on_run": {"queue": "gpu"},
+    "scoring.tasks.write_texts": {"queue": "review"},
+}
 # Nobody calls workers up: jobs are rows. Each worker's own channel would be one more queue to poll.
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -197,7 +200,10 @@ CELERY_BEAT_SCHEDULE = {
     "expire-leases": {"task": "annotation.tasks.expire_leases", "schedule": 10.0},
     "wake-stale-jobs": {"task": "annotation.tasks.wake_stale_jobs", "schedule": 15.0},
     "refresh-figures": {"task": "analytics.tasks.refresh_figures", "schedule": 20.0},
+    "expire-claims": {"task": "annotation.tasks.expire_claims", "schedule": 30.0},
+    "sweep-flags": {"task": "annotation.tasks.sweep_flags", "schedule": 60.0},
     "wake-scoring-runs": {"task": "scoring.tasks.wake_scoring_runs", "schedule": 10.0},
+    "wake-writing-runs": {"task": "scoring.tasks.wake_writing_runs", "schedule": 10.0},
 }
 
 # ── Files ────────────────────────────────────────────────────────────────────

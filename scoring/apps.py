@@ -7,6 +7,7 @@ class ScoringConfig(AppConfig):
     name = "scoring"
 
     def ready(self) -> None:
-        from annotation.services import import_sequels
+        from annotation.services import correction_sequels, import_sequels
 
         import_sequels.SEQUELS.append("scoring.services.prescoring.after_import")
+        correction_sequels.SEQUELS.append("scoring.services.writing_sequels.after_correction")

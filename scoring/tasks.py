@@ -6,10 +6,11 @@ from celery import current_app, shared_task
 from celery.worker import state
 from kombu.exceptions import ChannelError, OperationalError
 
-from scoring.services import waking
-from scoring.services.stopping import work_until_stopped
+from scoring.services import waking, writing_claims, writing_work
+from scoring.services.stopping import watched, work_until_stopped
 
 QUEUE = "gpu"
+WRITING_QUEUE = "review"
 MOST_WAITING = 50
 
 
@@ -30,6 +31,25 @@ def wake_scoring_runs() -> None:
             work_on_run.delay(run_id)
 
 
+@shared_task(expires=15)  # type: ignore[untyped-decorator]
+def write_texts() -> None:
+    """Write what is wanted most for a while, then queue again."""
+    more = watched(
+        lambda claimant: writing_work.work(stopping=_is_stopping, claimant=claimant),
+        put_down=lambda claimant: writing_claims.give_back(claimant.number),
+        stopping=_is_stopping,
+    )
+    if more and not _is_stopping():
+        write_texts.delay()
+
+
+@shared_task(expires=10)  # type: ignore[untyped-decorator]
+def wake_writing_runs() -> None:
+    """One more worker at a time, as long as there is something to write."""
+    if writing_claims.next_run(open_writer=None, only=None, passed=()) and not _n_waiting(WRITING_QUEUE):
+        write_texts.delay()
+
+
 def _is_stopping() -> bool:
     """Whether this worker was asked to end; an exit status of 0 counts, too."""
     return any(
@@ -37,9 +57,9 @@ def _is_stopping() -> bool:
     )
 
 
-def _n_waiting() -> int:
+def _n_waiting(queue: str = QUEUE) -> int:
     try:
         with current_app.connection_for_write() as connection:
-            return int(connection.default_channel.queue_declare(queue=QUEUE, passive=True).message_count)
+            return int(connection.default_channel.queue_declare(queue=queue, passive=True).message_count)
     except (ChannelError, OperationalError):
         return 0  # nobody has made the queue yet; or sending will say what is wrong

@@ -48,8 +48,7 @@ def open_server(url: str, *, workplace: Workplace) -> OpenAIServer:
 
     The key, where the server wants one, is read from CONCORD_SERVER_KEY; it goes to CONCORD_SERVER_URL alone.
     """
-    base, model = _parts(url)
-    _require_allowed(base)
+    base, model = check_address(url)
     calls = Calls(base, key=_key_for(base), at_once=AT_ONCE)
     try:
         served = _served(calls)
@@ -221,6 +220,14 @@ def _gathered(answers: Sequence[Future[_Answer]]) -> Sequence[_Answer] | Excepti
         return [answer.result() for answer in answers]
     except ExampleError as error:
         return error
+
+
+def check_address(url: str) -> tuple[str, str]:
+    """Where the API begins, and the model's name. Raises SetupError for what is no such address, or one of a server that
+    may not be asked here. Nothing is sent."""
+    base, model = _parts(url)
+    _require_allowed(base)
+    return base, model
 
 
 def _parts(url: str) -> tuple[str, str]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from scoring.metrics.contract import Example, ExampleError, Fault, Metric, Outcome, SetupError
 
+T = TypeVar("T")
+R = TypeVar("R")
 _log = logging.getLogger(__name__)
 
 
@@ -18,25 +21,34 @@ def score_each(metric: Metric, examples: Sequence[Example]) -> list[Outcome]:
     A batch that does not fit into memory, or that breaks for a reason nobody foresaw, is halved until the example at
     fault is alone with it. Values that are no numbers become faults. Raises SetupError: that concerns all of them.
     """
-    by_key = {outcome.key: _finite(outcome) for outcome in _halving(metric, examples)}
+    outcomes = halving(
+        metric.score, examples, broken=lambda example, fault: Outcome(example.key, fault=fault)
+    )
+    by_key = {outcome.key: _finite(outcome) for outcome in outcomes}
     missing = Fault("no_answer", "The scorer returned nothing for this one.")
     return [by_key.get(example.key, Outcome(example.key, fault=missing)) for example in examples]
 
 
-def _halving(metric: Metric, examples: Sequence[Example]) -> list[Outcome]:
-    if not examples:
+def halving(
+    call: Callable[[Sequence[T]], Sequence[R]], things: Sequence[T], *, broken: Callable[[T, Fault], R]
+) -> list[R]:
+    """What a call makes of these things; where it raises, of each half, down to the one that it is about, which is
+    `broken`. Raises SetupError: that concerns all of them."""
+    if not things:
         return []
     try:
-        return list(metric.score(examples))
+        return list(call(things))
     except SetupError:
         raise
     except Exception as error:
-        if len(examples) > 1:
+        if len(things) > 1:
             _free_memory(error)
-            middle = len(examples) // 2
-            return _halving(metric, examples[:middle]) + _halving(metric, examples[middle:])
+            middle = len(things) // 2
+            return halving(call, things[:middle], broken=broken) + halving(
+                call, things[middle:], broken=broken
+            )
         fault = _fault(error)
-    return [Outcome(examples[0].key, fault=fault)]
+    return [broken(things[0], fault)]
 
 
 def _fault(error: Exception) -> Fault:

@@ -27,7 +27,7 @@ def family(metric: str) -> str:
 def checked_options(study: Study | None, metric: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings with defaults filled in, and the study's own prompts unless others are given. No model is loaded.
     Raises InvalidInput."""
-    _refuse_unstorable(given, field="options")
+    refuse_unstorable(given, field="options")
     try:
         known = {option.name: option for option in registry.entry(metric).options}
         options = dict(given)
@@ -57,7 +57,7 @@ def checked_filter(study: Study, given: Mapping[str, Any], *, reads: Reads) -> d
     """Which part of a study: {"systems": [names], "items": [external ids], "strata": {"modality": [values]}}, each in
     order and without what says nothing; {} is all of it. Both candidates of a pair are of the systems named. Raises
     InvalidInput for names that are not there."""
-    _refuse_unstorable(given, field="filter")
+    refuse_unstorable(given, field="filter")
     problems = [
         FieldProblem(f"filter.{name}", "There is no such filter.", f"Use {', '.join(FILTERS)}.")
         for name in given
@@ -83,7 +83,7 @@ def checked_filter(study: Study, given: Mapping[str, Any], *, reads: Reads) -> d
     return {name: value for name, value in wanted.items() if value}
 
 
-def _refuse_unstorable(given: Any, *, field: str) -> None:
+def refuse_unstorable(given: Any, *, field: str) -> None:
     """What JSON can say and the database cannot hold. Not by recursion: it may be nested as deep as somebody likes."""
     left = [given]
     while left:

@@ -175,13 +175,14 @@ def _load(run: ScoringRun) -> Metric | None:
         _give_up(run, str(error))
     except Exception as error:
         _log.exception("The model of scoring run %s could not be loaded", run.pk)
-        _give_up(run, _unforeseen(error))
+        _give_up(run, unforeseen(error))
     finally:
         patiently(lambda: this.update(n_openings=0))
     return None
 
 
-def _unforeseen(error: Exception) -> str:
+def unforeseen(error: Exception) -> str:
+    """What to tell of a model that could not be loaded for a reason nobody foresaw."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return (
             "The model does not fit into the memory of the device. Choose a smaller one, or a larger device."

@@ -1,0 +1,172 @@
+"""A study's writers: set up, changed, retired. What they write, and when, is asked for in `writing_runs`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+
+from annotation import audit
+from annotation.errors import FieldProblem, InvalidInput
+from annotation.models import Study, System, User
+from scoring.metrics.contract import SetupError
+from scoring.metrics.registry import OptionError
+from scoring.models import Writer
+from scoring.prompts import PromptError
+from scoring.services.orders import refuse_unstorable
+from scoring.writing.catalogue import validated
+from scoring.writing.wording import wording
+
+_NAME_LENGTH, _BACKBONE_LENGTH, _SYSTEM_LENGTH = 80, 500, 200
+_MOST_PER_MINUTE = 100_000
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A writer as somebody wants it. `system` names the system whose answers it writes, made where it is new; `prompt`
+    is a prompt file as parsed, or empty for the words that come along; prices are per million tokens."""
+
+    name: str
+    writes: str
+    backbone: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    prompt: Mapping[str, Any] = field(default_factory=dict)
+    system: str = ""
+    per_minute: int | None = None
+    price_in: float | None = None
+    price_out: float | None = None
+    drafts: bool = False
+
+
+@transaction.atomic
+def add(study: Study, wanted: Wanted, *, actor: User | None) -> Writer:
+    """Set up a writer. No model is loaded: whether it opens is seen when it is first asked. Raises InvalidInput."""
+    writer = Writer(study=study, created_by=actor)
+    _put(writer, wanted)
+    audit.record("writer.added", actor=actor, study=study, subject=writer.name, writes=writer.writes)
+    return writer
+
+
+@transaction.atomic
+def change(writer: Writer, wanted: Wanted, *, actor: User | None) -> Writer:
+    """Set a writer up otherwise, for runs asked for from now on; what it writes stays what it is. Raises InvalidInput."""
+    writer = (
+        Writer.objects.select_related("study", "system").select_for_update(of=("self",)).get(pk=writer.pk)
+    )
+    if wanted.writes != writer.writes:
+        problem = FieldProblem("writes", "What a writer writes cannot be changed.", "Add another writer.")
+        raise InvalidInput(problem.message, problems=[problem])
+    _put(writer, wanted)
+    audit.record("writer.changed", actor=actor, study=writer.study, subject=writer.name)
+    return writer
+
+
+@transaction.atomic
+def retire(writer: Writer, *, retired: bool = True, actor: User | None) -> Writer:
+    """Ask it for nothing any more, or bring it back. Runs under way go on."""
+    Writer.objects.filter(pk=writer.pk).update(retired=retired)
+    audit.record(
+        "writer.retired" if retired else "writer.returned",
+        actor=actor,
+        study=writer.study,
+        subject=writer.name,
+    )
+    writer.refresh_from_db()
+    return writer
+
+
+def _put(writer: Writer, wanted: Wanted) -> None:
+    refuse_unstorable(
+        [wanted.name, wanted.backbone, wanted.system, wanted.options, wanted.prompt], field="writer"
+    )
+    options, problems = _checked(writer, wanted)
+    if problems:
+        raise InvalidInput(f"This writer cannot be set up so: {problems[0].message}", problems=problems)
+    writer.name, writer.writes, writer.backbone = wanted.name.strip(), wanted.writes, wanted.backbone.strip()
+    writer.options, writer.prompt = options, dict(wanted.prompt)
+    writer.per_minute, writer.drafts = (
+        wanted.per_minute,
+        wanted.drafts and wanted.writes != Writer.Writes.ANSWER,
+    )
+    writer.price_in, writer.price_out = wanted.price_in, wanted.price_out
+    if not wanted.per_minute:
+        writer.next_at = None
+    if wanted.writes == Writer.Writes.ANSWER:
+        writer.system, _ = System.objects.get_or_create(study=writer.study, name=wanted.system.strip())
+    writer.save()
+
+
+def _checked(writer: Writer, wanted: Wanted) -> tuple[dict[str, Any], list[FieldProblem]]:
+    problems = [*_name_problems(writer, wanted), *_backbone_problems(wanted.backbone)]
+    problems += _system_problems(wanted) + _number_problems(wanted)
+    options: dict[str, Any] = {}
+    try:
+        options = validated(wanted.writes, wanted.options)
+    except OptionError as error:
+        name = error.option if error.option == "writes" else f"options.{error.option}"
+        problems.append(FieldProblem(name, f"{error.option}: {error.message}."))
+    try:
+        if not any(problem.field == "writes" for problem in problems):
+            wording(wanted.writes, wanted.prompt or None)
+    except PromptError as error:
+        problems.append(FieldProblem("prompt", str(error)))
+    return options, problems
+
+
+def _name_problems(writer: Writer, wanted: Wanted) -> list[FieldProblem]:
+    name = wanted.name.strip()
+    if not name or len(name) > _NAME_LENGTH:
+        return [FieldProblem("name", f"Give it a name of {_NAME_LENGTH} characters at most.")]
+    if Writer.objects.filter(study=writer.study, name=name).exclude(pk=writer.pk).exists():
+        return [
+            FieldProblem("name", f"This study has a writer called {name!r} already.", "Use another name.")
+        ]
+    return []
+
+
+def _backbone_problems(backbone: str) -> list[FieldProblem]:
+    backbone = backbone.strip()
+    if not backbone or len(backbone) > _BACKBONE_LENGTH:
+        message = (
+            "Name a model: as on the hub, a folder, or a server's address with the model's name after a #."
+        )
+        return [FieldProblem("backbone", message)]
+    if re.match(r"https?://", backbone):
+        from scoring.backbones.openai_server import check_address  # brings decoders along
+
+        try:
+            check_address(backbone)
+        except SetupError as error:
+            return [FieldProblem("backbone", str(error))]
+    return []
+
+
+def _system_problems(wanted: Wanted) -> list[FieldProblem]:
+    name = wanted.system.strip()
+    if wanted.writes == Writer.Writes.ANSWER and not 0 < len(name) <= _SYSTEM_LENGTH:
+        return [
+            FieldProblem(
+                "system", f"Name the system whose answers it writes, in {_SYSTEM_LENGTH} characters."
+            )
+        ]
+    if wanted.writes != Writer.Writes.ANSWER and name:
+        return [FieldProblem("system", "Only candidate answers are a system's.", "Leave it empty.")]
+    return []
+
+
+def _number_problems(wanted: Wanted) -> list[FieldProblem]:
+    problems = []
+    if wanted.per_minute is not None and not 1 <= wanted.per_minute <= _MOST_PER_MINUTE:
+        problems.append(
+            FieldProblem(
+                "per_minute", f"Give a whole number from 1 to {_MOST_PER_MINUTE:,}, or none for no limit."
+            )
+        )
+    for name in ("price_in", "price_out"):
+        price = getattr(wanted, name)
+        if price is not None and not 0 <= price < 1e9:
+            problems.append(FieldProblem(name, "Give what a million tokens cost, or nothing."))
+    return problems
