@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -61,25 +64,28 @@ def rule_title(rule: str) -> Promise | str:
     return RULES[rule][0] if rule in RULES else rule
 
 
-# What a rule measured, as the page of a case and an item's history name it.
+# What a rule measured, as the page of a case and an item's history name it. What is not here serves programs.
 EVIDENCE: dict[str, Promise] = {
     "codes": _("codes"),
-    "n_raters": _("raters"),
-    "n_ratings": _("ratings"),
-    "n_votes": _("votes"),
-    "n_answers": _("answers"),
-    "n_failed": _("failed it"),
-    "n_skips": _("skipped it"),
-    "variance": _("variance"),
-    "variance_on_5": _("variance, as on 1 to 5"),
-    "minority": _("share of the minority"),
-    "mean": _("mean"),
-    "mean_on_5": _("mean, as on 1 to 5"),
-    "difference": _("difference"),
     "question": _("question"),
-    "system": _("system"),
+    "n_raters": _("raters"),
+    "n_judgments": _("judgments"),
+    "n": _("answers"),
+    "variance": _("variance"),
+    "variance_on_5": _("variance as on a scale from 1 to 5"),
+    "mean": _("mean"),
+    "mean_on_5": _("mean as on a scale from 1 to 5"),
+    "votes": _("votes"),
+    "minority": _("share of the minority"),
+    "confidences": _("confidences"),
+    "n_failed": _("failed it"),
+    "n_tasks": _("tasks"),
+    "n_skipped": _("skipped it"),
+    "reasons": _("reasons"),
+    "difference": _("difference"),
     "scorer": _("model"),
     "output": _("output"),
+    "score": _("score"),
     "share": _("share"),
 }
 
@@ -98,3 +104,12 @@ EXCLUSIONS: dict[str, Promise] = {
     "correction_undone": _("The correction was taken back."),
     "withdrawal_undone": _("The withdrawal was taken back."),
 }
+
+
+def evidence_lines(evidence: Mapping[str, Any]) -> list[tuple[Promise, Any]]:
+    """What people are told of a rule's evidence: name and value."""
+    found = {name: evidence[name] for name in EVIDENCE if evidence.get(name) not in (None, "", [], {})}
+    for name in ("variance", "mean"):
+        if found.get(f"{name}_on_5") == found.get(name):
+            found.pop(f"{name}_on_5", None)  # it is that scale
+    return [(EVIDENCE[name], value) for name, value in found.items()]

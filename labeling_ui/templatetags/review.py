@@ -12,6 +12,7 @@ from labeling_ui import review_words
 
 register = template.Library()
 register.filter("rule_title", review_words.rule_title)
+register.filter("evidence_lines", review_words.evidence_lines)
 
 
 @register.filter
@@ -22,11 +23,6 @@ def field_title(field: str) -> Promise | str:
 @register.filter
 def reason_title(reason: str) -> Promise | str:
     return review_words.REASONS.get(reason, reason)
-
-
-@register.filter
-def evidence_title(name: str) -> Promise | str:
-    return review_words.EVIDENCE.get(name, name.replace("_", " "))
 
 
 @register.filter
