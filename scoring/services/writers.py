@@ -52,7 +52,8 @@ def add(study: Study, wanted: Wanted, *, actor: User | None) -> Writer:
 
 @transaction.atomic
 def change(writer: Writer, wanted: Wanted, *, actor: User | None) -> Writer:
-    """Set a writer up otherwise, for runs asked for from now on; what it writes stays what it is. Raises InvalidInput."""
+    """Set a writer up otherwise, for what is asked of it from now on. What it writes cannot be changed. Raises
+    InvalidInput."""
     writer = (
         Writer.objects.select_related("study", "system").select_for_update(of=("self",)).get(pk=writer.pk)
     )

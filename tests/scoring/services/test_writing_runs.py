@@ -1,0 +1,203 @@
+"""What a run of a writer writes, publishes and says of what it could not."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from annotation.errors import Conflict, InvalidInput
+from annotation.models import Candidate, Item, Task
+from annotation.services import item_locks, versions
+from scoring.metrics.contract import SetupError
+from scoring.models import WritingRow, WritingRun
+from scoring.services import (
+    writers,
+    writing_claims,
+    writing_opened,
+    writing_publishing,
+    writing_runs,
+    writing_work,
+)
+from tests import factories
+from tests.scoring.writing_doubles import Echo, answers, study_of, texts, use, writer_of
+
+__all__ = ["use"]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("use")]
+
+
+def done(run: WritingRun) -> WritingRun:
+    writing_work.work(only=run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def test_a_run_writes_what_items_lack_and_counts_what_it_cost():
+    study = study_of(["rain", "wind"])
+    writer = writer_of(study, price_in=2.0, price_out=10.0)
+    run = done(writing_runs.request(writer, actor=None))
+    assert (run.state, run.n_rows, run.n_done, run.n_failed) == ("done", 2, 2, 0)
+    assert (run.prompt_tokens, run.completion_tokens) == (20, 6)
+    assert writing_runs.cost(run) == pytest.approx((20 * 2 + 6 * 10) / 1e6)
+    assert [row.text for row in run.rows.order_by("pk")] == ["On rain", "On wind"]
+    assert texts(study) == {"rain": "", "wind": ""}, "nobody has looked at it yet"
+
+
+def test_what_a_run_publishes_makes_new_versions_that_say_who_wrote_them():
+    study = study_of(["rain"])
+    run = done(writing_runs.request(writer_of(study), publishes=True, actor=None))
+    assert texts(study) == {"rain": "On rain"}
+    version = study.items.get().current_version
+    assert (version.number, run.n_published) == (2, 1)
+    told = version.extra["written"]["rationale"]
+    assert (told["model"], told["weights"], told["run"]) == ("echo", "v1", run.pk)
+    assert told["prompt"]["digest"] == "d" * 64
+    assert told["tokens"] == {"prompt": 10, "completion": 3}
+
+
+def test_a_text_that_somebody_changes_later_is_no_models_any_more():
+    study = study_of(["rain"])
+    done(writing_runs.request(writer_of(study), publishes=True, actor=None))
+    item = item_locks.lock(study.items.get().pk)
+    versions.make(item, {"question": "What falls?"}, actor=None)
+    assert "rationale" in item.current_version.extra["written"]
+    versions.make(item, {"rationale": "Drops."}, actor=None)
+    assert "written" not in item.current_version.extra
+
+
+def test_texts_that_somebody_has_looked_at_are_published_but_for_those_left_out():
+    study = study_of(["rain", "wind", "cut short"])
+    run = done(writing_runs.request(writer_of(study), actor=None))
+    writing_publishing.leave_out(run, run.rows.get(text="On wind").pk, actor=None)
+    run = done(writing_publishing.publish(run, actor=None))
+    assert (run.state, run.n_published) == ("done", 1)
+    assert texts(study) == {"rain": "On rain", "wind": "", "cut short": ""}
+    assert run.rows.get(text="On cut short").fault == "cut"
+    done(writing_publishing.publish(run, cut=True, actor=None))
+    assert texts(study)["cut short"] == "On cut short"
+    with pytest.raises(Conflict, match="Nothing in this run waits"):
+        writing_publishing.publish(run, actor=None)
+    with pytest.raises(Conflict, match="does not wait to be published"):
+        writing_publishing.leave_out(run, run.rows.get(text="On rain").pk, actor=None)
+
+
+def test_a_text_for_an_item_that_has_changed_since_is_not_published():
+    study = study_of(["rain", "wind", "snow", "hail"])
+    run = done(writing_runs.request(writer_of(study), actor=None))
+    rain, wind, snow, hail = (item_locks.lock(item.pk) for item in study.items.order_by("pk"))
+    versions.make(rain, {"question": "What falls?"}, actor=None)
+    versions.make(wind, {"transcript": "Whoosh."}, actor=None)
+    Item.objects.filter(pk=snow.pk).update(state=Item.State.WITHDRAWN)
+    versions.make(hail, {"rationale": "By hand."}, actor=None)
+    done(writing_publishing.publish(run, actor=None))
+    assert texts(study) == {"What falls?": "", "wind": "On wind", "snow": "", "hail": "By hand."}
+    faults = run.rows.filter(published_at=None).order_by("pk").values_list("fault", flat=True)
+    assert list(faults) == ["version_changed", "item_withdrawn", "version_changed"]
+
+
+def test_items_that_people_have_judged_are_left_alone_unless_they_are_asked_for():
+    study = study_of(["rain"])
+    task = factories.rating_task(study, "judged")
+    Task.objects.filter(pk=task.pk).update(n_judgments=1)
+    writer = writer_of(study)
+    assert writing_runs.request(writer, actor=None).n_rows == 1
+    run = writing_runs.request(writer, judged=True, actor=None)
+    assert list(run.rows.values_list("item_version__item__external_id", flat=True)) == ["judged"]
+
+
+def test_an_item_judged_after_it_was_asked_for_keeps_its_text():
+    study = study_of([])
+    task = factories.rating_task(study, "rain")
+    run = writing_runs.request(writer_of(study), publishes=True, actor=None)
+    Task.objects.filter(pk=task.pk).update(n_judgments=1)
+    assert done(run).rows.get().fault == "judged"
+
+
+def test_answers_become_candidates_with_a_task_of_their_own():
+    study = study_of(["rain", "wind"])
+    writer = writer_of(study, "answer")
+    run = done(writing_runs.request(writer, publishes=True, actor=None))
+    assert answers(study) == {"item-0": "On rain", "item-1": "On wind"}
+    assert Task.objects.filter(study=study, state=Task.State.READY).count() == 2
+    assert Candidate.objects.first().provenance["writer"] == writer.name
+    assert run.purpose == WritingRun.Purpose.ANSWERS
+    with pytest.raises(Conflict, match="nothing to write"):
+        writing_runs.request(writer, actor=None)
+
+
+def test_a_fault_stays_with_its_row_and_is_tried_again_on_demand(use):
+    use(Echo())
+    study = study_of(["rain", "undecodable", "breaks"])
+    run = done(writing_runs.request(writer_of(study), actor=None))
+    assert (run.state, run.n_done, run.n_failed) == ("done", 1, 2)
+    faults = dict(run.rows.filter(state=WritingRow.State.FAILED).values_list("fault", "reason"))
+    assert set(faults) == {"undecodable", "unforeseen"}
+    assert "RuntimeError: broke" in faults["unforeseen"]
+    study.items.get(external_id="item-1").versions.first()
+    run = writing_runs.retry(run, actor=None)
+    assert (run.state, run.n_failed, run.n_done) == ("queued", 0, 1)
+
+
+def test_what_concerns_all_ends_the_run_with_what_mends_it(use, monkeypatch):
+    run = done(writing_runs.request(writer_of(study_of(["gone", "rain"])), actor=None))
+    assert (run.state, run.message) == ("failed", "The server is gone. Start it again.")
+    assert set(run.rows.values_list("state", "attempts")) == {(WritingRow.State.WAITING, 0)}
+    assert writing_runs.retry(run, actor=None).state == "queued"
+
+    def no_weights(*_: object) -> Echo:
+        raise SetupError("No weights here; fetch them first.")
+
+    writing_opened.close()
+    monkeypatch.setattr(writing_opened.opening, "open_writer", no_weights)
+    run = done(run)
+    assert (run.state, run.message) == ("failed", "No weights here; fetch them first.")
+
+
+def test_a_model_that_kills_its_workers_while_it_loads_is_given_up():
+    run = writing_runs.request(writer_of(study_of(["rain"])), actor=None)
+    WritingRun.objects.filter(pk=run.pk).update(n_openings=3)
+    assert "died 3 times while it loaded" in done(run).message
+
+
+def test_a_run_is_by_one_version_of_a_writer(use):
+    use(Echo(script=lambda _: writing_runs.cancel(WritingRun.objects.get(), actor=None), at_once=1))
+    writer = writer_of(study_of(["rain", "wind"]))
+    run = done(writing_runs.request(writer, actor=None))
+    assert (run.state, run.n_done) == ("cancelled", 1), "what was under way is kept"
+    use(Echo(version="2"))
+    run = done(writing_runs.retry(run, actor=None))
+    assert run.state == "failed"
+    assert "backbone, version changed since" in run.message
+
+
+def test_a_writer_writes_no_more_a_minute_than_it_may():
+    writer = writer_of(study_of([f"q{n}" for n in range(30)]), per_minute=20)
+    run = writing_runs.request(writer, actor=None)
+    writing_work.work(only=run.pk, seconds=0.05)
+    run.refresh_from_db()
+    writer.refresh_from_db()
+    assert run.n_done == 2, "a tenth of a minute's at once, and then a wait"
+    assert timedelta(seconds=4) < writer.next_at - timezone.now() <= timedelta(seconds=6)
+    assert writing_claims.next_run(open_writer=None, only=None, passed=()) is None
+    assert 4 < writing_claims.seconds_to_wait(only=None, passed=()) <= 6
+
+
+def test_the_same_is_not_asked_for_twice():
+    study = study_of(["rain", "wind"])
+    writer = writer_of(study)
+    first = writing_runs.request(writer, filter={"items": ["item-0"]}, actor=None)
+    with pytest.raises(Conflict, match=f"Run {first.pk} of this study does the same"):
+        writing_runs.request(writer, filter={"items": ["item-0"]}, actor=None)
+    rest = writing_runs.request(writer, actor=None)
+    assert rest.rows.get().item_version.item.external_id == "item-1"
+    with pytest.raises(InvalidInput, match="no item 'nowhere'"):
+        writing_runs.request(writer, filter={"items": ["nowhere"]}, actor=None)
+    with pytest.raises(InvalidInput, match="not for systems"):
+        writing_runs.request(writer_of(study, "answer"), filter={"systems": ["robot"]}, actor=None)
+
+
+def test_a_retired_writer_is_asked_for_nothing():
+    writer = writers.retire(writer_of(study_of(["rain"])), actor=None)
+    with pytest.raises(InvalidInput, match="was retired"):
+        writing_runs.request(writer, actor=None)
