@@ -6,7 +6,7 @@ import uuid
 
 from celery import shared_task
 
-from annotation.services import jobs, leases
+from annotation.services import cases, flag_sweeps, jobs, leases
 
 
 @shared_task  # type: ignore[untyped-decorator]
@@ -23,3 +23,14 @@ def wake_stale_jobs() -> None:
 def expire_leases() -> None:
     while leases.expire_due(limit=1000) == 1000:
         pass
+
+
+@shared_task(expires=60)  # type: ignore[untyped-decorator]
+def expire_claims() -> None:
+    while cases.expire_claims(limit=1000) == 1000:
+        pass
+
+
+@shared_task(expires=60)  # type: ignore[untyped-decorator]
+def sweep_flags() -> None:
+    flag_sweeps.sweep()

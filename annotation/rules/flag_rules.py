@@ -7,6 +7,7 @@ study's scale is: other scales are stretched to that length.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,10 @@ MODEL_CONFLICT = "model_conflict"
 FAILED_GOLD = "failed_gold"
 UNANNOTATED = "unannotated"
 AUDIT = "audit"
+
+# What an item's audit draw hashes beside the study's seed, and how many hexadecimal digits of the hash it takes.
+AUDIT_NAME = "audit"
+AUDIT_DIGITS = 13
 
 # The length of a scale from 1 to 5, on which thresholds are stated.
 REFERENCE_RANGE = 4.0
@@ -232,6 +237,12 @@ def strength(rule: FlagRule, evidence: Mapping[str, Any]) -> float:
 def _of_voices(n: int) -> float:
     """Half for one rater, three quarters for two, nearer to 1 with each more."""
     return 1.0 - 2.0**-n
+
+
+def audit_draw(seed: int, external_id: str) -> float:
+    """A number in [0, 1) that depends on the study's seed and the item's name alone; below the share, it is drawn."""
+    digest = hashlib.sha256(f"{seed}:{AUDIT_NAME}:{external_id}".encode()).hexdigest()
+    return int(digest[:AUDIT_DIGITS], 16) / 2.0 ** (4 * AUDIT_DIGITS)
 
 
 def weight_of(rule: FlagRule, evidence: Mapping[str, Any]) -> float:

@@ -29,7 +29,7 @@ MAX_ATTEMPTS = 5
 _REPORT_EVERY_SECONDS = 0.5
 
 # What runs a kind: "module:function", taking a Running. Other apps add theirs when they start.
-KINDS = {"import": "annotation.services.imports:run"}
+KINDS = {"import": "annotation.services.imports:run", "flag": "annotation.services.flagging:run"}
 
 
 class Cancelled(Exception):

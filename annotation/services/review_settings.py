@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
+from django.db import transaction
+
+from annotation import audit
+from annotation.errors import FieldProblem, InvalidInput
 from annotation.models import Study, User
+from annotation.rules import flag_rules, review
+from annotation.rules.flag_rules import FlagRules
+from annotation.rules.review import ReviewSettings
+from annotation.services import flag_sweeps
+from annotation.services.protocols import loaded
 
 
+@transaction.atomic
 def change(
     study: Study, *, actor: User | None, flags: Mapping[str, Mapping[str, Any]] | None = None, **wanted: Any
 ) -> Study:
@@ -16,4 +27,33 @@ def change(
     What is not named stays. New rules hold for all of the study's votes: the next sweep looks at all of them. Cases
     that are open stay open. Raises InvalidInput with every fault (`flags.codes.min_raters`), and changes nothing then.
     """
-    raise NotImplementedError
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    flags = flags or {}
+    _refuse_faults(study, flags, wanted)
+    settings, rules = asdict(ReviewSettings.of(study.rules)), FlagRules.of(study.rules)
+    changes = {name: [settings[name], value] for name, value in wanted.items() if settings[name] != value}
+    now, then = rules.as_json(), rules.changed(flags).as_json()
+    changed_rules = {key: [now[key], then[key]] for key in then if now[key] != then[key]}
+    if not changes and not changed_rules:
+        return study
+    stated = study.rules.get("review", {})
+    kept = {**stated.get("flags", {}), **{key: then[key] for key in changed_rules}}
+    study.rules = {**study.rules, "review": {**stated, **wanted, "flags": kept}}
+    study.save(update_fields=["rules"])
+    if changed_rules:
+        flag_sweeps.look_again(study)
+    audit.record("study.changed", actor=actor, study=study, review={**changes, **changed_rules})
+    return study
+
+
+def faults(study: Study, flags: Mapping[str, Any]) -> list[FieldProblem]:
+    """What is wrong with rules that somebody wants for this study; empty where they can be previewed and used."""
+    codes = loaded(study.protocol_version_id).spec.code_keys if study.protocol_version_id else ()
+    return [FieldProblem(fault.field, fault.message) for fault in flag_rules.faults(flags, codes=codes)]
+
+
+def _refuse_faults(study: Study, flags: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    problems = [FieldProblem(fault.field, fault.message) for fault in review.faults(wanted)]
+    problems += faults(study, flags)
+    if problems:
+        raise InvalidInput("These settings cannot be used.", problems=problems)

@@ -1,0 +1,127 @@
+"""Looking at what is new since the last time, without losing what was committed late.
+
+Ids are given out before they are committed: a vote with a lower id may come into sight after one with a higher. So a
+sweep does not trust the highest id it sees until every transaction that was open at that moment has ended
+(`FlagSweep`). Until then it looks at the newest rows again; looking twice finds nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from django.db import connection
+from django.utils import timezone
+
+from annotation.models import FlagSweep, Study
+from annotation.rules import flag_rules
+from annotation.rules.flag_rules import FlagRules
+from annotation.services.flagging import Applied, all_versions, look_at
+
+_SWEEP_LOCK = 7_303_015
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows that rules rest on: `highest` selects the highest id in sight, `changed` the versions that rows after
+    %(low)s speak of, both of %(study)s."""
+
+    highest: str
+    changed: str
+
+
+# Other apps add what their rules rest on.
+SOURCES = {
+    "judgments": Source(
+        highest="SELECT max(id) FROM annotation_judgment WHERE study_id = %(study)s",
+        changed="SELECT t.item_version_id FROM annotation_judgment j JOIN annotation_task t ON t.id = j.task_id"
+        " WHERE j.study_id = %(study)s AND j.id > %(low)s",
+    ),
+    "exclusions": Source(
+        highest="SELECT max(id) FROM annotation_exclusion",
+        changed="SELECT t.item_version_id FROM annotation_exclusion e"
+        " JOIN annotation_judgment j ON j.id = e.judgment_id AND j.study_id = %(study)s"
+        " JOIN annotation_task t ON t.id = j.task_id WHERE e.id > %(low)s",
+    ),
+}
+
+
+def sweep() -> Applied:
+    """Look at what changed in every study that has begun. For beat; a second sweep at the same time does nothing."""
+    n_opened, n_added = 0, 0
+    with _alone() as alone:
+        begun = (
+            Study.objects.exclude(state=Study.State.DRAFT).order_by("pk") if alone else Study.objects.none()
+        )
+        for study_id in begun.values_list("pk", flat=True):
+            applied = _sweep(study_id)
+            n_opened, n_added = n_opened + applied.n_opened, n_added + applied.n_added
+    return Applied(n_opened, n_added)
+
+
+def look_again(study: Study) -> None:
+    """Have the next sweep look at all of a study: its rules have changed. In the transaction that changes them."""
+    FlagSweep.objects.filter(study=study).delete()
+
+
+def _sweep(study_id: int) -> Applied:
+    # In this order: rules that change after the mark was read take the mark away, so that they are looked at again.
+    mark, _ = FlagSweep.objects.get_or_create(study_id=study_id)
+    study = Study.objects.get(pk=study_id)
+    heads, oldest_open, next_to_open = _in_sight(study)
+    if oldest_open >= mark.ahead_until:
+        mark.seen, mark.ahead, mark.ahead_until = mark.ahead, heads, next_to_open
+    applied = _look(study, mark.seen)
+    FlagSweep.objects.filter(study=study).update(
+        seen=mark.seen, ahead=mark.ahead, ahead_until=mark.ahead_until, swept_at=timezone.now()
+    )
+    return applied
+
+
+def _look(study: Study, seen: dict[str, int]) -> Applied:
+    rules = FlagRules.of(study.rules)
+    versions = _changed(study, seen) if seen else all_versions(study)
+    applied = look_at(study, versions, actor=None) if versions else Applied()
+    if not (seen and rules[flag_rules.UNANNOTATED].on):
+        return applied
+    # What makes an item fire that nobody has judged (a skip, a study that is paused) leaves no row behind.
+    bare = look_at(study, None, actor=None, only=flag_rules.UNANNOTATED)
+    return Applied(applied.n_opened + bare.n_opened, applied.n_added + bare.n_added)
+
+
+def _in_sight(study: Study) -> tuple[dict[str, int], int, int]:
+    """The highest ids of each source, and by the same snapshot the oldest transaction still open and the next one."""
+    heads = ", ".join(f"coalesce(({source.highest}), 0)" for source in SOURCES.values())
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint,"
+            f" {heads} FROM pg_current_snapshot() s",
+            {"study": study.pk},
+        )
+        oldest_open, next_to_open, *highest = cursor.fetchone()
+    return dict(zip(SOURCES, highest, strict=True)), oldest_open, next_to_open
+
+
+def _changed(study: Study, seen: dict[str, int]) -> list[int]:
+    """Versions that something new was said of."""
+    found: set[int] = set()
+    with connection.cursor() as cursor:
+        for name, source in SOURCES.items():
+            cursor.execute(source.changed, {"study": study.pk, "low": seen.get(name, 0)})
+            found.update(pk for (pk,) in cursor.fetchall())
+    return sorted(found)
+
+
+@contextmanager
+def _alone() -> Iterator[bool]:
+    """Whether this is the only sweep. The lock goes with the connection: a study's chunks commit one by one."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_SWEEP_LOCK])
+        alone = cursor.fetchone()[0]
+    try:
+        yield alone
+    finally:
+        if alone and connection.connection is not None:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [_SWEEP_LOCK])
