@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
@@ -11,6 +12,7 @@ from django.test import Client
 
 from annotation.models import User
 
+QUICK_CHROMIUM = Path(__file__).with_name("chromium.sh")
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -28,7 +30,8 @@ def browser(chromium: str) -> Iterator:
     # Playwright runs an event loop in this thread, and the tests look into the database from it.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        environment = {**os.environ, "CONCORD_CHROMIUM": chromium}
+        browser = playwright.chromium.launch(executable_path=QUICK_CHROMIUM, env=environment, args=FLAGS)
         yield browser
         browser.close()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
