@@ -11,3 +11,4 @@ class ScoringConfig(AppConfig):
 
         import_sequels.SEQUELS.append("scoring.services.prescoring.after_import")
         correction_sequels.SEQUELS.append("scoring.services.writing_sequels.after_correction")
+        correction_sequels.SEQUELS.append("scoring.services.prescoring.after_correction")

@@ -44,8 +44,8 @@ class _New:
 
 def write(
     study: Study, records: Sequence[TaskRecord], tasks: Mapping[str, Task], raters: Mapping[str, Rater]
-) -> int:
-    """Add what is not there yet; how many judgments that were."""
+) -> list[Judgment]:
+    """Add what is not there yet: the new judgments. Their tasks and raters are locked then."""
     protocol = loaded(study.protocol_version_id)
     found = [
         _New(_client_id(record, said, raters), tasks[record.external_id], raters.get(said.rater), said)
@@ -68,7 +68,7 @@ def write(
         ),
         batch_size=BATCH,
     )
-    return len(added)
+    return judgments
 
 
 def changed(study: Study, records: Sequence[TaskRecord]) -> Iterator[tuple[TaskRecord, JudgmentRecord]]:

@@ -21,11 +21,13 @@ from annotation.models import (
     Task,
     TaskCandidate,
 )
-from annotation.services import import_judgments, queue_places
+from annotation.services import import_corrected, import_judgments, queue_places
 from annotation.services.clips import Taken
 from annotation.services.import_batches import batches, existing, in_batches
 
 BATCH = 2000
+# A task that comes to an item which was withdrawn here goes with it.
+_STATES = {Item.State.ACTIVE: Task.State.READY, Item.State.WITHDRAWN: Task.State.WITHDRAWN}
 
 
 @dataclass
@@ -62,20 +64,28 @@ def write(
         cursor.execute("SELECT pg_advisory_xact_lock(hashtext('import'), %s::int)", [study.pk])
     study.refresh_from_db()
     counts = Counts()
-    versions = _write_items(study, records, taken, counts)
-    tasks = _write_tasks(study, records, versions, taken, counts, overlap=overlap, archive=archive)
+    names = [record.external_id for record in records]
+    tasks = {
+        task.external_id: task for task in in_batches(Task.objects.filter(study=study), "external_id", names)
+    }
+    new = [record for record in records if record.external_id not in tasks]
+    items = _write_items(study, new, taken, counts)
+    tasks |= _write_tasks(study, new, items, taken, counts, overlap=overlap, archive=archive)
     raters = _write_raters(study, records, counts)
-    counts.judgments = import_judgments.write(study, records, tasks, raters)
+    judgments = import_judgments.write(study, records, tasks, raters)
+    import_corrected.set_aside(study, judgments)
+    counts.judgments = len(judgments)
+    waiting = sum(tasks[record.external_id].state == Task.State.READY for record in new)
     Study.objects.filter(pk=study.pk).update(
-        n_items=F("n_items") + counts.items, n_tasks=F("n_tasks") + counts.tasks
+        n_items=F("n_items") + counts.items, n_tasks=F("n_tasks") + waiting
     )
     return counts
 
 
 def _write_items(
     study: Study, records: Sequence[TaskRecord], taken: Taken, counts: Counts
-) -> dict[str, ItemVersion]:
-    """The first version of every item, by external id."""
+) -> dict[str, Item]:
+    """The items of new tasks, by external id, with the versions that the tasks are about."""
     wanted = {record.item.external_id: record.item for record in records}
     there = set(existing(Item.objects.filter(study=study), "external_id", wanted))
     new = [item for name, item in wanted.items() if name not in there]
@@ -100,36 +110,30 @@ def _write_items(
         row.current_version = version
     Item.objects.bulk_update(items, ["current_version"], batch_size=BATCH)
     counts.items = len(new)
-    found = {row.external_id: version for row, version in zip(items, versions, strict=True)}
-    for names in batches(sorted(there), 5000):
-        # New tasks are about the item as it is now, corrected or not.
-        rows = Item.objects.filter(study=study, external_id__in=names).select_related("current_version")
-        found.update({item.external_id: item.current_version for item in rows if item.current_version})
+    found = {row.external_id: row for row in items}
+    # New tasks are about the item as it is now, corrected or not.
+    found.update({item.external_id: item for item in import_corrected.lock_items(study, sorted(there))})
     return found
 
 
 def _write_tasks(
     study: Study,
-    records: Sequence[TaskRecord],
-    versions: Mapping[str, ItemVersion],
+    new: Sequence[TaskRecord],
+    items: Mapping[str, Item],
     taken: Taken,
     counts: Counts,
     *,
     overlap: int | None,
     archive: bool,
 ) -> dict[str, Task]:
-    names = [record.external_id for record in records]
-    there = {
-        task.external_id: task for task in in_batches(Task.objects.filter(study=study), "external_id", names)
-    }
-    new = [record for record in records if record.external_id not in there]
     wanted = overlap or study.overlap
     places = queue_places.places(study, [record.external_id for record in new])
     tasks = Task.objects.bulk_create(
         (
             Task(
                 study=study,
-                item_version=versions[record.item.external_id],
+                item_version=items[record.item.external_id].current_version,
+                state=_STATES[items[record.item.external_id].state],
                 external_id=record.external_id,
                 overlap=max(len(record.judgments), 1 if archive and record.judgments else wanted),
                 shuffle_key=place,
@@ -140,7 +144,7 @@ def _write_tasks(
     )
     _write_candidates(study, new, tasks, taken)
     counts.tasks = len(new)
-    return there | {task.external_id: task for task in tasks}
+    return {task.external_id: task for task in tasks}
 
 
 def _write_candidates(

@@ -1,10 +1,10 @@
-"""Scoring what an import has brought, where the study says so."""
+"""Scoring what an import or a correction has brought, where the study says so."""
 
 from __future__ import annotations
 
 from annotation import audit
 from annotation.errors import InvalidInput
-from annotation.models import Study, User
+from annotation.models import ItemVersion, Study, User
 from scoring.services import orders, runs
 
 
@@ -21,3 +21,8 @@ def after_import(study: Study, *, actor: User | None) -> None:
             )
             continue
         runs.create_or_join(study, wanted["metric"], options, actor=actor)
+
+
+def after_correction(version: ItemVersion, *, rewrite: bool, actor: User | None) -> None:
+    """As after an import: the answers that were carried over are answers to another text now."""
+    after_import(Study.objects.get(pk=version.item.study_id), actor=actor)

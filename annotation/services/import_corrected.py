@@ -1,0 +1,54 @@
+"""What an import brings to items that were corrected, or withdrawn, since the source was written.
+
+The source speaks of the first version (an import checks that it does). What it says of a task that is about another
+one, or about none any more, is kept but does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.db.models import Exists, OuterRef, Q
+
+from annotation.models import Correction, Exclusion, Item, Judgment, Study, Task
+from annotation.services import exclusions
+from annotation.services.import_batches import batches
+
+
+def lock_items(study: Study, external_ids: Sequence[str]) -> Iterable[Item]:
+    """The items that new tasks are added to, with their versions as they are and stay until the import is done."""
+    for names in batches(external_ids):
+        items = Item.objects.filter(study=study, external_id__in=names)
+        list(items.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+        yield from items.select_related("current_version")
+
+
+def set_aside(study: Study, judgments: Sequence[Judgment]) -> None:
+    """Keep new judgments of what has changed since out of the count. Holds the locks of their tasks and raters."""
+    for reason, changed in (("item_withdrawn", _WITHDRAWN), ("item_corrected", _CORRECTED & ~_WITHDRAWN)):
+        late: set[int] = set()
+        for task_ids in batches(sorted({judgment.task_id for judgment in judgments})):
+            tasks = Task.objects.filter(changed, pk__in=task_ids)
+            late.update(tasks.values_list("pk", flat=True))
+        ids = [judgment.pk for judgment in judgments if judgment.task_id in late]
+        if ids:
+            exclusions.mark(
+                Judgment.objects.filter(pk__in=ids),
+                study=study,
+                action=Exclusion.Action.EXCLUDE,
+                reason=reason,
+                actor=None,
+                subject="import",
+            )
+
+
+_WITHDRAWN = Q(item_version__item__state=Item.State.WITHDRAWN)
+_CORRECTED = Q(state=Task.State.WITHDRAWN) | Q(
+    Exists(
+        Correction.objects.filter(
+            version_after__item=OuterRef("item_version__item"),
+            version_after__retracted=False,
+            version_after__number__lte=OuterRef("item_version__number"),
+        )
+    )
+)
