@@ -5,6 +5,7 @@ from __future__ import annotations
 from rest_framework import serializers
 
 from analytics.exporters import EXPORTERS
+from analytics.records.items import TEXTS
 from annotation.api.shapes import In
 from annotation.models import Job
 
@@ -50,6 +51,11 @@ class AgreementOut(serializers.Serializer):
 
 class ExportIn(In):
     format = serializers.ChoiceField(list(EXPORTERS))
+    texts = serializers.ChoiceField(
+        list(TEXTS),
+        default="both",
+        help_text="Which versions of items: the first, the current, or all of them.",
+    )
 
 
 class ExportOut(serializers.Serializer):

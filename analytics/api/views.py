@@ -32,7 +32,7 @@ class ExportsView(APIView):
         operation_id="start_export", request=ExportIn, responses={202: ExportOut, **problems(400, 403, 404)}
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Start writing every judgment, item and listening check to an archive, in the background."""
+        """Start writing judgments, items, checks, corrections and cases to an archive, in the background."""
         study = access.managed_study(request.user, slug)
         job = export_jobs.start(study, actor=request.user, **ExportIn.parsed(request.data))
         body = {"job": job.pk, "state": job.state, "file": reverse("api_export_file", args=[job.pk])}

@@ -13,15 +13,19 @@ Lines = Callable[[Iterable[dict[str, Any]]], Iterator[str]]
 
 @dataclass(frozen=True)
 class Exporter:
-    """How judgment, item and check records become the lines of `judgments.EXTENSION`, `items.EXTENSION` and so on."""
+    """How records become the lines of `judgments.EXTENSION`, `items.EXTENSION` and so on."""
 
     extension: str
     judgments: Lines
     items: Lines
     checks: Lines
+    corrections: Lines
+    cases: Lines
 
 
 EXPORTERS = {
-    "jsonl": Exporter("jsonl", jsonl.lines, jsonl.lines, jsonl.lines),
-    "csv": Exporter("csv", csv.answer_lines, csv.candidate_lines, csv.check_lines),
+    "jsonl": Exporter("jsonl", jsonl.lines, jsonl.lines, jsonl.lines, jsonl.lines, jsonl.lines),
+    "csv": Exporter(
+        "csv", csv.answer_lines, csv.candidate_lines, csv.check_lines, csv.correction_lines, csv.case_lines
+    ),
 }

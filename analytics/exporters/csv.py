@@ -1,4 +1,4 @@
-"""CSV: one row per answer, one per candidate of each item version, and one per listening check.
+"""CSV: one row per answer, candidate of an item version, listening check, correction and review case.
 
 Codes are joined by semicolons, as the plain import takes them; other lists and tables are cells of JSON.
 """
@@ -25,10 +25,19 @@ _ANSWER = (
     "question", "slot", "system", "choice", "choice_slot", "choice_shown", "value", "confidence", "text", "events",
 )  # fmt: skip
 _ITEM = (
-    "study", "item", "state", "strata", "version", "current", "prompt", "lyrics", "question", "reference",
+    "study", "item", "state", "strata", "version", "current", "retracted", "prompt", "lyrics", "question", "reference",
     "rationale", "transcript", "extra",
 )  # fmt: skip
 _CHECK = ("study", "rater", "check", "passed", "n_correct", "n_trials", "started_at", "finished_at")
+_CORRECTION = (
+    "study", "item", "version_before", "version_after", "undone", "case", "field", "before", "after", "reason",
+    "comment", "origin", "draft_writer", "draft_text", "draft_provenance", "author", "author_role", "corrected_at",
+)  # fmt: skip
+_CASE = (
+    "study", "case", "item", "item_version", "task", "rules", "state", "decision", "comment", "expert", "expert_role",
+    "blind_judgment", "blind_at", "opened_at", "claimed_at", "decided_at", "returns",
+)  # fmt: skip
+_CANDIDATE = ("system", "take", "text", "carried_from", "provenance")
 _CODES = _JUDGMENT.index("codes")
 _CLIP = ("sha256", "canonical_sha256", "seconds")
 
@@ -46,18 +55,30 @@ def answer_lines(judgments: Iterable[Record]) -> Iterator[str]:
 def candidate_lines(items: Iterable[Record]) -> Iterator[str]:
     """An item version without candidates has one row with the candidate's cells empty."""
     clips = [f"{part}_{name}" for part in ("reference_clip", "clip", "candidate_clip") for name in _CLIP]
-    yield _line((*_ITEM, *clips[:6], "system", "take", "text", *clips[6:]))
+    yield _line((*_ITEM, *clips[:6], *_CANDIDATE, *clips[6:]))
     for item in items:
         shared = [*(item[name] for name in _ITEM), *_clip(item["reference_clip"]), *_clip(item["clip"])]
         for candidate in item["candidates"] or [{}]:
-            own = [candidate.get(name) for name in ("system", "take", "text")]
+            own = [candidate.get(name) for name in _CANDIDATE]
             yield _line((*shared, *own, *_clip(candidate.get("clip"))))
 
 
 def check_lines(checks: Iterable[Record]) -> Iterator[str]:
-    yield _line(_CHECK)
-    for check in checks:
-        yield _line([check[name] for name in _CHECK])
+    return _rows(_CHECK, checks)
+
+
+def correction_lines(corrections: Iterable[Record]) -> Iterator[str]:
+    return _rows(_CORRECTION, corrections)
+
+
+def case_lines(cases: Iterable[Record]) -> Iterator[str]:
+    return _rows(_CASE, cases)
+
+
+def _rows(names: Sequence[str], records: Iterable[Record]) -> Iterator[str]:
+    yield _line(names)
+    for record in records:
+        yield _line([record[name] for name in names])
 
 
 def _clip(clip: Record | None) -> list[Any]:

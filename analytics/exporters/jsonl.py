@@ -1,5 +1,5 @@
 """JSON Lines: one object per judgment with its answers inside, one per item version with its candidates,
-one per listening check."""
+listening check, correction and review case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every version of every item of a study, with its candidates. Audio is named by its hash."""
+"""The items of a study with their candidates, in the versions asked for. Audio is named by its hash."""
 
 from __future__ import annotations
 
@@ -6,30 +6,40 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from django.db.models import F
+
+from analytics.records.plain import placeless
 from annotation.models import Candidate, ItemVersion, Study
 
 Row = Mapping[str, Any]
 Record = dict[str, Any]
 
 BATCH = 500
+# Which versions: as they came, as they are now (both without the others), or each with its number.
+TEXTS: dict[str, dict[str, Any]] = {
+    "original": {"number": 1},
+    "corrected": {"item__current_version": F("pk")},
+    "both": {},
+}
 _TEXTS = ("prompt", "lyrics", "question", "reference", "rationale", "transcript")
 _CLIPS = ("reference_clip", "clip")
 _CLIP_FIELDS = ("sha256", "canonical_sha256", "duration_s")
 
 
-def item_records(study: Study) -> Iterator[Record]:
-    """One record per version, by the age of the version."""
+def item_records(study: Study, *, texts: str = "both") -> Iterator[Record]:
+    """One record per version that `texts` names, by age. `retracted`: the correction that made it was undone."""
     last = 0
     fields = (
         "id",
         "number",
+        "retracted",
         "extra",
         "item__external_id",
         "item__state",
         "item__strata",
         "item__current_version_id",
     )
-    versions = ItemVersion.objects.filter(item__study=study).order_by("pk")
+    versions = ItemVersion.objects.filter(item__study=study, **TEXTS[texts]).order_by("pk")
     while batch := list(
         versions.filter(pk__gt=last).values(*fields, *_TEXTS, *_clip_fields(*_CLIPS))[:BATCH]
     ):
@@ -42,6 +52,7 @@ def item_records(study: Study) -> Iterator[Record]:
                 "strata": row["item__strata"],
                 "version": row["number"],
                 "current": row["id"] == row["item__current_version_id"],
+                "retracted": row["retracted"],
                 **{name: row[name] for name in _TEXTS},
                 **{name: _clip(row, name) for name in _CLIPS},
                 "extra": row["extra"],
@@ -53,13 +64,23 @@ def item_records(study: Study) -> Iterator[Record]:
 def _candidates(version_ids: Collection[int]) -> Mapping[int, list[Record]]:
     found: defaultdict[int, list[Record]] = defaultdict(list)
     rows = Candidate.objects.filter(item_version_id__in=version_ids).order_by("pk")
-    for row in rows.values("item_version_id", "system__name", "take", "text", *_clip_fields("clip")):
+    fields = (
+        "item_version_id",
+        "system__name",
+        "take",
+        "text",
+        "carried_from__item_version__number",
+        "provenance",
+    )
+    for row in rows.values(*fields, *_clip_fields("clip")):
         found[row["item_version_id"]].append(
             {
                 "system": row["system__name"],
                 "take": row["take"],
                 "text": row["text"],
                 "clip": _clip(row, "clip"),
+                "carried_from": row["carried_from__item_version__number"],
+                "provenance": placeless(row["provenance"]),
             }
         )
     return found

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
+from typing import Any
+
+_ADDRESS = re.compile(r"^\w+://")
+_PATH = re.compile(r"^(~|\.{0,2})/[^\s]*$")
 
 
 def utc(moment: datetime | None) -> str | None:
@@ -15,3 +20,16 @@ def utc(moment: datetime | None) -> str | None:
 def number(value: float | None) -> float | int | None:
     """Whole numbers without a point: 4, not 4.0."""
     return int(value) if value is not None and value.is_integer() else value
+
+
+def placeless(value: Any) -> Any:
+    """JSON without addresses of servers, and with the last part alone of what looks like a path on this machine."""
+    if isinstance(value, dict):
+        return {key: placeless(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [placeless(one) for one in value]
+    if isinstance(value, str) and _ADDRESS.search(value):
+        return ""
+    if isinstance(value, str) and _PATH.match(value):
+        return value.rstrip("/").rpartition("/")[2]
+    return value

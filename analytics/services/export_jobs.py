@@ -21,9 +21,10 @@ from annotation.services.jobs import Running
 KIND = "export"
 
 
-def start(study: Study, *, format: str, actor: User) -> Job:
+def start(study: Study, *, format: str, texts: str = "both", actor: User) -> Job:
     exports.exporter(format)
-    return jobs.enqueue(KIND, study=study, params={"format": format}, actor=actor)
+    exports.check_texts(texts)
+    return jobs.enqueue(KIND, study=study, params={"format": format, "texts": texts}, actor=actor)
 
 
 def run(running: Running) -> dict[str, Any]:
@@ -34,7 +35,8 @@ def run(running: Running) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as scratch:
         folder, archive = Path(scratch) / file_stem(job), Path(scratch) / "archive"
         with Heartbeat(running, total=total) as progress:
-            manifest = exports.write(job.study, format=job.params["format"], out=folder, on_progress=progress)
+            asked = {"format": job.params["format"], "texts": texts_of(job)}
+            manifest = exports.write(job.study, **asked, out=folder, on_progress=progress)
             pack(folder, archive)
         _keep(job, archive)
         sha256 = hashlib.file_digest(archive.open("rb"), "sha256").hexdigest()
@@ -43,7 +45,13 @@ def run(running: Running) -> dict[str, Any]:
 
 def file_stem(job: Job) -> str:
     assert job.study is not None
-    return f"{job.study.slug}-{job.params['format']}"
+    texts = texts_of(job)
+    return f"{job.study.slug}-{job.params['format']}{'' if texts == 'both' else f'-{texts}'}"
+
+
+def texts_of(job: Job) -> str:
+    """Exports from before there was a choice list every version."""
+    return str(job.params.get("texts", "both"))
 
 
 def opened(job: Job) -> File[bytes]:

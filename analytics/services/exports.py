@@ -1,4 +1,5 @@
-"""Writing a study out: its judgments, items and listening checks, in one of the formats, with a manifest of them."""
+"""Writing a study out: judgments, items, listening checks, corrections and review cases, in one of the formats, with a
+manifest of them."""
 
 from __future__ import annotations
 
@@ -11,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from analytics.exporters import EXPORTERS, Exporter
+from analytics.records.cases import case_records
 from analytics.records.checks import check_records
-from analytics.records.items import item_records
+from analytics.records.corrections import correction_records
+from analytics.records.items import TEXTS, item_records
 from analytics.records.judgments import judgment_records
 from analytics.records.moment import one_moment
 from analytics.services.manifest import Tally, manifest
@@ -33,19 +36,30 @@ def exporter(format: str) -> Exporter:
     return EXPORTERS[format]
 
 
-def write(study: Study, *, format: str, out: Path, on_progress: OnProgress | None = None) -> dict[str, Any]:
+def check_texts(texts: str) -> None:
+    if texts not in TEXTS:
+        raise InvalidInput(
+            f"{texts!r} are not texts that can be asked for; use {', '.join(TEXTS)}.", code="bad_texts"
+        )
+
+
+def write(
+    study: Study, *, format: str, out: Path, texts: str = "both", on_progress: OnProgress | None = None
+) -> dict[str, Any]:
     """Fill the folder `out`, which must be empty or absent, and return the manifest.
 
-    The folder appears complete or not at all. Equal data and equal code give equal bytes. `on_progress` hears the
-    number of judgments written so far; it is called inside the transaction that keeps the export of one moment.
+    The folder appears complete or not at all. Equal data and equal code give equal bytes. `texts` names
+    which versions of items are listed, by `records.items.TEXTS`. `on_progress` hears the number of judgments written so
+    far; it is called inside the transaction that keeps the export of one moment.
     """
     chosen = exporter(format)
+    check_texts(texts)
     _check_free(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     partial = out.parent / f".{out.name}.{uuid.uuid4().hex}"
     partial.mkdir()
     try:
-        made = _fill(partial, study, format=format, chosen=chosen, on_progress=on_progress)
+        made = _fill(partial, study, format=format, texts=texts, chosen=chosen, on_progress=on_progress)
         partial.rename(out)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
@@ -64,22 +78,30 @@ def _check_free(out: Path) -> None:
 
 
 def _fill(
-    folder: Path, study: Study, *, format: str, chosen: Exporter, on_progress: OnProgress | None
+    folder: Path,
+    study: Study,
+    *,
+    format: str,
+    texts: str,
+    chosen: Exporter,
+    on_progress: OnProgress | None,
 ) -> dict[str, Any]:
-    tally = Tally()
+    tally = Tally(texts)
     with one_moment():
         study = Study.objects.get(pk=study.pk)
         judgments = _reported(tally.judgments(judgment_records(study)), on_progress)
         parts = {
             "judgments": chosen.judgments(judgments),
-            "items": chosen.items(tally.items(item_records(study))),
+            "items": chosen.items(tally.items(item_records(study, texts=texts))),
             "checks": chosen.checks(tally.checks(check_records(study))),
+            "corrections": chosen.corrections(tally.corrections(correction_records(study))),
+            "cases": chosen.cases(tally.cases(case_records(study))),
         }
         files = {
             f"{name}.{chosen.extension}": _write_lines(folder / f"{name}.{chosen.extension}", lines)
             for name, lines in parts.items()
         }
-        made = manifest(study, format=format, tally=tally, files=files)
+        made = manifest(study, format=format, texts=texts, tally=tally, files=files)
     text = json.dumps(made, ensure_ascii=False, indent=2) + "\n"
     (folder / MANIFEST).write_text(text, encoding="utf-8")
     return made

@@ -13,14 +13,21 @@ from annotation.models import Study
 Record = dict[str, Any]
 
 SCHEMA = 1
-# Nothing is left out: whoever reads the export decides by the marks.
-FILTERS = {"judgments": "all, with their marks", "items": "all versions", "checks": "all that were finished"}
+# Nothing but versions of items is left out: whoever reads the export decides by the marks.
+FILTERS = {
+    "judgments": "all, with their marks",
+    "checks": "all that were finished",
+    "corrections": "all, undone ones marked",
+    "cases": "all",
+}
+ITEMS = {"original": "first versions", "corrected": "current versions", "both": "all versions"}
 
 
 @dataclass
 class Tally:
     """Counts of what passes by on its way to a file."""
 
+    texts: str
     counts: Counter[str] = field(default_factory=Counter)
     raters: set[str] = field(default_factory=set)
 
@@ -34,13 +41,17 @@ class Tally:
                 excluded=int(record["excluded"]),
                 surplus=int(record["surplus"]),
                 by_unnamed_raters=int(not record["rater"]),
+                by_experts=int(record["origin"] == "expert"),
             )
             yield record
 
     def items(self, records: Iterable[Record]) -> Iterator[Record]:
         for record in records:
             self.counts.update(
-                items=int(record["current"]), item_versions=1, candidates=len(record["candidates"])
+                items=int(record["current"] or self.texts == "original"),
+                item_versions=1,
+                item_versions_retracted=int(record["retracted"]),
+                candidates=len(record["candidates"]),
             )
             yield record
 
@@ -49,21 +60,35 @@ class Tally:
             self.counts.update(checks=1, checks_passed=int(record["passed"]))
             yield record
 
+    def corrections(self, records: Iterable[Record]) -> Iterator[Record]:
+        for record in records:
+            self.counts.update(corrections=1, corrections_undone=int(record["undone"]))
+            yield record
+
+    def cases(self, records: Iterable[Record]) -> Iterator[Record]:
+        for record in records:
+            self.counts.update(cases=1, cases_decided=int(record["state"] == "resolved"))
+            yield record
+
     def as_json(self) -> dict[str, int]:
         names = (
             "judgments", "answers", "standing", "excluded", "surplus", "by_unnamed_raters",
-            "items", "item_versions", "candidates", "checks", "checks_passed",
+            "by_experts", "items", "item_versions", "item_versions_retracted", "candidates", "checks", "checks_passed",
+            "corrections", "corrections_undone", "cases", "cases_decided",
         )  # fmt: skip
         return {**{name: self.counts[name] for name in names}, "raters": len(self.raters - {""})}
 
 
-def manifest(study: Study, *, format: str, tally: Tally, files: Mapping[str, Any]) -> dict[str, Any]:
+def manifest(
+    study: Study, *, format: str, texts: str, tally: Tally, files: Mapping[str, Any]
+) -> dict[str, Any]:
     """A function of the data and the code alone: no time, no place, no person. What scores new items by itself names
     folders and servers of this installation, so it is left out."""
     rules = {name: rule for name, rule in study.rules.items() if name != "prescore"}
     return {
         "schema": SCHEMA,
         "format": format,
+        "texts": texts,
         "code_version": code_version(),
         "study": {
             **{
@@ -81,7 +106,7 @@ def manifest(study: Study, *, format: str, tally: Tally, files: Mapping[str, Any
             }
             for version in study.protocol_versions.order_by("number")
         ],
-        "filters": FILTERS,
+        "filters": {**FILTERS, "items": ITEMS[texts]},
         "counts": tally.as_json(),
         "files": files,
     }

@@ -1,4 +1,4 @@
-"""In which format to write a study out."""
+"""In which format to write a study out, and which versions of its items."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ TITLES = {
     "jsonl": _("JSONL: one judgment per line, its answers inside"),
     "csv": _("CSV: one answer per row, for spreadsheets and data frames"),
 }
+VERSIONS = {
+    "both": _("Every version, each with its number"),
+    "original": _("First versions only, as they were imported"),
+    "corrected": _("Current versions only, with all corrections"),
+}
 
 
 class ExportForm(forms.Form):
@@ -18,5 +23,12 @@ class ExportForm(forms.Form):
         label=_("Format"),
         choices=[(key, TITLES.get(key, key)) for key in EXPORTERS],
         initial="jsonl",
+        widget=forms.RadioSelect,
+    )
+    texts = forms.ChoiceField(
+        label=_("Texts of the items"),
+        help_text=_("Judgments and corrections are always all there, and name the version they are about."),
+        choices=list(VERSIONS.items()),
+        initial="both",
         widget=forms.RadioSelect,
     )

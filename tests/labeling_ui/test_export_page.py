@@ -13,15 +13,15 @@ pytestmark = pytest.mark.django_db
 
 def test_starting_an_export_leads_to_its_job(client, admin, study):
     client.force_login(admin)
-    answer = client.post(reverse("export", args=["s"]), {"format": "csv"})
+    answer = client.post(reverse("export", args=["s"]), {"format": "csv", "texts": "original"})
     job = Job.objects.get()
     assert answer.url == reverse("job", args=[job.pk])
-    assert (job.kind, job.params, job.created_by) == ("export", {"format": "csv"}, admin)
+    assert (job.kind, job.params, job.created_by) == ("export", {"format": "csv", "texts": "original"}, admin)
 
 
 def test_an_unknown_format_starts_nothing(client, admin, study):
     client.force_login(admin)
-    answer = client.post(reverse("export", args=["s"]), {"format": "xls"})
+    answer = client.post(reverse("export", args=["s"]), {"format": "xls", "texts": "both"})
     assert list(answer.context["form"].errors) == ["format"]
     assert not Job.objects.exists()
 
@@ -30,7 +30,7 @@ def test_an_unknown_format_starts_nothing(client, admin, study):
 def test_a_finished_export_can_be_downloaded_from_its_page_and_the_list(client, admin, study):
     vote(rating_task(study, "one"), 3)
     client.force_login(admin)
-    client.post(reverse("export", args=["s"]), {"format": "jsonl"})
+    client.post(reverse("export", args=["s"]), {"format": "jsonl", "texts": "both"})
     job = Job.objects.get()
     jobs.run(job.pk)
     file = reverse("api_export_file", args=[job.pk])

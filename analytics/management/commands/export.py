@@ -1,4 +1,4 @@
-"""`manage.py export SLUG --format F --out DIR`: every judgment, item and listening check of a study."""
+"""`manage.py export SLUG --format F --out DIR`: judgments, items, checks, corrections and cases of a study."""
 
 from __future__ import annotations
 
@@ -8,17 +8,26 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analytics.exporters import EXPORTERS
+from analytics.records.items import TEXTS
 from analytics.services import exports
 from annotation.errors import DomainError
 from annotation.models import Study
 
 
 class Command(BaseCommand):
-    help = "Write every judgment, item and listening check of a study to a new folder, with a manifest."
+    help = (
+        "Write every judgment, item, listening check, correction and review case of a study to a new folder, with a "
+        "manifest."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug", help="the study's address")
         parser.add_argument("--format", required=True, help=" or ".join(EXPORTERS))
+        parser.add_argument(
+            "--texts",
+            default="both",
+            help=f"which versions of items to list: {', '.join(TEXTS)} (the default, all of them)",
+        )
         parser.add_argument(
             "--out", required=True, type=Path, metavar="DIR", help="a folder that is empty or new"
         )
@@ -28,7 +37,9 @@ class Command(BaseCommand):
         if study is None:
             raise CommandError(f"There is no study with the address {options['slug']!r}.")
         try:
-            manifest = exports.write(study, format=options["format"], out=options["out"].absolute())
+            manifest = exports.write(
+                study, format=options["format"], texts=options["texts"], out=options["out"].absolute()
+            )
         except DomainError as error:
             raise CommandError(error.message) from error
         except OSError as error:

@@ -30,13 +30,15 @@ class TestAsking:
         answer = started(api, world, "csv")
         job = Job.objects.get(pk=answer["job"])
         assert (job.kind, job.study, job.params, job.created_by) == (
-            "export", world.study, {"format": "csv"}, world.researcher,
+            "export", world.study, {"format": "csv", "texts": "both"}, world.researcher,
         )  # fmt: skip
         assert answer["state"] == "queued"
         assert answer["file"] == f"/api/v1/exports/{job.pk}/file/"
         assert AuditEvent.objects.filter(action="export.requested", actor=world.researcher).count() == 1
 
-    @pytest.mark.parametrize("body", [{}, {"format": "xml"}, {"format": "jsonl", "mail": True}])
+    @pytest.mark.parametrize(
+        "body", [{}, {"format": "xml"}, {"format": "csv", "texts": "mine"}, {"format": "csv", "mail": True}]
+    )
     def test_what_is_asked_for_must_make_sense(self, api, world, body):
         response = api(world.researcher).post("studies/here/exports/", body)
         assert response.status_code == 400
@@ -86,8 +88,8 @@ class TestFetching:
         archive = zipfile.ZipFile(io.BytesIO(fetched(response)))
         assert archive.testzip() is None
         assert archive.namelist() == [
-            "here-jsonl/checks.jsonl", "here-jsonl/items.jsonl", "here-jsonl/judgments.jsonl",
-            "here-jsonl/manifest.json",
+            "here-jsonl/cases.jsonl", "here-jsonl/checks.jsonl", "here-jsonl/corrections.jsonl",
+            "here-jsonl/items.jsonl", "here-jsonl/judgments.jsonl", "here-jsonl/manifest.json",
         ]  # fmt: skip
         manifest = json.loads(archive.read("here-jsonl/manifest.json"))
         assert manifest["counts"]["judgments"] == 1

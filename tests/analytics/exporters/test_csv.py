@@ -23,6 +23,7 @@ ANSWER: dict[str, Any] = {
 }  # fmt: skip
 ITEM: dict[str, Any] = {
     "study": "s", "item": "i", "state": "active", "strata": {"genre": "jazz"}, "version": 1, "current": True,
+    "retracted": False,
     "prompt": "p", "lyrics": "", "question": "", "reference": "", "rationale": "", "transcript": "", "extra": {},
     "reference_clip": None, "clip": None, "candidates": [],
 }  # fmt: skip

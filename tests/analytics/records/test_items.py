@@ -30,6 +30,7 @@ def test_it_gives_texts_strata_and_the_hashes_of_the_audio(study):
         "strata": {"genre": "rock"},
         "version": 1,
         "current": True,
+        "retracted": False,
         "prompt": "Prompt of pair",
         "lyrics": "la la",
         "question": "",
@@ -47,6 +48,8 @@ def test_it_gives_texts_strata_and_the_hashes_of_the_audio(study):
                 "take": 1,
                 "text": "",
                 "clip": {"sha256": sha256, "canonical_sha256": sha256, "seconds": 1.0},
+                "carried_from": None,
+                "provenance": {},
             }
             for side, sha256 in zip((1, 2), audio, strict=True)
         ],

@@ -78,13 +78,13 @@ def until(done: Callable[[], bool]) -> None:
 
 
 def test_progress_is_stored_whatever_becomes_of_the_transaction_that_reads(job, monkeypatch, impatient):
-    def write(study, *, format, out, on_progress):
+    def write(study, *, out, on_progress, **asked):
         with transaction.atomic():
             on_progress(3)
             until(lambda: Job.objects.get(pk=job.pk).done == 3)
             transaction.set_rollback(True)
         assert (Job.objects.get(pk=job.pk).done, Job.objects.get(pk=job.pk).total) == (3, 5)
-        return written(study, format=format, out=out)
+        return written(study, out=out, **asked)
 
     written = exports.write
     monkeypatch.setattr(exports, "write", write)
@@ -93,7 +93,7 @@ def test_progress_is_stored_whatever_becomes_of_the_transaction_that_reads(job, 
 
 
 def test_a_cancelled_export_stops_and_leaves_no_file(job, monkeypatch, impatient):
-    def write(study, *, format, out, on_progress):
+    def write(study, *, on_progress, **asked):
         jobs.cancel(Job.objects.get(pk=job.pk), actor=job.created_by)
         until(lambda: on_progress(1))
 

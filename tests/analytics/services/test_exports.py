@@ -15,6 +15,7 @@ from annotation.models import Judgment, Study
 from annotation.models.people import Role
 from annotation.services import exclusions, judgments, leases
 from tests import factories
+from tests.analytics.reviewed import reviewed
 from tests.analytics.votes import vote
 from tests.annotation.services.answers import comparison
 
@@ -48,8 +49,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("format", FORMATS)
 def test_it_writes_judgments_items_and_a_manifest(study, tmp_path, format):
     exports.write(study, format=format, out=tmp_path / "out")
-    names = [f"checks.{format}", f"items.{format}", f"judgments.{format}", "manifest.json"]
-    assert list(contents(tmp_path / "out")) == names
+    files = [f"{name}.{format}" for name in ("cases", "checks", "corrections", "items", "judgments")]
+    assert list(contents(tmp_path / "out")) == [*files, "manifest.json"]
     assert list(tmp_path.iterdir()) == [tmp_path / "out"]
 
 
@@ -89,7 +90,8 @@ def test_the_manifest_counts_and_hashes_what_was_written(study, tmp_path, format
     assert made["counts"] == {
         "judgments": 5, "answers": 13, "standing": 3, "excluded": 1, "surplus": 1, "by_unnamed_raters": 1,
         "items": 2, "item_versions": 2, "candidates": 4, "raters": 2,
-        "checks": 0, "checks_passed": 0,
+        "checks": 0, "checks_passed": 0, "by_experts": 0, "item_versions_retracted": 0,
+        "corrections": 0, "corrections_undone": 0, "cases": 0, "cases_decided": 0,
     }  # fmt: skip
     assert made["files"] == {
         name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in files.items()
@@ -112,6 +114,37 @@ def test_no_byte_of_it_names_an_account(study, tmp_path, format):
     everything = b"".join(contents(tmp_path / "out").values())
     for secret in (b"@example.org", b"Jane Doe", b"The Boss"):
         assert secret not in everything
+
+
+def test_a_review_is_written_with_it_and_counted(tmp_path):
+    study = reviewed().study
+    for format in FORMATS:
+        counts = exports.write(study, format=format, out=tmp_path / format)["counts"]
+        assert (counts["corrections"], counts["corrections_undone"]) == (3, 1)
+        assert (counts["cases"], counts["cases_decided"], counts["by_experts"]) == (4, 3, 2)
+        assert (counts["items"], counts["item_versions"], counts["item_versions_retracted"]) == (5, 7, 1)
+        everything = b"".join(contents(tmp_path / format).values())
+        assert b"A gong." in everything
+        assert b"@example.org" not in everything
+    # As a spreadsheet must see a comment that begins like a formula.
+    with (tmp_path / "csv" / "corrections.csv").open(encoding="utf-8", newline="") as file:
+        assert {row["comment"] for row in csv.DictReader(file)} == {"'=1+1"}
+
+
+def test_the_texts_asked_for_are_listed_and_the_manifest_says_so(tmp_path):
+    study = reviewed().study
+    for texts, versions in (("original", 5), ("corrected", 5), ("both", 7)):
+        made = exports.write(study, format="jsonl", texts=texts, out=tmp_path / texts)
+        assert (made["texts"], made["counts"]["items"], made["counts"]["item_versions"]) == (
+            texts, 5, versions,
+        )  # fmt: skip
+        assert made["counts"]["judgments"] == 14
+
+
+def test_texts_that_are_none_are_refused_before_anything_is_written(study, tmp_path):
+    with pytest.raises(InvalidInput, match="use original, corrected, both"):
+        exports.write(study, format="csv", texts="mine", out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_empty_study_is_exported_too(tmp_path):
@@ -147,7 +180,7 @@ def test_an_unknown_format_is_refused_before_anything_is_written(study, tmp_path
 
 
 def test_what_fails_half_way_leaves_nothing(study, tmp_path, monkeypatch):
-    def broken(study):
+    def broken(study, **asked):
         yield from []
         raise OSError("No space left on device")
 
