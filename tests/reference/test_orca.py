@@ -21,8 +21,9 @@ from analytics.reports.overview import overview
 from analytics.reports.stage3 import stage3
 from analytics.review_frames import COMMENT
 from analytics.services import figures
-from annotation.models import Job, Study
+from annotation.models import Job, ReviewCase, Study
 from annotation.services import import_orders, imports, jobs
+from tests.reference.flagged_orca import flagged
 
 FOLDER = settings.REFERENCE_DATA / "orca"
 
@@ -151,3 +152,17 @@ class TestPublishedRatings(TestCase):
         assert (gama["answers"], gama["ratings"], round(gama["mean"], 2)) == (103, 267, 2.25)
         assert round(gama["words"], 1) == 15.7
         assert sum(one["answers"] for one in systems.values()) == 2459
+
+    def test_the_rules_flag_the_questions_that_pandas_finds_in_the_files(self):
+        expected = flagged(FOLDER)
+        assert {rule: len(found) for rule, found in expected.items()} == {"codes": 381, "disagreement": 253}
+        previewed = {
+            rule["rule"]: rule["n_items"]
+            for rule in json.loads(typed("flag", "--preview", "--json"))["rules"]
+        }
+        assert previewed == {"codes": 381, "disagreement": 253, "low_confidence": 0, "failed_gold": 0}
+        applied = json.loads(typed("flag", "--json"))
+        assert (applied["n_opened"], applied["n_added"]) == (533, 101)
+        cases = ReviewCase.objects.filter(study=self.orca).values_list("item__external_id", "rules")
+        for rule, found in expected.items():
+            assert {name for name, rules in cases if rule in rules} == found
