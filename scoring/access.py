@@ -1,11 +1,11 @@
-"""The door from the numbers of scoring runs and scorers to what they name."""
+"""The door from the numbers of runs, scorers and writers to what they name."""
 
 from __future__ import annotations
 
-from annotation.access import study_of
+from annotation.access import managed_study, study_of
 from annotation.errors import NotFound
 from annotation.models import Study, User
-from scoring.models import Scorer, ScoringRun
+from scoring.models import Scorer, ScoringRun, Writer, WritingRun
 
 
 def run_of(user: User, run_id: int) -> ScoringRun:
@@ -22,3 +22,21 @@ def scorer_of(study: Study, scorer_id: int) -> Scorer:
     if run is None or run.scorer is None:
         raise NotFound
     return run.scorer
+
+
+def writer_of(user: User, slug: str, writer_id: int) -> Writer:
+    """A writer of a study that this account runs."""
+    study = managed_study(user, slug)
+    writer = Writer.objects.select_related("study", "system").filter(study=study, pk=writer_id).first()
+    if writer is None:
+        raise NotFound
+    return writer
+
+
+def writing_run_of(user: User, run_id: int) -> WritingRun:
+    """A writing run over a study that this account runs."""
+    runs = WritingRun.objects.select_related("study", "writer__system", "created_by")
+    run = runs.filter(pk=run_id).first()
+    if run is None or not study_of(user, run.study.slug).manages:
+        raise NotFound
+    return run

@@ -223,8 +223,10 @@ def _gathered(answers: Sequence[Future[_Answer]]) -> Sequence[_Answer] | Excepti
 
 
 def check_address(url: str) -> tuple[str, str]:
-    """Where the API begins, and the model's name. Nothing is sent. Raises SetupError for what is no address, or one of a
-    server that may not be asked here."""
+    """Where the API begins, and the model's name. Nothing is sent.
+
+    Raises SetupError for what is no address, or that of a server that may not be asked here.
+    """
     base, model = _parts(url)
     _require_allowed(base)
     return base, model

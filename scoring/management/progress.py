@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from types import TracebackType
 
 from django.core.management.base import OutputWrapper
@@ -10,6 +11,7 @@ from django.db import DatabaseError, connection
 
 from scoring.models import ScoringRun
 from scoring.services import runs
+from scoring.services.runs import Progress
 
 _EVERY_SECONDS = 0.5
 _WIDTH = 79
@@ -18,8 +20,8 @@ _WIDTH = 79
 class ProgressLine:
     """A thread with a database connection of its own: the work goes on in the main one, or in a worker."""
 
-    def __init__(self, run: ScoringRun, stream: OutputWrapper, *, shown: bool) -> None:
-        self._run_id, self._stream, self._over = run.pk, stream, threading.Event()
+    def __init__(self, tell: Callable[[], str], stream: OutputWrapper, *, shown: bool) -> None:
+        self._tell_now, self._stream, self._over = tell, stream, threading.Event()
         self._thread = threading.Thread(target=self._tell, daemon=True) if shown else None
 
     def __enter__(self) -> ProgressLine:
@@ -39,7 +41,7 @@ class ProgressLine:
         try:
             while not self._over.wait(_EVERY_SECONDS):
                 try:
-                    self._write(describe(ScoringRun.objects.get(pk=self._run_id)))
+                    self._write(self._tell_now())
                 except DatabaseError:
                     connection.close()  # restarted; the work waits for it as well
         finally:
@@ -50,10 +52,16 @@ class ProgressLine:
         self._stream.flush()
 
 
+def telling(run: ScoringRun) -> Callable[[], str]:
+    """How far a scoring run is at the moment of each call."""
+    return lambda: describe(ScoringRun.objects.get(pk=run.pk))
+
+
 def describe(run: ScoringRun) -> str:
-    if run.scorer_id is None:
-        return "waiting for the model"
-    now = runs.progress(run)
+    return "waiting for the model" if run.scorer_id is None else in_words(runs.progress(run))
+
+
+def in_words(now: Progress) -> str:
     words = [f"{now.n_done + now.n_failed} of {now.n_rows}"]
     if now.per_second:
         words.append(f"{now.per_second:.2f} a second")

@@ -110,7 +110,7 @@ def _put(run: WritingRun, row: WritingRow) -> None:
         raise Conflict("The item was withdrawn.", code="item_withdrawn")
     current = item.current_version
     assert current is not None
-    if any(getattr(current, name) != getattr(written_for, name) for name in (*_GROUNDS, *_own(row))):
+    if any(getattr(current, name) != getattr(written_for, name) for name in _grounds(run, row)):
         raise Conflict(
             "The item was changed after this was asked for. Start a new run for it.", code="version_changed"
         )
@@ -123,8 +123,11 @@ def _put(run: WritingRun, row: WritingRow) -> None:
         )
 
 
-def _own(row: WritingRow) -> tuple[str, ...]:
-    return (row.field,) if row.field else ()
+def _grounds(run: WritingRun, row: WritingRow) -> tuple[str, ...]:
+    """What must be as it was: the field itself, and what a model was given. A file's texts stand for themselves."""
+    if not row.field:
+        return _GROUNDS
+    return (row.field,) if run.writer_id is None else (*_GROUNDS, row.field)
 
 
 def _check_untouched(run: WritingRun, item: Item, version: ItemVersion) -> None:

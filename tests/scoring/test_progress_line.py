@@ -11,7 +11,7 @@ from django.core.management.base import OutputWrapper
 from django.utils import timezone
 
 from scoring.management import progress
-from scoring.management.progress import ProgressLine, describe
+from scoring.management.progress import ProgressLine, describe, telling
 from scoring.models import Scorer, ScoringRun
 from tests import factories
 
@@ -55,13 +55,13 @@ def test_the_line_follows_the_run_and_is_wiped_at_the_end(monkeypatch):
         study=factories.StudyFactory(), metric="m", scorer=scorer, n_rows=9, n_done=7
     )
     terminal = Terminal()
-    with ProgressLine(run, OutputWrapper(terminal), shown=True):
+    with ProgressLine(telling(run), OutputWrapper(terminal), shown=True):
         assert told.wait(10)
     assert terminal.getvalue().endswith("\r" + " " * 79 + "\r")
 
 
 def test_where_nobody_watches_nothing_is_written():
     terminal = StringIO()
-    with ProgressLine(made(), OutputWrapper(terminal), shown=False):
+    with ProgressLine(telling(made()), OutputWrapper(terminal), shown=False):
         pass
     assert terminal.getvalue() == ""

@@ -13,7 +13,7 @@ from annotation.errors import DomainError
 from annotation.models import Study
 from scoring.files.source import FORMATS
 from scoring.management import file_scores
-from scoring.management.progress import ProgressLine, describe
+from scoring.management.progress import ProgressLine, describe, telling
 from scoring.metrics import registry
 from scoring.models import ScoringRun
 from scoring.services import faults, runs
@@ -107,7 +107,7 @@ class Command(BaseCommand):
 
     def _follow(self, run: ScoringRun) -> None:
         try:
-            with ProgressLine(run, self.stderr, shown=sys.stderr.isatty()):
+            with ProgressLine(telling(run), self.stderr, shown=sys.stderr.isatty()):
                 run_here(run)
         except KeyboardInterrupt:
             raise CommandError(

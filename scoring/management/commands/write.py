@@ -1,0 +1,180 @@
+"""`manage.py write STUDY --writer NAME | --file FILE`: have texts written, or bring some, and watch it being done."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.errors import DomainError
+from annotation.models import Study
+from scoring.management.progress import ProgressLine, in_words
+from scoring.models import Writer, WritingRun
+from scoring.services import writers, writing_faults, writing_files, writing_publishing, writing_runs
+from scoring.services.foreground import write_here
+from scoring.services.writers import Wanted
+from scoring.services.writing_file_checks import Allowing
+
+
+class Command(BaseCommand):
+    help = "Have a study's writers write texts and answers, or bring those that were written elsewhere."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", help="a study's address")
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument("--writer", metavar="NAME", help="have this writer write what items lack")
+        what.add_argument("--file", type=Path, metavar="FILE", help="texts or answers: .csv, .tsv or .jsonl")
+        what.add_argument("--add", metavar="NAME", help="set up a writer")
+        what.add_argument("--list", action="store_true", help="show the writers there are")
+        what.add_argument("--publish", type=int, metavar="RUN", help="publish what a run has written")
+        what.add_argument("--cancel", type=int, metavar="RUN", help="stop a run of this study")
+        parser.add_argument("--writes", choices=Writer.Writes.values, help="with --add: which kind of text")
+        parser.add_argument("--backbone", help="with --add: a hub name, a folder or a server's address#MODEL")
+        parser.add_argument("--system", default="", help="with --add: whose answers it writes")
+        parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="with --add")
+        parser.add_argument("--prompts", type=Path, metavar="FILE.toml", help="with --add: other words")
+        parser.add_argument("--per-minute", type=int, help="with --add: the most texts begun in a minute")
+        parser.add_argument("--price-in", type=float, help="with --add: of a million tokens read")
+        parser.add_argument("--price-out", type=float, help="with --add: of a million tokens written")
+        parser.add_argument("--drafts", action="store_true", help="with --add: drafts at the review desk")
+        parser.add_argument("--item", action="append", default=[], metavar="ID", help="only for this item")
+        parser.add_argument("--anew", action="store_true", help="also where there is a text already")
+        parser.add_argument("--judged", action="store_true", help="also for items that people have judged")
+        parser.add_argument("--new-systems", action="store_true", help="the file may name new systems")
+        parser.add_argument("--look-first", action="store_true", help="publish nothing before --publish")
+        parser.add_argument("--cut", action="store_true", help="with --publish: also what was cut off")
+        parser.add_argument("--detach", action="store_true", help="leave the work to a worker")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(slug=options["study"]).first()
+        if study is None:
+            raise CommandError(f"There is no study with the address {options['study']!r}.")
+        try:
+            self._do(study, options)
+        except DomainError as error:
+            lines = [
+                error.message,
+                *(f"{each.field}: {each.message} {each.remedy}" for each in error.problems),
+            ]
+            raise CommandError("\n".join(line.rstrip() for line in lines)) from error
+
+    def _do(self, study: Study, options: dict[str, Any]) -> None:
+        if options["list"]:
+            self._list(study)
+        elif options["add"]:
+            writer = writers.add(study, _wanted(options), actor=None)
+            self.stdout.write(f"{writer.name} writes {writer.get_writes_display()} by {writer.backbone}.")
+        elif options["cancel"] is not None:
+            writing_runs.cancel(_run(study, options["cancel"]), actor=None)
+            self.stdout.write(f"Run {options['cancel']} is cancelled; what it has written stays.")
+        elif options["publish"] is not None:
+            run = writing_publishing.publish(_run(study, options["publish"]), cut=options["cut"], actor=None)
+            self._follow(run, detach=options["detach"])
+        elif options["file"]:
+            self._take_in(study, options)
+        else:
+            run = writing_runs.request(
+                _writer(study, options["writer"]),
+                filter={"items": options["item"]}, anew=options["anew"], judged=options["judged"],
+                publishes=not options["look_first"], actor=None, wake=options["detach"],
+            )  # fmt: skip
+            self._follow(run, detach=options["detach"])
+
+    def _list(self, study: Study) -> None:
+        for writer in Writer.objects.filter(study=study).select_related("system").order_by("name"):
+            words = [writer.writes, writer.backbone, *([f"for {writer.system}"] if writer.system else [])]
+            words += ["drafts"] * writer.drafts + ["retired"] * writer.retired
+            self.stdout.write(f"{writer.name}: {', '.join(words)}")
+
+    def _take_in(self, study: Study, options: dict[str, Any]) -> None:
+        if not options["file"].is_file():
+            raise CommandError(f"There is no file {options['file']}.")
+        taken = writing_files.take_in(
+            study,
+            options["file"],
+            allowing=Allowing(options["anew"], options["judged"], options["new_systems"]),
+            publishes=not options["look_first"], actor=None, wake=options["detach"],
+        )  # fmt: skip
+        self.stdout.write(f"{taken.n_rows} rows; {taken.n_there} of them say what is there already.")
+        if taken.run is not None:
+            self._follow(taken.run, detach=options["detach"])
+
+    def _follow(self, run: WritingRun, *, detach: bool) -> None:
+        stop = f"./run manage write {run.study.slug} --cancel {run.pk}"
+        if detach:
+            self.stdout.write(f"Run {run.pk} waits for a worker. Stop it with {stop}.")
+            return
+        try:
+            with ProgressLine(lambda: _describe(run.pk), self.stderr, shown=sys.stderr.isatty()):
+                write_here(run)
+        except KeyboardInterrupt:
+            raise CommandError(
+                f"Stopped here; a worker goes on with run {run.pk}. To end it: {stop}.", returncode=130
+            ) from None
+        for found in writing_faults.counted(run):
+            self.stderr.write(f"{found.n:>8} × {found.code}: {found.reason} (first: {found.item})")
+        if run.state != WritingRun.State.DONE:
+            raise CommandError(f"Run {run.pk}: {run.message}")
+        self.stdout.write(f"Run {run.pk}: {_describe(run.pk)}")
+        if not run.publishes:
+            self.stdout.write(f"Look at them, then: ./run manage write {run.study.slug} --publish {run.pk}")
+
+
+def _describe(run_id: int) -> str:
+    run = WritingRun.objects.select_related("writer").get(pk=run_id)
+    words = [in_words(writing_runs.progress(run)), f"{run.n_published} published"]
+    if run.completion_tokens:
+        words.append(f"{run.prompt_tokens:,} tokens read, {run.completion_tokens:,} written")
+    if (cost := writing_runs.cost(run)) is not None:
+        words.append(f"cost {cost:.4f}")
+    return ", ".join(words)
+
+
+def _wanted(options: dict[str, Any]) -> Wanted:
+    if not options["writes"] or not options["backbone"]:
+        raise CommandError("Say what it writes and by which model: --writes KIND --backbone MODEL.")
+    return Wanted(
+        name=options["add"], writes=options["writes"], backbone=options["backbone"], system=options["system"],
+        options=_pairs(options["option"]), prompt=_prompts(options["prompts"]),
+        per_minute=options["per_minute"], price_in=options["price_in"], price_out=options["price_out"],
+        drafts=options["drafts"],
+    )  # fmt: skip
+
+
+def _pairs(given: list[str]) -> dict[str, str]:
+    found = {}
+    for pair in given:
+        name, sign, value = pair.partition("=")
+        if not sign:
+            raise CommandError(f"--option {pair}: write NAME=VALUE.")
+        found[name] = value
+    return found
+
+
+def _prompts(file: Path | None) -> dict[str, Any]:
+    if file is None:
+        return {}
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CommandError(f"--prompts {file}: {error}") from error
+
+
+def _writer(study: Study, name: str) -> Writer:
+    writer = Writer.objects.select_related("study", "system").filter(study=study, name=name).first()
+    if writer is None:
+        names = ", ".join(Writer.objects.filter(study=study, retired=False).values_list("name", flat=True))
+        raise CommandError(
+            f"{study.slug} has no writer {name!r}; it has {names or 'none: set one up with --add'}."
+        )
+    return writer
+
+
+def _run(study: Study, number: int) -> WritingRun:
+    run = WritingRun.objects.select_related("study", "writer").filter(study=study, pk=number).first()
+    if run is None:
+        raise CommandError(f"{study.slug} has no writing run {number}.")
+    return run
