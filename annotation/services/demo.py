@@ -10,7 +10,7 @@ from django.db import transaction
 from annotation.demo import accounts
 from annotation.models import Job, Rater, Study, User
 from annotation.models.people import Role
-from annotation.services import import_orders, imports, jobs, people, studies
+from annotation.services import flagging, import_orders, imports, jobs, people, studies
 
 SLUGS = ("demo-music", "demo-audio-qa")
 
@@ -52,7 +52,7 @@ def is_complete() -> bool:
 
 
 def bring_in(demo: DemoStudy) -> None:
-    """Create, import and start one demo study; take up where an interrupted run stopped."""
+    """Create, import and start one demo study, with its review queue; take up where an interrupted run stopped."""
     study = Study.objects.filter(slug=demo.slug).first()
     if study is None:
         new = import_orders.NewStudy(demo.slug, demo.title, demo.format, overlap=3)
@@ -66,6 +66,7 @@ def bring_in(demo: DemoStudy) -> None:
         studies.change(study, actor=None, description=demo.description)
         if study.state == Study.State.DRAFT:
             studies.set_state(study, Study.State.RUNNING, actor=None)
+    flagging.apply(study, actor=None)  # experts find something to do before the first sweep
 
 
 @transaction.atomic
