@@ -32,7 +32,7 @@ RULES: dict[str, tuple[Promise, Promise]] = {
     ),
     "unannotated": (
         _("Not annotated"),
-        _("Nobody has judged the item after a while."),
+        _("Nobody has judged the item: raters skipped it, or the study has ended."),
     ),
     "audit": (
         _("Random audit"),

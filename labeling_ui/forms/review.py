@@ -32,7 +32,7 @@ class QueueForm(forms.Form):
     rule = forms.ChoiceField(label=_("Rule that fired"), required=False)
     assigned = forms.ChoiceField(label=_("Given to"), required=False)
     text = forms.CharField(
-        label=_("Words in name, question or prompt"),
+        label=_("Words of name or text"),
         required=False,
         max_length=200,
         widget=forms.TextInput({"type": "search"}),

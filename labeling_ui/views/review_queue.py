@@ -19,9 +19,10 @@ from analytics.reports.scorers import parts_of
 from annotation import review_access
 from annotation.access import StudyAccess
 from annotation.errors import DomainError
+from annotation.models import ReviewCase
 from annotation.rules.flag_rules import FlagRules
 from annotation.services import case_queue, cases, review_views
-from annotation.services.case_queue import Filters
+from annotation.services.case_queue import UNRESOLVED, Counts, Filters
 from labeling_ui.forms.review import AssignForm, QueueForm, SaveViewForm, experts_of, query_of
 from labeling_ui.sentences import said
 
@@ -38,6 +39,8 @@ def review_queue(request: HttpRequest, slug: str) -> HttpResponse:
         found.study, form.filters, reader=request.user, after=int(after) if after.isdecimal() else None
     )
     query = query_of(form.filters)
+    counts = case_queue.counts(found.study, reader=request.user)
+    tabs, saved = _tabs(found, counts), _saved(request, slug)
     context = {
         "study": found.study,
         "access": found,
@@ -46,8 +49,10 @@ def review_queue(request: HttpRequest, slug: str) -> HttpResponse:
         "after": after,
         "query": query,
         "filtered": bool(query),
-        "counts": case_queue.counts(found.study, reader=request.user),
-        "views": _views(request, slug),
+        "counts": counts,
+        "tabs": tabs,
+        "saved": saved,
+        "is_tab": query in {tab["query"] for tab in [*tabs, *saved]},
         "save_form": SaveViewForm(auto_id="view_%s"),
         "assign_form": AssignForm(None, experts=experts) if experts else None,
         "has_rules": bool(FlagRules.of(found.study.rules).in_force()),
@@ -124,7 +129,20 @@ def _form(found: StudyAccess, given: QueryDict, experts: list[tuple[str, str]]) 
     return QueueForm(given, strata=parts_of(found.study).strata, experts=experts)
 
 
-def _views(request: HttpRequest, slug: str) -> list[dict[str, Any]]:
+def _tabs(found: StudyAccess, counts: Counts) -> list[dict[str, Any]]:
+    """The views that everybody has; what is assigned to oneself, only who reviews."""
+    mine = [(_("Mine"), Filters(state=UNRESOLVED, assigned="me"), counts.mine)] if found.reviews else []
+    tabs = [
+        (_("Open"), Filters(), counts.open),
+        *mine,
+        (_("At work"), Filters(state=ReviewCase.State.CLAIMED), counts.claimed),
+        (_("With raters"), Filters(state=ReviewCase.State.RETURNED), counts.returned),
+        (_("Resolved"), Filters(state=ReviewCase.State.RESOLVED), counts.resolved),
+    ]
+    return [{"title": title, "query": query_of(filters), "n": n} for title, filters, n in tabs]
+
+
+def _saved(request: HttpRequest, slug: str) -> list[dict[str, Any]]:
     """Saved views with the part of the address that shows each."""
     return [
         {
