@@ -81,7 +81,7 @@ def scoring(case: str, study: Any, *, log: Path) -> Iterator[Any]:
     """A worker that is in the midst of a run; in the first case there is neither."""
     from annotation.errors import DomainError
     from benchmarks.scoring_worker import DUMMY
-    from config.launch import scoring_command
+    from config.launch import model_command
     from scoring.services import claims, runs
     from scoring.tasks import work_on_run
 
@@ -90,7 +90,7 @@ def scoring(case: str, study: Any, *, log: Path) -> Iterator[Any]:
         return
     options = {"slow": case == "slow scorer"}
     run = runs.request(study, DUMMY.name, options, again=True, actor=None, wake=False)
-    command = [word.replace("config.celery", "benchmarks.scoring_worker") for word in scoring_command()]
+    command = [word.replace("config.celery", "benchmarks.scoring_worker") for word in model_command("gpu")]
     with log.open("ab") as file:
         worker = subprocess.Popen(command, cwd=harness.ROOT, stdout=file, stderr=file, start_new_session=True)
     try:

@@ -64,7 +64,8 @@ def _run(
     server = supervisor.serve("web", *web.command(port))
     supervisor.serve("worker", *_worker_command())
     # A model too large for this machine kills it again and again, and must not take raters' work along.
-    supervisor.serve("scoring", *scoring_command(), needed=False)
+    supervisor.serve("scoring", *model_command("gpu"), needed=False)
+    supervisor.serve("writing", *model_command("review"), needed=False)
     supervisor.serve("beat", *_celery("beat", "--pidfile=", "--loglevel=INFO"))
     _await_answer(server, interruption, port=port)
     if with_demo:
@@ -117,15 +118,15 @@ def _worker_command() -> list[str]:
     return _worker("cpu", "--concurrency", str(min(os.cpu_count() or 1, 4)))
 
 
-def scoring_command() -> list[str]:
-    """One process, so that a model is in memory once and stays there. Raters on the same machine come first: it gets
-    what time they leave, and a core stays free of it."""
+def model_command(queue: str) -> list[str]:
+    """A worker that opens models: one process, so that a model is in memory once and stays there. Raters on the same
+    machine come first: it gets what time they leave, and a core stays free of it."""
     threads = env.integer("OMP_NUM_THREADS", max((os.cpu_count() or 1) - 1, 1), minimum=1)
     return [
         "env",
         f"OMP_NUM_THREADS={threads}",
         *GENTLY,
-        *_worker("gpu", "--pool", "solo", "--concurrency", "1"),
+        *_worker(queue, "--pool", "solo", "--concurrency", "1"),
     ]
 
 

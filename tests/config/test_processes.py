@@ -110,7 +110,9 @@ def test_what_the_rest_can_do_without_is_started_again_for_ever(
     assert f"again in {processes.LONGEST_DELAY:.0f} s." in said[-1]
 
 
-def test_only_the_scoring_worker_can_be_done_without(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+def test_only_the_workers_with_models_can_be_done_without(
+    monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
     served: dict[str, bool] = {}
     supervisor = SimpleNamespace(
         complete=lambda *_: None, serve=lambda name, *_, needed=True: served.update({name: needed})
@@ -119,7 +121,7 @@ def test_only_the_scoring_worker_can_be_done_without(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(launch, "_await_answer", lambda *_, **__: (_ for _ in ()).throw(Failed))
     with pytest.raises(Failed):
         launch._run(supervisor, None, home=home, port=1, with_demo=False)  # type: ignore[arg-type]
-    assert served == {"web": True, "worker": True, "scoring": False, "beat": True}
+    assert served == {"web": True, "worker": True, "scoring": False, "writing": False, "beat": True}
 
 
 def test_a_service_that_had_come_up_gets_all_its_chances_again(

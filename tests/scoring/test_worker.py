@@ -14,7 +14,7 @@ from celery import Celery
 from django.conf import settings
 from psycopg.conninfo import make_conninfo
 
-from config.launch import scoring_command
+from config.launch import model_command
 from scoring.metrics import registry
 from scoring.models import ScoringRun
 from scoring.services import runs, waking
@@ -38,7 +38,7 @@ def database() -> str:
 def start(database: str, tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
     """Start the worker that ./run starts, in a process group of its own."""
     started: list[subprocess.Popen[bytes]] = []
-    command = [word.replace("config.celery", "tests.scoring.worker") for word in scoring_command()]
+    command = [word.replace("config.celery", "tests.scoring.worker") for word in model_command("gpu")]
     environment = {**os.environ, "DATABASE_URL": database, "CONCORD_HOME": str(tmp_path)}
     environment.pop("CELERY_BROKER_URL", None)
 
