@@ -1,0 +1,221 @@
+"""Asking raters again: what they hear, what they may do, and when the case comes back."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from annotation.errors import Conflict, InvalidInput, NotFound
+from annotation.models import CaseEvent, Membership, Rater, Return, ReviewCase, Task
+from annotation.services import blind, briefings, cases, decisions, judgments, leases, returns, revisions
+from tests import factories
+from tests.annotation.services.answers import rating
+from tests.annotation.services.desk import (
+    claimed,
+    corrections,
+    give,
+    judged,
+    leased,
+    people,
+    true_counters,
+)
+from tests.annotation.services.reviewing import vote
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    """Votes cannot be changed there, but for those that are returned."""
+    rules = {
+        **factories.NOTHING_TO_HEAR,
+        "listening": {**factories.NOTHING_TO_HEAR["listening"], "change_minutes": 0},
+    }
+    return factories.StudyFactory(overlap=2, rules=rules)
+
+
+@pytest.fixture
+def task(study):
+    return factories.rating_task(study, "a")
+
+
+@pytest.fixture
+def expert(study):
+    return factories.member(study, "expert")
+
+
+@pytest.fixture
+def user(study):
+    return factories.member(study)
+
+
+@pytest.fixture
+def said(user, task):
+    return give(user, task)
+
+
+def problems_of(call, *arguments, **named) -> dict[str, str]:
+    with pytest.raises(InvalidInput) as refused:
+        call(*arguments, **named)
+    return {problem.field: problem.message for problem in refused.value.problems}
+
+
+def fresh(case: ReviewCase) -> ReviewCase:
+    return ReviewCase.objects.get(pk=case.pk)
+
+
+class TestToARater:
+    def test_their_vote_can_be_changed_whatever_the_window_and_the_case_comes_back(
+        self, study, task, expert, user, said
+    ):
+        with pytest.raises(Conflict):
+            revisions.revise(user, said.assignment_id, rating(5))
+        one = judged(expert, task)
+        [asked] = returns.to_rater(expert, one.pk, [said.client_id], "Listen to the end.")
+        assert (fresh(one).state, fresh(one).n_returns, fresh(one).claimed_by) == ("returned", 1, None)
+        [waiting] = returns.waiting_of(user, study.slug)
+        assert (waiting.assignment_id, waiting.comment) == (said.assignment_id, "Listen to the end.")
+        assert revisions.given(user, said.assignment_id).changeable_until is None
+        change = rating(5)
+        revisions.revise(user, said.assignment_id, change)
+        asked.refresh_from_db()
+        assert (asked.state, fresh(one).state) == ("changed", "open")
+        kinds = list(CaseEvent.objects.filter(case=one).order_by("pk").values_list("kind", flat=True))
+        assert kinds[-2:] == ["returned", "came_back"]
+        assert revisions.revise(user, said.assignment_id, change).replayed
+        with pytest.raises(Conflict) as conflict:
+            revisions.revise(user, said.assignment_id, rating(1))
+        assert conflict.value.code == "window_closed"
+        true_counters(study)
+
+    def test_they_may_stay_with_it_and_say_why_once(self, study, task, expert, user, said):
+        one = judged(expert, task)
+        [asked] = returns.to_rater(expert, one.pk, [said.client_id], "Sure?")
+        with pytest.raises(NotFound):
+            returns.keep(factories.member(study), asked.pk)
+        returns.keep(user, asked.pk, " I am. ")
+        asked.refresh_from_db()
+        assert (asked.state, asked.reply, fresh(one).state) == ("kept", "I am.", "open")
+        with pytest.raises(Conflict) as conflict:
+            returns.keep(user, asked.pk)
+        assert conflict.value.code == "closed"
+        assert returns.waiting_of(user, study.slug) == []
+
+    def test_the_case_waits_for_all_and_every_return_counts(self, study, task, expert, user, said):
+        other = factories.member(study)
+        second = give(other, task)
+        one = judged(expert, task)
+        first, last = returns.to_rater(expert, one.pk, [said.client_id, second.client_id], "Look again.")
+        returns.keep(user, first.pk)
+        assert fresh(one).state == "returned"
+        returns.keep(other, last.pk)
+        assert fresh(one).state == "open"
+        cases.claim(expert, one.pk)
+        returns.to_rater(expert, one.pk, [said.client_id], "And again.")
+        assert fresh(one).n_returns == 2
+
+    def test_who_cannot_be_asked_is_named_with_the_reason_and_nothing_is_returned(
+        self, study, task, expert, user, said
+    ):
+        imported, left = (
+            vote(Task.objects.get(pk=task.pk), 2.0),
+            give(leaver := factories.member(study), task),
+        )
+        Membership.objects.filter(user=leaver).delete()
+        one = judged(expert, task)
+        own = one.blind_judgment.client_id
+        names = [said.client_id, uuid.uuid4(), imported.client_id, left.client_id, own]
+        found = problems_of(returns.to_rater, expert, one.pk, names, "Look.")
+        assert list(found) == ["judgments[1]", "judgments[2]", "judgments[3]", "judgments[4]"]
+        assert "imported" in found["judgments[2]"]
+        assert list(problems_of(returns.to_rater, expert, one.pk, [], "Look.")) == ["judgments"]
+        assert list(problems_of(returns.to_rater, expert, one.pk, [said.client_id], " ")) == ["comment"]
+        assert not Return.objects.exists()
+        assert fresh(one).state == "claimed"
+
+    def test_a_judgment_is_returned_once_at_a_time(self, task, expert, said):
+        one = judged(expert, task)
+        returns.to_rater(expert, one.pk, [said.client_id], "Look.")
+        cases.claim(expert, one.pk)
+        assert list(problems_of(returns.to_rater, expert, one.pk, [said.client_id], "Again.")) == [
+            "judgments[0]"
+        ]
+
+    def test_nobody_returns_what_they_have_not_judged(self, task, expert, said):
+        one = claimed(expert, task)
+        with pytest.raises(Conflict) as conflict:
+            returns.to_rater(expert, one.pk, [said.client_id], "Look.")
+        assert conflict.value.code == "not_judged"
+
+    def test_a_decision_ends_the_waiting_and_a_rater_who_leaves_too(self, study, task, expert, user, said):
+        one = judged(expert, task)
+        [asked] = returns.to_rater(expert, one.pk, [said.client_id], "Look.")
+        assert returns.settle() == 0
+        Rater.objects.filter(user=user).update(state="paused")
+        assert returns.settle(one) == 1
+        asked.refresh_from_db()
+        assert (asked.state, fresh(one).state) == ("cancelled", "open")
+        Rater.objects.filter(user=user).update(state="active")
+        cases.claim(expert, one.pk)
+        [asked] = returns.to_rater(expert, one.pk, [said.client_id], "Look.")
+        cases.claim(expert, one.pk)
+        decisions.correct(expert, one.pk, corrections(one))
+        asked.refresh_from_db()
+        assert asked.state == "cancelled"
+        with pytest.raises(Conflict):
+            revisions.revise(user, said.assignment_id, rating(5))
+
+
+class TestToThePool:
+    def test_tasks_take_more_judgments_and_the_case_comes_back_with_them(self, study, task, expert):
+        for user in people(study, 2):
+            give(user, task)
+        one = judged(expert, task)
+        [asked] = returns.to_pool(expert, one.pk, "Mind the second voice.", votes=2)
+        task.refresh_from_db()
+        assert (task.overlap, asked.n_wanted, fresh(one).state) == (4, 2, "returned")
+        true_counters(study)
+        give(factories.member(study), task)
+        assert returns.settle() == 0
+        give(factories.member(study), task)
+        assert returns.settle() == 1
+        asked.refresh_from_db()
+        assert (asked.state, fresh(one).state) == ("judged", "open")
+        true_counters(study)
+
+    def test_the_study_says_how_many_and_an_expert_within_bounds(self, study, task, expert):
+        study.rules = {**study.rules, "review": {"pool_votes": 3}}
+        study.save(update_fields=["rules"])
+        one = judged(expert, task)
+        assert list(problems_of(returns.to_pool, expert, one.pk, "More.", votes=21)) == ["votes"]
+        returns.to_pool(expert, one.pk, "More.")
+        task.refresh_from_db()
+        assert task.overlap == 5
+
+    def test_whoever_judges_next_reads_the_comment_but_no_expert_before_their_own(self, study, task, expert):
+        user = factories.member(study)
+        lease = leased(user, task)
+        one = judged(expert, task)
+        returns.to_pool(expert, one.pk, "Mind the second voice.")
+        assert briefings.brief(lease)["note"] == "Mind the second voice."
+        other = factories.member(study, "expert")
+        cases.claim(other, one.pk)
+        blind.begin(other, one.pk)
+        assert "note" not in blind.brief(other, one.pk)
+        judgments.submit(user, lease.pk, rating(3))
+        for _ in range(2):
+            give(factories.member(study), task)
+        returns.settle()
+        assert "note" not in briefings.brief(lease)
+
+    def test_unnamed_raters_full_tasks_open_again_too(self, study, task, expert):
+        for _ in range(2):
+            vote(task, 3.0)
+        Task.objects.filter(pk=task.pk).update(n_judgments=2)
+        study.n_unnamed_tasks_filled, study.n_unnamed_judgments = 1, 2
+        study.save(update_fields=["n_unnamed_tasks_filled", "n_unnamed_judgments"])
+        one = judged(expert, task)
+        returns.to_pool(expert, one.pk, "More.")
+        true_counters(study)
+        assert leases.lease_next(factories.member(study), study.slug)[1] is not None

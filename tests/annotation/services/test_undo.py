@@ -1,0 +1,239 @@
+"""A decision taken back: everything is as before, and nothing is erased."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from annotation.errors import Conflict, NotAllowed
+from annotation.models import (
+    CaseEvent,
+    Correction,
+    Draft,
+    Exclusion,
+    Judgment,
+    ReviewCase,
+    System,
+    Task,
+)
+from annotation.services import cases, decisions, drafts, exclusions, judgments, leases, undo, versions
+from tests import factories
+from tests.annotation.services import reviewing
+from tests.annotation.services.answers import rating
+from tests.annotation.services.desk import corrections, give, judged, leased, true_counters
+
+pytestmark = pytest.mark.django_db
+READY, WITHDRAWN = Task.State.READY, Task.State.WITHDRAWN
+
+
+@pytest.fixture
+def study():
+    return factories.StudyFactory(overlap=2)
+
+
+@pytest.fixture
+def task(study):
+    return factories.rating_task(study, "a")
+
+
+@pytest.fixture
+def expert(study):
+    return factories.member(study, "expert")
+
+
+def is_over(user, case) -> bool:
+    with pytest.raises(Conflict) as conflict:
+        undo.undo(user, case.pk)
+    return conflict.value.code == "undo_over"
+
+
+def corrected(expert, task, **wanted) -> ReviewCase:
+    one = judged(expert, task)
+    decisions.correct(expert, one.pk, corrections(one, **wanted))
+    return ReviewCase.objects.get(pk=one.pk)
+
+
+def state_of(study):
+    tasks = Task.objects.filter(study=study, item_version__retracted=False).exclude(state=WITHDRAWN)
+    return (
+        list(tasks.order_by("pk").values_list("pk", "item_version__number", "n_judgments", "overlap")),
+        sorted(Judgment.objects.filter(excluded=False, surplus=False).values_list("pk", flat=True)),
+    )
+
+
+def test_a_correction_taken_back_leaves_everything_as_it_was(study, task, expert):
+    fresh = factories.rating_task(study, "other")
+    give(factories.member(study), task)
+    one = judged(expert, task)
+    before = state_of(study)
+    version = decisions.correct(expert, one.pk, corrections(one))
+    assert undo.until(ReviewCase.objects.get(pk=one.pk)) is not None
+    back = undo.undo(expert, one.pk)
+    assert (back.state, back.decision, back.claimed_by) == ("claimed", "", expert)
+    assert state_of(study) == before
+    version.refresh_from_db()
+    item = task.item_version.item
+    item.refresh_from_db()
+    assert (version.retracted, item.current_version) == (True, task.item_version)
+    assert Correction.objects.get().version_after == version
+    assert CaseEvent.objects.filter(case=one, kind="undone", data__decision="corrected").exists()
+    assert [mark.action for mark in Exclusion.objects.order_by("pk")] == ["exclude", "restore"]
+    assert fresh.item_version.item.versions.count() == 1
+    true_counters(study)
+
+
+def test_what_was_said_of_the_retracted_version_leaves_the_count(study, task, expert):
+    give(factories.member(study), task)
+    one = corrected(expert, task)
+    new = Task.objects.get(replaces=task)
+    said = give(factories.member(study), new)
+    lease = leased(late := factories.member(study), new)
+    undo.undo(expert, one.pk)
+    new.refresh_from_db()
+    assert (new.state, new.n_judgments, new.n_leases) == (WITHDRAWN, 0, 0)
+    assert [mark.reason for mark in said.exclusions.all()] == ["correction_undone"]
+    assert judgments.submit(late, lease.pk, rating(1)).surplus
+    true_counters(study)
+
+
+def test_tasks_that_moved_move_back_or_are_replaced_once_they_were_met(study, task, expert):
+    give(factories.member(study), task)
+    names = ("met", "fresh")
+    for name in names:
+        other = Task.objects.create(
+            study=study, item_version=task.item_version, external_id=name, overlap=2, shuffle_key=0.5
+        )
+        other.slots.create(slot=0, candidate=task.slots.get().candidate)
+    study.n_tasks = 3
+    study.save(update_fields=["n_tasks"])
+    one = corrected(expert, task)
+    give(factories.member(study), Task.objects.get(external_id="met"))
+    undo.undo(expert, one.pk)
+    fresh, met = Task.objects.get(external_id="fresh"), Task.objects.get(external_id="met")
+    assert (fresh.item_version, fresh.state) == (task.item_version, READY)
+    assert fresh.slots.get().candidate == task.slots.get().candidate
+    again = Task.objects.get(replaces=met)
+    assert (met.state, again.item_version, again.external_id) == (WITHDRAWN, task.item_version, "met~v1")
+    true_counters(study)
+
+
+def test_it_can_be_corrected_again_and_taken_back_again(study, task, expert):
+    give(factories.member(study), task)
+    one = corrected(expert, task)
+    undo.undo(expert, one.pk)
+    decisions.correct(expert, one.pk, corrections(one, texts={"question": "What else rings?"}))
+    new = Task.objects.get(replaces=task, state=READY)
+    assert (new.external_id, new.item_version.number) == ("a~v3", 3)
+    undo.undo(expert, one.pk)
+    task.refresh_from_db()
+    assert (task.state, task.n_judgments) == (READY, 1)
+    true_counters(study)
+
+
+def test_a_restored_judgment_that_somebody_excluded_since_stays_out(study, task, expert):
+    said = give(factories.member(study), task)
+    one = corrected(expert, task)
+    chosen = Judgment.objects.filter(pk=said.pk)
+    exclusions.mark(chosen, study=study, action="restore", reason="", actor=None)
+    exclusions.mark(chosen, study=study, action="exclude", reason="careless", actor=None)
+    undo.undo(expert, one.pk)
+    said.refresh_from_db()
+    assert said.excluded
+    true_counters(study)
+
+
+def test_answers_written_for_the_retracted_version_go_with_it(study, task, expert):
+    give(factories.member(study), task)
+    one = corrected(expert, task, rewrite_answers=True)
+    version = task.item_version.item.versions.get(number=2)
+    system = System.objects.get(name="system-1")
+    assert versions.lacks_answers(version) is False  # no writer here: its answers were carried over
+    written = versions.add_answer(version, system, "A new answer.", provenance={"model": "m"})
+    assert Task.objects.filter(slots__candidate=written).exists()
+    undo.undo(expert, one.pk)
+    live = Task.objects.filter(study=study).exclude(state=WITHDRAWN)
+    assert list(live) == [task]
+    true_counters(study)
+
+
+def test_drafts_are_proposed_again_but_for_those_rejected(task, expert):
+    one = judged(expert, task)
+    named = {}
+    for field in ("question", "rationale", "reference"):
+        named[field] = drafts.waiting(one, field=field, writer="W", actor=None).pk
+        drafts.propose(named[field], text=f"A {field}.", provenance={})
+    drafts.reject(expert, named["reference"])
+    texts = {"question": "A question."}
+    decisions.correct(expert, one.pk, corrections(one, texts=texts, drafts={"question": named["question"]}))
+    undo.undo(expert, one.pk)
+    assert dict(Draft.objects.values_list("field", "state")) == {
+        "question": "proposed",
+        "rationale": "proposed",
+        "reference": "rejected",
+    }
+
+
+def test_fine_and_withdrawn_are_taken_back_too(study, task, expert):
+    said = give(factories.member(study), task)
+    one = judged(expert, task)
+    decisions.fine(expert, one.pk)
+    assert undo.undo(expert, one.pk).state == "claimed"
+    decisions.withdraw(expert, one.pk, comment="Silent.")
+    undo.undo(expert, one.pk)
+    task.refresh_from_db()
+    said.refresh_from_db()
+    assert (task.state, task.n_judgments, said.excluded) == (READY, 1, False)
+    assert task.item_version.item.state == "active"
+    true_counters(study)
+
+
+def test_the_window_ends_and_a_study_may_have_none(study, task, expert):
+    one = corrected(expert, task)
+    ReviewCase.objects.filter(pk=one.pk).update(resolved_at=timezone.now() - timedelta(minutes=11))
+    one.refresh_from_db()
+    assert undo.until(one) is None
+    assert is_over(expert, one)
+    study.rules = {**study.rules, "review": {"undo_minutes": 0}}
+    study.save(update_fields=["rules"])
+    ReviewCase.objects.filter(pk=one.pk).update(resolved_at=timezone.now())
+    assert is_over(expert, one)
+
+
+def test_only_who_decided_takes_it_back_and_only_what_is_decided(study, task, expert):
+    one = judged(expert, task)
+    assert is_over(expert, one)
+    decisions.fine(expert, one.pk)
+    with pytest.raises(NotAllowed):
+        undo.undo(factories.member(study, "expert"), one.pk)
+
+
+def test_only_the_last_decision_about_an_item_is_taken_back(study, task, expert):
+    one = corrected(expert, task)
+    new, other = Task.objects.get(replaces=task), factories.member(study, "expert")
+    two = judged(other, new)
+    decisions.fine(other, two.pk)
+    assert is_over(expert, one)
+    undo.undo(other, two.pk)
+    assert cases.put_back(other, two.pk).state == "open"
+    undo.undo(expert, one.pk)
+    two.refresh_from_db()
+    assert (two.state, two.decision) == ("resolved", "superseded")
+
+
+def test_a_rule_that_flagged_the_item_anew_keeps_the_decision(task, expert):
+    one = judged(expert, task)
+    decisions.fine(expert, one.pk)
+    reviewing.case(task)
+    assert undo.until(ReviewCase.objects.get(pk=one.pk)) is None
+    assert is_over(expert, one)
+
+
+def test_who_met_the_version_again_is_no_more_barred_than_before(study, task, expert):
+    user = factories.member(study)
+    leases.give_back(user, leased(user, task).pk)
+    one = corrected(expert, task)
+    assert leases.lease_next(user, study.slug)[1] is None
+    undo.undo(expert, one.pk)
+    assert leases.lease_next(user, study.slug)[1].task_id == task.pk
