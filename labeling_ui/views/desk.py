@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import access, review_access
-from annotation.errors import Conflict, DomainError, NotFound
+from annotation.errors import Conflict, DomainError, InvalidInput, NotFound
 from annotation.models import ReviewCase, User
 from annotation.rules.review import CORRECTABLE
 from annotation.services import blind, cases, drafts
@@ -88,7 +88,7 @@ def case_drafts(request: HttpRequest, case_id: int, field: str) -> HttpResponse:
     if request.method == "POST":
         try:
             _change_drafts(request, case, field)
-        except DomainError as error:
+        except (Conflict, InvalidInput) as error:
             problem = said(error)
     context = {"case": case, "field": desk_drafts.of_field(case, field), "decides": True, "problem": problem}
     return render(request, "labeling_ui/desk/drafts.html", context)

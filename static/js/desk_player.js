@@ -27,13 +27,14 @@ export async function createDeskPlayer({ briefing, frame, place, t }) {
   });
   const given = assignment.content.filter(({ clip }) => clip);
   const judged = assignment.candidates.filter(({ clip }) => clip);
+  const row = (clip, label, mark = null) => createClipRow({ clip, mark, label, player, t });
   place.replaceChildren(
-    ...given.flatMap(({ field, clip }) => [
-      h("h3", {}, t(`content.${field}`)),
-      createClipRow({ clip, label: t(`content.${field}`), player, t }),
-    ]),
+    ...given.map(({ field, clip }) => {
+      const title = t(`content.${field}`);
+      return h("div", { class: "given-clip" }, h("h3", {}, title), row(clip, title));
+    }),
     ...judged.map(({ label, clip }) =>
-      createClipRow({ clip, mark: judged.length > 1 ? label : null, label, player, t }),
+      judged.length > 1 ? row(clip, label, label) : h("div", { class: "given-clip" }, row(clip, label)),
     ),
     createTransport({ player, switches: judged.length > 1, t }),
   );

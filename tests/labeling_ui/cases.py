@@ -1,0 +1,67 @@
+"""A flagged item of a study, with raters who disagree about it, a model's score and an expert."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from annotation.models import Judgment, ReviewCase, Study, System, Task, User
+from annotation.models.people import Role
+from annotation.services import blind, cases, judgments, leases
+from scoring.models import Score, Scorer
+from tests.annotation.services.answers import rating
+from tests.factories import StudyFactory, member, rating_task
+
+SECRETS = ("quagga", "pangolin", "0.739", "word-count", "okapi", "axolotl", "Ocelot", "7.77")
+
+
+@dataclass
+class Flagged:
+    study: Study
+    case: ReviewCase
+    task: Task
+    expert: User
+    raters: list[User]
+
+
+def flagged(
+    *, values: tuple[float, ...] = (1, 5), slug: str = "s", name: str = "clip-7", clip=None
+) -> Flagged:
+    """An `orca` item whose raters gave `values`; every word that must stay hidden is in SECRETS."""
+    study = Study.objects.filter(slug=slug).first() or StudyFactory(slug=slug, title="Bird calls", overlap=5)
+    task = rating_task(study, name, rationale="It rings.", overlap=len(values) or 1, clip=clip)
+    System.objects.filter(name="system-1").update(name=f"sys-quagga-{name}")
+    raters = []
+    for value in values:
+        rater = member(study, name="Ocelot")
+        _, lease = leases.lease_next(rater, slug)
+        judgments.submit(rater, lease.id, rating(value, codes=["Q"], comment="pangolin"))
+        raters.append(rater)
+    scorer, _ = Scorer.objects.get_or_create(key="word-count", digest="axolotl" + "0" * 57)
+    Score.objects.create(
+        scorer=scorer, candidate=task.slots.get().candidate, value=0.73912, distribution={"okapi": 0.25}
+    )
+    cases.open_or_add(
+        task.item_version,
+        rule="disagreement",
+        evidence={"n_ratings": 2, "variance_on_5": 7.77},
+        task=task,
+    )
+    return Flagged(study, ReviewCase.objects.get(task=task), task, expert_of(study), raters)
+
+
+def expert_of(study: Study) -> User:
+    found = study.memberships.filter(role=Role.EXPERT).first()
+    return (
+        found.user
+        if found
+        else member(study, Role.EXPERT, name="Eve Expert", email=f"eve@{study.slug}.example")
+    )
+
+
+def judged(found: Flagged, *, value: float = 3) -> Judgment:
+    """The expert has claimed the case and judged it blind."""
+    cases.claim(found.expert, found.case.pk)
+    blind.begin(found.expert, found.case.pk)
+    blind.judge(found.expert, found.case.pk, rating(value, comment="my own words"))
+    found.case.refresh_from_db()
+    return Judgment.objects.get(origin=Judgment.Origin.EXPERT, task=found.task)
