@@ -11,3 +11,4 @@ class AnalyticsConfig(AppConfig):
 
         jobs.KINDS["export"] = "analytics.services.export_jobs:run"
         jobs.KINDS["sensitivity"] = "analytics.services.sensitivity_jobs:run"
+        jobs.KINDS["review_report"] = "analytics.services.review_report_jobs:run"

@@ -24,6 +24,19 @@ def time_left(seconds: float | None) -> str:
     return ngettext("about %(n)d day left", "about %(n)d days left", n) % {"n": n}
 
 
+def lapse(seconds: float | None) -> str:
+    """How long something took, in the unit that says it in few digits; a dash where nothing did."""
+    if seconds is None:
+        return "–"
+    if seconds < 90:
+        return _("{n} s").format(n=f"{seconds:.0f}")
+    if seconds < 90 * MINUTE:
+        return _("{n} min").format(n=f"{seconds / MINUTE:.0f}")
+    if seconds < 36 * HOUR:
+        return _("{n} h").format(n=f"{seconds / HOUR:.1f}")
+    return _("{n} days").format(n=f"{seconds / DAY:.1f}")
+
+
 def pace(per_second: float | None) -> str:
     """Rows in whatever time holds a few of them."""
     if not per_second:

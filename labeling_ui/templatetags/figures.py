@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from django import template
 
+from labeling_ui import pace
+
 register = template.Library()
+register.filter("lapse", pace.lapse)
 
 
 @register.filter
