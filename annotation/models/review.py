@@ -154,8 +154,8 @@ class FlagSweep(models.Model):
     """How far the flag rules have looked at a study's votes and whatever else they rest on, by source.
 
     All rows with ids up to `seen` have been looked at. Ids are given out before they are committed, so the highest id
-    in sight says little: `ahead` is as far as the last sweep saw, and becomes `seen` once every transaction that was
-    open then (those before `ahead_until`) has ended.
+    in sight says little: `ahead` is as far as a sweep saw, and becomes `seen` after a sweep that looked when every
+    transaction that was open then (those before `ahead_until`) had ended.
     """
 
     study = models.OneToOneField("annotation.Study", models.CASCADE, primary_key=True, related_name="+")

@@ -1,8 +1,9 @@
 """Looking at what is new since the last time, without losing what was committed late.
 
 Ids are given out before they are committed: a vote with a lower id may come into sight after one with a higher. So a
-sweep does not trust the highest id it sees until every transaction that was open at that moment has ended
-(`FlagSweep`). Until then it looks at the newest rows again; looking twice finds nothing twice.
+sweep counts what is below the highest id in sight as seen only once it has looked after every transaction had ended
+that was open when that id came into sight (`FlagSweep`). Until then it looks at the newest rows again; looking twice
+finds nothing twice.
 """
 
 from __future__ import annotations
@@ -70,9 +71,11 @@ def _sweep(study_id: int) -> Applied:
     mark, _ = FlagSweep.objects.get_or_create(study_id=study_id)
     study = Study.objects.get(pk=study_id)
     heads, oldest_open, next_to_open = _in_sight(study)
-    if oldest_open >= mark.ahead_until:
-        mark.seen, mark.ahead, mark.ahead_until = mark.ahead, heads, next_to_open
     applied = _look(study, mark.seen)
+    if oldest_open == next_to_open:  # nobody is at anything: what is in sight is all there is
+        mark.seen, mark.ahead, mark.ahead_until = heads, heads, next_to_open
+    elif oldest_open >= mark.ahead_until:
+        mark.seen, mark.ahead, mark.ahead_until = mark.ahead, heads, next_to_open
     FlagSweep.objects.filter(study=study).update(
         seen=mark.seen, ahead=mark.ahead, ahead_until=mark.ahead_until, swept_at=timezone.now()
     )
