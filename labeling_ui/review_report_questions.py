@@ -98,7 +98,8 @@ def _agreement(found: Stored) -> Table:
         definition=_(
             "Krippendorff’s alpha, {level}, with its 95 % interval (jackknife over answers). Before: judgments of "
             "texts that no correction made. Set aside: those of them that were kept out because the item was "
-            "corrected or withdrawn. Now: what was kept and what was judged on corrected texts. Feedback is a code or a comment."
+            "corrected or withdrawn. Now: what was kept and what was judged on corrected texts. Feedback is a code or a "
+            "comment."
         ).format(level=LEVELS.get(found["level"], found["level"])),
         columns=(
             _("Judgments"), _("Answers"), _("Ratings"), _("Alpha"), _("95 % interval"),
