@@ -25,7 +25,7 @@ from annotation.models import (
 # Told by the rows that they leave behind (reasons, judgments, drafts, returns), not a second time.
 _TOLD_ELSEWHERE = ("opened", "fired", "judged", "drafted", "returned", "came_back")
 # Next to each other, these become one entry.
-_MERGED = ("judged", "flagged", "drafts", "excluded", "restored", "tasks")
+_MERGED = ("judged", "flagged", "drafts", "returned", "answered", "excluded", "restored", "tasks")
 
 
 @dataclass(frozen=True)
@@ -162,10 +162,10 @@ def _returns(cases: Mapping[int, ReviewCase], numbers: Mapping[int, int], seen: 
         version = numbers[cases[one.case_id].item_version_id]
         rater = one.rater.pseudonym if one.rater else ""
         about = {"rater": rater, "n_wanted": one.n_wanted, "comment": one.comment, "state": one.state}
-        yield Entry(one.created_at, "returned", version, _name(one.created_by), one.case_id, about)
+        yield Entry(one.created_at, "returned", version, _name(one.created_by), one.case_id, about, n=1)
         if one.closed_at:
             about = {"rater": rater, "state": one.state, "reply": one.reply}
-            yield Entry(one.closed_at, "answered", version, rater, one.case_id, about)
+            yield Entry(one.closed_at, "answered", version, rater, one.case_id, about, n=1)
 
 
 def _tasks(numbers: Mapping[int, int]) -> Iterable[Entry]:

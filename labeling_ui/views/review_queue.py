@@ -16,10 +16,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from analytics.reports.scorers import parts_of
-from annotation import review_access
+from annotation import access, review_access
 from annotation.access import StudyAccess
-from annotation.errors import DomainError
-from annotation.models import ReviewCase
+from annotation.errors import DomainError, InvalidInput
+from annotation.models import ReviewCase, Study
 from annotation.rules.flag_rules import FlagRules
 from annotation.services import case_queue, cases, review_views
 from annotation.services.case_queue import UNRESOLVED, Counts, Filters
@@ -33,7 +33,7 @@ from labeling_ui.sentences import said
 def review_queue(request: HttpRequest, slug: str) -> HttpResponse:
     found = review_access.study_with_queue(request.user, slug)
     experts = experts_of(found.study) if found.manages else []
-    form = _form(found, request.GET, experts)
+    form = _form(found.study, request.GET, experts)
     after = request.GET.get("after", "")
     page = case_queue.page(
         found.study, form.filters, reader=request.user, after=int(after) if after.isdecimal() else None
@@ -65,7 +65,7 @@ def review_queue(request: HttpRequest, slug: str) -> HttpResponse:
 def review_next(request: HttpRequest, slug: str) -> HttpResponse:
     """Claim the next case that the filters let through, and go to it."""
     found = review_access.study_with_queue(request.user, slug)
-    filters = _form(found, request.POST, []).filters
+    filters = _form(found.study, request.POST, []).filters
     case = cases.claim_next(request.user, slug, filters)
     if case is None:
         messages.info(request, _("Nothing is left here: every case is settled, or somebody is at it."))
@@ -78,15 +78,15 @@ def review_next(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def save_view(request: HttpRequest, slug: str) -> HttpResponse:
     found = review_access.study_with_queue(request.user, slug)
-    filters = _form(found, request.POST, experts_of(found.study) if found.manages else []).filters
+    filters = _form(found.study, request.POST, experts_of(found.study) if found.manages else []).filters
     form = SaveViewForm(request.POST)
     if not form.is_valid():
         messages.error(request, _("A view needs a name of at most 80 characters."))
         return _back(slug, filters)
     try:
         review_views.save(request.user, slug, filters=filters, **form.cleaned_data)
-    except DomainError as error:
-        messages.error(request, said(error))
+    except InvalidInput as error:
+        messages.error(request, " ".join(problem.message for problem in error.problems))
     else:
         messages.success(request, _("The view is saved."))
     return _back(slug, filters)
@@ -105,9 +105,9 @@ def delete_view(request: HttpRequest, slug: str, view_id: int) -> HttpResponse:
 @require_POST
 def assign_cases(request: HttpRequest, slug: str) -> HttpResponse:
     """Give the chosen cases to an expert; those who run the study do."""
-    found = review_access.study_with_queue(request.user, slug)
-    experts = experts_of(found.study) if found.manages else []
-    filters = _form(found, request.POST, experts).filters
+    study = access.managed_study(request.user, slug)
+    experts = experts_of(study)
+    filters = _form(study, request.POST, experts).filters
     form = AssignForm(request.POST, experts=experts)
     if not form.is_valid():
         messages.error(request, _("Choose some cases first."))
@@ -125,8 +125,8 @@ def assign_cases(request: HttpRequest, slug: str) -> HttpResponse:
     return _back(slug, filters)
 
 
-def _form(found: StudyAccess, given: QueryDict, experts: list[tuple[str, str]]) -> QueueForm:
-    return QueueForm(given, strata=parts_of(found.study).strata, experts=experts)
+def _form(study: Study, given: QueryDict, experts: list[tuple[str, str]]) -> QueueForm:
+    return QueueForm(given, strata=parts_of(study).strata, experts=experts)
 
 
 def _tabs(found: StudyAccess, counts: Counts) -> list[dict[str, Any]]:
