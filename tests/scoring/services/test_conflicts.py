@@ -1,0 +1,131 @@
+"""Cases where a model and the raters disagree."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.models import CaseReason, Judgment
+from annotation.services import flag_sweeps, flagging, review_settings
+from scoring.models import Score, Scorer, ScoringRun
+from tests import factories
+from tests.annotation.services.reviewing import unresolved, votes
+
+pytestmark = pytest.mark.django_db
+
+SILENT = {key: {"on": False} for key in ("codes", "disagreement", "low_confidence", "failed_gold")}
+
+
+def scored_by(study, key: str, **config) -> Scorer:
+    scorer = Scorer.objects.create(key=key, digest=f"{key:0<64}", config=config)
+    ScoringRun.objects.create(study=study, scorer=scorer, metric=key, state="done")
+    return scorer
+
+
+def asks(study, key: str, **values):
+    wanted = {**SILENT, "model_conflict": {"on": True, "scorer": key, **values}}
+    return review_settings.change(study, actor=None, flags=wanted)
+
+
+def rate(study, scorer: Scorer, name: str, given: tuple[float, ...], score: float, output: str = "value"):
+    task = factories.rating_task(study, name)
+    votes(task, *given)
+    candidate = task.slots.get(slot=0).candidate
+    Score.objects.create(scorer=scorer, candidate=candidate, value=score, output=output)
+    return task
+
+
+def evidence(name: str) -> dict:
+    return CaseReason.objects.get(case__item__external_id=name).evidence
+
+
+@pytest.fixture
+def study():
+    return factories.StudyFactory(overlap=2)
+
+
+class TestRatings:
+    def test_a_probability_is_compared_on_one_scale(self, study):
+        scorer = scored_by(study, "aqascore")
+        for name, given, score in (
+            ("far", (5, 5), 0.4), ("near", (5, 5), 0.6), ("low", (1, 2), 0.9), ("alone", (5,), 0.0)
+        ):  # fmt: skip
+            rate(study, scorer, name, given, score)
+        rate(study, scorer, "other-output", (5, 5), 0.0, output="spread")
+        flagging.apply(asks(study, "aqascore"), actor=None)
+        assert set(unresolved(study)) == {"far", "low"}
+        found = evidence("far")
+        assert (found["how"], found["human"], found["model"]) == ("scale", 1.0, 0.4)
+        assert (found["difference"], found["strength"]) == (pytest.approx(0.6), pytest.approx(0.6))
+
+    def test_scores_without_a_known_range_are_compared_by_rank(self, study):
+        scorer = scored_by(study, "clapscore")
+        # From worst to best for both, but for one that the model finds the worst and the raters the best.
+        for n in range(24):
+            rate(study, scorer, f"item-{n}", (1 + n / 8, 1 + n / 8), -0.2 + n / 100)
+        rate(study, scorer, "odd", (5, 5), -0.9)
+        flagging.apply(asks(study, "clapscore", difference=0.6), actor=None)
+        assert set(unresolved(study)) == {"odd"}
+        assert evidence("odd")["how"] == "ranks"
+
+    def test_a_handful_of_scores_has_no_ranks(self, study):
+        scorer = scored_by(study, "clapscore")
+        rate(study, scorer, "a", (1, 1), 0.9)
+        rate(study, scorer, "b", (5, 5), 0.1)
+        assert flagging.apply(asks(study, "clapscore"), actor=None).n_opened == 0
+
+    def test_a_scorer_that_has_not_scored_the_study_finds_nothing(self, study):
+        votes(factories.rating_task(study, "a"), 5, 5)
+        assert flagging.apply(asks(study, "aqascore"), actor=None).n_opened == 0
+
+
+class TestPairs:
+    @pytest.fixture
+    def study(self):
+        return factories.StudyFactory(preset="cmi-pref", overlap=3)
+
+    def compare(
+        self, study, scorer: Scorer, name: str, given: tuple[int, ...], score: float, *, swapped=False
+    ):
+        task = factories.comparison_task(study, name)
+        votes(task, *given)
+        first, second = (slot.candidate for slot in task.slots.order_by("slot"))
+        if swapped:
+            first, second = second, first
+        Score.objects.create(scorer=scorer, candidate=first, other=second, value=score)
+
+    def test_a_model_that_is_sure_of_the_other_side_than_most_raters_is_a_conflict(self, study):
+        scorer = scored_by(study, "aqascore-pairs", prefers_first_above=0.5)
+        for name, given, score, swapped in (
+            ("against", (1, 1, 2), 0.1, False),
+            ("with", (1, 1, 2), 0.9, False),
+            ("unsure", (1, 1, 2), 0.4, False),
+            ("no majority", (1, 2), 0.0, False),
+            ("swapped", (1, 1), 0.9, True),
+        ):
+            self.compare(study, scorer, name, given, score, swapped=swapped)
+        flagging.apply(asks(study, "aqascore-pairs"), actor=None)
+        assert set(unresolved(study)) == {"against", "swapped"}
+        found = evidence("against")
+        assert (found["first"], found["second"], found["model_prefers"]) == (2, 1, 2)
+        assert found["difference"] == pytest.approx(0.8)
+
+    def test_a_difference_is_undecided_at_nothing(self, study):
+        scorer = scored_by(study, "aqascore-pairs", prefers_first_above=0.0)
+        self.compare(study, scorer, "a", (1, 1), -0.6)
+        self.compare(study, scorer, "b", (2, 2), -0.6)
+        flagging.apply(asks(study, "aqascore-pairs"), actor=None)
+        assert set(unresolved(study)) == {"a"}
+
+
+def test_a_sweep_takes_up_scores_that_come_after_the_votes(study):
+    scorer = scored_by(study, "aqascore")
+    task = factories.rating_task(study, "a")
+    votes(task, 5, 5)
+    last = Judgment.objects.latest("pk").pk
+    study = asks(study, "aqascore")
+    flag_sweeps.FlagSweep.objects.create(
+        study=study, seen={"judgments": last, "exclusions": 0, "scores": 0}, ahead_until=1
+    )
+    assert flag_sweeps.sweep().n_opened == 0
+    Score.objects.create(scorer=scorer, candidate=task.slots.get().candidate, value=0.1)
+    assert flag_sweeps.sweep().n_opened == 1

@@ -1,0 +1,175 @@
+"""Texts by audio language models: what they are told, what they wrote and what it took."""
+
+from __future__ import annotations
+
+import pytest
+
+from scoring.backbones.openai_server import open_server
+from scoring.metrics.contract import ExampleError, SetupError
+from scoring.metrics.registry import OptionError, Workplace
+from scoring.prompts import PromptError
+from scoring.writing.catalogue import validated
+from scoring.writing.contract import Text, WritingRequest
+from scoring.writing.each import write_each
+from scoring.writing.opening import open_writer
+from scoring.writing.texts import TextWriter
+from scoring.writing.wording import NEEDS, wording
+from tests.scoring.checkpoints import tiny_qwen_omni
+from tests.scoring.openai_double import OpenAIDouble
+from tests.scoring.sounds import sound
+
+ITEM = {"question": "What is heard?", "reference": "A bell."}
+
+
+@pytest.fixture
+def workplace(tmp_path) -> Workplace:
+    return Workplace(tmp_path / "features", 0, "cpu")
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    return tiny_qwen_omni(tmp_path_factory.mktemp("omni"))
+
+
+# ── What they are told ───────────────────────────────────────────────────────
+
+
+def test_a_rationale_is_asked_for_with_question_and_reference():
+    said = wording("rationale", None)
+    asked = said.filled({**ITEM, "transcript": "Ding."})
+    assert "Question: What is heard?" in asked
+    assert "Expected answer: A bell." in asked
+    assert "What is said in the audio: Ding." in asked
+    assert "What is said" not in said.filled(ITEM), "nothing is said of what is not there"
+    assert "{" not in said.filled(ITEM)
+
+
+@pytest.mark.parametrize("writes", sorted(NEEDS))
+def test_every_kind_of_text_has_words_that_come_along(writes):
+    said = wording(writes, None)
+    assert said.filled({**ITEM, "rationale": "One hears it."})
+    assert len(said.digest) == 64
+
+
+def test_an_item_without_what_is_needed_says_what_is_missing():
+    with pytest.raises(ExampleError, match="The item has no reference"):
+        wording("rationale", None).filled({"question": "What is heard?"})
+
+
+def test_a_text_that_looks_like_a_placeholder_is_left_as_it_is():
+    said = wording("answer", None)
+    assert said.filled({"question": "What is {reference}?", "reference": "A bell."}) == "What is {reference}?"
+
+
+@pytest.mark.parametrize(
+    ("ask", "why"),
+    [
+        ({"rationale": "Why {question}"}, "must hold {reference}"),
+        ({"answer": "{question} Hint: {rationale}"}, "{rationale} cannot stand here"),
+        ({"poem": "{question}"}, "not known here"),
+        ({"question": "Improve: {question}"}, "questions.ask.rationale: missing"),
+    ],
+)
+def test_words_that_cannot_be_used_are_refused_with_their_place(ask, why):
+    with pytest.raises(PromptError) as refused:
+        wording("answer" if "answer" in ask else "rationale", {"questions": {"ask": ask}})
+    assert why in str(refused.value)
+
+
+def test_a_file_of_ones_own_changes_the_digest():
+    own = wording("answer", {"source": "ours", "questions": {"ask": {"answer": "Say: {question}"}}})
+    assert own.digest != wording("answer", None).digest
+    assert own.source == "ours"
+
+
+# ── What they write ──────────────────────────────────────────────────────────
+
+
+def test_a_server_writes_and_says_how_many_tokens_it_took(tmp_path, workplace):
+    heard = sound(tmp_path, seconds=0.5)
+    with OpenAIDouble(say="  Because a bell rings.\n", next_faults=["", "cut"]) as server:
+        writer = open_writer("rationale", server.name, {"max_new_tokens": 60}, None, workplace)
+        first = writer.write([WritingRequest(1, heard, ITEM)])
+        second = writer.write([WritingRequest(2, heard, ITEM)])
+    assert first == [Text("Because a bell rings.", False, 100, 4, pytest.approx(first[0].seconds))]
+    assert first[0].seconds > 0
+    assert second[0].cut
+    (asked, _) = server.requests
+    assert asked["max_tokens"] == 60
+    assert [part["type"] for part in asked["messages"][-1]["content"]] == ["input_audio", "text"]
+    assert writer.identity["prompt"]["digest"] == wording("rationale", None).digest
+
+
+def test_faults_stay_with_their_texts(tmp_path, workplace):
+    heard = sound(tmp_path, seconds=0.5)
+    asked = [
+        WritingRequest(1, None, ITEM),
+        WritingRequest(2, heard, {"question": "What?"}),
+        WritingRequest(3, heard, ITEM),
+    ]
+    with OpenAIDouble(say="   ", next_faults=["400"]) as server:
+        writer = open_writer("rationale", server.name, {}, None, workplace)
+        found = write_each(writer, asked)
+        assert [found[key].fault.code for key in (1, 2, 3)] == ["no_sound", "no_text", "server_refused"]
+        assert write_each(writer, asked[2:])[3].fault.code == "empty"
+
+
+def test_a_model_without_ears_goes_by_the_texts(workplace):
+    with OpenAIDouble(say="Because.") as server:
+        writer = open_writer("rationale", server.name, {"listens": "no"}, None, workplace)
+        assert writer.write([WritingRequest(1, None, ITEM)])[0].text == "Because."
+    assert isinstance(server.requests[0]["messages"][-1]["content"], str)
+
+
+def test_a_checkpoint_writes_what_it_would_alone_and_counts_its_tokens(tmp_path, workplace, checkpoint):
+    options = {"max_new_tokens": 6, "dtype": "float32"}
+    writer = open_writer("answer", str(checkpoint), options, None, workplace)
+    asked = [
+        WritingRequest(n, sound(tmp_path, seconds=0.4 + n / 5, seed=n), {"question": "What " + "is " * n})
+        for n in range(3)
+    ]
+    together = writer.write(asked)
+    assert [found.text for found in together] == [writer.write([one])[0].text for one in asked]
+    for found in together:
+        assert found.prompt_tokens > 20
+        assert 1 <= found.completion_tokens <= 6
+        assert found.cut == (found.completion_tokens == 6)
+    assert writer.identity["backbone"]["weights"].startswith("sha256:")
+
+
+def test_what_breaks_in_a_batch_is_told_apart(workplace):
+    class Backbone:
+        identity = {}
+
+        def write(self, hearings, **_):
+            if any("breaks" in hearing.questions[0] for hearing in hearings):
+                raise RuntimeError("broke")
+            raise SetupError("gone")
+
+    writer = TextWriter(Backbone(), wording("answer", None), max_new_tokens=3, listens=False)
+    found = write_each(writer, [WritingRequest(1, None, {"question": "It breaks"})])
+    assert found[1].fault.message == "RuntimeError: broke"
+    with pytest.raises(SetupError):
+        write_each(writer, [WritingRequest(2, None, {"question": "Fine"})])
+
+
+@pytest.mark.parametrize(
+    ("writes", "given"),
+    [
+        ("poem", {}),
+        ("answer", {"language": "en"}),
+        ("answer", {"max_new_tokens": 0}),
+        ("transcript", {"dtype": "int8"}),
+    ],
+)
+def test_settings_that_are_none_are_refused(writes, given):
+    with pytest.raises(OptionError):
+        validated(writes, given)
+
+
+def test_a_server_that_may_not_be_asked_is_not(monkeypatch, workplace):
+    monkeypatch.setenv("CONCORD_SERVERS", "http://other:1/v1")
+    with OpenAIDouble() as server:
+        with pytest.raises(SetupError, match="not among the servers"):
+            open_server(server.name, workplace=workplace)
+        assert server.requests == []
