@@ -5,7 +5,7 @@ Fields are named as the services name them in what they refuse: `flags.codes.min
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -35,15 +35,19 @@ _LABELS: dict[tuple[str, str], tuple[Promise, Promise | str]] = {
     ("low_confidence", "min_answers"): (_("Answers needed for it"), ""),
     ("failed_gold", "min_raters"): (_("Raters who failed it"), ""),
     ("model_conflict", "scorer"): (_("Model"), _("One that has scored this study.")),
-    ("model_conflict", "output"): (_("Which of its outputs"), ""),
+    ("model_conflict", "output"): (_("Which of its outputs"), _("The page of a run lists them.")),
+    ("model_conflict", "question"): (_("Compared with the answers to"), ""),
     ("model_conflict", "difference"): (
-        _("Difference in rank, at least"),
-        _("Between where the model and where people place an answer among all, from 0 to 1."),
+        _("Difference, at least"),
+        _("Between where the model and where people place an answer, from 0 to 1."),
     ),
     ("model_conflict", "min_ratings"): (_("Ratings of one answer needed for it"), ""),
     ("unannotated", "min_skips"): (_("Raters who skipped it"), ""),
     ("audit", "share"): (_("Share of finished items, in %"), ""),
 }
+
+# What no choice means, of those that can be left open.
+_NONE = {"scorer": _("None chosen"), "question": _("The first that it can be compared with")}
 
 
 @dataclass(frozen=True)
@@ -84,20 +88,20 @@ class ReviewRulesForm(forms.Form):
         help_text=_("Otherwise it goes to raters who have not met it."),
     )
 
-    def __init__(
-        self, data: Any, *, study: Study, codes: Sequence[tuple[str, str]], scorers: Iterable[tuple[str, str]]
-    ) -> None:
+    def __init__(self, data: Any, *, study: Study, choices: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+        """`choices`: value and label of the protocol's `codes`, of each `scorer` and of each `question`."""
         rules = FlagRules.of(study.rules)
         initial = asdict(ReviewSettings.of(study.rules))
         for rule in rules:
             for name, value in rule.as_json().items():
                 initial[_name(rule.key, name)] = _shown(rule.key, name, value)
         super().__init__(data, initial=initial, auto_id="review_%s")
-        choices = {"codes": list(codes), "scorer": [("", _("None chosen")), *scorers]}
         for key, kind in KINDS.items():
             self.fields[_name(key, "on")] = forms.BooleanField(label=RULES[key][0], required=False)
             for parameter in kind.parameters:
-                self.fields[_name(key, parameter.name)] = _field(key, parameter, choices)
+                self.fields[_name(key, parameter.name)] = _field(
+                    key, parameter, choices, stored=rules[key][parameter.name]
+                )
             self.fields[_name(key, "weight")] = forms.FloatField(
                 label=_("Weight in the order of the queue"), min_value=0, max_value=MAX_WEIGHT
             )
@@ -141,15 +145,20 @@ def _shown(key: str, name: str, value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _field(key: str, parameter: Parameter, choices: Mapping[str, Any]) -> forms.Field:
+def _field(
+    key: str, parameter: Parameter, choices: Mapping[str, Sequence[tuple[str, str]]], *, stored: Any
+) -> forms.Field:
     label, help_text = _LABELS[key, parameter.name]
     if parameter.kind == "codes":
         return forms.MultipleChoiceField(
             label=label, help_text=help_text, required=False, choices=choices["codes"],
             widget=forms.CheckboxSelectMultiple,
         )  # fmt: skip
-    if parameter.name == "scorer":
-        return forms.ChoiceField(label=label, help_text=help_text, required=False, choices=choices["scorer"])
+    if parameter.name in _NONE:
+        offered = [("", _NONE[parameter.name]), *choices[parameter.name]]
+        if stored not in dict(offered):  # of a model or a question that is gone: shown, not dropped
+            offered.append((stored, stored))
+        return forms.ChoiceField(label=label, help_text=help_text, required=False, choices=offered)
     if parameter.kind == "text":
         return forms.CharField(label=label, help_text=help_text, max_length=200)
     scale = 100 if (key, parameter.name) in _SHARES else 1

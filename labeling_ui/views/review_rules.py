@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from django.contrib import messages
@@ -22,8 +23,10 @@ from annotation.services import flagging, review_settings
 from annotation.services.protocols import loaded
 from labeling_ui.forms.problems import add_problems
 from labeling_ui.forms.review_rules import ReviewRulesForm
-from labeling_ui.scorer_lines import scorer_lines
+from labeling_ui.run_lines import title_of
 from labeling_ui.sentences import said
+
+Choice = tuple[str, str]
 
 
 @login_required
@@ -79,13 +82,27 @@ def _apply(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _form(request: HttpRequest, study: Study) -> ReviewRulesForm:
-    codes: list[tuple[str, str]] = []
-    if study.protocol_version_id:
-        spec, language = loaded(study.protocol_version_id).spec, get_language() or "en"
-        codes = [(code.key, f"{code.key} {code.title.in_language(language)}") for code in spec.codes]
     data = request.POST if request.method == "POST" else None
-    return ReviewRulesForm(data, study=study, codes=codes, scorers=_scorers(study))
+    return ReviewRulesForm(data, study=study, choices={**_asked(study), "scorer": _scorers(study)})
 
 
-def _scorers(study: Study) -> list[tuple[str, str]]:
-    return [(line.row.scorer.digest, line.title) for line in scorer_lines(scorers.scored(study))]
+def _asked(study: Study) -> dict[str, list[Choice]]:
+    """The protocol's codes, and the questions whose answers can be measured."""
+    if not study.protocol_version_id:
+        return {"codes": [], "question": []}
+    spec, language = loaded(study.protocol_version_id).spec, get_language() or "en"
+    return {
+        "codes": [(code.key, f"{code.key} {code.title.in_language(language)}") for code in spec.codes],
+        "question": [(one.key, one.title.in_language(language)) for one in spec.questions if one.level],
+    }
+
+
+def _scorers(study: Study) -> list[Choice]:
+    """By name, which stands for the version that scored last; where there are several, each of them as well."""
+    versions = [row.scorer for row in scorers.scored(study).rows]
+    names = Counter(scorer.key for scorer in versions)
+    several = [scorer for scorer in versions if names[scorer.key] > 1]
+    return [
+        *((key, title_of(key)) for key in names),
+        *((scorer.digest, f"{title_of(scorer.key)} · {scorer.digest[:8]}") for scorer in several),
+    ]

@@ -35,7 +35,7 @@ def page(client, study, researcher):
 
 def as_stored(study: Study) -> dict[str, object]:
     """What a browser sends back of a page on which nothing was changed."""
-    form = ReviewRulesForm(None, study=study, codes=[("Q", "Q"), ("A", "A")], scorers=[])
+    form = ReviewRulesForm(None, study=study, choices={"codes": [("Q", "Q")], "scorer": [], "question": []})
     return {name: value for name in form.fields if (value := form[name].value()) not in (None, False)}
 
 
