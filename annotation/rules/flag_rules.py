@@ -99,6 +99,8 @@ KINDS: dict[str, RuleKind] = {
             parameters=(
                 Parameter("scorer", "text", ""),
                 Parameter("output", "text", "value"),
+                # None means the first that such a score can be compared with.
+                Parameter("question", "text", ""),
                 Parameter("difference", "number", 0.5, 0.05, 1.0),
                 Parameter("min_ratings", "whole", 2, 1, 100),
             ),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from django.db import transaction
 
 from annotation.demo import accounts
 from annotation.models import Job, Rater, Study, User
 from annotation.models.people import Role
-from annotation.services import flagging, import_orders, imports, jobs, people, studies
+from annotation.services import flagging, import_orders, imports, jobs, people, review_settings, studies
 
 SLUGS = ("demo-music", "demo-audio-qa")
 
@@ -22,6 +23,8 @@ class DemoStudy:
     format: str
     source: Path
     description: str
+    # Rules of its review that are not the defaults.
+    flags: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 def studies_in(folder: Path) -> list[DemoStudy]:
@@ -34,6 +37,8 @@ def studies_in(folder: Path) -> list[DemoStudy]:
             folder / "music" / "cmi.jsonl",
             "Short pieces made by five imaginary systems, compared two at a time. Every clip is synthesised, the "
             "quality of each system is known, and simulated raters of known reliability have judged a part.",
+            # Of three votes, two against one is the closest there is.
+            flags={"disagreement": {"minority": 0.33}, "low_confidence": {"confidence": 2.5}},
         ),
         DemoStudy(
             SLUGS[1],
@@ -64,6 +69,8 @@ def bring_in(demo: DemoStudy) -> None:
     with transaction.atomic():
         Rater.objects.filter(study=study, origin=Rater.Origin.IMPORTED).update(origin=Rater.Origin.SIMULATED)
         studies.change(study, actor=None, description=demo.description)
+        review_settings.change(study, actor=None, flags=demo.flags)
+        study.refresh_from_db()
         if study.state == Study.State.DRAFT:
             studies.set_state(study, Study.State.RUNNING, actor=None)
     flagging.apply(study, actor=None)  # experts find something to do before the first sweep

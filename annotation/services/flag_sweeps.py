@@ -26,10 +26,11 @@ _SWEEP_LOCK = 7_303_015
 @dataclass(frozen=True)
 class Source:
     """Rows that rules rest on: `highest` selects the highest id in sight, `changed` the versions that rows after
-    %(low)s speak of, both of %(study)s."""
+    %(low)s speak of, both of %(study)s. One that only `rule` rests on is asked only where that rule is in force."""
 
     highest: str
     changed: str
+    rule: str = ""
 
 
 # Other apps add what their rules rest on.
@@ -109,8 +110,10 @@ def _in_sight(study: Study) -> tuple[dict[str, int], int, int]:
 def _changed(study: Study, seen: dict[str, int]) -> list[int]:
     """Versions that something new was said of."""
     found: set[int] = set()
+    in_force = {"", *(rule.key for rule in FlagRules.of(study.rules).in_force())}
+    asked = {name: source for name, source in SOURCES.items() if source.rule in in_force}
     with connection.cursor() as cursor:
-        for name, source in SOURCES.items():
+        for name, source in asked.items():
             cursor.execute(source.changed, {"study": study.pk, "low": seen.get(name, 0)})
             found.update(pk for (pk,) in cursor.fetchall())
     return sorted(found)

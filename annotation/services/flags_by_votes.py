@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from annotation.models import ProtocolVersion, Study, Task
-from annotation.protocols import QuestionSpec
+from annotation.protocols import Protocol, QuestionSpec
 from annotation.rules.flag_rules import REFERENCE_RANGE, FlagRule
 from annotation.services.flag_queries import REGULAR, STANDING, STRONGEST, Query
 from annotation.services.protocols import loaded
@@ -19,7 +19,8 @@ FROM scope
 JOIN annotation_task t ON t.item_version_id = scope.version AND {REGULAR}
 JOIN annotation_judgment j ON j.task_id = t.id AND {STANDING}
 """
-_ANSWERED = f"""
+# From `scope` and `asked (id, …)` to the counted answers `a` to regular tasks `t`, each with its judgment `j`.
+ANSWERED = f"""
 FROM scope
 JOIN annotation_task t ON t.item_version_id = scope.version AND {REGULAR}
 JOIN annotation_answer a ON a.task_id = t.id AND a.counted
@@ -60,7 +61,7 @@ asked AS (
 ), answered AS (
     SELECT scope.version, a.task_id, a.candidate_id, asked.key, asked.stretch, a.value,
            coalesce(a.choice, a.value) AS vote, j.submitted_at
-    {_ANSWERED}
+    {ANSWERED}
 ), rated AS (
     SELECT version, task_id, candidate_id, key, count(*) AS n, avg(value) AS mean, var_samp(value) AS variance,
            var_samp(value) * stretch * stretch AS spread, max(submitted_at) AS newest
@@ -96,7 +97,7 @@ asked AS (
     SELECT scope.version, a.task_id AS task, a.candidate_id, asked.key, count(*) AS n, avg(a.confidence) AS mean,
            1 + (avg(a.confidence) - lowest) * stretch AS mean_on_5, max(j.submitted_at) AS newest,
            array_agg(a.confidence ORDER BY a.confidence) AS confidences
-    {_ANSWERED} AND a.confidence IS NOT NULL
+    {ANSWERED} AND a.confidence IS NOT NULL
     GROUP BY scope.version, a.task_id, a.candidate_id, asked.key, asked.stretch, asked.lowest
 ), unit AS (
     SELECT version, task, -mean_on_5 AS weight, newest, jsonb_build_object(
@@ -134,16 +135,16 @@ def codes(study: Study, rule: FlagRule) -> Query | None:
 
 
 def disagreement(study: Study, rule: FlagRule) -> Query | None:
-    asked = _asked(study, lambda spec: bool(spec.level))
+    asked = asked_alike(study, lambda _, spec: bool(spec.level))
     if not asked:
         return None
     numbers = {name: rule[name] for name in ("variance", "min_ratings", "minority", "min_votes")}
-    stretch = [None if spec.level == "nominal" else _stretch(*_scale(spec)) for _, spec in asked]
+    stretch = [None if spec.level == "nominal" else _stretch(*scale(spec)) for _, spec in asked]
     return Query(_DISAGREEMENT, {**_columns(asked), "stretch": stretch, **numbers})
 
 
 def low_confidence(study: Study, rule: FlagRule) -> Query | None:
-    asked = _asked(study, lambda spec: spec.confidence is not None)
+    asked = asked_alike(study, lambda _, spec: spec.confidence is not None)
     if not asked:
         return None
     scales = [spec.confidence.values for _, spec in asked if spec.confidence]
@@ -168,7 +169,9 @@ def _versions(study: Study) -> list[int]:
     return list(ProtocolVersion.objects.filter(study=study).order_by("-number").values_list("pk", flat=True))
 
 
-def _asked(study: Study, wanted: Callable[[QuestionSpec], bool]) -> list[tuple[int, QuestionSpec]]:
+def asked_alike(
+    study: Study, wanted: Callable[[Protocol, QuestionSpec], bool]
+) -> list[tuple[int, QuestionSpec]]:
     """The rows of the questions wanted, as the newest version asks each; earlier ones only where the scale is the same,
     for their answers are not comparable otherwise."""
     newest: dict[str, QuestionSpec] = {}
@@ -176,7 +179,7 @@ def _asked(study: Study, wanted: Callable[[QuestionSpec], bool]) -> list[tuple[i
     for version in _versions(study):
         protocol = loaded(version)
         for spec in protocol.spec.questions:
-            if wanted(spec) and _alike(newest.setdefault(spec.key, spec), spec):
+            if wanted(protocol.spec, spec) and _alike(newest.setdefault(spec.key, spec), spec):
                 found.append((protocol.question_ids[spec.key], spec))
     return found
 
@@ -192,7 +195,8 @@ def _columns(asked: list[tuple[int, QuestionSpec]]) -> dict[str, Any]:
     return {"questions": [pk for pk, _ in asked], "keys": [spec.key for _, spec in asked]}
 
 
-def _scale(spec: QuestionSpec) -> tuple[float, float]:
+def scale(spec: QuestionSpec) -> tuple[float, float]:
+    """The least and the greatest value of a rating."""
     if spec.minimum is not None and spec.maximum is not None:
         return spec.minimum, spec.maximum
     return min(spec.values), max(spec.values)

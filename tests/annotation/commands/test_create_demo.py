@@ -9,7 +9,7 @@ from django.core.management import call_command
 
 from annotation.demo import accounts, write
 from annotation.management.commands import create_demo
-from annotation.models import Judgment, Membership, Rater, Study, Task, User
+from annotation.models import Judgment, Membership, Rater, ReviewCase, Study, Task, User
 from annotation.models.people import Role
 from annotation.services import leases
 
@@ -31,9 +31,11 @@ def test_it_is_ready_for_every_role_and_harmless_to_repeat(small_demo):
     check_raters_are_marked_as_simulated()
     check_every_role_has_an_account_in_both_studies()
     check_the_annotator_can_start_at_once()
-    before = [model.objects.count() for model in (Study, Task, Judgment, User, Membership)]
+    check_experts_find_cases_in_both_studies()
+    counted = (Study, Task, Judgment, User, Membership, ReviewCase)
+    before = [model.objects.count() for model in counted]
     call_command("create_demo")
-    assert [model.objects.count() for model in (Study, Task, Judgment, User, Membership)] == before
+    assert [model.objects.count() for model in counted] == before
 
 
 def check_studies_run_and_wait_for_judgments() -> None:
@@ -61,3 +63,8 @@ def check_the_annotator_can_start_at_once() -> None:
     user = User.objects.get(email=accounts.email("annotator"))
     for slug in ("demo-music", "demo-audio-qa"):
         assert leases.lease_next(user, slug)[1] is not None
+
+
+def check_experts_find_cases_in_both_studies() -> None:
+    for slug in ("demo-music", "demo-audio-qa"):
+        assert ReviewCase.objects.filter(study__slug=slug, task__isnull=False).exists()
