@@ -74,8 +74,8 @@ def _sending() -> dict[str, str]:
         "desk.no_comment": _("Write a comment: it says why."),
         "desk.nobody_chosen": _("Choose at least one rater, or the pool."),
         "conflict.version_changed": _(
-            "This item was corrected meanwhile, so nothing was saved. What you typed is kept: reload the page, and "
-            "compare it with the new text."
+            "This item was changed meanwhile, so nothing was saved. What you typed is kept on this page, and is there "
+            "again when the item comes to you anew."
         ),
         "conflict.claim_lost": _(
             "Your claim of this case has ended, so nothing was saved. What you typed is kept: reload the page to claim "

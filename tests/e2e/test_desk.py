@@ -98,7 +98,8 @@ def test_twenty_keys_take_an_expert_through_the_queue_and_back(page, signed_in):
     page.keyboard.type("Wor")  # the reason's list has the focus
     decide(page, "Control+Enter")
     made = {row.field: row for row in Correction.objects.all()}
-    assert made["question"].origin == "draft" and made["rationale"].origin == "edited"
+    assert made["question"].origin == "draft"
+    assert made["rationale"].origin == "edited"
     assert [Draft.objects.get(pk=d.pk).state for d in (accepted, edited, unwanted)] == [
         "accepted",
         "edited",

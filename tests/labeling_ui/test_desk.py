@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.models import ReviewCase
 from annotation.models.people import Role
-from annotation.services import cases, decisions, drafts, undo
+from annotation.services import decisions, drafts, undo
 from annotation.services.decisions import Corrections
 from labeling_ui import desk_page
 from tests.factories import UserFactory, member
@@ -45,7 +45,8 @@ def test_before_the_expert_has_judged_nothing_of_the_rest_is_sent(found):
     page = client.get(reverse("desk", args=[found.case.pk]))
     briefing = client.get(reverse("api_blind", args=[found.case.pk]))
     sent = words(page) + words(briefing)
-    assert "Disagreement" in words(page) and "clip-7" in words(page)
+    assert "Disagreement" in words(page)
+    assert "clip-7" in words(page)
     assert "system-1 says: a bell." in words(briefing)
     assert [secret for secret in (*SECRETS, "xylophone", "Rewriter") if secret in sent] == []
     assert client.get(reverse("case_drafts", args=[found.case.pk, "question"])).status_code == 404
@@ -56,7 +57,8 @@ def test_once_judged_everything_is_there(found):
     judged(found)
     page = words(opened(found.expert, found.case))
     assert [secret for secret in (*SECRETS, "xylophone") if secret not in page and secret != "Ocelot"] == []
-    assert "Your own judgment" in page and "my own words" in page
+    assert "Your own judgment" in page
+    assert "my own words" in page
     assert "Ocelot" not in page  # raters go by their pseudonyms
 
 
@@ -77,8 +79,10 @@ def test_a_case_of_somebody_else_says_whose_it_is_and_nothing_more(found):
 
 def test_those_who_run_the_study_read_the_desk_and_decide_nothing(found):
     page = opened(member(found.study, Role.RESEARCHER), found.case)
-    assert "sys-quagga" in words(page) and "Reviewing is for experts." in words(page)
-    assert "data-do=" not in words(page) and "<textarea" not in words(page)
+    assert "sys-quagga" in words(page)
+    assert "Reviewing is for experts." in words(page)
+    assert "data-do=" not in words(page)
+    assert "<textarea" not in words(page)
     found.case.refresh_from_db()
     assert found.case.state == ReviewCase.State.OPEN
 
@@ -89,11 +93,24 @@ def test_to_others_there_is_no_such_case(found, role):
     assert opened(user, found.case).status_code == 404
 
 
+def test_what_experts_do_at_the_desk_nobody_else_does(found):
+    people = {403: member(found.study, Role.RESEARCHER), 404: member(found.study)}
+    for status, user in people.items():
+        client = Client()
+        client.force_login(user)
+        assert client.post(reverse("leave_case", args=[found.case.pk])).status_code == status
+        assert client.post(reverse("case_drafts", args=[found.case.pk, "question"])).status_code == status
+    for name in ("desk", "leave_case"):
+        answer = Client().post(reverse(name, args=[found.case.pk]))
+        assert answer.url.startswith(reverse("sign_in"))
+
+
 def test_a_decided_case_is_read_only_and_can_be_taken_back_from_its_own_page(found):
     judged(found)
     decisions.fine(found.expert, found.case.pk)
     page = words(opened(found.expert, found.case))
-    assert "data-do=" not in page and f'data-undo="{found.case.pk}"' in page
+    assert "data-do=" not in page
+    assert f'data-undo="{found.case.pk}"' in page
     assert "clip-7: fine as it is." in page
 
 
@@ -110,7 +127,8 @@ def test_going_on_leads_to_the_next_case_with_word_of_the_one_before(found):
     answer = leave(found.expert, found.case, decided=found.case.pk, **{"from": "rule=disagreement"})
     assert answer.url == f"/review-cases/{following.pk}/?from=rule%3Ddisagreement&decided={found.case.pk}"
     page = words(opened(found.expert, following, decided=found.case.pk))
-    assert "clip-7 corrected: Question." in page and f'data-undo="{found.case.pk}"' in page
+    assert "clip-7 corrected: Question." in page
+    assert f'data-undo="{found.case.pk}"' in page
 
 
 def correct(found: Flagged, text: str = "What rings?"):
@@ -144,7 +162,8 @@ def test_a_draft_is_rejected_from_its_field_and_is_marked_so(found):
     path = reverse("case_drafts", args=[found.case.pk, "question"])
     assert "data-reject" in words(client.get(path))
     part = words(client.post(path, {"reject": draft.pk}))
-    assert "Rejected" in part and "data-reject" not in part
+    assert "Rejected" in part
+    assert "data-reject" not in part
     assert client.post(path, {"reject": "999999"}).status_code == 404
     assert client.get(reverse("case_drafts", args=[found.case.pk, "extra"])).status_code == 404
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labeling_ui import check_texts, key_texts, workbench_texts
+from labeling_ui import check_texts, desk_texts, key_texts, workbench_texts
 
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "static"
@@ -17,6 +17,11 @@ TEMPLATES = sorted((ROOT / "labeling_ui" / "templates").rglob("*.html"))
 
 def found(pattern: str, paths: list[Path]) -> set[str]:
     return {match for path in paths for match in re.findall(pattern, path.read_text(encoding="utf-8"))}
+
+
+def every_text() -> dict[str, str]:
+    desk = desk_texts.texts() | desk_texts.blind_texts()
+    return workbench_texts.texts() | key_texts.texts() | check_texts.texts() | desk
 
 
 def test_every_static_file_that_a_template_names_exists():
@@ -48,7 +53,7 @@ def test_colours_have_their_home_in_the_variables():
 
 
 def test_the_pages_have_every_text_their_scripts_ask_for():
-    texts = workbench_texts.texts() | key_texts.texts() | check_texts.texts()
+    texts = every_text()
     asked = found(r'\bt\(\s*"([\w.]+)"', MODULES) | found(r'message: "([\w.]+)"', MODULES)
     assert "missing.choice" in asked
     assert asked - set(texts) == set()
@@ -57,6 +62,6 @@ def test_the_pages_have_every_text_their_scripts_ask_for():
 def test_the_pages_have_no_text_that_nothing_asks_for():
     literal = found(r'"([a-z]+\.[a-z_]+)"', MODULES)
     built = found(r"`([a-z]+)\.\$\{", MODULES)
-    texts = workbench_texts.texts() | key_texts.texts() | check_texts.texts()
+    texts = every_text()
     unused = {key for key in texts if key not in literal and key.split(".")[0] not in built}
     assert unused == set()

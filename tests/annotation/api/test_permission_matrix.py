@@ -17,6 +17,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.urls import URLPattern, get_resolver, reverse
 
+from annotation.models import ReviewCase
+from annotation.services import blind, cases, decisions
+from annotation.services.judgments import Submission
 from tests import factories
 from tests.annotation.api.conftest import Api
 from tests.annotation.world import World, link
@@ -40,6 +43,8 @@ ADMINS: Verdicts = (DENIED, ABSENT, ABSENT, DENIED, DENIED, DENIED, OK)
 THE_RATER: Verdicts = (DENIED, ABSENT, ABSENT, OK, ABSENT, ABSENT, ABSENT)
 # A job has no study in its address: to those who do not run its study it is not there.
 JOB_MANAGERS: Verdicts = (DENIED, ABSENT, ABSENT, ABSENT, ABSENT, OK, OK)
+# Those who run a study know of its cases; annotators must not.
+EXPERTS: Verdicts = (DENIED, ABSENT, ABSENT, ABSENT, OK, DENIED, DENIED)
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,11 @@ def vote(world: World) -> dict[str, Any]:
         {"question": "evidence", "text": "x"},
     ]
     return {"client_id": str(uuid.uuid4()), "answers": answers}
+
+
+def correction(world: World) -> dict[str, Any]:
+    version = case_of(world, "judged").item_version_id
+    return {"version_id": version, "texts": {"prompt": "x"}, "reason": "wording"}
 
 
 def table(world: World) -> dict[str, Any]:
@@ -108,6 +118,14 @@ ROWS = [
     Row("api_checks", "post", RATERS, 201, body=lambda w: {"kind": "level"}),
     Row("api_check_sound", "get", THE_RATER),
     Row("api_check_answer", "post", THE_RATER, body=lambda w: {"trial": 0, "choice": 0}),
+    Row("api_blind", "get", EXPERTS),
+    Row("api_blind", "post", EXPERTS, 201, body=vote),
+    Row("api_keep_case", "post", EXPERTS),
+    Row("api_correction", "post", EXPERTS, body=correction),
+    Row("api_fine", "post", EXPERTS, body=lambda w: {}),
+    Row("api_withdrawal", "post", EXPERTS, body=lambda w: {"comment": "x"}),
+    Row("api_returns", "post", EXPERTS, body=lambda w: {"to": "pool", "comment": "x"}),
+    Row("api_undo", "post", EXPERTS),
     Row("api_imports", "post", MANAGERS, 202, body=table, multipart=True),
     Row("api_agreement", "get", MANAGERS),
     Row("api_exports", "post", MANAGERS, 202, body=lambda w: {"format": "jsonl"}),
@@ -125,6 +143,28 @@ ROWS = [
 ]
 
 
+# At which stage the case of a call is; the others are about one that is judged.
+STAGES = {"api_blind": "claimed", "api_keep_case": "claimed", "api_undo": "decided"}
+
+
+def make_cases(world: World) -> None:
+    """One at each stage, in the hands of the study's expert."""
+    for task, stage in zip(world.study.tasks.order_by("pk"), ("claimed", "judged", "decided"), strict=True):
+        cases.open_or_add(task.item_version, rule="audit", evidence={"share": "SECRET"}, task=task)
+        case = ReviewCase.objects.get(task=task)
+        cases.claim(world.expert, case.pk)
+        blind.begin(world.expert, case.pk)
+        if stage != "claimed":
+            blind.judge(world.expert, case.pk, Submission(**vote(world)))
+        if stage == "decided":
+            decisions.fine(world.expert, case.pk)
+
+
+def case_of(world: World, stage: str) -> ReviewCase:
+    cases_of_study = ReviewCase.objects.filter(study=world.study).order_by("pk")
+    return dict(zip(("claimed", "judged", "decided"), cases_of_study, strict=True))[stage]
+
+
 def objects(world: World) -> dict[str, Any]:
     """What the parameters of the routes stand for in a study."""
     return {
@@ -140,6 +180,7 @@ def objects(world: World) -> dict[str, Any]:
         "check_id": world.check.pk,
         "trial": 0,
         "run_id": world.run.pk,
+        **{stage: case_of(world, stage).pk for stage in ("claimed", "judged", "decided")},
     }
 
 
@@ -154,6 +195,7 @@ NOWHERE = {
     "check_id": uuid.UUID(int=0),
     "trial": 0,
     "run_id": 0,
+    "case_id": 0,
 }
 
 
@@ -178,6 +220,8 @@ def path_of(row: Row, values: dict[str, Any]) -> str:
         values = {**values, "job_id": values.get("export_id", values["job_id"])}
     if row.route == "api_clip":
         return link(values["assignment_id"], values["name"])
+    if "case_id" in parameters(row):
+        values = {**values, "case_id": values.get(STAGES.get(row.route, "judged"), 0)}
     if row.on_submitted:
         values = {**values, "assignment_id": values.get("submitted_id", values["assignment_id"])}
     return reverse(row.route, kwargs={name: values[name] for name in parameters(row)})
@@ -190,6 +234,12 @@ BELOW_A_STUDY = [row for row in ABOUT_AN_OBJECT if "slug" in parameters(row) and
 @pytest.fixture(autouse=True)
 def _a_scorer(monkeypatch) -> None:
     doubles.register(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def _cases(world: World, elsewhere: World) -> None:
+    make_cases(world)
+    make_cases(elsewhere)
 
 
 @pytest.fixture
