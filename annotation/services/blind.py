@@ -73,7 +73,7 @@ def is_done(case: ReviewCase, user: User) -> bool:
     """Whether this expert may see what others said: they judged the case's task blind, or it has none."""
     if case.task_id is None:
         return True
-    return Assignment.objects.filter(task_id=case.task_id, rater__user=user, state=REVIEWED).exists()
+    return Assignment.objects.filter(task=case.task, rater__user=user, state=REVIEWED).exists()
 
 
 @transaction.atomic
@@ -95,7 +95,7 @@ def _store(user: User, case_id: int, submission: Submission) -> Receipt:
 
 
 def _replayed(case: ReviewCase, submission: Submission) -> Receipt | None:
-    return judgments.receipt_of(Judgment.objects.filter(task_id=case.task_id), submission)
+    return judgments.receipt_of(Judgment.objects.filter(task=case.task), submission)
 
 
 def _rater(case: ReviewCase, user: User) -> Rater:
@@ -104,22 +104,23 @@ def _rater(case: ReviewCase, user: User) -> Rater:
 
 def _review(case: ReviewCase, user: User) -> Assignment | None:
     """This expert's review of the case's task, whichever case it was made for."""
-    reviews = Assignment.objects.filter(task_id=case.task_id, state__in=(REVIEWING, REVIEWED))
+    reviews = Assignment.objects.filter(task=case.task, state__in=(REVIEWING, REVIEWED))
     return reviews.filter(rater__study_id=case.study_id, rater__user=user).first()
 
 
 def _draw(case: ReviewCase, rater: Rater, *, until: datetime) -> Assignment:
     """An order of the expert's own, drawn apart from the raters' and not counted among theirs."""
+    assert case.task is not None
     protocol = loaded(case.study.protocol_version_id)
     order = presentation.draw(
-        TaskCandidate.objects.filter(task_id=case.task_id).count(),
+        TaskCandidate.objects.filter(task=case.task).count(),
         layout=protocol.spec.layout,
         balance=0,
         n_draws=rater.pk,
-        seed=case.study.seed ^ (case.task_id or 0),
+        seed=case.study.seed ^ case.task.pk,
     )
     return Assignment.objects.create(
-        task_id=case.task_id,
+        task=case.task,
         rater=rater,
         protocol_version_id=protocol.version_id,
         state=REVIEWING,
@@ -156,7 +157,7 @@ def _record(asked: HeldAssignment, submission: Submission, *, gains: list[float 
         payload_sha256=submission.sha256,
         origin=Judgment.Origin.EXPERT,
         presentation=asked.presentation,
-        gains=gains,
+        gains=gains,  # type: ignore[misc]  # a text among clips has none
         codes=sorted(submission.codes),
         comment=submission.comment.strip(),
         telemetry=submission.telemetry,
@@ -181,7 +182,7 @@ def _note(case: ReviewCase, user: User, judgment: Judgment, *, earlier: bool = F
     """Write down that the case was judged. Who has rated the task before judges it from memory: that is kept, too."""
     case.blind_judgment = judgment
     case.save(update_fields=["blind_judgment"])
-    rated_before = Judgment.objects.filter(task_id=case.task_id, rater_id=judgment.rater_id).exclude(
+    rated_before = Judgment.objects.filter(task=case.task, rater=judgment.rater).exclude(
         origin=Judgment.Origin.EXPERT
     )
     case_events.record(

@@ -27,7 +27,10 @@ from annotation.services.import_batches import batches, existing, in_batches
 
 BATCH = 2000
 # A task that comes to an item which was withdrawn here goes with it.
-_STATES = {Item.State.ACTIVE: Task.State.READY, Item.State.WITHDRAWN: Task.State.WITHDRAWN}
+_STATES: dict[str, Task.State] = {
+    Item.State.ACTIVE: Task.State.READY,
+    Item.State.WITHDRAWN: Task.State.WITHDRAWN,
+}
 
 
 @dataclass

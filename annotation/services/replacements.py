@@ -100,8 +100,7 @@ def free_names(study: Study, wanted: Sequence[str]) -> list[str]:
         taken = set(
             Task.objects.filter(study=study, external_id__in=names).values_list("external_id", flat=True)
         )
-        seen: set[str] = set()
-        clashes = [i for i, name in enumerate(names) if name in taken or name in seen or seen.add(name)]
+        clashes = [i for i, name in enumerate(names) if name in taken or name in names[:i]]
         if not clashes:
             break
         for i in clashes:

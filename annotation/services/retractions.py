@@ -19,7 +19,7 @@ def retract(item: Item, *, actor: User | None) -> ItemVersion:
     nobody has met move back.
     """
     study = Study.objects.get(pk=item.study_id)
-    version = ItemVersion.objects.get(pk=item.current_version_id)
+    version = versions.current(item)
     before = versions.standing_before(version).order_by("-number")[0]
     back = list(Task.objects.filter(item_version=before, state=Task.State.WITHDRAWN).order_by("pk"))
     live = list(versions.live_tasks(version).select_related("replaces"))
@@ -39,8 +39,8 @@ def retract(item: Item, *, actor: User | None) -> ItemVersion:
     )
     set_asides.set_aside(gone, study=study, reason=UNDONE, actor=actor, item=item)
     audit.record(
-        "item.version_retracted", actor=actor, study=study, subject=f"item {item.external_id}",
-        version=version.number,
+        "item.version_retracted", actor=actor, study=study, subject=f"item {item.pk}",
+        item=item.external_id, version=version.number,
     )  # fmt: skip
     set_asides.count_tasks(study, moved + len(back_ids) - len(gone))
     return before

@@ -260,13 +260,13 @@ def _why_not(
 
 
 def _members(study: Study, judgments: Collection[Judgment]) -> set[int]:
-    accounts = [judgment.rater.user_id for judgment in judgments if judgment.rater]
+    accounts = [judgment.rater.user for judgment in judgments if judgment.rater and judgment.rater.user]
     rating = Membership.objects.filter(study=study, role__in=RATING_ROLES, user__is_active=True)
-    return set(rating.filter(user_id__in=accounts).values_list("user_id", flat=True))
+    return set(rating.filter(user__in=accounts).values_list("user_id", flat=True))
 
 
 def _awaited(judgments: Collection[Judgment]) -> set[uuid.UUID]:
-    assignments = [judgment.assignment_id for judgment in judgments]
+    assignments = [judgment.assignment_id for judgment in judgments if judgment.assignment_id]
     waits = Return.objects.filter(assignment_id__in=assignments, state=State.WAITING)
     return {pk for pk in waits.values_list("assignment_id", flat=True) if pk is not None}
 
@@ -274,9 +274,9 @@ def _awaited(judgments: Collection[Judgment]) -> set[uuid.UUID]:
 def _raise_overlap(study: Study, task_ids: Sequence[int], *, votes: int) -> None:
     """Let each task take more judgments. Locks the tasks, then raters, then the study."""
     leases.lock_places(task_ids)
-    params = {"tasks": list(task_ids), "votes": votes, "expert": int(Judgment.Origin.EXPERT)}
+    expert = int(Judgment.Origin.EXPERT)
     with connection.cursor() as cursor:
-        cursor.execute(_OPEN_AGAIN, params)
+        cursor.execute(_OPEN_AGAIN, {"tasks": list(task_ids), "votes": votes, "expert": expert})
         opened = dict(cursor.fetchall())
     leases.lock_raters({pk for pk in opened if pk is not None})
     for rater_id, n in opened.items():

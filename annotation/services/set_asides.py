@@ -23,7 +23,7 @@ def set_aside(
         action=Exclusion.Action.EXCLUDE,
         reason=reason,
         actor=actor,
-        subject=f"item {item.external_id}",
+        subject=f"item {item.pk}",
     )
 
 
@@ -48,7 +48,7 @@ def take_back(
         action=Exclusion.Action.RESTORE,
         reason=reason,
         actor=actor,
-        subject=f"item {item.external_id}",
+        subject=f"item {item.pk}",
     )
 
 

@@ -46,7 +46,7 @@ def make(
     lock (`item_locks.lock`).
     """
     study = Study.objects.get(pk=item.study_id)
-    before = ItemVersion.objects.select_related("clip", "reference_clip").get(pk=item.current_version_id)
+    before = current(item)
     version = _next(item, before, changes, written=written or {}, actor=actor)
     tasks = list(live_tasks(before))
     item_locks.stop([task.pk for task in tasks])
@@ -113,6 +113,11 @@ def carry_over(version: ItemVersion, systems: Collection[System]) -> list[Candid
 def lacks_answers(version: ItemVersion) -> bool:
     """Whether tasks of an earlier version wait for answers to this one."""
     return _waiting(version).exists()
+
+
+def current(item: Item) -> ItemVersion:
+    assert item.current_version_id is not None  # only while an import makes it
+    return ItemVersion.objects.select_related("clip", "reference_clip").get(pk=item.current_version_id)
 
 
 def live_tasks(version: ItemVersion) -> QuerySet[Task]:

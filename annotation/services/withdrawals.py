@@ -38,7 +38,12 @@ def take_out(item: Item, *, reason: str, actor: User | None) -> None:
     _set_state(item, Item.State.WITHDRAWN)
     set_asides.set_aside(ids, study=study, reason=REASON, actor=actor, item=item)
     audit.record(
-        "item.withdrawn", actor=actor, study=study, subject=f"item {item.external_id}", reason=reason
+        "item.withdrawn",
+        actor=actor,
+        study=study,
+        subject=f"item {item.pk}",
+        item=item.external_id,
+        reason=reason,
     )
     set_asides.count_tasks(study, -len(ids), items=-1)
 
@@ -52,7 +57,9 @@ def bring_back(item: Item, *, actor: User | None) -> None:
     Task.objects.filter(pk__in=ids).update(state=Task.State.READY)
     _set_state(item, Item.State.ACTIVE)
     set_asides.take_back(ids, study=study, reason=REASON, actor=actor, item=item)
-    audit.record("item.brought_back", actor=actor, study=study, subject=f"item {item.external_id}")
+    audit.record(
+        "item.brought_back", actor=actor, study=study, subject=f"item {item.pk}", item=item.external_id
+    )
     set_asides.count_tasks(study, len(ids), items=1)
 
 

@@ -1,0 +1,127 @@
+"""Answers to a version: carried over, brought one by one, and the tasks that wait for them."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+
+from annotation.errors import Conflict
+from annotation.models import ItemVersion, System, Task
+from annotation.services import item_locks, leases, versions, withdrawals
+from tests import factories
+from tests.annotation.services.answers import rating
+from tests.annotation.services.desk import give, true_counters
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    return factories.StudyFactory(overlap=2)
+
+
+@pytest.fixture
+def task(study):
+    return factories.rating_task(study, "a")
+
+
+def make(task: Task, *, carry: bool = True, question: str = "What rings?") -> ItemVersion:
+    item = item_locks.lock(task.item_version.item_id)
+    return versions.make(item, {"question": question}, actor=None, carry=carry)
+
+
+def system(name: str = "system-1") -> System:
+    return System.objects.get(name=name)
+
+
+def test_tasks_wait_for_answers_that_are_wanted_anew(study, task):
+    give(factories.member(study), task)
+    version = make(task, carry=False)
+    assert versions.lacks_answers(version)
+    assert not Task.objects.filter(wants_more=True).exists()
+    true_counters(study)
+    answer = versions.add_answer(version, system(), "A gong.", provenance={"model": "m"})
+    new = Task.objects.get(replaces=task)
+    assert (new.item_version, new.slots.get().candidate, answer.provenance) == (
+        version,
+        answer,
+        {"model": "m"},
+    )
+    assert not versions.lacks_answers(version)
+    true_counters(study)
+
+
+def test_an_answer_is_added_once_and_another_is_a_task_of_its_own(study, task):
+    version = task.item_version
+    first = versions.add_answer(version, system(), "A gong.", provenance={})
+    assert versions.add_answer(version, system(), "A gong.", provenance={}) == first
+    assert (first.take, Task.objects.get(slots__candidate=first).external_id) == (2, "a | system-1")
+    other = System.objects.create(study=study, name="s2")
+    versions.add_answer(version, other, "A horn.", provenance={})
+    assert Task.objects.filter(study=study).count() == 3
+    true_counters(study)
+
+
+def test_a_panel_waits_until_every_answer_is_there(study):
+    study = factories.StudyFactory(preset="cmi-pref")
+    pair = factories.comparison_task(study, "pair")
+    item = item_locks.lock(pair.item_version.item_id)
+    version = versions.make(item, {"prompt": "A waltz"}, actor=None, carry=False)
+    versions.add_answer(version, system("system-2"), "B", provenance={})
+    assert not Task.objects.filter(replaces=pair).exists()
+    versions.carry_over(version, [system("system-1"), system("system-2")])
+    shown = [slot.candidate for slot in Task.objects.get(replaces=pair).slots.all()]
+    assert [(candidate.system.name, candidate.text) for candidate in shown] == [
+        ("system-1", ""),
+        ("system-2", "B"),
+    ]
+    assert shown[0].carried_from == pair.slots.get(slot=0).candidate
+    true_counters(study)
+
+
+def test_what_waits_outlasts_another_correction(study, task):
+    give(factories.member(study), task)
+    make(task, carry=False)
+    task.refresh_from_db()
+    version = make(task, question="What sings?")
+    assert versions.lacks_answers(version)
+    versions.add_answer(version, system(), "A choir.", provenance={})
+    assert Task.objects.get(replaces=task).external_id == "a~v3"
+
+
+def test_answers_to_an_earlier_version_or_a_withdrawn_item_are_refused(study, task):
+    before = task.item_version
+    version = make(task)
+    with pytest.raises(Conflict) as conflict:
+        versions.add_answer(before, system(), "A gong.", provenance={})
+    assert conflict.value.code == "version_changed"
+    withdrawals.withdraw_item(version.item, reason="Silent.", actor=None)
+    with pytest.raises(Conflict) as conflict:
+        versions.add_answer(version, system(), "A gong.", provenance={})
+    assert conflict.value.code == "item_withdrawn"
+
+
+def test_a_name_that_is_taken_is_numbered_and_no_name_grows_too_long(study):
+    long = factories.rating_task(study, "x" * 300)
+    factories.rating_task(study, "b~v2")
+    other = factories.rating_task(study, "b")
+    for task in (long, other):
+        give(factories.member(study), task, rating(2))
+        make(task)
+    names = {
+        task.replaces.external_id: task.external_id for task in Task.objects.filter(replaces__isnull=False)
+    }
+    assert names["b"] == "b~v2.2"
+    assert names["x" * 300].endswith("x~v2")
+    assert len(names["x" * 300]) <= 300
+
+
+def test_who_is_barred_is_looked_up_by_index_for_each_task_not_gathered(study, task):
+    """A rater's bars may be many; a lease asks of one task after the other."""
+    values = {"study": study.pk, "rater": 1, "after": -1.0, "until": 2.0}
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("EXPLAIN " + leases._PICK, values)
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+    assert "barred_rater_once" in plan
+    assert "Hash" not in plan
