@@ -25,10 +25,22 @@ SENTENCES = (
     _("This run has finished already."),
     _("Nothing failed in this run, so there is nothing to try again."),
     _("This list has changed meanwhile: look again."),
+    _("Drafts are published by the expert who decides the case."),
+    _("Nothing in this run waits to be published."),
+    _("This text does not wait to be published any more."),
+    _("There is nothing to write: each of these items has it, has been judged, or is waited for already."),
+    _("A draft is asked for anew at the review desk."),
+    _("Your time with this case ran out, or you put it back. Claim it again."),
+    _("This draft is not there to be rejected (any more)."),
+    _("This case is settled; no drafts are written for it."),
 )
 # With blanks that the services fill.
 PATTERNS = (
     _("Run %(number)s of this study does the same and has not finished. Wait for it, or cancel it first."),
+    _("This case is settled already: %(decision)s."),
+    _("%(who)s is working on this case now."),
+    _("This case was given to %(who)s. Whoever runs the study can give it to somebody else."),
+    _("%(writer)s is at this already; its draft comes by itself."),
 )
 
 
