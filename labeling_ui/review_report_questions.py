@@ -41,14 +41,11 @@ _VARIANCES: dict[str, Promise] = {
 
 @dataclass(frozen=True)
 class QuestionSection:
-    """`reasons`: why a figure is missing somewhere, each sentence once."""
-
     key: str
     title: str
     n: int
     figure: SafeString
     tables: tuple[Table, ...]
-    reasons: tuple[Text, ...]
 
 
 def question_sections(found: Sequence[Stored], protocol: Protocol) -> list[QuestionSection]:
@@ -68,10 +65,7 @@ def question_title(found: Stored, protocol: Protocol) -> str:
 
 
 def _section(found: Stored, protocol: Protocol) -> QuestionSection:
-    title, parts = question_title(found, protocol), found["parts"]
-    codes = dict.fromkeys(
-        parts[part]["reason"] for part in PARTS if parts[part]["reason"] and parts[part]["units"]
-    )
+    title = question_title(found, protocol)
     tables = (
         _agreement(found),
         _variance(found),
@@ -82,40 +76,47 @@ def _section(found: Stored, protocol: Protocol) -> QuestionSection:
     return QuestionSection(
         key=found["key"],
         title=title,
-        n=parts["after"]["ratings"],
+        n=found["parts"]["after"]["ratings"],
         figure=mark_safe(figure(found, title=title, on_its_own=False)),  # it escapes what it is given
         tables=tuple(table for table in tables if table is not None),
-        reasons=tuple(REASONS.get(code, code) for code in codes),
     )
 
 
 def _agreement(found: Stored) -> Table:
-    parts = found["parts"]
-    sided = "symmetric" in parts["after"]
+    sided = "symmetric" in found["parts"]["after"]
+    shown = {
+        part: found["parts"][part]
+        for part in PARTS
+        if found["parts"][part]["units"] or part in ("before", "after")
+    }
     return Table(
         key=f"agreement-{found['key']}",
         title=_("Agreement before and after"),
         definition=_(
             "Krippendorff’s alpha, {level}, with its 95 % interval (jackknife over answers). Before: judgments of "
             "texts that no correction made. Set aside: those of them that were kept out because the item was "
-            "corrected or withdrawn. Now: what was kept and what was judged on corrected texts. Feedback is a code or a "
-            "comment."
+            "corrected or withdrawn. Now: what was kept and what was judged on corrected texts. Feedback is a code "
+            "or a comment."
         ).format(level=LEVELS.get(found["level"], found["level"])),
         columns=(
-            _("Judgments"), _("Answers"), _("Ratings"), _("Alpha"), _("95 % interval"),
-            *((_("Alpha, whichever is listed first"),) if sided else ()),
+            _("Judgments"), _("Alpha"), _("95 % interval"),
+            *((_("Alpha, whichever is listed first"),) if sided else ()), _("Answers"), _("Ratings"),
         ),
         rows=tuple(
             (
                 PART_TITLES[part],
-                count(row["units"]),
-                count(row["ratings"]),
                 decimals(row["alpha"]),
                 _interval(row["ci95"]),
                 *((decimals(row["symmetric"]["alpha"]),) if sided else ()),
+                count(row["units"]),
+                count(row["ratings"]),
             )
-            for part, row in ((part, parts[part]) for part in PARTS)
-            if row["units"] or part in ("before", "after")
+            for part, row in shown.items()
+        ),
+        notes=tuple(
+            f"{PART_TITLES[part]}: {REASONS.get(row['reason'], row['reason'])}"
+            for part, row in shown.items()
+            if row["reason"]
         ),
     )  # fmt: skip
 
@@ -222,4 +223,4 @@ def _share(n: int, of: int) -> str:
 
 
 def _interval(ci: Sequence[float] | None) -> str:
-    return "–" if ci is None else f"{decimals(ci[0])} – {decimals(ci[1])}"
+    return "–" if ci is None else f"[{decimals(ci[0])}, {decimals(ci[1])}]"

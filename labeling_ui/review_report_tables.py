@@ -29,13 +29,14 @@ _OUTCOMES = [
 
 @dataclass(frozen=True)
 class Table:
-    """`definition` says what is counted. The first cell of a row is its head."""
+    """`definition` says what is counted, `notes` why something is missing. The first cell of a row is its head."""
 
     key: str
     title: Text
     definition: Text
     columns: tuple[Text, ...]
     rows: tuple[tuple[Text, ...], ...]
+    notes: tuple[Text, ...] = ()
 
 
 def correction_tables(found: Stored) -> list[Table]:

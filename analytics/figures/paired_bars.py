@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 WIDTH, HEIGHT = 420, 250
-_TOP, _BOTTOM, _GAP = 44, 26, 0.22
+_TOP, _BOTTOM, _GAP = 48, 28, 0.22
 # Counts stand on the bars where there is room for them; a table has them anyway.
 _ROOM_FOR_COUNTS = 60
-_ROOM_FOR_LETTER = 7
+_ROOM_FOR_LETTER = 8
 
 # For a file on its own: the house's colours by day and by night. A page brings its own rules for these classes.
 _STYLE = """<style>
-.paired-bars{font:13px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;background:#fff}
+.paired-bars{font:15px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;background:#fff}
 .paired-bars text{fill:#1d1f1e}
-.paired-bars .soft{fill:#5a5d59;font-size:11px}
+.paired-bars .soft{fill:#5a5d59;font-size:13px}
 .paired-bars .axis{stroke:#8b8980}
 .paired-bars .first{fill:#c9c6bd}
 .paired-bars .second{fill:#0b6e66}
