@@ -79,6 +79,14 @@ FAULTS: dict[str, tuple[Promise, Promise]] = {
         _("The scorer returned nothing for it."),
         _("This is a fault of the scorer: tell whoever looks after it."),
     ),
+    "empty": (
+        _("The model wrote nothing."),
+        _("Where nobody speaks a transcript may well be empty; otherwise try another prompt or model."),
+    ),
+    "not_wanted": (
+        _("Its case was settled before the draft was written."),
+        _("Nothing is to be done."),
+    ),
     "unforeseen": (
         _("Something nobody foresaw."),
         _("The reason beside each row and the worker’s log say more."),

@@ -77,7 +77,7 @@ def chosen_settings(metric: str, options: Mapping[str, Any]) -> list[str]:
         for name, value in options.items()
         if name not in (*WEIGHTS, "prompts") and value != usual.get(name)
     }
-    return [f"{name} {value}" for name, value in sorted(_flat(found))]
+    return [f"{name} {value}" for name, value in sorted(flat(found))]
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,7 @@ def prescore_lines(study: Study) -> list[PrescoreLine]:
 
 def settings_of(run: ScoringRun) -> list[tuple[str, str]]:
     """The settings a run was asked for with, as text. Prompts are told by their source: the version has them whole."""
-    found = [
-        pair for name, value in run.options.items() if name != "prompts" for pair in _flat({name: value})
-    ]
+    found = [pair for name, value in run.options.items() if name != "prompts" for pair in flat({name: value})]
     if prompts := run.options.get("prompts"):
         found.append(("prompts", prompts.get("source", "").strip() or "–"))
     return found
@@ -107,18 +105,19 @@ def settings_of(run: ScoringRun) -> list[tuple[str, str]]:
 
 def filter_of(run: ScoringRun) -> list[tuple[str, str]]:
     """Which part of the study a run is about; empty for all of it."""
-    return list(_flat(run.filter))
+    return list(flat(run.filter))
 
 
 def identity_of(scorer: Scorer) -> list[tuple[str, str]]:
     """What a scorer version was made of, as text under dotted names."""
-    return list(_flat(scorer.config))
+    return list(flat(scorer.config))
 
 
-def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+def flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """A table's values as text under dotted names."""
     for name, value in table.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
+            yield from flat(value, f"{prefix}{name}.")
         elif isinstance(value, list | tuple):
             yield f"{prefix}{name}", ", ".join(str(part) for part in value)
         elif value is not None:

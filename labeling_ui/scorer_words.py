@@ -17,6 +17,9 @@ LABELS: dict[str, Promise] = {
     "prompts": _("Prompts"),
     "long_sounds": _("Long sounds"),
     "method": _("Method"),
+    "max_new_tokens": _("Longest text, in tokens"),
+    "listens": _("Play the clip to the model"),
+    "language": _("Language"),
 }
 
 # What the catalogue of scorers says, listed here so that it is translated where a page shows it: the catalogue itself
@@ -76,6 +79,27 @@ TEXTS = (
     gettext_noop("Cascade, pairs"),
     gettext_noop(
         "Captions of the sounds and the texts are compared, by text alone, and one of two is named."
+    ),
+)
+# The same of the catalogue of writers.
+WRITER_TEXTS = (
+    gettext_noop("Transcript"),
+    gettext_noop("What is said in the clip: by Whisper, or by an audio language model that is asked for it."),
+    gettext_noop("Rationale"),
+    gettext_noop("Why the reference answer is right, for those who judge without listening."),
+    gettext_noop("Question"),
+    gettext_noop("The question written anew so that it can be understood on its own."),
+    gettext_noop("Reference answer"),
+    gettext_noop("The right answer, short and complete."),
+    gettext_noop("Candidate answer"),
+    gettext_noop("A system's answer to the question, to be judged."),
+    gettext_noop("How long a text may become, in the model's tokens."),
+    gettext_noop(
+        "Play the item's clip to the model. Without it the model goes by the texts alone, for models that have no ears."
+    ),
+    gettext_noop("Which language is spoken, as en or english; empty for the one that Whisper hears."),
+    gettext_noop(
+        "How numbers are held: auto is bfloat16 on a GPU and float32 on a CPU. Servers decide for themselves."
     ),
 )
 

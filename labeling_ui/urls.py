@@ -30,6 +30,8 @@ from labeling_ui.views import (
     sensitivity,
     settings,
     study,
+    writers,
+    writing_run,
 )
 
 urlpatterns = [
@@ -121,6 +123,21 @@ urlpatterns = [
     path("scoring-runs/<int:run_id>/failed/", scoring_run.failed_rows, name="failed_rows"),
     path("scoring-runs/<int:run_id>/cancel/", scoring_run.cancel_run, name="cancel_run"),
     path("scoring-runs/<int:run_id>/retry/", scoring_run.retry_run, name="retry_run"),
+    # ── Models that write ────────────────────────────────────────────────────
+    path("studies/<slug:slug>/writers/", writers.writers, name="writers"),
+    path("studies/<slug:slug>/writers/new/", writers.new_writer, name="new_writer"),
+    path("studies/<slug:slug>/writers/file/", writers.texts_file, name="texts_file"),
+    path("studies/<slug:slug>/writers/<int:writer_id>/", writers.edit_writer, name="edit_writer"),
+    path("studies/<slug:slug>/writers/<int:writer_id>/start/", writers.start_writer, name="start_writer"),
+    path("studies/<slug:slug>/writers/<int:writer_id>/retire/", writers.retire_writer, name="retire_writer"),
+    path("writing-runs/<int:run_id>/", writing_run.writing_run, name="writing_run"),
+    path("writing-runs/<int:run_id>/rows/", writing_run.written_rows, name="written_rows"),
+    path("writing-runs/<int:run_id>/publish/", writing_run.publish_run, name="publish_run"),
+    path("writing-runs/<int:run_id>/cancel/", writing_run.cancel_writing, name="cancel_writing"),
+    path("writing-runs/<int:run_id>/retry/", writing_run.retry_writing, name="retry_writing"),
+    path(
+        "writing-runs/<int:run_id>/leave-out/<int:row_id>/", writing_run.leave_out_row, name="leave_out_row"
+    ),
     # ── Background work ──────────────────────────────────────────────────────
     path("jobs/<uuid:job_id>/", jobs.job, name="job"),
     path("jobs/<uuid:job_id>/problems.csv", jobs.job_problems, name="job_problems"),

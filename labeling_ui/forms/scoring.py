@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from labeling_ui.sentences import said
 from scoring import prompts
 from scoring.metrics import registry
 from scoring.metrics.entries import Entry, Option
+from scoring.writing.catalogue import Kind
 
 MAX_PROMPT_BYTES = 200_000
 # What an uploaded prompt file said, carried through a form that has a fault elsewhere: browsers forget chosen files.
@@ -67,15 +69,16 @@ class OptionsForm(forms.Form):
 
     def __init__(
         self,
-        entry: Entry,
+        entry: Entry | Kind,
         data: QueryDict | None = None,
         files: MultiValueDict[str, UploadedFile] | None = None,
+        initial: Mapping[str, Any] | None = None,
     ) -> None:
         self.entry = entry
         self._read_errors: dict[str, forms.ValidationError] = {}
         if data is not None:
             data = self._with_files_kept(data.copy(), files or MultiValueDict())
-        super().__init__(data, None if data is None else files, prefix="option")
+        super().__init__(data, None if data is None else files, prefix="option", initial=initial)
         for option in entry.options:
             self.fields[option.name] = _field(option)
             if option.kind == "table":

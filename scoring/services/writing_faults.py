@@ -38,6 +38,12 @@ def counted(run: WritingRun) -> list[FaultCount]:
     ]  # fmt: skip
 
 
+def n_waiting(run: WritingRun) -> int:
+    """Texts that nobody has published, left out or refused."""
+    done = WritingRow.objects.filter(run=run, state=WritingRow.State.DONE, published_at=None, fault="")
+    return done.exclude(run__purpose=WritingRun.Purpose.DRAFTS).count()
+
+
 def written(run: WritingRun, *, after: int = 0, fault: str | None = None) -> list[WritingRow]:
     """A page of what a run has written, or of its rows with a fault, in order, with their items; from the row behind
     `after`, one more than SKIMMED where there are more."""

@@ -58,15 +58,16 @@ def take_in(
     once, or with `publishes=False` when somebody has looked. Raises InvalidInput that names row, field and remedy."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_LOCK, study.pk])
-    entries = _entries(source)
+    name = name or source.name
+    entries = _entries(source, name)
     there = standing(study, entries)
     found = list(islice(problems_with(entries, there, allowing), _SHOWN + 1))
     if found:
-        raise InvalidInput(_refusal(source, found), problems=[_in_words(each) for each in found[:_SHOWN]])
+        raise InvalidInput(_refusal(name, found), problems=[_in_words(each) for each in found[:_SHOWN]])
     new = [entry for entry in entries if not there.has(entry)]
     if not new:
         return TakenIn(len(entries), len(entries), None)
-    run = _record(study, new, there, name or source.name, allowing, publishes=publishes, actor=actor)
+    run = _record(study, new, there, name, allowing, publishes=publishes, actor=actor)
     if wake and publishes:
         transaction.on_commit(_wake, robust=True)
     return TakenIn(len(entries), len(entries) - len(new), run)
@@ -112,12 +113,10 @@ def _record(
     return run
 
 
-def _entries(source: Path) -> list[Entry]:
+def _entries(source: Path, name: str) -> list[Entry]:
     """The file's rows. Raises InvalidInput with what cannot be read."""
     if source.suffix.lower() not in FORMATS:
-        problem = FieldProblem(
-            "file", f"{source.name} is none of {', '.join(FORMATS)}.", "Save it as one of these."
-        )
+        problem = FieldProblem("file", f"{name} is none of {', '.join(FORMATS)}.", "Save it as one of these.")
         raise InvalidInput(problem.message, problems=[problem])
     entries: list[Entry] = []
     problems: list[RowProblem] = []
@@ -137,9 +136,7 @@ def _entries(source: Path) -> list[Entry]:
     if not problems and not entries:
         problems = [RowProblem("1", "", "there are no rows", "Write one for each text.")]
     if problems:
-        raise InvalidInput(
-            _refusal(source, problems), problems=[_in_words(each) for each in problems[:_SHOWN]]
-        )
+        raise InvalidInput(_refusal(name, problems), problems=[_in_words(each) for each in problems[:_SHOWN]])
     return entries
 
 
@@ -178,9 +175,9 @@ def _entry(row: str, cells: dict[str, Any]) -> Entry | RowProblem:
     return Entry(row, item, system, field, text)
 
 
-def _refusal(source: Path, problems: Sequence[RowProblem]) -> str:
+def _refusal(name: str, problems: Sequence[RowProblem]) -> str:
     more = " Only the first are shown." if len(problems) > _SHOWN else ""
-    return f"{source.name} cannot be taken in as it is; nothing was kept.{more}"
+    return f"{name} cannot be taken in as it is; nothing was kept.{more}"
 
 
 def _in_words(problem: RowProblem) -> FieldProblem:

@@ -207,6 +207,7 @@ def test_nothing_is_lost_on_an_error_not_even_the_chosen_file(signed_in, study):
     shown = answer.content.decode()
     assert 'value="hub/model"' in shown
     assert "The file you chose before is kept." in shown
+    assert 'name="option-prompts_kept"' in shown
     kept = answer.context["options"]["prompts_kept"].value()
     ask(signed_in, **{"option-prompts_kept": kept})
     assert ScoringRun.objects.get().options["prompts"]["questions"]

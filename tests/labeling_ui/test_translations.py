@@ -13,9 +13,10 @@ from babel.messages.extract import extract_python
 from babel.messages.pofile import read_po
 from django.utils.translation.template import templatize
 
-from labeling_ui.scorer_words import TEXTS
+from labeling_ui.scorer_words import TEXTS, WRITER_TEXTS
 from labeling_ui.sentences import PATTERNS, SENTENCES, with_blanks
 from scoring.metrics.catalogue import ENTRIES
+from scoring.writing.catalogue import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PO = ROOT / "labeling_ui" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
@@ -91,6 +92,9 @@ def test_what_scorers_say_of_themselves_is_listed_as_they_say_it():
     said = {text for entry in ENTRIES for text in (entry.title, entry.summary)}
     said |= {option.help for entry in ENTRIES for option in entry.options}
     assert set(TEXTS) == said
+    said = {text for kind in KINDS.values() for text in (kind.title, kind.summary)}
+    said |= {option.help for kind in KINDS.values() for option in kind.options}
+    assert set(WRITER_TEXTS) == said
 
 
 def _key(message_id: str | tuple[str, ...] | list[str]) -> str:
