@@ -37,7 +37,7 @@ class Tally:
             self.counts.update(
                 judgments=1,
                 answers=len(record["answers"]),
-                standing=int(record["effective"] and not record["excluded"]),
+                standing=int(record["effective"] and not record["excluded"] and record["origin"] != "expert"),
                 excluded=int(record["excluded"]),
                 surplus=int(record["surplus"]),
                 by_unnamed_raters=int(not record["rater"]),

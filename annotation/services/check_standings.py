@@ -57,5 +57,7 @@ def finished(study: Study) -> QuerySet[ListeningCheck]:
 
 
 def _worked(rater_id: int, *, since: datetime) -> Sequence[datetime]:
-    judged = Judgment.objects.filter(rater_id=rater_id, submitted_at__gt=since)
+    judged = Judgment.objects.filter(rater_id=rater_id, submitted_at__gt=since).exclude(
+        origin=Judgment.Origin.EXPERT
+    )
     return list(judged.values_list("submitted_at", flat=True))
