@@ -6,7 +6,7 @@ import uuid
 
 from celery import shared_task
 
-from annotation.services import cases, flag_sweeps, jobs, leases
+from annotation.services import cases, flag_sweeps, jobs, leases, returns
 
 
 @shared_task  # type: ignore[untyped-decorator]
@@ -34,3 +34,8 @@ def expire_claims() -> None:
 @shared_task(expires=60)  # type: ignore[untyped-decorator]
 def sweep_flags() -> None:
     flag_sweeps.sweep()
+
+
+@shared_task(expires=30)  # type: ignore[untyped-decorator]
+def settle_returns() -> None:
+    returns.settle()
