@@ -91,5 +91,6 @@ def _urls(slug: str) -> dict[str, Any]:
         "cases": reverse("api_keep_case", args=[0]).removesuffix("0/keep/"),
         "sign_in": f"{reverse('sign_in')}?next={reverse('home')}",
         "home": reverse("home"),
+        "returned": reverse("returned", args=[slug]),
         "checks": reverse("checks", args=[slug]),
     }

@@ -43,7 +43,8 @@ export default function workbench(root) {
   const submission = createSubmission({ ...post, screen, t, urls, study, gates, onDone: finish });
   const wayOut = createWayOut({ api, queue, screen, t, language, home: urls.home, onSkipped: () => finish({ stored: false }) });
   let again = post.delivery.sendNow;
-  const onBack = (isBack) => isBack || advance();
+  let returned = null; // the answer that an expert asked about, opened from the list of such
+  const onBack = (isBack) => isBack || (returned ? globalThis.location.assign(urls.returned) : advance());
   const isBusy = () => submission.busy;
   const changing = createChanging({ api, queue, bench, drafts, history, screen, t, isBusy, onBack });
 
@@ -120,9 +121,10 @@ export default function workbench(root) {
     screen.show("loading");
     await post.delivery.drain();
     again = advance;
-    const named = takeNamed(globalThis);
-    const refusal = named && (await changing.reopen(named));
-    if (named && !refusal) return;
+    returned = takeNamed(globalThis);
+    const refusal = returned && (await changing.reopen(returned));
+    if (returned && !refusal) return;
+    returned = null;
     await advance();
     if (refusal) screen.notice(refusal, { look: "warning" });
   }

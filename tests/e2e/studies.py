@@ -9,8 +9,12 @@ import numpy as np
 from django.conf import settings
 
 from annotation.audio.ingest import measure_and_canonicalise
-from annotation.models import Clip, Study
+from annotation.models import Clip, Return, Study, User
+from annotation.models.people import Role
+from annotation.services import returns
 from tests import factories
+from tests.annotation.services.answers import rating
+from tests.annotation.services.desk import give, judged
 
 
 def comparison_study(tasks: int = 3) -> Study:
@@ -36,6 +40,15 @@ def rating_study(tasks: int = 3) -> Study:
         recording = tone(f"recording-{number}", hertz=500)
         factories.rating_task(study, f"answer-{number}", rationale="It rings.", clip=recording)
     return study
+
+
+def returned_answer(study: Study, user: User) -> Return:
+    """This account's answer to the study's first task, which an expert asks them to look at again."""
+    task = study.tasks.order_by("pk").first()
+    said = give(user, task, rating(2, comment="Too quiet to tell."))
+    expert = factories.member(study, Role.EXPERT)
+    [found] = returns.to_rater(expert, judged(expert, task).pk, [said.client_id], "Is it really a bell?")
+    return found
 
 
 def tone(name: str, *, hertz: float, seconds: float = 3.0) -> Clip:

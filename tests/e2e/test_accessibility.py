@@ -88,6 +88,17 @@ def test_a_rating(looked_at, signed_in):
     check(looked_at)
 
 
+def test_what_came_back_from_an_expert(looked_at, signed_in):
+    study = studies.rating_study(tasks=1)
+    user = member(study)
+    studies.returned_answer(study, user)
+    signed_in(user)
+    looked_at.goto("/")
+    check(looked_at)
+    looked_at.goto(f"/studies/{study.slug}/returned/")
+    check(looked_at)
+
+
 @pytest.mark.parametrize("preset", ["aqeval", "relate", "musiceval", "mushra", "abx", "music-arena"])
 def test_every_other_way_of_asking(looked_at, signed_in, tmp_path, preset):
     study = presets.running_study(preset, tmp_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.models import Answer, Judgment, Study
+from annotation.models import Answer, Judgment, Return, Study
 from tests.e2e import studies
 from tests.e2e.test_accessibility import check
 from tests.e2e.votes import NEXT, VOTES, answer, goes_on, is_still_here, problem, question_shown, text_study
@@ -170,3 +170,21 @@ def hear(page, *names: str) -> None:
         page.get_by_role("button", name=f"Play {name.upper()}", exact=True).click()
         page.locator(f"[data-clip={name}] .listen-meter").get_by_text("heard enough").wait_for()
     page.keyboard.press("Space")
+
+
+def test_what_an_expert_returned_is_opened_from_its_list_and_changed(page, signed_in):
+    study = studies.rating_study(tasks=2)
+    user = member(study)
+    studies.returned_answer(study, user)
+    signed_in(user)
+    page.goto("/")
+    page.get_by_role("link", name="An expert asks you to look again (1)").click()
+    page.get_by_text("Is it really a bell?").wait_for()
+    page.get_by_role("link", name="Look again").click()
+    page.get_by_text(BANNER).first.wait_for()
+    assert "again" not in page.url
+    assert page.get_by_label("Comment").input_value() == "Too quiet to tell."
+    page.get_by_label("Almost correct").check(force=True)
+    page.get_by_role("button", name="Save change").click()
+    page.get_by_text("Nothing waits for you here.").wait_for()
+    assert Return.objects.get().state == "changed"

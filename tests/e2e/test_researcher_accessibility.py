@@ -17,6 +17,7 @@ from annotation.models import Candidate, Job, Study, User
 from annotation.services import people
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
 from tests.analytics.votes import vote
+from tests.annotation.services.reviewing import case as flagged
 from tests.e2e.test_accessibility import check
 from tests.factories import StudyFactory, comparison_task, member, membership, rater, rating_task
 
@@ -57,6 +58,7 @@ def fill(study: Study) -> None:
     for number in range(5):
         if study.slug == "ratings":
             task = rating_task(study, f"item-{number}", system=f"system-{number % 2}")
+            flagged(task, rules=("codes", "disagreement"))
             for index, person in enumerate(raters):
                 vote(task, 1 + (number + index) % 5, rater=person, codes=["Q"])
         else:
@@ -75,6 +77,8 @@ def test_every_page_of_those_who_run_a_study(looked_at, boss):
         "ratings/import",
         "pairs/import",
         "ratings/export",
+        "empty/review",
+        "ratings/review",
     ):
         visit(looked_at, f"/studies/{path}/")
     visit(looked_at, "/studies/new/", press="Make this study")  # with everything missing
@@ -83,6 +87,11 @@ def test_every_page_of_those_who_run_a_study(looked_at, boss):
     visit(
         looked_at, f"/studies/ratings/raters/{study.raters.first().pseudonym}/", press="Save"
     )  # without a reason
+    looked_at.goto("/studies/ratings/review/rules/")
+    for details in looked_at.locator(".rule details").all():
+        details.locator("summary").click()
+    check(looked_at)
+    visit(looked_at, f"/studies/ratings/items/{study.items.first().pk}/")
     for fields in JOBS:
         job = Job.objects.create(
             kind="import", study=study, params={"format": "csv", "dry_run": True}, **fields
