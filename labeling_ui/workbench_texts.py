@@ -28,6 +28,7 @@ def _parts() -> dict[str, str]:
         "part.clip": _("Then the clip"),
         "part.candidates": _("The candidates"),
         "part.answer": _("The answer to judge"),
+        "part.note": _("An expert asks you to mind"),
         "part.candidate": _("Candidate {label}"),
         "part.show_all": _("Show all"),
         "part.progress": _("{done} of {tasks} done"),

@@ -37,7 +37,9 @@ export function createTaskView({ assignment, definition, draft, language, t, giv
   const isMatrix = definition.layout === "panel" && each.length > 0;
 
   given.replaceChildren(...instruction, ...(clips.length && !isMatrix ? [candidateSection()] : []));
-  place.replaceChildren(...askedSections());
+  // Before the answers: what an expert who asks for more judgments of this task wants looked at.
+  const note = assignment.note ? [candidateText({ text: assignment.note, title: t("part.note") })] : [];
+  place.replaceChildren(...note, ...askedSections());
   for (const type of ["time", "change"]) player.addEventListener(type, asked.showTime);
   asked.showTime();
 
