@@ -20,14 +20,15 @@ def blind(request: HttpRequest, case: ReviewCase) -> dict[str, Any]:
     return _common(request, case) | {"texts": texts}
 
 
-def desk(request: HttpRequest, case: ReviewCase, *, decides: bool) -> dict[str, Any]:
+def desk(request: HttpRequest, case: ReviewCase, *, decides: bool, plays: bool) -> dict[str, Any]:
+    """`plays`: the reader has an assignment of their own, which plays the clips of the case's task."""
     texts = workbench_texts.texts() | key_texts.texts() | desk_texts.texts()
     return _common(request, case) | {
         "texts": texts,
         "item": case.item_id,
         "version": case.item_version_id,
         "decides": decides,
-        "plays": case.task_id is not None and case.blind_judgment_id is not None,
+        "plays": plays,
     }
 
 

@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import access, review_access
-from annotation.errors import Conflict, DomainError, InvalidInput, NotFound
+from annotation.errors import Conflict, InvalidInput, NotFound
 from annotation.models import ReviewCase, User
 from annotation.rules.review import CORRECTABLE
 from annotation.services import blind, cases, drafts
@@ -58,12 +58,9 @@ def leave_case(request: HttpRequest, case_id: int) -> HttpResponse:
     case = review_access.reviewed_case(request.user, case_id)
     came_from = request.POST.get("from", "")
     following = None
-    try:
-        if request.POST.get("to") == "next":  # before this one is back: it would be the next again
-            following = _claim_next(request.user, case, came_from)
-        cases.put_back(request.user, case_id)
-    except DomainError as error:
-        messages.error(request, said(error))
+    if request.POST.get("to") == "next":  # before this one is back: it would be the next again
+        following = cases.claim_next(request.user, case.study.slug, _filters(came_from))
+    cases.put_back(request.user, case_id)
     decided = request.POST.get("decided", "")
     if following is not None:
         return redirect(_address(following.pk, came_from=came_from, decided=decided))
@@ -110,8 +107,12 @@ def _change_drafts(request: HttpRequest, case: ReviewCase, field: str) -> None:
     writing_drafts.request(cases.held(request.user, case.pk), writer, actor=request.user, note=note)
 
 
-def _claim_next(user: User, case: ReviewCase, came_from: str) -> ReviewCase | None:
-    return cases.claim_next(user, case.study.slug, Filters.of(QueryDict(came_from).dict()))
+def _filters(came_from: str) -> Filters:
+    """Those of the queue that the expert came from; the queue as it is where they make no sense (any more)."""
+    try:
+        return Filters.of(QueryDict(came_from).dict())
+    except InvalidInput:
+        return Filters()
 
 
 def _judged(user: User, case: ReviewCase) -> bool:
@@ -129,12 +130,14 @@ def _closed(request: HttpRequest, case: ReviewCase, error: Conflict) -> HttpResp
 
 
 def _desk(request: HttpRequest, case: ReviewCase, *, decides: bool = False, why: str = "") -> HttpResponse:
-    page = desk_page.page(case, reader=request.user, decides=decides)
+    manages = not decides and not why
     context = {
-        "page": page,
-        "desk": desk_data.desk(request, case, decides=decides),
+        "page": desk_page.page(case, reader=request.user, decides=decides),
+        "desk": desk_data.desk(
+            request, case, decides=decides, plays=not manages and case.task_id is not None
+        ),
         "decides": decides,
-        "manages": not decides and not why,
+        "manages": manages,
         "why": why,
     }
     return _page(request, "desk", case, context)

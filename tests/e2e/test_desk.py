@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import CaseEvent, Correction, Draft, Judgment, Return, ReviewCase
-from annotation.services import drafts
+from annotation.services import decisions, drafts
 from tests.e2e.studies import tone
 from tests.e2e.test_accessibility import check
 from tests.labeling_ui.cases import Flagged, flagged, judged
@@ -166,6 +166,7 @@ def stages() -> Flagged:
 def test_both_stages_are_for_everyone(page, signed_in, stages, width, scheme):
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    page.on("dialog", lambda dialog: dialog.accept())
     signed_in(stages.expert)
     page.goto(f"/review-cases/{stages.case.pk}/")
     page.wait_for_selector("[data-module=blind][data-state=working]")
@@ -179,3 +180,10 @@ def test_both_stages_are_for_everyone(page, signed_in, stages, width, scheme):
     page.locator("[data-do=send_back]").click()
     shot(page, f"return-{width}-{scheme}")
     check(page)
+    page.keyboard.press("Escape")
+    if (width, scheme) == (1440, "light"):
+        decisions.fine(stages.expert, stages.case.pk)
+        page.goto(f"/review-cases/{stages.case.pk}/")
+        page.get_by_role("button", name="Play Recording").wait_for()
+        shot(page, "read-only")
+        check(page)
