@@ -20,7 +20,7 @@ from annotation.rules import flag_rules
 from annotation.rules.flag_rules import FlagRules
 from annotation.services.flagging import Applied, all_versions, look_at
 
-_SWEEP_LOCK = 7_303_015
+_SWEEP_LOCK = 7_303_016
 
 
 @dataclass(frozen=True)
