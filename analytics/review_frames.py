@@ -9,7 +9,7 @@ item they are about and by whether the review keeps them out (`rules.review.EXCL
     rejudged   of corrected texts, and counted
     after      kept and rejudged: what counts now
 
-What somebody else keeps out, a careless rater's votes for instance, is in none of them.
+What is kept out otherwise, a careless rater's votes or those on a text that a model has written anew, is in none.
 """
 
 from __future__ import annotations
@@ -45,10 +45,14 @@ corrected AS (
 )
 """
 
-# The last mark of a judgment is the one that stands.
+# The last mark of a judgment is the one that stands. A model that writes an item's text anew replaces a version too,
+# with the same reason, but no correction begins at that version.
 BY_REVIEW = f"""
-(SELECT x.action = '{Exclusion.Action.EXCLUDE}' AND x.reason = ANY(%(by_review)s) FROM annotation_exclusion x
- WHERE x.judgment_id = j.id ORDER BY x.id DESC LIMIT 1)
+(SELECT x.action = '{Exclusion.Action.EXCLUDE}' AND x.reason = ANY(%(by_review)s)
+        AND (x.reason <> 'item_corrected' OR EXISTS (
+            SELECT 1 FROM annotation_correction began JOIN annotation_task judged ON judged.id = j.task_id
+            WHERE began.version_before_id = judged.item_version_id))
+ FROM annotation_exclusion x WHERE x.judgment_id = j.id ORDER BY x.id DESC LIMIT 1)
 """
 
 _STANDING = f"""

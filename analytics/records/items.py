@@ -55,10 +55,15 @@ def item_records(study: Study, *, texts: str = "both") -> Iterator[Record]:
                 "retracted": row["retracted"],
                 **{name: row[name] for name in _TEXTS},
                 **{name: _clip(row, name) for name in _CLIPS},
-                "extra": row["extra"],
+                "extra": _extra(row["extra"]),
                 "candidates": candidates[row["id"]],
             }
         last = batch[-1]["id"]
+
+
+def _extra(extra: Record) -> Record:
+    """As it came; what models wrote here tells by which, but not on whose machine."""
+    return {**extra, "written": placeless(extra["written"])} if "written" in extra else extra
 
 
 def _candidates(version_ids: Collection[int]) -> Mapping[int, list[Record]]:

@@ -68,6 +68,16 @@ def test_every_version_of_an_item_is_there_and_one_is_current(study):
     ]  # fmt: skip
 
 
+def test_what_a_model_wrote_names_no_place_on_this_machine(study):
+    written = {"rationale": {"identity": {"checkpoint": "/srv/models/qwen", "revision": "abc"}}}
+    factories.comparison_task(study, "pair", extra={"url": "https://example.org/1", "written": written})
+    (record,) = item_records(study)
+    assert record["extra"] == {
+        "url": "https://example.org/1",
+        "written": {"rationale": {"identity": {"checkpoint": "qwen", "revision": "abc"}}},
+    }
+
+
 def test_batches_join_without_gap_or_repeat(study, monkeypatch):
     monkeypatch.setattr(records, "BATCH", 2)
     for name in "abcde":

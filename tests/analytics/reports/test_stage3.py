@@ -176,6 +176,15 @@ class TestReviewed(TestCase):
         parts = stage3(self.world.study)["questions"][0]["parts"]
         assert (parts["before"]["ratings"], parts["rejudged"]["ratings"]) == (10, 2)
 
+    def test_a_text_that_a_model_wrote_anew_is_no_part_of_the_review(self):
+        dog = self.world.tasks["dog"]
+        again = replacement(dog, next_version(dog, transcript="From a model."))
+        keep_out(dog, "item_corrected")
+        votes(again, [3, 4])
+        parts = stage3(self.world.study)["questions"][0]["parts"]
+        assert (parts["before"]["ratings"], parts["excluded"]["ratings"]) == (8, 4)
+        assert (parts["kept"]["ratings"], parts["rejudged"]["ratings"]) == (4, 2)
+
     def test_what_somebody_else_keeps_out_is_in_no_part(self):
         keep_out(self.world.tasks["dog"], "careless")
         parts = stage3(self.world.study)["questions"][0]["parts"]

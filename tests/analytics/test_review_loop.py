@@ -1,0 +1,77 @@
+"""The report after real decisions: raters vote, an expert corrects, others judge the new text."""
+
+from __future__ import annotations
+
+import pytest
+
+from analytics.records.cases import case_records
+from analytics.records.corrections import correction_records
+from analytics.records.judgments import judgment_records
+from analytics.reports.stage3 import stage3
+from annotation.models import Task
+from annotation.services import decisions, undo
+from tests import factories
+from tests.annotation.services.answers import rating
+from tests.annotation.services.desk import corrections, give, judged, people
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    return factories.StudyFactory(overlap=2)
+
+
+def ratings(study) -> dict[str, int]:
+    parts = stage3(study)["questions"][0]["parts"]
+    return {part: parts[part]["ratings"] for part in ("before", "excluded", "kept", "rejudged", "after")}
+
+
+def test_a_correction_sets_votes_aside_and_new_ones_stand_beside_the_old_in_the_report(study):
+    task, expert = factories.rating_task(study, "a"), factories.member(study, "expert")
+    other = factories.rating_task(study, "b")
+    first = people(study, 2)
+    for value, user in ((1, first[0]), (5, first[1])):
+        give(user, task, rating(value))
+        give(user, other, rating(3))
+    case = judged(expert, task)
+    decisions.correct(expert, case.pk, corrections(case))
+    give(people(study, 1)[0], Task.objects.get(replaces=task), rating(4))
+
+    assert ratings(study) == {"before": 4, "excluded": 2, "kept": 2, "rejudged": 1, "after": 3}
+    flow = stage3(study)["flow"]
+    assert (flow["decisions"], flow["rejudging"]) == (
+        {"corrected": 1},
+        {"tasks": 1, "judgments": 1, "wanted": 1},
+    )
+    assert stage3(study)["questions"][0]["blind"]["with_raters"] == 1
+    (corrected,), (told,) = correction_records(study), case_records(study)
+    assert (corrected["case"], corrected["version_after"]) == (told["case"], 2)
+    given = [
+        (one["item"], one["item_version"], one["origin"], one["exclusion_reason"])
+        for one in judgment_records(study)
+    ]
+    assert given.count(("a", 1, "rated", "item_corrected")) == 2
+    assert given.count(("a", 1, "expert", "")) == given.count(("a", 2, "rated", "")) == 1
+
+
+def test_an_undone_correction_leaves_the_report_as_it_was_but_for_the_undoing(study):
+    task, expert = factories.rating_task(study, "a"), factories.member(study, "expert")
+    for user in people(study, 2):
+        give(user, task, rating(2))
+    case = judged(expert, task)
+    decisions.correct(expert, case.pk, corrections(case))
+    undo.undo(expert, case.pk)
+    assert ratings(study) == {"before": 2, "excluded": 0, "kept": 2, "rejudged": 0, "after": 2}
+    found = stage3(study)
+    assert (found["corrections"]["n"], found["corrections"]["undone"], found["flow"]["undone"]) == (0, 1, 1)
+    assert found["flow"]["rejudging"] == {"tasks": 0, "judgments": 0, "wanted": 0}
+
+
+def test_a_withdrawn_item_is_set_aside(study):
+    task, expert = factories.rating_task(study, "a"), factories.member(study, "expert")
+    for user in people(study, 2):
+        give(user, task, rating(2))
+    case = judged(expert, task)
+    decisions.withdraw(expert, case.pk, comment="Nothing is heard.")
+    assert ratings(study) == {"before": 2, "excluded": 2, "kept": 0, "rejudged": 0, "after": 0}
