@@ -90,3 +90,28 @@ def test_a_run_without_rows_to_take_is_left_alone():
     work.work_on(run.pk)
     ScoringRun.objects.update(state="running")
     assert waking.to_wake() == []
+
+
+# ── Writing ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("to_do", "waiting", "sends"), [(7, 0, 1), (7, 1, 0), (None, 0, 0)])
+def test_one_message_at_a_time_wakes_a_worker_that_writes(monkeypatch, to_do, waiting, sends):
+    found: list[str] = []
+    monkeypatch.setattr(tasks.write_texts, "delay", lambda: found.append("sent"))
+    monkeypatch.setattr(tasks.writing_claims, "next_run", lambda **_: to_do)
+    monkeypatch.setattr(tasks, "_n_waiting", lambda queue: {tasks.WRITING_QUEUE: waiting}[queue])
+    tasks.wake_writing_runs()
+    assert len(found) == sends
+
+
+@pytest.mark.parametrize(
+    ("more", "stopping", "sends"), [(True, False, 1), (True, True, 0), (False, False, 0)]
+)
+def test_a_worker_that_writes_goes_on_while_there_is_more(monkeypatch, more, stopping, sends):
+    found: list[str] = []
+    monkeypatch.setattr(tasks.write_texts, "delay", lambda: found.append("sent"))
+    monkeypatch.setattr(tasks.writing_work, "work", lambda **_: more)
+    monkeypatch.setattr(tasks, "_is_stopping", lambda: stopping)
+    tasks.write_texts()
+    assert len(found) == sends
