@@ -102,7 +102,6 @@ EXCLUSIONS: dict[str, Promise] = {
     "item_corrected": _("The item was corrected."),
     "item_withdrawn": _("The item was withdrawn."),
     "correction_undone": _("The correction was taken back."),
-    "withdrawal_undone": _("The withdrawal was taken back."),
 }
 
 
