@@ -21,14 +21,14 @@ WITH item AS (
     RETURNING id, external_id
 ), version AS (
     INSERT INTO annotation_itemversion
-        (item_id, number, prompt, lyrics, question, reference, rationale, transcript, extra, content_sha256, created_at,
-         clip_id)
+        (item_id, number, prompt, lyrics, question, reference, rationale, transcript, extra, content_sha256, retracted,
+         created_at, clip_id)
     SELECT id, 1, '', '', 'What is heard in ' || external_id || '?', 'A bell.', 'A bell rings twice.', '', '{}', '',
-           now(), %(clip)s::bigint FROM item
+           false, now(), %(clip)s::bigint FROM item
     RETURNING id, item_id
 ), candidate AS (
-    INSERT INTO annotation_candidate (item_version_id, system_id, take, text, created_at)
-    SELECT id, %(system)s, 1, 'It is a bell, ringing twice.', now() FROM version
+    INSERT INTO annotation_candidate (item_version_id, system_id, take, text, provenance, created_at)
+    SELECT id, %(system)s, 1, 'It is a bell, ringing twice.', '{}', now() FROM version
     RETURNING id, item_version_id
 ), task AS (
     INSERT INTO annotation_task
@@ -70,8 +70,7 @@ def make_study(slug: str, *, n_tasks: int, overlap: int, clip: Clip | None = Non
     with connection.cursor() as cursor:
         values = {"study": study.pk, "system": system.pk, "n": n_tasks, "overlap": overlap}
         cursor.execute(_FILL, {**values, "clip": clip.pk if clip else None})
-        if clip:  # what is scored is the current version
-            cursor.execute(_CURRENT, [study.pk])
+        cursor.execute(_CURRENT, [study.pk])
         # What autovacuum does by itself within a minute of an import.
         cursor.execute("VACUUM ANALYZE")
     return study
@@ -89,14 +88,14 @@ def settle(*, seconds: float = 90.0) -> None:
             time.sleep(1)
 
 
-def make_raters(study: Study, n: int, *, prefix: str | None = None) -> list[str]:
-    """Session cookies of `n` new annotators, whose addresses begin with the prefix: the study's, unless said."""
+def make_raters(study: Study, n: int, *, prefix: str | None = None, role: Role = Role.ANNOTATOR) -> list[str]:
+    """Session cookies of `n` new members, whose addresses begin with the prefix: the study's, unless said."""
     cookies = []
     for number in range(n):
         user = User(email=f"{prefix or study.slug}-{number}@example.org", name=f"Rater {number}")
         user.set_unusable_password()
         user.save()
-        people.add_member(study, user, role=Role.ANNOTATOR, actor=None)
+        people.add_member(study, user, role=role, actor=None)
         cookies.append(_cookie(user))
     return cookies
 

@@ -104,7 +104,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many cases there are in each state, and of the open ones assigned to the reader; each at most COUNTED_TO."""
+    """How many cases there are in each state, and unresolved ones assigned to the reader; each at most COUNTED_TO."""
 
     open: int
     claimed: int
@@ -151,7 +151,7 @@ FROM unnest(%(states)s::varchar[]) s
 UNION ALL
 SELECT 'mine', (SELECT count(*) FROM (
     SELECT 1 FROM annotation_reviewcase
-    WHERE study_id = %(study)s AND state = 'open' AND assigned_to_id = %(reader)s LIMIT %(most)s) few)
+    WHERE study_id = %(study)s AND state <> 'resolved' AND assigned_to_id = %(reader)s LIMIT %(most)s) few)
 """
 
 _COLUMNS = (
