@@ -38,11 +38,12 @@ def test_nothing_that_asks_for_scores_loads_a_model() -> None:
     """Services, tasks, API and commands know metrics by the registry's table; what opens one loads what it needs."""
     loaded = _loaded_by(
         "import config.wsgi, pkgutil, importlib, scoring\n"
-        "left_out = ('scoring.backbones', 'scoring.metrics')\n"
+        "left_out = ('scoring.backbones', 'scoring.metrics', 'scoring.writing')\n"
         "for module in pkgutil.walk_packages(scoring.__path__, 'scoring.'):\n"
         "    if not module.name.startswith(left_out): importlib.import_module(module.name)\n"
     )
     assert {"scoring.tasks", "scoring.services.work", "scoring.management.commands.score"} <= loaded
+    assert {"scoring.services.writing_work", "scoring.management.commands.write"} <= loaded
     assert loaded.isdisjoint({"torch", "transformers", "scipy"})
 
 
