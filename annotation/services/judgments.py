@@ -18,7 +18,7 @@ from annotation.access import HeldAssignment
 from annotation.errors import Conflict, FieldProblem, InvalidInput
 from annotation.models import Assignment, Judgment, Task, TaskCandidate, User
 from annotation.rules import answers as rules
-from annotation.services import leases, listening
+from annotation.services import leases, listening, reviewers
 from annotation.services.protocols import loaded
 
 MAX_TELEMETRY_BYTES = 4096
@@ -168,7 +168,8 @@ def _is_surplus(assignment: HeldAssignment) -> bool:
     met_again = Assignment.objects.filter(
         task_id=assignment.task_id, rater_id=assignment.rater_id, state__in=(1, 2, 3)
     ).exists()
-    return met_again or not leases.take_place(assignment.task_id, shown=assignment.presentation)
+    knows = reviewers.knows(assignment.task_id, assignment.rater_id)
+    return met_again or knows or not leases.take_place(assignment.task_id, shown=assignment.presentation)
 
 
 def _record(

@@ -27,3 +27,9 @@ def bar(user: User, case: ReviewCase) -> None:
     )
     if open_leases := list(held.values_list("pk", flat=True)):
         leases.release(open_leases, state=Assignment.State.RETURNED)
+
+
+def knows(task_id: int, rater_id: int) -> bool:
+    """Whether this rater reviews a task's item, and may have seen what others said of it."""
+    barred = BarredRater.objects.filter(task_id=task_id, rater_id=rater_id)
+    return barred.filter(reason=BarredRater.Reason.REVIEWS).exists()

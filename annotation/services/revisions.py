@@ -21,7 +21,7 @@ from annotation.errors import Conflict, NotFound
 from annotation.models import Answer, Judgment, Study, Task, TaskCandidate, User
 from annotation.rules import answers as rules
 from annotation.rules.listening import ListeningRules
-from annotation.services import judgments, leases, returns
+from annotation.services import judgments, leases, returns, reviewers
 from annotation.services.judgments import Receipt, Submission
 
 # One statement: the row that stood steps back with its answers, and the next takes its place. Until when and by whom
@@ -124,6 +124,11 @@ def _standing(assignment: HeldAssignment) -> Judgment:
 def _check_window(assignment: HeldAssignment, study: Study) -> None:
     if timezone.now() > _changeable_until(assignment, study):
         raise Conflict("The time to change this answer is over; it stands as it is.", code="window_closed")
+    if reviewers.knows(assignment.task_id, assignment.rater_id):
+        raise Conflict(
+            "You review this item now and see what others said, so your earlier answer stands.",
+            code="reviews",
+        )
 
 
 def _changeable_until(assignment: HeldAssignment, study: Study) -> datetime:

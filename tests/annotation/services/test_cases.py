@@ -17,9 +17,10 @@ from annotation.models import (
     Return,
     ReviewCase,
 )
-from annotation.services import cases, leases
+from annotation.services import cases, judgments, leases, revisions
 from annotation.services.case_queue import Filters
 from tests import factories
+from tests.annotation.services.answers import rating
 from tests.annotation.services.reviewing import case
 
 pytestmark = pytest.mark.django_db
@@ -119,6 +120,20 @@ class TestRatingBesideReviewing:
         assert Assignment.objects.get(pk=lease.id).state == Assignment.State.RETURNED
         task.refresh_from_db()
         assert task.n_leases == 0
+
+    def test_an_answer_that_comes_after_it_went_back_is_kept_as_surplus(self, study, expert):
+        task = factories.rating_task(study, "a")
+        _, lease = leases.lease_next(expert, study.slug)
+        cases.claim(expert, case(task).pk)
+        assert judgments.submit(expert, lease.id, rating(3)).surplus
+
+    def test_their_earlier_vote_cannot_be_changed_any_more(self, study, expert):
+        task = factories.rating_task(study, "a")
+        _, lease = leases.lease_next(expert, study.slug)
+        judgments.submit(expert, lease.id, rating(3))
+        revisions.revise(expert, lease.id, rating(4))
+        cases.claim(expert, case(task).pk)
+        assert code_of(revisions.revise, expert, lease.id, rating(5)) == "reviews"
 
 
 class TestHolding:
