@@ -69,7 +69,7 @@ EVIDENCE: dict[str, Promise] = {
     "codes": _("codes"),
     "question": _("question"),
     "n_raters": _("raters"),
-    "n_judgments": _("judgments"),
+    "n_judgments": _("judgments with one"),
     "n": _("answers"),
     "variance": _("variance"),
     "variance_on_5": _("variance as on a scale from 1 to 5"),

@@ -20,5 +20,7 @@ export default function queueKeys(list) {
     return button !== null;
   };
   const acts = { j: () => move(1), k: () => move(-1), n: takeNext };
-  listen((name) => acts[name]?.() ?? false, { repeats: (name) => name === "j" || name === "k" });
+  const keys = listen((name) => acts[name]?.() ?? false, { repeats: (name) => name === "j" || name === "k" });
+  for (const hint of document.querySelectorAll("[data-queue-keys]")) hint.hidden = !keys.on;
+  if (keys.on) document.getElementById("review-next")?.setAttribute("aria-keyshortcuts", "n");
 }
