@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import django.contrib.postgres.fields
+import django.contrib.postgres.indexes
 import django.db.models.deletion
 import django.utils.timezone
 from django.conf import settings
@@ -334,6 +335,18 @@ class Migration(migrations.Migration):
                 related_name="review_cases",
                 to="annotation.study",
             ),
+        ),
+        migrations.AddIndex(
+            model_name="reviewcase",
+            index=models.Index(
+                condition=models.Q(("state", "resolved"), _negated=True),
+                fields=["study", "-priority", "id"],
+                name="review_unresolved",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="reviewcase",
+            index=django.contrib.postgres.indexes.GinIndex(fields=["rules"], name="review_by_rule"),
         ),
         migrations.AddIndex(
             model_name="reviewcase",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -68,6 +69,11 @@ class ReviewCase(models.Model):
         ]
         indexes = [
             models.Index(fields=["study", "state", "-priority", "id"], name="review_queue"),
+            models.Index(
+                fields=["study", "-priority", "id"], condition=~Q(state="resolved"), name="review_unresolved"
+            ),
+            # Rules that few cases have: the two above would be walked to their end.
+            GinIndex(fields=["rules"], name="review_by_rule"),
             models.Index(
                 fields=["claim_expires_at"], condition=Q(state="claimed"), name="review_claim_by_expiry"
             ),
