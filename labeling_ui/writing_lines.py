@@ -35,7 +35,7 @@ def writing_line(run: WritingRun) -> WritingLine:
         progress=progress,
         pace=pace(progress.per_second),
         left=time_left(progress.seconds_left),
-        cost="" if cost is None else f"{cost:,.4f}",
+        cost=f"{cost:,.4f}" if cost else "",
         is_loading=run.n_openings > 0 and not run.is_finished,
         waits_in_vain=_waits_in_vain(run),
     )
