@@ -28,6 +28,7 @@ from annotation.services import (
 from tests import factories
 from tests.annotation.services.answers import rating
 from tests.annotation.services.desk import corrections, give, judged, leased, people, true_counters
+from tests.annotation.services.importing import bring, write
 from tests.concurrency.test_overlap import one_raters_day
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
@@ -189,8 +190,24 @@ def test_a_correction_and_a_withdrawal_come_one_after_the_other(at_once):
     true_counters(study)
 
 
-@pytest.mark.parametrize("turn", range(2))
-def test_corrections_undo_marks_and_sweeps_beside_raters_keep_every_counter_true(at_once, turn):
+def test_tasks_imported_at_the_moment_of_a_correction_are_about_the_version_that_stands(at_once, tmp_path):
+    study = factories.StudyFactory(overlap=2)
+    bring(study, write(tmp_path / "x.csv", {"rater_id": "ann", "question": "correctness", "value": 4}))
+    expert = factories.member(study, "expert")
+    one = judged(expert, Task.objects.get())
+    more = write(tmp_path / "y.csv", {}, {"system": "s2", "answer": "No"})
+    results = at_once(
+        [partial(decisions.correct, expert, one.pk, corrections(one)), partial(bring, study, more)]
+    )
+    version, job = results
+    assert (job.state, isinstance(version, ItemVersion)) == ("done", True)
+    live = Task.objects.filter(study=study).exclude(state=Task.State.WITHDRAWN)
+    assert {task.item_version_id for task in live} == {version.pk}
+    assert live.count() == 2
+    true_counters(study)
+
+
+def test_corrections_undo_marks_and_sweeps_beside_raters_keep_every_counter_true(at_once):
     study = factories.StudyFactory(overlap=3)
     tasks = [factories.rating_task(study, f"task-{n}") for n in range(4)]
     experts, users = [factories.member(study, "expert") for _ in tasks], people(study, 8)
