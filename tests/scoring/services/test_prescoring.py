@@ -6,9 +6,11 @@ import pytest
 
 from annotation.errors import InvalidInput
 from annotation.models import AuditEvent
+from annotation.services import decisions
 from scoring.models import ScoringRun
 from scoring.services import runs, study_models, work
 from tests import factories
+from tests.annotation.services.desk import corrections, judged
 from tests.annotation.services.importing import bring, write
 from tests.scoring.doubles import register
 
@@ -82,3 +84,10 @@ def test_what_cannot_be_used_is_not_kept(study, wanted):
         study_models.set_prescore(study, wanted, actor=None)
     study.refresh_from_db()
     assert study.rules["prescore"][0]["options"] == {"version": "3"}
+
+
+def test_a_correction_asks_for_them_too(study):
+    expert = factories.member(study, "expert")
+    one = judged(expert, factories.rating_task(study, "a"))
+    decisions.correct(expert, one.pk, corrections(one))
+    assert [run.metric for run in ScoringRun.objects.filter(study=study)] == ["word-count"]
