@@ -31,7 +31,8 @@ def wake_scoring_runs() -> None:
             work_on_run.delay(run_id)
 
 
-@shared_task(expires=15)  # type: ignore[untyped-decorator]
+# The sweep sends one only where none waits, so that it may wait for a worker that gets little of the processor.
+@shared_task(expires=60)  # type: ignore[untyped-decorator]
 def write_texts() -> None:
     """Write what is wanted most for a while, then queue again."""
     more = watched(
