@@ -15,26 +15,30 @@ from tests.factories import member
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 AXE = Path(__file__).resolve().parents[2] / "node_modules" / "axe-core" / "axe.min.js"
-RUN = """async () => (await axe.run()).violations
+# What axe would tell of all that is well is half its work.
+EVERYTHING = {"resultTypes": ["violations"]}
+# Axe leaves contrast beyond what WCAG's AA asks for aside, unless asked for all rules about colours.
+COLOURS = {**EVERYTHING, "runOnly": ["cat.color"], "rules": {"color-contrast-enhanced": {"enabled": False}}}
+RUN = """async (options) => (await axe.run(options)).violations
     .filter(({impact}) => ["serious", "critical"].includes(impact))
     .flatMap(({id, nodes}) => nodes.map(({target, failureSummary}) => `${id} ${target}: ${failureSummary}`))"""
 SIDEWAYS = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
 
-@pytest.fixture(
-    params=[(1280, "light"), (1280, "dark"), (390, "light")], ids=lambda value: f"{value[0]}-{value[1]}"
-)
+@pytest.fixture(params=[1280, 390])
 def looked_at(page, request):
-    width, scheme = request.param
-    page.set_viewport_size({"width": width, "height": 844})
-    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    page.set_viewport_size({"width": request.param, "height": 844})
     return page
 
 
 def check(page) -> None:
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    assert page.evaluate(RUN) == []
-    assert not page.evaluate(SIDEWAYS), "the page scrolls sideways"
+    """Look at the page light and dark, at rest. Nothing but colours can differ between the two."""
+    if page.evaluate("!globalThis.axe"):
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+    for scheme, rules in (("light", EVERYTHING), ("dark", COLOURS)):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        assert (scheme, page.evaluate(RUN, rules)) == (scheme, [])
+        assert not page.evaluate(SIDEWAYS), "the page scrolls sideways"
 
 
 def test_sign_in_and_the_page_for_nothing_found(looked_at):
