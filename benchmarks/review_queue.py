@@ -81,7 +81,7 @@ def main() -> None:
         except SystemExit:
             print((home / "web.log").read_text(errors="replace")[-4000:], file=sys.stderr)
             raise
-    targets = {
+    targets: dict[str, tuple[float, float, str]] = {
         f"{part} {name}: p95, ms": (times["p95"], TARGET_MS, "<=")
         for part in ("page", "http")
         for name, times in figures[part].items()

@@ -120,10 +120,10 @@ def page(
 
     A case that moved since (its priority grew) may be missed or seen twice; no page is ever skipped for it.
     """
-    cases = _matching(study, filters, user=reader).order_by("-priority", "id").values(*_COLUMNS, **_COMPUTED)
-    found = _read(cases, limit=limit + 1) if after is None else _after(study, cases, after, limit=limit + 1)
-    rows = tuple(_row(values, reader) for values in found[:limit])
-    return Page(rows, rows[-1].id if len(found) > limit else None)
+    cases = _matching(study, filters, user=reader).order_by("-priority", "id").values_list("pk", flat=True)
+    found = list(cases[: limit + 1]) if after is None else _after(study, cases, after, limit=limit + 1)
+    rows = _rows(found[:limit], reader)
+    return Page(rows, found[limit - 1] if len(found) > limit else None)
 
 
 def counts(study: Study, *, reader: User) -> Counts:
@@ -186,22 +186,23 @@ def _matching(study: Study, filters: Filters, *, user: User, state: str = "") ->
     return cases
 
 
-def _after(
-    study: Study, cases: QuerySet[ReviewCase, dict[str, Any]], after: int, *, limit: int
-) -> list[dict[str, Any]]:
+def _after(study: Study, cases: QuerySet[ReviewCase, int], after: int, *, limit: int) -> list[int]:
     """Two ranges of the index: the rest of the same priority, then what is below it."""
     last = ReviewCase.objects.filter(study=study, pk=after).values_list("priority", flat=True).first()
     if last is None:
         problem = FieldProblem("after", "There is no such case; begin with the first page.")
         raise InvalidInput("This page of the queue is not there.", problems=[problem])
-    alike = _read(cases.filter(priority=last, pk__gt=after), limit=limit)
+    alike = list(cases.filter(priority=last, pk__gt=after)[:limit])
     if len(alike) == limit:
         return alike
-    return alike + _read(cases.filter(priority__lt=last), limit=limit - len(alike))
+    return alike + list(cases.filter(priority__lt=last)[: limit - len(alike)])
 
 
-def _read(cases: QuerySet[ReviewCase, dict[str, Any]], *, limit: int) -> list[dict[str, Any]]:
-    return list(cases[:limit])
+def _rows(case_ids: list[int], reader: User) -> tuple[Row, ...]:
+    """What is shown is fetched for the page alone: a search would carry it along for all that it looks at."""
+    values = ReviewCase.objects.filter(pk__in=case_ids).values(*_COLUMNS, **_COMPUTED)
+    found = {row["id"]: _row(row, reader) for row in values}
+    return tuple(found[case_id] for case_id in case_ids)
 
 
 def _row(values: Mapping[str, Any], reader: User) -> Row:

@@ -44,9 +44,9 @@ class TestPages:
 
     def test_a_page_is_four_queries_at_most(self, study, expert, django_assert_num_queries):
         last, *_ = (queued(study, name) for name in "abc")
-        with django_assert_num_queries(1):
+        with django_assert_num_queries(2):
             case_queue.page(study, Filters(), reader=expert)
-        with django_assert_num_queries(3):
+        with django_assert_num_queries(4):
             case_queue.page(study, Filters(), reader=expert, after=last.pk)
 
     def test_a_page_after_a_case_that_is_not_there_is_refused(self, study, expert):
