@@ -29,7 +29,7 @@ _OUTCOMES = [
 
 @dataclass(frozen=True)
 class Table:
-    """`definition` says what is counted, `notes` why something is missing. The first cell of a row is its head."""
+    """`key` is the table's place in the page, without blanks. `definition` says what is counted, `notes` why something is missing. The first cell of a row is its head."""
 
     key: str
     title: Text
@@ -44,7 +44,11 @@ def correction_tables(found: Stored) -> list[Table]:
     fields = found["fields"]
     if not fields:
         return []
-    return [_by_origin(found), _by_reason(fields), *(_by_stratum(one) for one in found["strata"])]
+    return [
+        _by_origin(found),
+        _by_reason(fields),
+        *map(_by_stratum, range(len(found["strata"])), found["strata"]),
+    ]
 
 
 def draft_table(found: Sequence[Stored]) -> Table | None:
@@ -173,10 +177,10 @@ def _by_reason(fields: Sequence[Stored]) -> Table:
     )
 
 
-def _by_stratum(found: Stored) -> Table:
+def _by_stratum(number: int, found: Stored) -> Table:
     values = list(found["items"])
     return Table(
-        key=f"stratum-{found['stratum']}",
+        key=f"stratum-{number}",
         title=_("Corrections by field and {stratum}").format(stratum=found["stratum"]),
         definition=_(
             "Corrections that stand. The last row says how many items of the study are in each group."
