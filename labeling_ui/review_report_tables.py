@@ -29,7 +29,8 @@ _OUTCOMES = [
 
 @dataclass(frozen=True)
 class Table:
-    """`key` is the table's place in the page, without blanks. `definition` says what is counted, `notes` why something is missing. The first cell of a row is its head."""
+    """`key` names the table on its page, without blanks. `definition` says what is counted, `notes` why something is
+    missing. The first cell of a row is its head."""
 
     key: str
     title: Text
