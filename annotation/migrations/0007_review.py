@@ -336,6 +336,24 @@ class Migration(migrations.Migration):
                 to="annotation.study",
             ),
         ),
+        migrations.AlterField(
+            model_name="reviewcase",
+            name="assigned_to",
+            field=models.ForeignKey(
+                blank=True,
+                db_index=False,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to=settings.AUTH_USER_MODEL,
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="reviewcase",
+            index=models.Index(
+                fields=["assigned_to", "study", "state", "-priority", "id"], name="review_assigned"
+            ),
+        ),
         migrations.AddIndex(
             model_name="reviewcase",
             index=models.Index(

@@ -41,7 +41,7 @@ class ReviewCase(models.Model):
     rules = ArrayField(models.CharField(max_length=40), default=list)
     # Whom a researcher has given the case to, and who is at it now.
     assigned_to = models.ForeignKey(
-        "annotation.User", models.SET_NULL, null=True, blank=True, related_name="+"
+        "annotation.User", models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
     )
     claimed_by = models.ForeignKey(
         "annotation.User", models.SET_NULL, null=True, blank=True, related_name="+"
@@ -72,6 +72,8 @@ class ReviewCase(models.Model):
             models.Index(
                 fields=["study", "-priority", "id"], condition=~Q(state="resolved"), name="review_unresolved"
             ),
+            # An expert's own cases, of which there may be none in a long queue.
+            models.Index(fields=["assigned_to", "study", "state", "-priority", "id"], name="review_assigned"),
             # Rules that few cases have: the two above would be walked to their end.
             GinIndex(fields=["rules"], name="review_by_rule"),
             models.Index(
