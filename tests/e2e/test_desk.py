@@ -169,7 +169,7 @@ def test_both_stages_are_for_everyone(page, signed_in, stages, width, schemes):
         for scheme in schemes:
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             shot(page, f"{name}-{width}-{scheme}-full")
-            check(page)
+        check(page)
 
     page.set_viewport_size({"width": width, "height": 900})
     page.on("dialog", lambda dialog: dialog.accept())
