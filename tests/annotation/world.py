@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import tempfile
 import uuid
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -35,16 +38,23 @@ from tests.annotation.services.answers import comparison
 SECONDS = 3
 
 
+@cache  # a study is made for nearly every test of the API, and its clips are the same each time
+def _noise(seed: int) -> bytes:
+    rng = np.random.default_rng(seed)
+    pcm = rng.integers(-1, 1, size=(1, SECONDS * 48_000), endpoint=True) * rng.integers(1, 8000)
+    with tempfile.NamedTemporaryFile(suffix=".flac") as file:
+        with FlacWriter(Path(file.name), channels=1, bits=16, rate=48_000) as writer:
+            writer.push(pcm.astype(np.int32))
+        return Path(file.name).read_bytes()
+
+
 def store(clip: Clip) -> Clip:
     """Put a file behind a clip's row: three seconds of noise, louder and so less compressible for some than others."""
-    rng = np.random.default_rng(int(clip.sha256[:8], 16))
-    pcm = rng.integers(-1, 1, size=(1, SECONDS * 48_000), endpoint=True) * rng.integers(1, 8000)
+    sound = _noise(int(clip.sha256[:8], 16))
     path = Path(default_storage.path(clip.canonical.name))
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FlacWriter(path, channels=1, bits=16, rate=48_000) as writer:
-        writer.push(pcm.astype(np.int32))
-    with path.open("rb") as file:
-        clip.part_offsets = part_offsets(file)
+    path.write_bytes(sound)
+    clip.part_offsets = part_offsets(io.BytesIO(sound))
     clip.n_samples, clip.duration_s, clip.channels = SECONDS * 48_000, float(SECONDS), 1
     clip.save()
     return clip
