@@ -80,7 +80,7 @@ def test_it_serves_alone_heals_itself_and_stops_when_asked(
     assert _line(process).startswith(f"Concord is at http://127.0.0.1:{port}/  ")
     _check_it_answers(port)
     eventually(lambda: _only(home, "gpu").nice() == 19)  # raters on this machine come first
-    eventually(lambda: _only(home, "review").nice() == 19)
+    eventually(lambda: _only(home, "review").nice() == 10)  # but experts wait for drafts
     _check_a_second_is_refused(launch, home, port, process)
     _check_a_service_that_dies_is_reported_and_comes_back(home, process, eventually)
     _check_it_stops(process, signal.SIGINT, home)
