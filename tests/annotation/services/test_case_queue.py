@@ -66,7 +66,8 @@ class TestPages:
 class TestFilters:
     @pytest.fixture(autouse=True)
     def _cases(self, study, expert):
-        queued(study, "plain", rules=("codes",))
+        task = factories.rating_task(study, "plain", question="Was hört ein Hund?")
+        case(task, rules=("codes",))
         queued(study, "audited", rules=("codes", "audit"), assigned_to=expert)
         queued(study, "music", rules=("codes",))
         Item.objects.filter(external_id="music").update(strata={"modality": "music", "split": "dev"})
@@ -88,6 +89,7 @@ class TestFilters:
             ({"strata": {"modality": "music", "split": "test"}}, set()),
             ({"text": "HEARD in mus"}, {"music"}),
             ({"text": "100%"}, set()),
+            ({"text": "hört EIN"}, {"plain"}),
         ],
     )
     def test_each_lets_through_what_it_names(self, study, expert, given, expected):
