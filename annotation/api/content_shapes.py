@@ -37,9 +37,12 @@ class ExclusionIn(In):
 
 class ExclusionOut(serializers.Serializer):
     changed = serializers.IntegerField()
-    unchanged = serializers.IntegerField(help_text="Judgments that carried the mark already.")
+    unchanged = serializers.IntegerField(help_text="Judgments that were left as they were.")
     overlap_grown = serializers.IntegerField(
         help_text="Tasks that had been filled meanwhile and now hold one judgment more than was asked for."
+    )
+    kept_out = serializers.IntegerField(
+        help_text="Of the unchanged, those that stay out because their item was corrected or withdrawn."
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -14,7 +14,7 @@ from annotation.errors import FieldProblem, InvalidInput
 from annotation.models import Exclusion, Judgment, Rater, Study, User
 from annotation.rules import exclusions as rules
 from annotation.rules.presentation import balance_step
-from annotation.services import leases
+from annotation.services import leases, review_marks
 
 Action = Exclusion.Action
 EVENTS = {Action.EXCLUDE: "judgments.excluded", Action.RESTORE: "judgments.restored"}
@@ -51,11 +51,13 @@ WHERE r.id = m.id
 
 @dataclass(frozen=True)
 class Outcome:
-    """How many judgments were marked, how many had that mark before, and for how many tasks the overlap grew."""
+    """How many judgments were marked, how many were left as they were, and for how many tasks the overlap grew.
+    `kept_out`: how many of the unchanged nobody can restore, as the review keeps them out."""
 
     changed: int
     unchanged: int
     overlap_grown: int
+    kept_out: int = 0
 
 
 def named(study: Study, client_ids: Sequence[UUID]) -> QuerySet[Judgment]:
@@ -93,8 +95,14 @@ def mark(
     comment: str = "",
     actor: User | None,
     subject: str = "",
+    by_review: bool = False,
 ) -> Outcome:
     """Exclude or restore judgments of one study, each with all its revisions. Those marked already are left alone.
+
+    Two kinds of reasons keep judgments out, and each is taken back only by who gave it. What the review has excluded
+    gets a person's reason beside its own, so that undoing a decision does not bring it back. A person's restoring ends
+    their own reason; where the review has one, that stands again, and the judgment stays out. `by_review` says that
+    this is the review's own mark, which goes where nothing else stands.
 
     A mark moves only under its task's lock; tasks are locked in order, then raters, then the study.
     """
@@ -103,16 +111,31 @@ def mark(
     places = leases.lock_places(set(chosen.values()))
     chosen |= _revisions(list(chosen))
     rows = list(_standing_otherwise(chosen, excluded=excluded))
-    _set_marks(rows, action=Action(action), reason=reason, comment=comment, actor=actor)
+    kept_out = {} if excluded or by_review else review_marks.reasons([row.pk for row in rows])
+    rows = [row for row in rows if row.pk not in kept_out]
+    reasons = {row.pk: reason for row in rows}
+    _log(reasons, action=Action(action), comment=comment, actor=actor)
+    _set_marks(list(reasons), excluded=excluded)
+    beside: dict[int, str] = {}
+    if excluded and not by_review:
+        beside = dict.fromkeys(review_marks.marked_last(chosen.keys() - reasons.keys()), reason)
+    elif kept_out:
+        own = review_marks.marked_last(kept_out)
+        beside = {pk: why for pk, why in kept_out.items() if pk not in own}
+    _log(beside, action=Action.EXCLUDE, comment=comment, actor=actor)
     tasks, raters = rules.moves(_counted(rows), places, sign=-1 if excluded else 1)
     _move_tasks(tasks)
     _move_raters(study, raters)
+    n_changed = len(rows) + (len(beside) if excluded else 0)
     outcome = Outcome(
-        len(rows), len(chosen) - len(rows), sum(1 for move in tasks.values() if move.overlap > 0)
+        n_changed,
+        len(chosen) - n_changed,
+        sum(1 for move in tasks.values() if move.overlap > 0),
+        len(kept_out),
     )
     audit.record(
         EVENTS[Action(action)], actor=actor, study=study, subject=subject, reason=reason, comment=comment,
-        changed=outcome.changed, unchanged=outcome.unchanged, overlap_grown=outcome.overlap_grown,
+        **asdict(outcome),
     )  # fmt: skip
     return outcome
 
@@ -131,22 +154,20 @@ def _standing_otherwise(judgment_ids: Collection[int], *, excluded: bool) -> Que
     return judgments.only(*fields).order_by("task_id", "id")
 
 
-def _set_marks(
-    rows: Collection[Judgment], *, action: Action, reason: str, comment: str, actor: User | None
-) -> None:
+def _log(reasons: Mapping[int, str], *, action: Action, comment: str, actor: User | None) -> None:
     Exclusion.objects.bulk_create(
-        (Exclusion(judgment=row, action=action, reason=reason, comment=comment, actor=actor) for row in rows),
+        (
+            Exclusion(judgment_id=pk, action=action, reason=reason, comment=comment, actor=actor)
+            for pk, reason in reasons.items()
+        ),
         batch_size=5000,
     )
+
+
+def _set_marks(judgment_ids: list[int], *, excluded: bool) -> None:
+    values = {"excluded": excluded, "ids": judgment_ids, "expert": int(Judgment.Origin.EXPERT)}
     with connection.cursor() as cursor:
-        cursor.execute(
-            _MARK,
-            {
-                "excluded": action == Action.EXCLUDE,
-                "ids": [row.pk for row in rows],
-                "expert": int(Judgment.Origin.EXPERT),
-            },
-        )
+        cursor.execute(_MARK, values)
 
 
 def _counted(rows: Iterable[Judgment]) -> list[rules.Counted]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Q
 
-from annotation.models import Correction, Exclusion, Item, Judgment, Study, Task
+from annotation.models import Exclusion, Item, Judgment, Study, Task
 from annotation.services import exclusions
+from annotation.services.corrected_texts import holds_correction
 from annotation.services.import_batches import batches
 
 
@@ -39,16 +40,9 @@ def set_aside(study: Study, judgments: Sequence[Judgment]) -> None:
                 reason=reason,
                 actor=None,
                 subject="import",
+                by_review=True,
             )
 
 
 _WITHDRAWN = Q(item_version__item__state=Item.State.WITHDRAWN)
-_CORRECTED = Q(state=Task.State.WITHDRAWN) | Q(
-    Exists(
-        Correction.objects.filter(
-            version_after__item=OuterRef("item_version__item"),
-            version_after__retracted=False,
-            version_after__number__lte=OuterRef("item_version__number"),
-        )
-    )
-)
+_CORRECTED = Q(state=Task.State.WITHDRAWN) | Q(holds_correction("item_version__"))

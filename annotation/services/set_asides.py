@@ -24,6 +24,7 @@ def set_aside(
         reason=reason,
         actor=actor,
         subject=f"item {item.pk}",
+        by_review=True,
     )
 
 
@@ -49,6 +50,7 @@ def take_back(
         reason=reason,
         actor=actor,
         subject=f"item {item.pk}",
+        by_review=True,
     )
 
 

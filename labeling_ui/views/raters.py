@@ -48,6 +48,8 @@ def rater_judgments(request: HttpRequest, slug: str, pseudonym: str) -> HttpResp
         **form.cleaned_data,
     )
     messages.success(request, _changed(form.cleaned_data["action"], outcome.changed))
+    if outcome.kept_out:
+        messages.info(request, _kept_out(outcome.kept_out))
     return redirect("rater", slug, pseudonym)
 
 
@@ -75,3 +77,11 @@ def _changed(action: str, n: int) -> str:
             "%(n)d judgment is out of the figures.", "%(n)d judgments are out of the figures.", n
         ) % {"n": n}
     return ngettext("%(n)d judgment counts again.", "%(n)d judgments count again.", n) % {"n": n}
+
+
+def _kept_out(n: int) -> str:
+    return ngettext(
+        "%(n)d judgment stays out: its item was corrected or withdrawn.",
+        "%(n)d judgments stay out: their items were corrected or withdrawn.",
+        n,
+    ) % {"n": n}

@@ -8,8 +8,8 @@ from analytics.records.cases import case_records
 from analytics.records.corrections import correction_records
 from analytics.records.judgments import judgment_records
 from analytics.reports.stage3 import stage3
-from annotation.models import Task
-from annotation.services import decisions, undo
+from annotation.models import Rater, Task
+from annotation.services import decisions, exclusions, undo
 from tests import factories
 from tests.annotation.services.answers import rating
 from tests.annotation.services.desk import corrections, give, judged, people
@@ -75,3 +75,17 @@ def test_a_withdrawn_item_is_set_aside(study):
     case = judged(expert, task)
     decisions.withdraw(expert, case.pk, comment="Nothing is heard.")
     assert ratings(study) == {"before": 2, "excluded": 2, "kept": 0, "rejudged": 0, "after": 0}
+
+
+def test_a_careless_raters_votes_on_a_corrected_text_are_in_no_part_and_taken_back_are_still_set_aside(study):
+    task, expert = factories.rating_task(study, "a"), factories.member(study, "expert")
+    careless, other = people(study, 2)
+    for user in (careless, other):
+        give(user, task, rating(2))
+    case = judged(expert, task)
+    decisions.correct(expert, case.pk, corrections(case))
+    rater = Rater.objects.get(user=careless).pseudonym
+    for action, n in (("exclude", 1), ("restore", 2)):
+        said = exclusions.of_rater(study, rater)
+        exclusions.mark(said, study=study, action=action, reason="careless", actor=None)
+        assert ratings(study) == {"before": n, "excluded": n, "kept": 0, "rejudged": 0, "after": 0}

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from annotation.models import Assignment, AuditEvent, Invitation, Judgment, Membership, Rater
+from annotation.models import Assignment, AuditEvent, Invitation, Judgment, Membership, Rater, Task
 from annotation.models.people import Role
 from annotation.services import leases, people
 from tests.analytics.votes import vote
@@ -131,6 +131,10 @@ def test_excluding_a_raters_judgments_can_be_undone(client, admin, study):
     answer = client.post(path, {"action": "restore", "reason": "mistake"}, follow=True)
     assert "1 judgment counts again." in answer.content.decode()
     assert not Judgment.objects.get().excluded
+    client.post(path, {"action": "exclude", "reason": "did not listen"})
+    Task.objects.update(state=Task.State.WITHDRAWN)
+    answer = client.post(path, {"action": "restore", "reason": "mistake"}, follow=True)
+    assert "1 judgment stays out: its item was corrected or withdrawn." in answer.content.decode()
 
 
 def test_excluding_judgments_needs_a_reason(client, admin, study):

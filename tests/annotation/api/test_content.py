@@ -91,7 +91,7 @@ def test_judgments_are_excluded_by_name(manager, rated):
     response = exclude(manager, rated, client_ids=[str(chosen.client_id)], comment="Clicks")
     assert (response.status_code, response.json()) == (
         200,
-        {"changed": 1, "unchanged": 0, "overlap_grown": 0},
+        {"changed": 1, "unchanged": 0, "overlap_grown": 0, "kept_out": 0},
     )
     assert list(Judgment.objects.filter(excluded=True)) == [chosen]
     row = Exclusion.objects.get()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation.models import Exclusion, Item, Judgment, ReviewCase, Study, Task
-from annotation.services import decisions, undo, withdrawals
+from annotation.services import decisions, exclusions, undo, withdrawals
 from tests import factories
 from tests.annotation.services.desk import corrections, judged, true_counters
 from tests.annotation.services.importing import bring, counted, write
@@ -64,6 +64,7 @@ def test_new_tasks_are_about_the_version_at_hand_and_reuse_its_answers(study, co
     added = Task.objects.get(slots__candidate__system__name="s2")
     assert added.item_version == Item.objects.get().current_version
     assert (added.n_judgments, added.judgments.get().excluded) == (0, True)
+    assert exclusions.mark(added.judgments, study=study, action="restore", reason="", actor=None).kept_out == 1
     true_counters(study)
     bring(study, write(tmp_path / "y.csv", {"item_id": "i2"}, {"item_id": "i2", "answer": "Maybe"}))
     assert Task.objects.filter(item_version__item__external_id="i2").count() == 2

@@ -132,15 +132,62 @@ def test_it_can_be_corrected_again_and_taken_back_again(study, task, expert):
     true_counters(study)
 
 
-def test_a_restored_judgment_that_somebody_excluded_since_stays_out(study, task, expert):
+def marked(study, judgment, action: str) -> exclusions.Outcome:
+    chosen = Judgment.objects.filter(pk=judgment.pk)
+    return exclusions.mark(chosen, study=study, action=action, reason="careless", actor=None)
+
+
+def test_what_somebody_excluded_while_it_was_set_aside_stays_out(study, task, expert):
     said = give(factories.member(study), task)
     one = corrected(expert, task)
-    chosen = Judgment.objects.filter(pk=said.pk)
-    exclusions.mark(chosen, study=study, action="restore", reason="", actor=None)
-    exclusions.mark(chosen, study=study, action="exclude", reason="careless", actor=None)
+    assert marked(study, said, "exclude") == exclusions.Outcome(1, 0, 0)
+    assert marked(study, said, "exclude") == exclusions.Outcome(0, 1, 0)
     undo.undo(expert, one.pk)
     said.refresh_from_db()
     assert said.excluded
+    true_counters(study)
+    assert marked(study, said, "restore") == exclusions.Outcome(1, 0, 0)
+    said.refresh_from_db()
+    assert (said.excluded, [mark.reason for mark in said.exclusions.order_by("pk")][1:]) == (
+        False,
+        ["careless", "careless"],
+    )
+    true_counters(study)
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["excluded before", "excluded after"])
+@pytest.mark.parametrize("decision", ["corrected", "withdrawn"])
+def test_nobody_restores_what_the_review_keeps_out_but_undoing_does(study, task, expert, decision, first):
+    said = give(factories.member(study), task)
+    if first:
+        marked(study, said, "exclude")
+    one = judged(expert, task)
+    if decision == "corrected":
+        decisions.correct(expert, one.pk, corrections(one))
+    else:
+        decisions.withdraw(expert, one.pk, comment="Silent.")
+    if not first:
+        marked(study, said, "exclude")
+    for _ in range(2):
+        assert marked(study, said, "restore") == exclusions.Outcome(0, 1, 0, kept_out=1)
+    said.refresh_from_db()
+    last = said.exclusions.order_by("pk").last()
+    assert (said.excluded, last.action, last.reason) == (True, "exclude", f"item_{decision}")
+    true_counters(study)
+    undo.undo(expert, one.pk)
+    said.refresh_from_db()
+    assert not said.excluded
+    true_counters(study)
+
+
+def test_what_was_said_of_a_retracted_version_is_not_restored(study, task, expert):
+    give(factories.member(study), task)
+    one = corrected(expert, task)
+    said = give(factories.member(study), Task.objects.get(replaces=task))
+    undo.undo(expert, one.pk)
+    marked(study, said, "exclude")
+    assert marked(study, said, "restore").kept_out == 1
+    assert said.exclusions.order_by("pk").last().reason == "correction_undone"
     true_counters(study)
 
 
