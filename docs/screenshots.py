@@ -38,6 +38,9 @@ def main() -> None:
             sign_in(page, address, "researcher@demo.example")
             page.goto(f"{address}/studies/demo-audio-qa/")
             page.screenshot(path=IMAGES / f"study{suffix}.png", full_page=True)
+            page.context.clear_cookies()
+            sign_in(page, address, "expert@demo.example")
+            desk(page, address, IMAGES / f"desk{suffix}.png")
             page.close()
         browser.close()
 
@@ -63,6 +66,24 @@ def work(page: Page, address: str, slug: str, target: Path) -> None:
     page.wait_for_timeout(2500)
     page.keyboard.press("s")
     page.wait_for_timeout(1000)
+    page.screenshot(path=target)
+
+
+def desk(page: Page, address: str, target: Path) -> None:
+    """The case that the expert has, or the next one, judged and then half corrected."""
+    page.goto(f"{address}/studies/demo-audio-qa/review/")
+    page.locator("#review-next").click()
+    page.wait_for_url("**/review-cases/**")
+    page.wait_for_selector("[data-module=blind][data-state=working], [data-do=correct]")
+    if page.locator("[data-module=blind]").count():
+        page.keyboard.press("2")
+        page.keyboard.press("Control+Enter")
+    page.wait_for_selector("[data-do=correct]")
+    page.wait_for_load_state("networkidle")
+    page.keyboard.press("2")
+    page.keyboard.press("e")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("Five")
     page.screenshot(path=target)
 
 
