@@ -13,6 +13,8 @@ from analytics.questions import MeasuredQuestion
 from analytics.review_frames import BY_REVIEW
 from annotation.models import CaseEvent, Correction, Draft, Judgment, Return, ReviewCase, Study, Task
 from annotation.rules.review import EXCLUSIONS
+from annotation.services import drafts
+from annotation.services.corrected_texts import holds_correction
 
 # A stratum with more values than this is a name rather than a group.
 _MOST_VALUES = 20
@@ -114,9 +116,9 @@ def items_by_stratum(study: Study) -> dict[str, dict[str, int]]:
 
 
 def draft_states(study: Study) -> list[tuple[str, str, str, int]]:
-    """How many drafts there are by field, writer and state."""
-    rows = Draft.objects.filter(case__study=study).values_list("field", "writer", "state")
-    return list(rows.annotate(n=Count("pk")).order_by("field", "writer", "state"))
+    """How many drafts there are by field, writer and outcome: a state, or `drafts.LATE`."""
+    rows = Draft.objects.filter(case__study=study).values_list("field", "writer", drafts.OUTCOME)
+    return list(rows.annotate(n=Count("pk")).order_by("field", "writer", drafts.OUTCOME))
 
 
 def rule_decisions(study: Study) -> list[tuple[str, str, int]]:
@@ -153,7 +155,7 @@ def blind_answers(question: MeasuredQuestion) -> list[BlindAnswer]:
 
 def rejudging(study: Study) -> Rejudging:
     tasks = Task.objects.filter(study=study, replaces__isnull=False, state=Task.State.READY)
-    found = tasks.aggregate(
+    found = tasks.filter(holds_correction("item_version__")).aggregate(
         tasks=Count("pk"),
         judgments=Sum("n_judgments", default=0),
         wanted=Sum(F("overlap") - F("n_judgments"), default=0),

@@ -46,11 +46,12 @@ corrected AS (
 """
 
 # The last mark of a judgment is the one that stands. A model that writes an item's text anew replaces a version too,
-# with the same reason, but no correction begins at that version.
+# with the same reason, but no correction that stands begins at that version.
 BY_REVIEW = f"""
 (SELECT x.action = '{Exclusion.Action.EXCLUDE}' AND x.reason = ANY(%(by_review)s)
         AND (x.reason <> 'item_corrected' OR EXISTS (
             SELECT 1 FROM annotation_correction began JOIN annotation_task judged ON judged.id = j.task_id
+            JOIN annotation_itemversion made ON made.id = began.version_after_id AND NOT made.retracted
             WHERE began.version_before_id = judged.item_version_id))
  FROM annotation_exclusion x WHERE x.judgment_id = j.id ORDER BY x.id DESC LIMIT 1)
 """

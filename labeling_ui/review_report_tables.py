@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from analytics.review_frames import COMMENT
 from annotation.models import Correction, Draft, Return, ReviewCase
+from annotation.services.drafts import LATE
 from labeling_ui.review_words import FIELDS, REASONS, rule_title
 from labeling_ui.templatetags.figures import count, percent
 
@@ -18,13 +19,14 @@ Text = Promise | str
 Stored = Mapping[str, Any]
 
 _DECISIONS = [choice for choice in ReviewCase.Decision.choices if choice[0]]
-_OUTCOMES = [
+_SHOWN = (
     Draft.State.ACCEPTED,
     Draft.State.EDITED,
     Draft.State.REJECTED,
     Draft.State.UNUSED,
     Draft.State.FAILED,
-]
+)
+_OUTCOMES = [*((state.value, state.label) for state in _SHOWN), (LATE, _("Came too late"))]
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,12 @@ def draft_table(found: Sequence[Stored]) -> Table | None:
             "What became of the drafts that models wrote. The share is of drafts accepted without an edit, among those "
             "that somebody accepted, edited, rejected or left unused."
         ),
-        columns=(_("Field"), _("Model"), *(state.label for state in _OUTCOMES), _("Accepted unedited")),
+        columns=(_("Field"), _("Model"), *(label for _state, label in _OUTCOMES), _("Accepted unedited")),
         rows=tuple(
             (
                 FIELDS.get(one["field"], one["field"]),
                 one["writer"],
-                *(count(one["states"].get(state, 0)) for state in _OUTCOMES),
+                *(count(one["states"].get(state, 0)) for state, _label in _OUTCOMES),
                 percent(one["share"]),
             )
             for one in found

@@ -11,7 +11,7 @@ from analytics.case_frames import CorrectionRow
 from annotation.models import Draft, Study
 from annotation.rules.review import CORRECTABLE
 
-# A person has said what becomes of these; the others wait, or failed.
+# A person has said what becomes of these; the others wait, failed, or came too late.
 SETTLED = (Draft.State.ACCEPTED, Draft.State.EDITED, Draft.State.REJECTED, Draft.State.UNUSED)
 
 
@@ -48,7 +48,8 @@ class Corrections:
 
 @dataclass(frozen=True)
 class DraftShare:
-    """A writer's drafts for one field by state. `share` is of drafts accepted unedited among those settled, 0 to 1."""
+    """A writer's drafts for one field by state, or `drafts.LATE`. `share` is of drafts accepted unedited among those
+    settled, 0 to 1."""
 
     field: str
     writer: str

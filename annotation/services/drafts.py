@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Case, CharField, F, QuerySet, Value, When
 from django.utils import timezone
 
 from annotation import audit
@@ -25,6 +25,13 @@ State = Draft.State
 # What a decision makes of drafts that it did not take up; undone, it gives them back.
 _OPEN = (State.WAITING, State.PROPOSED)
 _SETTLED = (State.ACCEPTED, State.EDITED, State.UNUSED)
+# What became of a draft: its state, but `LATE` where its case was decided before it came. Nobody has seen such a one.
+LATE = "late"
+OUTCOME = Case(
+    When(state=State.UNUSED, written_at__isnull=True, then=Value(LATE)),
+    default=F("state"),
+    output_field=CharField(),
+)
 
 
 @transaction.atomic

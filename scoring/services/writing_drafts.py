@@ -20,7 +20,8 @@ NOTE_LENGTH = 2_000
 
 @dataclass(frozen=True)
 class DraftOutcomes:
-    """What became of one writer's drafts of one field of a study's items. `writer` is its name when it wrote."""
+    """What became of one writer's drafts of one field of a study's items. `writer` is its name when it wrote; `late`
+    ones had not come when their case was decided."""
 
     writer: str
     field: str
@@ -30,11 +31,12 @@ class DraftOutcomes:
     edited: int = 0
     rejected: int = 0
     unused: int = 0
+    late: int = 0
     failed: int = 0
 
     @property
     def settled(self) -> int:
-        """Drafts that a person decided about."""
+        """Drafts that a person decided about, having seen them."""
         return self.accepted + self.edited + self.rejected + self.unused
 
     @property
@@ -88,8 +90,10 @@ def writers_for(case: ReviewCase) -> list[Writer]:
 def draft_outcomes(study: Study) -> list[DraftOutcomes]:
     """What became of all drafts of a study, by writer and field."""
     found = Draft.objects.filter(case__study=study).values("writer", "field")
-    counts = {str(state): Count("pk", filter=Q(state=state)) for state in Draft.State.values}
-    return [DraftOutcomes(**row) for row in found.annotate(**counts).order_by("field", "writer")]
+    outcomes = (*Draft.State.values, drafts.LATE)
+    counts = {str(outcome): Count("pk", filter=Q(outcome=outcome)) for outcome in outcomes}
+    rows = found.alias(outcome=drafts.OUTCOME).annotate(**counts)
+    return [DraftOutcomes(**row) for row in rows.order_by("field", "writer")]
 
 
 def _ask(case: ReviewCase, writer: Writer, *, actor: User | None, note: str) -> Draft:

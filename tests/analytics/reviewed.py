@@ -94,6 +94,7 @@ def _find_dog_fine(world: Reviewed) -> None:
     case = _case(world, "dog", rules=["audit"], decision="fine", after=120, claimed=100)
     case.blind_judgment = _blind(world, "dog", 2)
     case.save()
+    _draft(case, "reference", "Qwen", "unused")  # not written when the case was decided
     task = world.tasks["dog"]
     Return.objects.create(
         case=case, task=task, n_wanted=1, comment="One more, please.", state="judged", created_by=world.expert

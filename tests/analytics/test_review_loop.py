@@ -9,7 +9,7 @@ from analytics.records.corrections import correction_records
 from analytics.records.judgments import judgment_records
 from analytics.reports.stage3 import stage3
 from annotation.models import Rater, Task
-from annotation.services import decisions, exclusions, undo
+from annotation.services import decisions, exclusions, item_locks, undo, versions
 from tests import factories
 from tests.annotation.services.answers import rating
 from tests.annotation.services.desk import corrections, give, judged, people
@@ -66,6 +66,21 @@ def test_an_undone_correction_leaves_the_report_as_it_was_but_for_the_undoing(st
     found = stage3(study)
     assert (found["corrections"]["n"], found["corrections"]["undone"], found["flow"]["undone"]) == (0, 1, 1)
     assert found["flow"]["rejudging"] == {"tasks": 0, "judgments": 0, "wanted": 0}
+
+
+def test_what_a_model_writes_anew_is_no_review_not_even_after_an_undone_correction(study):
+    task, expert = factories.rating_task(study, "a"), factories.member(study, "expert")
+    for user in people(study, 2):
+        give(user, task, rating(2))
+    case = judged(expert, task)
+    decisions.correct(expert, case.pk, corrections(case))
+    undo.undo(expert, case.pk)
+    decisions.fine(expert, case.pk)
+    item = item_locks.lock(task.item_version.item_id)
+    versions.make(item, {"rationale": "As a model says."}, actor=None)
+    assert Task.objects.filter(replaces=task, state=Task.State.READY).exists()
+    assert set(ratings(study).values()) == {0}
+    assert stage3(study)["flow"]["rejudging"] == {"tasks": 0, "judgments": 0, "wanted": 0}
 
 
 def test_a_withdrawn_item_is_set_aside(study):

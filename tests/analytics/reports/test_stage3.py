@@ -101,6 +101,8 @@ class TestReviewed(TestCase):
             ("reference", "Qwen"): (1, 1.0),
             ("transcript", "Whisper"): (0, None),
         }
+        states = next(row["states"] for row in self.found["drafts"] if row["field"] == "reference")
+        assert states == {"accepted": 1, "late": 1}
 
     def test_codes_are_counted_by_items_tasks_and_judgments_before_and_after(self):
         feedback = self.found["feedback"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
 
 from annotation.errors import Conflict, InvalidInput
 from annotation.models import Draft, ItemVersion, ReviewCase, Study, System, User
@@ -135,26 +136,20 @@ def test_a_run_that_is_stopped_fails_its_drafts():
 def test_the_share_accepted_unedited_is_of_what_people_decided():
     study = study_of(["rain"])
     case = case_of(study)
-    for state, n in (
-        ("accepted", 3),
-        ("edited", 2),
-        ("rejected", 1),
-        ("unused", 2),
-        ("failed", 1),
-        ("waiting", 1),
+    seen = (("accepted", 3), ("edited", 2), ("rejected", 1), ("unused", 2), ("failed", 1))
+    for state, n, at in (
+        *((*one, timezone.now()) for one in seen),
+        ("unused", 4, None),
+        ("waiting", 1, None),
     ):
         for _ in range(n):
             Draft.objects.create(
-                case=case, item_version=case.item_version, field="rationale", writer="r", state=state
-            )
+                case=case, item_version=case.item_version, field="rationale", writer="r", state=state,
+                written_at=at,
+            )  # fmt: skip
     (found,) = writing_drafts.draft_outcomes(study)
-    assert (found.writer, found.field, found.settled, found.failed, found.waiting) == (
-        "r",
-        "rationale",
-        8,
-        1,
-        1,
-    )
+    assert (found.writer, found.field, found.settled) == ("r", "rationale", 8)
+    assert (found.unused, found.late, found.failed, found.waiting) == (2, 4, 1, 1)
     assert found.accepted_unedited == pytest.approx(3 / 8)
     assert writing_drafts.DraftOutcomes("r", "rationale").accepted_unedited is None
 
