@@ -1,27 +1,14 @@
-"""From a backbone's name to the backbone: a checkpoint on this machine, or a model behind a server's address."""
+"""From a backbone's name to the backbone: a checkpoint on this machine, or a model behind a server's address.
+
+Each half is imported when it is asked for: who asks a server needs nothing of what computes on this machine.
+"""
 
 from __future__ import annotations
 
 import re
 
-from transformers.utils.logging import disable_progress_bar
-
-from scoring.backbones import audio_flamingo, qwen2_5_omni, qwen2_audio, qwen3_omni
-from scoring.backbones.audio_language_model import AudioLanguageModel
-from scoring.backbones.checkpoints import find
 from scoring.backbones.contract import Backbone
-from scoring.backbones.feature_cache import FeatureCache
-from scoring.backbones.listening import Family
-from scoring.backbones.loading import device_of, dtype_of
-from scoring.metrics.contract import SetupError
 from scoring.metrics.registry import Workplace
-
-FAMILIES: tuple[Family, ...] = (
-    qwen2_5_omni.FAMILY,
-    qwen2_audio.FAMILY,
-    audio_flamingo.FAMILY,
-    qwen3_omni.FAMILY,
-)
 
 
 def open_backbone(name: str, *, dtype: str, workplace: Workplace) -> Backbone:
@@ -30,24 +17,6 @@ def open_backbone(name: str, *, dtype: str, workplace: Workplace) -> Backbone:
         from scoring.backbones.openai_server import open_server
 
         return open_server(name, workplace=workplace)
-    disable_progress_bar()  # type: ignore[no-untyped-call]
-    checkpoint = find(name)
-    family = _family(checkpoint.model_type, checkpoint.name)
-    device = device_of(workplace.device)
-    return AudioLanguageModel(
-        checkpoint,
-        family,
-        dtype=dtype_of(dtype, device),
-        device=device,
-        cache=FeatureCache(workplace.cache, limit_bytes=workplace.cache_bytes),
-    )
+    from scoring.backbones.local import open_checkpoint
 
-
-def _family(model_type: str, name: str) -> Family:
-    for family in FAMILIES:
-        if model_type in family.model_types:
-            return family
-    raise SetupError(
-        f"{name} is a model of the kind {model_type or 'unknown'!r}, which does not listen and answer. Use one of: "
-        f"{', '.join(family.title for family in FAMILIES)}."
-    )
+    return open_checkpoint(name, dtype=dtype, workplace=workplace)

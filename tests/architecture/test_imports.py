@@ -47,6 +47,23 @@ def test_nothing_that_asks_for_scores_loads_a_model() -> None:
     assert loaded.isdisjoint({"torch", "transformers", "scipy"})
 
 
+def test_what_goes_to_a_server_loads_no_models() -> None:
+    """Nothing answers at this address; whatever asks a server has been imported by then."""
+    loaded = _loaded_by(
+        "from pathlib import Path\n"
+        "from scoring.backbones import openai_calls\n"
+        "from scoring.metrics.contract import SetupError\n"
+        "from scoring.metrics.registry import Workplace\n"
+        "from scoring.writing import texts\n"
+        "from scoring.writing.opening import open_writer\n"
+        "openai_calls.FIRST_WAIT_S = 0.0\n"
+        "try: open_writer('rationale', 'http://127.0.0.1:1/v1#m', {}, None, Workplace(Path('none'), 0))\n"
+        "except SetupError: pass\n"
+    )
+    assert "scoring.backbones.openai_server" in loaded
+    assert loaded.isdisjoint({"torch", "transformers", "scipy"})
+
+
 @pytest.mark.parametrize("package", PURE)
 def test_a_pure_island_works_without_django(package: str) -> None:
     folder = ROOT.joinpath(*package.split("."))
