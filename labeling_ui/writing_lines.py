@@ -47,6 +47,7 @@ def writing_lines(found: Iterable[WritingRun]) -> list[WritingLine]:
 
 def _waits_in_vain(run: WritingRun) -> bool:
     """A run that nobody has taken up after a while most likely has no worker."""
-    if run.state != WritingRun.State.QUEUED or run.n_openings:
+    waits = run.state == WritingRun.State.QUEUED or (run.publishing and run.is_finished)
+    if not waits or run.n_openings:
         return False
     return timezone.now() - (run.worked_at or run.created_at) > PATIENCE

@@ -37,7 +37,7 @@ def write_texts() -> None:
     """Write what is wanted most for a while, then queue again."""
     more = watched(
         lambda claimant: writing_work.work(stopping=_is_stopping, claimant=claimant),
-        put_down=lambda claimant: writing_claims.give_back(claimant.number),
+        put_down=writing_work.put_down,
         stopping=_is_stopping,
     )
     if more and not _is_stopping():

@@ -115,6 +115,7 @@ class Migration(migrations.Migration):
                 ),
                 ("filter", models.JSONField(default=dict)),
                 ("publishes", models.BooleanField(default=False)),
+                ("publishing", models.BooleanField(default=False)),
                 ("identity", models.JSONField(default=dict)),
                 ("n_rows", models.IntegerField(default=0)),
                 ("n_done", models.IntegerField(default=0)),
@@ -185,6 +186,7 @@ class Migration(migrations.Migration):
                 ("completion_tokens", models.IntegerField(default=0)),
                 ("seconds", models.FloatField(default=0.0)),
                 ("written_at", models.DateTimeField(blank=True, null=True)),
+                ("wanted", models.BooleanField(default=False)),
                 ("published_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "draft",
@@ -236,7 +238,9 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="writingrun",
             index=models.Index(
-                condition=models.Q(("state__in", ("queued", "running"))),
+                condition=models.Q(
+                    ("state__in", ("queued", "running")), ("publishing", True), _connector="OR"
+                ),
                 fields=["id"],
                 name="writing_run_unfinished",
             ),

@@ -55,7 +55,7 @@ class WritingRun(models.Model):
     """A writer at some of a study's items, or at the drafts of a case.
 
     `identity` is what opened: weights, prompt, dtype. `publishes`: what is written goes to the items as it comes; else
-    somebody looks at it first.
+    somebody looks at it first. `publishing`: some of it that was looked at is `wanted` and waits, whatever the state.
     """
 
     class Purpose(models.TextChoices):
@@ -80,6 +80,7 @@ class WritingRun(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     filter = models.JSONField(default=dict)
     publishes = models.BooleanField(default=False)
+    publishing = models.BooleanField(default=False)
     identity = models.JSONField(default=dict)
     n_rows = models.IntegerField(default=0)
     n_done = models.IntegerField(default=0)
@@ -101,7 +102,9 @@ class WritingRun(models.Model):
         indexes = [
             models.Index(fields=["study", "-id"], name="writing_run_by_study"),
             models.Index(
-                fields=["id"], condition=Q(state__in=("queued", "running")), name="writing_run_unfinished"
+                fields=["id"],
+                condition=Q(state__in=("queued", "running")) | Q(publishing=True),
+                name="writing_run_unfinished",
             ),
         ]
 
@@ -149,6 +152,8 @@ class WritingRow(models.Model):
     completion_tokens = models.IntegerField(default=0)
     seconds = models.FloatField(default=0.0)
     written_at = models.DateTimeField(null=True, blank=True)
+    # Somebody has asked for this very text to be published.
+    wanted = models.BooleanField(default=False)
     published_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -26,12 +26,12 @@ def run_here(run: ScoringRun) -> None:
 
 
 def write_here(run: WritingRun) -> None:
-    """The same for a writing run. Its pace is kept all the same."""
-    while not run.is_finished:
+    """The same for a writing run, or for what of a halted one is to be published. Its pace is kept all the same."""
+    while run.publishing or not run.is_finished:
         with locks.gate(run.pk, of=WRITING_GATE) as mine:
             if mine and not writing_claims.somebody_is_at(run.pk):
                 writing_work.work(only=run.pk, seconds=float("inf"))
         run.refresh_from_db()
-        if not run.is_finished:
+        if run.publishing or not run.is_finished:
             time.sleep(_LOOK_SECONDS)
             run.refresh_from_db()

@@ -21,17 +21,23 @@ from scoring.services.locks import ALIVE, Claimant
 _SHARE_AT_ONCE = 10
 
 _IS_DEAD = f"(x.lease_expires_at < now() OR x.claim NOT IN ({ALIVE}))"
+_UNFINISHED = "r.state IN ('queued', 'running')"
 _TO_WRITE = f"""
-(EXISTS (SELECT FROM scoring_writingrow x WHERE x.run_id = r.id AND x.state = 1)
- OR EXISTS (SELECT FROM scoring_writingrow x WHERE x.run_id = r.id AND x.state = 2 AND {_IS_DEAD}))
+({_UNFINISHED} AND (EXISTS (SELECT FROM scoring_writingrow x WHERE x.run_id = r.id AND x.state = 1)
+ OR EXISTS (SELECT FROM scoring_writingrow x WHERE x.run_id = r.id AND x.state = 2 AND {_IS_DEAD})))
 """
-_TO_PUBLISH = """
-(r.publishes AND EXISTS (SELECT FROM scoring_writingrow x
- WHERE x.run_id = r.id AND x.state = 3 AND x.published_at IS NULL AND x.fault = ''))
+_UNPUBLISHED = """
+SELECT FROM scoring_writingrow x
+WHERE x.run_id = r.id AND x.state = 3 AND x.published_at IS NULL AND x.fault = ''
 """
-_CANDIDATES = """
+# What a run publishes as it comes stays unpublished once the run is halted; what somebody has looked at does not.
+_TO_PUBLISH = f"""
+(r.publishes AND {_UNFINISHED} AND EXISTS ({_UNPUBLISHED})
+ OR r.publishing AND EXISTS ({_UNPUBLISHED} AND x.wanted))
+"""
+_CANDIDATES = f"""
 FROM scoring_writingrun r LEFT JOIN scoring_writer w ON w.id = r.writer_id
-WHERE r.state IN ('queued', 'running') AND (%(only)s::bigint IS NULL OR r.id = %(only)s)
+WHERE ({_UNFINISHED} OR r.publishing) AND (%(only)s::bigint IS NULL OR r.id = %(only)s)
   AND NOT r.id = ANY(%(passed)s::bigint[])
 """
 # Of two that are equally wanted, the one whose model is in memory; else they take turns.
@@ -105,6 +111,10 @@ WHERE id = %(run)s
 _FINISH = f"""
 UPDATE scoring_writingrun r SET state = 'done', finished_at = clock_timestamp()
 WHERE id = %(run)s AND state = 'running' AND n_done + n_failed >= n_rows AND NOT {_TO_PUBLISH}
+"""
+_STOP_PUBLISHING = f"""
+UPDATE scoring_writingrun r SET publishing = false
+WHERE id = %(run)s AND publishing AND NOT EXISTS ({_UNPUBLISHED} AND x.wanted)
 """
 DIED = (
     f"The worker died {MAX_ATTEMPTS} times while this was in its hands. It may take more memory than there is: look at "
@@ -186,9 +196,21 @@ def give_back(claim: int) -> None:
 
 
 def settle(run_id: int, settled: Settled) -> None:
-    """Move a run's counters, last in the transaction that settles its rows: whoever settles the last one ends it."""
+    """Move a run's counters, last in the transaction that settles its rows: whoever settles the last one ends the run,
+    or the publishing of what was looked at."""
     _execute(_SETTLE, run=run_id, **vars(settled))
+    _execute(_STOP_PUBLISHING, run=run_id)
     finish_if_settled(run_id)
+
+
+def goes_on(run_id: int) -> bool:
+    """Whether nobody has halted a run; nobody does before this transaction ends. Its row is locked as the counters will
+    lock it anyway, so ask only when nothing but `settle` is left to do."""
+    return bool(
+        _asked(
+            f"SELECT {_UNFINISHED} FROM scoring_writingrun r WHERE id = %(run)s FOR NO KEY UPDATE", run=run_id
+        )
+    )
 
 
 def finish_if_settled(run_id: int) -> bool:

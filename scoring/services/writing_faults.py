@@ -39,9 +39,9 @@ def counted(run: WritingRun) -> list[FaultCount]:
 
 
 def n_waiting(run: WritingRun) -> int:
-    """Texts that nobody has published, left out or refused."""
+    """Texts that nobody has asked to be published, left out or refused."""
     done = WritingRow.objects.filter(run=run, state=WritingRow.State.DONE, published_at=None, fault="")
-    return done.exclude(run__purpose=WritingRun.Purpose.DRAFTS).count()
+    return done.filter(wanted=False).exclude(run__purpose=WritingRun.Purpose.DRAFTS).count()
 
 
 def written(run: WritingRun, *, after: int = 0, fault: str | None = None) -> list[WritingRow]:

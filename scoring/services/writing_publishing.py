@@ -8,48 +8,66 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotation import audit
 from annotation.errors import Conflict, DomainError
-from annotation.models import Item, ItemVersion, ReviewCase, Task, User
+from annotation.models import Candidate, Item, ItemVersion, ReviewCase, Task, User
 from annotation.services import item_locks, versions
 from scoring.models import WritingRow, WritingRun
 from scoring.services import writing_claims, writing_opened
 from scoring.services.writing_claims import Settled
+from scoring.services.writing_grounds import check_unchanged
 
 # So many are published between two looks at what else is to be done.
 AT_ONCE = 20
 CUT = "It was cut off at the most tokens that its writer may write. Look at it, and publish it if it will do."
-# What a text was written from: once one of these is another, so is what should be written.
-_GROUNDS = ("question", "reference", "prompt", "lyrics", "clip_id")
+# In order, so that two who ask at once do not wait for each other.
+_LOCKED = """
+SELECT id FROM scoring_writingrow
+WHERE run_id = %(run)s AND state = 3 AND published_at IS NULL AND {which} ORDER BY id FOR UPDATE
+"""
+_ASKED_FOR, _WANTED = (
+    _LOCKED.format(which="fault = ANY(%(faults)s)"),
+    _LOCKED.format(which="fault = '' AND wanted"),
+)
+_WANT = f"UPDATE scoring_writingrow SET wanted = true, fault = '', reason = '' WHERE id IN ({_ASKED_FOR})"
+_WANT_NO_MORE = f"UPDATE scoring_writingrow SET wanted = false WHERE id IN ({_WANTED})"
+
+
+class _Halted(Exception):
+    """The run was halted while its text was on its way to the item."""
 
 
 @transaction.atomic
 def publish(run: WritingRun, *, cut: bool = False, actor: User | None) -> WritingRun:
-    """Have a worker publish what this run has written and nobody has left out; also what was cut off, where asked.
+    """Have a worker publish what this run has written by now and nobody has left out; also what was cut off, where
+    asked. The run itself stays as it is: halted, nothing more of it is written, and what it writes later waits again.
 
     Raises Conflict `nothing_to_publish`, and `drafts` for a run of drafts, which only an expert publishes.
     """
     if run.purpose == WritingRun.Purpose.DRAFTS:
         raise Conflict("Drafts are published by the expert who decides the case.", code="drafts")
-    run = (
-        WritingRun.objects.select_related("study").select_for_update(of=("self",), no_key=True).get(pk=run.pk)
-    )
-    written = WritingRow.objects.filter(run=run, state=WritingRow.State.DONE, published_at=None)
-    if cut:
-        written.filter(fault="cut").update(fault="", reason="")
-        run.filter = {**run.filter, "cut": True}
-    if not written.filter(fault="").exists() and run.is_finished:
+    n_wanted = _execute(_WANT, run=run.pk, faults=["", "cut"] if cut else [""])
+    if not n_wanted:
         raise Conflict("Nothing in this run waits to be published.", code="nothing_to_publish")
-    run.publishes = True
-    if run.is_finished:
-        run.state, run.finished_at, run.message = WritingRun.State.QUEUED, None, ""
-    run.save(update_fields=["publishes", "filter", "state", "finished_at", "message"])
-    audit.record("writing.published", actor=actor, study=run.study, subject=f"writing run {run.pk}", cut=cut)
+    WritingRun.objects.filter(pk=run.pk).update(publishing=True, worked_at=timezone.now())
+    audit.record(
+        "writing.published", actor=actor, study=run.study, subject=f"writing run {run.pk}", cut=cut, rows=n_wanted
+    )  # fmt: skip
     transaction.on_commit(_wake, robust=True)
+    run.refresh_from_db()
     return run
+
+
+@transaction.atomic
+def stop(run: WritingRun) -> bool:
+    """Publish nothing more of what somebody asked for; False where nothing was waiting."""
+    n_waited = _execute(_WANT_NO_MORE, run=run.pk)
+    WritingRun.objects.filter(pk=run.pk, publishing=True).update(publishing=False)
+    return bool(n_waited)
 
 
 @transaction.atomic
@@ -65,36 +83,43 @@ def leave_out(run: WritingRun, row_id: int, *, actor: User | None) -> WritingRow
     audit.record(
         "writing.left_out", actor=actor, study=run.study, subject=f"writing run {run.pk}", row=row.pk
     )
+    writing_claims.settle(run.pk, Settled())  # it may have been the last
     return row
 
 
 def publish_some(run: WritingRun) -> int:
     """Publish some of what waits to be, each in a transaction of its own; how many were looked at."""
     waiting = WritingRow.objects.filter(run=run, state=WritingRow.State.DONE, published_at=None, fault="")
-    found = list(waiting.order_by("pk").values_list("pk", flat=True)[:AT_ONCE])
-    for row_id in found:
-        _publish_one(run, row_id)
-    return len(found)
+    if run.is_finished or not run.publishes:
+        waiting = waiting.filter(wanted=True)
+    return sum(
+        _publish_one(run, waiting, row_id)
+        for row_id in waiting.order_by("pk").values_list("pk", flat=True)[:AT_ONCE]
+    )
 
 
 @transaction.atomic
-def _publish_one(run: WritingRun, row_id: int) -> None:
-    row = WritingRow.objects.select_for_update(skip_locked=True).filter(
-        pk=row_id, state=WritingRow.State.DONE, published_at=None, fault=""
-    ).first()  # fmt: skip
-    if row is not None:
-        writing_claims.settle(run.pk, Settled(published=int(try_publishing(run, row))))
+def _publish_one(run: WritingRun, waiting: QuerySet[WritingRow], row_id: int) -> bool:
+    """False where somebody else was quicker."""
+    row = waiting.select_for_update(skip_locked=True).filter(pk=row_id).first()
+    if row is None:
+        return False
+    writing_claims.settle(run.pk, Settled(published=int(try_publishing(run, row))))
+    return True
 
 
 def try_publishing(run: WritingRun, row: WritingRow) -> bool:
-    """Whether the row's text is with its item now; else the row says why not. In the caller's transaction, which holds
-    the row's lock and saves nothing else of it."""
+    """Whether the row's text is with its item now; else the row says why not, or waits with its run, which was halted.
+    In the caller's transaction, which holds the row's lock, saves nothing else of it and settles it at its end."""
     try:
-        if row.cut and not run.filter.get("cut"):
-            raise Conflict(CUT, code="cut")
         with transaction.atomic():
             _put(run, row)
+            # Asked last: a run's row comes after all that publishing locks.
+            if not (row.wanted or writing_claims.goes_on(run.pk)):
+                raise _Halted
         row.published_at = timezone.now()
+    except _Halted:
+        return False
     except DomainError as error:
         row.fault, row.reason = error.code[:40], error.message
     row.save(update_fields=["fault", "reason", "published_at"])
@@ -103,18 +128,16 @@ def try_publishing(run: WritingRun, row: WritingRow) -> bool:
 
 def _put(run: WritingRun, row: WritingRow) -> None:
     """Raises Conflict where the item is not as it was, or not to be touched."""
-    written_for = row.item_version
-    item_locks.lock_cases(written_for.item_id)
-    item = item_locks.lock(written_for.item_id)
+    item_id = row.item_version.item_id
+    item_locks.lock_cases(item_id)
+    item = item_locks.lock(item_id)
     if item.state == Item.State.WITHDRAWN:
         raise Conflict("The item was withdrawn.", code="item_withdrawn")
     current = item.current_version
     assert current is not None
-    if any(getattr(current, name) != getattr(written_for, name) for name in _grounds(run, row)):
-        raise Conflict(
-            "The item was changed after this was asked for. Start a new run for it.", code="version_changed"
-        )
+    check_unchanged(run, row, current)
     if row.system is not None:
+        _check_unanswered(row, current)
         versions.add_answer(current, row.system, row.text, provenance=provenance(run, row))
     elif getattr(current, row.field) != row.text:
         _check_untouched(run, item, current)
@@ -123,11 +146,13 @@ def _put(run: WritingRun, row: WritingRow) -> None:
         )
 
 
-def _grounds(run: WritingRun, row: WritingRow) -> tuple[str, ...]:
-    """What must be as it was: the field itself, and what a model was given. A file's texts stand for themselves."""
-    if not row.field:
-        return _GROUNDS
-    return (row.field,) if run.writer_id is None else (*_GROUNDS, row.field)
+def _check_unanswered(row: WritingRow, version: ItemVersion) -> None:
+    """Another run, another writer of the system or a file may have been quicker."""
+    given = set(
+        Candidate.objects.filter(item_version=version, system=row.system).values_list("text", flat=True)
+    )
+    if given and row.text not in given:
+        raise Conflict("Another answer of the system was added to the item meanwhile.", code="answered")
 
 
 def _check_untouched(run: WritingRun, item: Item, version: ItemVersion) -> None:
@@ -161,6 +186,12 @@ def provenance(run: WritingRun, row: WritingRow) -> dict[str, Any]:
         "seconds": round(row.seconds, 3),
         "cut": row.cut,
     }
+
+
+def _execute(statement: str, **values: Any) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return int(cursor.rowcount)
 
 
 def _wake() -> None:

@@ -15,7 +15,7 @@ from scoring.services import writing_claims
 from scoring.services.locks import Claimant
 from scoring.services.results import storable
 from scoring.services.writing_claims import DIED, Settled
-from scoring.services.writing_publishing import provenance, try_publishing
+from scoring.services.writing_publishing import CUT, provenance, try_publishing
 from scoring.writing.contract import Text
 
 _CODE_LENGTH = 40
@@ -57,11 +57,12 @@ def _keep(run: WritingRun, row: WritingRow, text: Text) -> Settled:
     row.text, row.cut = storable(text.text), text.cut
     row.prompt_tokens, row.completion_tokens = text.prompt_tokens, text.completion_tokens
     row.seconds, row.written_at = text.seconds, timezone.now()
-    row.fault = row.reason = ""
+    is_draft = row.draft_id is not None
+    row.fault, row.reason = ("cut", CUT) if row.cut and not is_draft else ("", "")
     row.save()
     if row.draft_id is not None:
         drafts.propose(row.draft_id, text=row.text, provenance=provenance(run, row))
-    published = run.publishes and try_publishing(run, row)
+    published = run.publishes and not row.fault and try_publishing(run, row)
     return Settled(done=1, published=int(published), read=text.prompt_tokens, written=text.completion_tokens)
 
 

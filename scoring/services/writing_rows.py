@@ -9,19 +9,20 @@ from django.db import connection
 from annotation.models import Item
 from scoring.models import Writer, WritingRun
 
-# What is waited for already, in another run of this writer, is not asked for twice.
+# What is waited for already, in another run of this writer or of the same system, is not asked for twice.
 _INSERT = """
 WITH made AS (
     INSERT INTO scoring_writingrow (run_id, item_version_id, system_id, field, state, attempts, fault, reason, text,
-                                    cut, prompt_tokens, completion_tokens, seconds)
-    SELECT %(run)s, v.id, %(system)s::bigint, %(field)s, 1, 0, '', '', '', false, 0, 0, 0
+                                    cut, wanted, prompt_tokens, completion_tokens, seconds)
+    SELECT %(run)s, v.id, %(system)s::bigint, %(field)s, 1, 0, '', '', '', false, false, 0, 0, 0
     FROM annotation_item i
     JOIN annotation_itemversion v ON v.id = i.current_version_id
     WHERE i.study_id = %(study)s AND i.state = %(active)s AND {lacks} {chosen}
       AND NOT EXISTS (
         SELECT FROM scoring_writingrow x JOIN scoring_writingrun y ON y.id = x.run_id
         WHERE x.item_version_id = v.id AND x.state IN (1, 2)
-          AND y.writer_id = %(writer)s AND y.purpose <> 'drafts' AND y.state IN ('queued', 'running'))
+          AND (y.writer_id = %(writer)s OR x.system_id = %(system)s::bigint)
+          AND y.purpose <> 'drafts' AND y.state IN ('queued', 'running'))
     ORDER BY i.id
     RETURNING 1
 )

@@ -13,7 +13,7 @@ from annotation.errors import Conflict, FieldProblem, InvalidInput
 from annotation.models import User
 from scoring.metrics.entries import Reads
 from scoring.models import Writer, WritingRow, WritingRun
-from scoring.services import orders, writing_results, writing_rows
+from scoring.services import orders, writing_publishing, writing_results, writing_rows
 from scoring.services.runs import Progress
 
 _REQUEST_LOCK = 7_303_024
@@ -97,8 +97,11 @@ def check_in_use(writer: Writer) -> None:
 
 @transaction.atomic
 def cancel(run: WritingRun, *, actor: User | None) -> WritingRun:
-    """Stop a run. What it has written stays, and what is being written at this moment may still be kept."""
-    if not writing_results.halt(run, state=WritingRun.State.CANCELLED, message="Cancelled."):
+    """Stop a run, and the publishing of what was looked at. What it has written stays; what is being written at this
+    moment may still be kept, and is not published."""
+    was_publishing = writing_publishing.stop(run)
+    halted = writing_results.halt(run, state=WritingRun.State.CANCELLED, message="Cancelled.")
+    if not (halted or was_publishing):
         raise Conflict("This run has finished already.", code="finished")
     audit.record("writing.cancelled", actor=actor, study=run.study, subject=f"writing run {run.pk}")
     run.refresh_from_db()

@@ -25,6 +25,8 @@ from scoring.writing.each import write_each
 
 # While every writer waits for its time, new drafts are looked for so often.
 LOOK_SECONDS = 0.5
+# Runs whose model this process is loading.
+_opening: set[int] = set()
 _log = logging.getLogger(__name__)
 
 
@@ -41,6 +43,13 @@ def work(
         seconds = max(SLICE_SECONDS, SLICE_PER_OPENING * writing_opened.seconds_to_open())
     worker = _Worker(claimant or Claimant(), stopping, only)
     return worker.work(until=time.monotonic() + seconds)
+
+
+def put_down(claimant: Claimant) -> None:
+    """Leave everything to others because this process is to end, also while its work goes on in another thread: what
+    it had in hand, and the model that it has not loaded, did not kill it."""
+    writing_claims.give_back(claimant.number)
+    WritingRun.objects.filter(pk__in=list(_opening)).update(n_openings=0)
 
 
 class _Worker:
@@ -72,16 +81,20 @@ class _Worker:
     def _turn(self, run_id: int) -> None:
         """One batch of one run, or some of what it has to publish."""
         run = WritingRun.objects.select_related("study", "writer", "created_by").get(pk=run_id)
-        unwritten = run.rows.filter(state__in=(WritingRow.State.WAITING, WritingRow.State.CLAIMED)).exists()
-        writer = self._writer_of(run) if unwritten else None
-        if (unwritten and writer is None) or not writing_claims.begin(run.pk):
-            return
-        n_done = self._write(run, writer) if writer is not None else 0
-        if run.publishes:
-            n_done += writing_publishing.publish_some(run)
+        # First: what is written can be published whether or not its model opens again.
+        n_done = writing_publishing.publish_some(run)
+        if not run.is_finished:
+            n_done += self._go_on(run)
         if not n_done:
             # Others are at what is left, or were quicker.
             self.passed.add(run.pk)
+
+    def _go_on(self, run: WritingRun) -> int:
+        unwritten = run.rows.filter(state__in=(WritingRow.State.WAITING, WritingRow.State.CLAIMED)).exists()
+        writer = self._writer_of(run) if unwritten else None
+        if (unwritten and writer is None) or not writing_claims.begin(run.pk):
+            return 0
+        return self._write(run, writer) if writer is not None else 0
 
     def _writer_of(self, run: WritingRun) -> Writer | None:
         """None where there is none, or none that this worker may open: the run is over then, or left to others."""
@@ -161,6 +174,7 @@ def _load(run: WritingRun) -> Writer | None:
         )
         return None
     this.update(n_openings=F("n_openings") + 1)
+    _opening.add(run.pk)
     try:
         return writing_opened.opened(run.writer)
     except (SetupError, OptionError) as error:
@@ -170,6 +184,7 @@ def _load(run: WritingRun) -> Writer | None:
         _give_up(run, unforeseen(error))
     finally:
         patiently(lambda: this.update(n_openings=0))
+        _opening.discard(run.pk)
     return None
 
 

@@ -82,6 +82,11 @@ def wording(writes: str, definition: Mapping[str, Any] | None) -> Wording:
     return Wording(writes, system, prompts.questions[ASK][writes], source)
 
 
+def placeholders(ask: str) -> frozenset[str]:
+    """The item's fields that a question asks for."""
+    return frozenset(FIELDS) & frozenset(PLACEHOLDER.findall(ask))
+
+
 def check(prompts: Prompts) -> None:
     """Whatever a file holds must be usable, though it need not hold everything. Raises PromptError."""
     for of, texts in prompts.questions.items():

@@ -151,7 +151,7 @@ def test_a_worker_that_is_to_end_puts_down_what_it_cannot_finish(use, monkeypatc
         assert put_down.wait(10)
 
     def put(claimant: Claimant) -> None:
-        writing_claims.give_back(claimant.number)
+        writing_work.put_down(claimant)
         put_down.set()
 
     use(Echo(script=script))

@@ -25,15 +25,18 @@ class Echo:
         version: str = "1",
         at_once: int = 4,
         script: Callable[[Sequence[WritingRequest]], None] | None = None,
+        ask: str = "{question} {reference}",
+        says: str = "On ",
     ) -> None:
         self.identity: Mapping[str, Any] = {
             "writes": "text",
             "version": version,
             "backbone": {"model": "echo", "weights": f"v{version}"},
-            "prompt": {"digest": "d" * 64, "source": "a test"},
+            "prompt": {"digest": "d" * 64, "source": "a test", "ask": ask},
         }
         self.at_once = at_once
         self.script = script
+        self.says = says
         self.asked: list[WritingRequest] = []
 
     def write(self, requests: Sequence[WritingRequest]) -> list[Text | ExampleError]:
@@ -50,7 +53,11 @@ class Echo:
         if "gone" in question:
             raise SetupError("The server is gone. Start it again.")
         return Text(
-            f"On {question}", cut="cut" in question, prompt_tokens=10, completion_tokens=3, seconds=0.5
+            f"{self.says}{question}",
+            cut="cut" in question,
+            prompt_tokens=10,
+            completion_tokens=3,
+            seconds=0.5,
         )
 
 

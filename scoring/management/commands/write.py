@@ -72,7 +72,7 @@ class Command(BaseCommand):
             self.stdout.write(f"Run {options['cancel']} is cancelled; what it has written stays.")
         elif options["publish"] is not None:
             run = writing_publishing.publish(_run(study, options["publish"]), cut=options["cut"], actor=None)
-            self._follow(run, detach=options["detach"])
+            self._follow(run, detach=options["detach"], publishing=True)
         elif options["file"]:
             self._take_in(study, options)
         else:
@@ -102,7 +102,8 @@ class Command(BaseCommand):
         if taken.run is not None:
             self._follow(taken.run, detach=options["detach"])
 
-    def _follow(self, run: WritingRun, *, detach: bool) -> None:
+    def _follow(self, run: WritingRun, *, detach: bool, publishing: bool = False) -> None:
+        """Do it here and tell what came of it. `publishing`: of a run that may well have failed or been cancelled."""
         stop = f"./run manage write {run.study.slug} --cancel {run.pk}"
         if detach:
             self.stdout.write(f"Run {run.pk} waits for a worker. Stop it with {stop}.")
@@ -116,10 +117,10 @@ class Command(BaseCommand):
             ) from None
         for found in writing_faults.counted(run):
             self.stderr.write(f"{found.n:>8} × {found.code}: {found.reason} (first: {found.item})")
-        if run.state != WritingRun.State.DONE:
+        if run.state != WritingRun.State.DONE and not publishing:
             raise CommandError(f"Run {run.pk}: {run.message}")
         self.stdout.write(f"Run {run.pk}: {_describe(run.pk)}")
-        if not run.publishes:
+        if writing_faults.n_waiting(run):
             self.stdout.write(f"Look at them, then: ./run manage write {run.study.slug} --publish {run.pk}")
 
 

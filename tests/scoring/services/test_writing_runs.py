@@ -9,17 +9,19 @@ from django.utils import timezone
 
 from annotation.errors import Conflict, InvalidInput
 from annotation.models import Candidate, Item, Task
-from annotation.services import item_locks, versions
+from annotation.services import item_locks, retractions, versions
 from scoring.metrics.contract import SetupError
 from scoring.models import WritingRow, WritingRun
 from scoring.services import (
     writers,
     writing_claims,
+    writing_faults,
     writing_opened,
     writing_publishing,
     writing_runs,
     writing_work,
 )
+from scoring.services.locks import Claimant
 from tests import factories
 from tests.scoring.writing_doubles import Echo, answers, study_of, texts, use, writer_of
 
@@ -96,6 +98,85 @@ def test_a_text_for_an_item_that_has_changed_since_is_not_published():
     assert list(faults) == ["version_changed", "item_withdrawn", "version_changed"]
 
 
+def test_a_text_is_not_published_once_anything_its_wording_asks_for_has_changed(use):
+    use(Echo(ask="{question}\n{transcript}"))
+    study = study_of(["rain", "wind"], transcript="wrong words")
+    unheard = factories.rating_task(study, "unheard").item_version
+    run = done(writing_runs.request(writer_of(study), actor=None))
+    for item in Item.objects.filter(study=study).order_by("pk"):
+        field = "reference" if item.external_id == "item-1" else "transcript"
+        versions.make(item_locks.lock(item.pk), {field: "right words"}, actor=None)
+    done(writing_publishing.publish(run, actor=None))
+    refused = run.rows.get(published_at=None)
+    assert (refused.item_version.question, refused.fault) == ("rain", "version_changed")
+    assert "The item's transcript was changed" in refused.reason
+    assert run.rows.get(item_version=unheard).published_at, "what was added since has not made it wrong"
+
+
+def test_nothing_is_published_unseen_when_what_was_looked_at_is(use):
+    study = study_of(["rain", "wind", "snow", "hail"])
+    run = writing_runs.request(writer_of(study), actor=None)
+
+    def publish_midway(requests: object) -> None:
+        if run.rows.filter(state=WritingRow.State.DONE).count() == 2:
+            writing_publishing.publish(run, actor=None)
+
+    use(Echo(at_once=1, script=publish_midway))
+    assert (done(run).state, run.n_done, run.n_published, run.publishing) == ("done", 4, 2, False)
+    assert list(texts(study).values()) == ["On rain", "On wind", "", ""]
+    assert writing_faults.n_waiting(run) == 2
+
+
+def test_publishing_what_a_halted_run_has_written_lets_it_write_nothing_more(use):
+    use(Echo(script=lambda _: writing_runs.cancel(WritingRun.objects.get(), actor=None), at_once=2))
+    study = study_of(["rain", "wind", "snow", "hail"])
+    run = done(writing_runs.request(writer_of(study), actor=None))
+    writing_publishing.publish(run, actor=None)
+    assert writing_claims.next_run(open_writer=None, only=None, passed=()) == run.pk
+    run = done(run)
+    assert (run.state, run.n_done, run.n_published, run.publishing) == ("cancelled", 2, 2, False)
+    assert list(texts(study).values()) == ["On rain", "On wind", "", ""]
+    with pytest.raises(Conflict, match="Nothing in this run waits"):
+        writing_publishing.publish(run, actor=None)
+
+
+def test_what_a_failed_run_has_written_is_published_whatever_has_become_of_its_writer(use):
+    use(Echo(at_once=1))
+    study = study_of(["rain", "gone"])
+    run = done(writing_runs.request(writer_of(study), actor=None))
+    assert (run.state, run.n_done) == ("failed", 1)
+    use(Echo(version="2"))
+    run = done(writing_publishing.publish(run, actor=None))
+    assert (run.state, run.n_published, texts(study)["rain"]) == ("failed", 1, "On rain")
+
+
+def test_what_comes_after_a_cancellation_is_kept_and_waits(use):
+    use(Echo(script=lambda _: writing_runs.cancel(WritingRun.objects.get(), actor=None), at_once=3))
+    study = study_of(["rain", "wind", "snow", "hail"])
+    run = done(writing_runs.request(writer_of(study), publishes=True, actor=None))
+    assert (run.state, run.n_done, run.n_published) == ("cancelled", 3, 0)
+    assert set(texts(study).values()) == {""}
+    assert writing_claims.next_run(open_writer=None, only=None, passed=()) is None
+    assert writing_faults.n_waiting(run) == 3
+    use(Echo())
+    assert done(writing_runs.retry(run, actor=None)).n_published == 4
+
+
+def test_what_waits_to_be_published_can_be_called_back():
+    study = study_of(["rain", "wind"])
+    run = done(writing_runs.request(writer_of(study), actor=None))
+    writing_publishing.publish(run, actor=None)
+    writing_publishing.leave_out(run, run.rows.get(text="On wind").pk, actor=None)
+    run = done(writing_runs.cancel(run, actor=None))
+    assert (run.state, run.publishing, run.n_published) == ("done", False, 0)
+    writing_publishing.publish(run, actor=None)
+    writing_publishing.leave_out(run, run.rows.get(text="On rain").pk, actor=None)
+    run.refresh_from_db()
+    assert not run.publishing, "the last one was left out"
+    with pytest.raises(Conflict, match="has finished already"):
+        writing_runs.cancel(run, actor=None)
+
+
 def test_items_that_people_have_judged_are_left_alone_unless_they_are_asked_for():
     study = study_of(["rain"])
     task = factories.rating_task(study, "judged")
@@ -124,6 +205,32 @@ def test_answers_become_candidates_with_a_task_of_their_own():
     assert run.purpose == WritingRun.Purpose.ANSWERS
     with pytest.raises(Conflict, match="nothing to write"):
         writing_runs.request(writer, actor=None)
+
+
+def test_a_system_gets_one_answer_whoever_is_quicker(use):
+    study = study_of(["rain"])
+    first, second = writer_of(study, "answer"), writer_of(study, "answer", name="another")
+    looked_at = done(writing_runs.request(first, actor=None))
+    under_way = writing_runs.request(first, actor=None)
+    with pytest.raises(Conflict, match="nothing to write"):
+        writing_runs.request(second, actor=None)
+    writing_runs.cancel(under_way, actor=None)
+    use(Echo(version="2", says="In truth: "))
+    done(writing_runs.request(second, publishes=True, actor=None))
+    done(writing_publishing.publish(looked_at, actor=None))
+    assert looked_at.rows.get().fault == "answered"
+    assert Candidate.objects.get().text == "In truth: rain"
+    assert Task.objects.filter(study=study).count() == 1
+
+
+def test_an_answer_to_a_correction_that_was_taken_back_is_not_published():
+    study = study_of(["rain"])
+    item = item_locks.lock(study.items.get().pk)
+    versions.make(item, {"rationale": "Because."}, actor=None)
+    run = writing_runs.request(writer_of(study, "answer"), publishes=True, actor=None)
+    retractions.retract(item, actor=None)
+    assert done(run).rows.get().fault == "version_changed"
+    assert not Candidate.objects.exists()
 
 
 def test_a_fault_stays_with_its_row_and_is_tried_again_on_demand(use):
@@ -158,6 +265,23 @@ def test_a_model_that_kills_its_workers_while_it_loads_is_given_up():
     run = writing_runs.request(writer_of(study_of(["rain"])), actor=None)
     WritingRun.objects.filter(pk=run.pk).update(n_openings=3)
     assert "died 3 times while it loaded" in done(run).message
+
+
+def test_a_worker_that_is_to_end_while_it_loads_did_not_die_of_it(monkeypatch):
+    run = writing_runs.request(writer_of(study_of(["rain"])), actor=None)
+    other = writing_runs.request(writer_of(study_of(["rain"])), actor=None)
+    WritingRun.objects.update(n_openings=2)
+    claimant, found = Claimant(), []
+
+    def stopped(*_: object) -> Echo:
+        writing_work.put_down(claimant)
+        found.extend(WritingRun.objects.order_by("pk").values_list("n_openings", flat=True))
+        return Echo()
+
+    monkeypatch.setattr(writing_opened.opening, "open_writer", stopped)
+    writing_work.work(only=run.pk, claimant=claimant)
+    assert found == [0, 2]
+    assert other.pk > run.pk
 
 
 def test_a_run_is_by_one_version_of_a_writer(use):
