@@ -54,7 +54,7 @@ class ExportIn(In):
     texts = serializers.ChoiceField(
         list(TEXTS),
         default="both",
-        help_text="Which versions of items: the first, the current, or all of them.",
+        help_text="Which versions of items: the last before any correction, the current, or all of them.",
     )
 
 

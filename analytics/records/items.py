@@ -6,18 +6,21 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, OuterRef, Subquery
 
 from analytics.records.plain import placeless
 from annotation.models import Candidate, ItemVersion, Study
+from annotation.services.corrected_texts import holds_correction
 
 Row = Mapping[str, Any]
 Record = dict[str, Any]
 
 BATCH = 500
-# Which versions: as they came, as they are now (both without the others), or each with its number.
+# With what models have written into them, as raters judged them; the report's "before the review" is of these too.
+_UNCORRECTED = ItemVersion.objects.filter(~holds_correction(), item=OuterRef("item"), retracted=False)
+# Which versions: the last before any correction, as they are now (both without the others), or each with its number.
 TEXTS: dict[str, dict[str, Any]] = {
-    "original": {"number": 1},
+    "original": {"pk": Subquery(_UNCORRECTED.order_by("-number").values("pk")[:1])},
     "corrected": {"item__current_version": F("pk")},
     "both": {},
 }

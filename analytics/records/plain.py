@@ -6,8 +6,9 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-_ADDRESS = re.compile(r"^\w+://")
-_PATH = re.compile(r"^(~|\.{0,2})/[^\s]*$")
+_ADDRESS = re.compile(r"\w+://")
+# From the root, a home, a folder named by dots, a drive or a Windows server.
+_PATH = re.compile(r"^(~\w*|\.{0,2}|[A-Za-z]:|\\)[/\\].*$")
 
 
 def utc(moment: datetime | None) -> str | None:
@@ -23,7 +24,8 @@ def number(value: float | None) -> float | int | None:
 
 
 def placeless(value: Any) -> Any:
-    """JSON without addresses of servers, and with the last part alone of what looks like a path on this machine."""
+    """JSON without texts that hold a server's address, and with the last part alone of what looks like a path on this
+    machine."""
     if isinstance(value, dict):
         return {key: placeless(one) for key, one in value.items()}
     if isinstance(value, list):
@@ -31,5 +33,5 @@ def placeless(value: Any) -> Any:
     if isinstance(value, str) and _ADDRESS.search(value):
         return ""
     if isinstance(value, str) and _PATH.match(value):
-        return value.rstrip("/").rpartition("/")[2]
+        return re.split(r"[/\\]", value.rstrip("/\\"))[-1]
     return value

@@ -20,7 +20,11 @@ FILTERS = {
     "corrections": "all, undone ones marked",
     "cases": "all",
 }
-ITEMS = {"original": "first versions", "corrected": "current versions", "both": "all versions"}
+ITEMS = {
+    "original": "last versions before any correction",
+    "corrected": "current versions",
+    "both": "all versions",
+}
 
 
 @dataclass

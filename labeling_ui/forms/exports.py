@@ -13,7 +13,7 @@ TITLES = {
 }
 VERSIONS = {
     "both": _("Every version, each with its number"),
-    "original": _("First versions only, as they were imported"),
+    "original": _("Original versions only, as they were before any correction"),
     "corrected": _("Current versions only, with all corrections"),
 }
 

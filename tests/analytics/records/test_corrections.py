@@ -11,7 +11,7 @@ from analytics.records.corrections import correction_records
 from analytics.records.items import item_records
 from analytics.records.plain import placeless
 from annotation.models import Membership, Rater
-from tests.analytics.reviewed import reviewed
+from tests.analytics.reviewed import next_version, reviewed
 
 
 class TestReviewed(TestCase):
@@ -66,6 +66,18 @@ class TestReviewed(TestCase):
             retracted = [(record["item"], record["version"]) for record in records if record["retracted"]]
             assert retracted == ([("cat", 2)] if texts == "both" else [])
 
+    def test_what_a_model_wrote_before_any_correction_is_part_of_the_original(self):
+        for name in ("dog", "bell"):
+            task = self.world.tasks[name]
+            next_version(task, rationale="As a model says.")
+        originals = {
+            record["item"]: (record["version"], record["rationale"])
+            for record in item_records(self.world.study, texts="original")
+        }
+        assert originals == {
+            "bell": (1, ""), "dog": (2, "As a model says."), "cat": (1, ""), "owl": (1, ""), "hen": (1, ""),
+        }  # fmt: skip
+
     def test_an_answer_that_was_carried_over_names_the_version_it_comes_from(self):
         bell = next(r for r in item_records(self.world.study, texts="corrected") if r["item"] == "bell")
         assert bell["reference"] == "A gong."
@@ -80,8 +92,17 @@ class TestReviewed(TestCase):
 def test_places_on_this_machine_and_servers_stay_here():
     said = {
         "path": "/srv/models/qwen",
-        "url": ["https://gpu.example/v1", "~/x.pt"],
+        "url": ["https://gpu.example/v1", "~/x.pt", "~ann/x.pt", "see http://gpu.example:8000/v1"],
+        "spaced": ["/home/anna maria/models/whisper/", "C:\\Users\\anna\\m v1", "\\\\server\\share\\m"],
         "prompt": "a / b",
+        "model": "openai/whisper-large",
         "n": 3,
     }
-    assert placeless(said) == {"path": "qwen", "url": ["", "x.pt"], "prompt": "a / b", "n": 3}
+    assert placeless(said) == {
+        "path": "qwen",
+        "url": ["", "x.pt", "x.pt", ""],
+        "spaced": ["whisper", "m v1", "m"],
+        "prompt": "a / b",
+        "model": "openai/whisper-large",
+        "n": 3,
+    }
