@@ -134,14 +134,8 @@ def _events(cases: Mapping[int, ReviewCase], numbers: Mapping[int, int], seen: s
         case = cases[event.case_id]
         if event.kind == CaseEvent.Kind.DECIDED and event.data.get("decision") == "corrected":
             continue  # its new version tells of it
-        about = {**event.data, **_comment(case, event)} if case.item_version_id in seen else _bare(event.data)
+        about = event.data if case.item_version_id in seen else _bare(event.data)
         yield Entry(event.at, event.kind, numbers[case.item_version_id], _name(event.actor), case.pk, about)
-
-
-def _comment(case: ReviewCase, event: CaseEvent) -> dict[str, str]:
-    """What was said with a decision that stands; the case keeps it."""
-    stands = event.kind == CaseEvent.Kind.DECIDED and event.data.get("decision") == case.decision
-    return {"comment": case.comment} if stands else {}
 
 
 def _bare(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,8 +21,8 @@ from annotation.models import CaseEvent, Correction, Draft, ItemVersion, ReviewC
 from annotation.rules import corrections as rules
 from annotation.rules.review import CORRECTABLE
 from annotation.services import (
+    case_closing,
     case_events,
-    cases,
     casework,
     correction_sequels,
     drafts,
@@ -55,6 +55,7 @@ class Corrections:
 def fine(user: User, case_id: int, *, comment: str = "") -> ReviewCase:
     """Settle a case: the item is good as it is, and its judgments stand."""
     case, _ = casework.workable(user, case_id)
+    returns.cancel(case)
     return _resolve(case, Decision.FINE, user, comment=comment)
 
 
@@ -70,7 +71,8 @@ def correct(user: User, case_id: int, corrections: Corrections) -> ItemVersion:
     rewrite = corrections.rewrite_answers
     if rewrite:
         _check_writable(before)
-    cases.close_for_item(item, decision=Decision.SUPERSEDED, actor=user, but=case)
+    case_closing.close_for_item(item, decision=Decision.SUPERSEDED, actor=user, but=case)
+    returns.cancel(case)
     version = versions.make(item, changes, actor=user, carry=not rewrite)
     rewrite = rewrite or versions.lacks_answers(version)
     _keep_corrections(case, version, changes, corrections, began_as, author=user)
@@ -93,7 +95,8 @@ def withdraw(user: User, case_id: int, *, comment: str) -> ReviewCase:
             "Say why this item is withdrawn.",
             problems=[FieldProblem("comment", "Say why, for whoever asks later.")],
         )
-    cases.close_for_item(item, decision=Decision.WITHDRAWN, actor=user, but=case)
+    case_closing.close_for_item(item, decision=Decision.WITHDRAWN, actor=user, but=case)
+    returns.cancel(case)
     withdrawals.take_out(item, reason=comment.strip(), actor=user)
     return _resolve(case, Decision.WITHDRAWN, user, comment=comment)
 
@@ -154,7 +157,7 @@ def _origin(text: str, draft: Draft | None) -> Correction.Origin:
 def _resolve(
     case: ReviewCase, decision: ReviewCase.Decision, user: User, *, comment: str, **data: Any
 ) -> ReviewCase:
-    """Close a case that the caller has locked, with whatever still waits for it."""
+    """Close a case that the caller has locked and whose returns it has cancelled."""
     case.state, case.decision = ReviewCase.State.RESOLVED, decision
     case.claimed_by, case.claim_expires_at = None, None
     case.decided_by, case.resolved_at = user, timezone.now()
@@ -164,10 +167,11 @@ def _resolve(
             "state", "decision", "claimed_by", "claim_expires_at", "decided_by", "resolved_at", "comment"
         ]
     )  # fmt: skip
-    returns.cancel(case)
     if decision != Decision.CORRECTED:
         drafts.settle(case, used={}, actor=user)
-    case_events.record(case, CaseEvent.Kind.DECIDED, actor=user, decision=decision, **data)
+    case_events.record(
+        case, CaseEvent.Kind.DECIDED, actor=user, decision=decision, comment=case.comment, **data
+    )
     audit.record(
         f"case.{decision}", actor=user, study=case.study, subject=f"case {case.pk}",
         item=case.item.external_id, comment=case.comment, **data,

@@ -7,6 +7,7 @@ import pytest
 from analytics.records.cases import case_records
 from analytics.records.corrections import correction_records
 from analytics.records.judgments import judgment_records
+from analytics.reports.item_history import item_history
 from analytics.reports.stage3 import stage3
 from annotation.models import Rater, Task
 from annotation.services import decisions, exclusions, item_locks, undo, versions
@@ -66,6 +67,19 @@ def test_an_undone_correction_leaves_the_report_as_it_was_but_for_the_undoing(st
     found = stage3(study)
     assert (found["corrections"]["n"], found["corrections"]["undone"], found["flow"]["undone"]) == (0, 1, 1)
     assert found["flow"]["rejudging"] == {"tasks": 0, "judgments": 0, "wanted": 0}
+
+
+def test_the_history_of_an_undone_decision_keeps_what_was_said_with_it(study):
+    task, expert = factories.rating_task(study, "a"), factories.member(study, "expert")
+    case = judged(expert, task)
+    for comment in ("All is heard.", "It is, after all."):
+        decisions.fine(expert, case.pk, comment=comment)
+        undo.undo(expert, case.pk)
+    told = {}
+    for votes_up_to in (None, 0):
+        entries = item_history(task.item_version.item, votes_up_to=votes_up_to).entries
+        told[votes_up_to] = [entry.about.get("comment") for entry in entries if entry.kind == "decided"]
+    assert told == {None: ["All is heard.", "It is, after all."], 0: [None, None]}
 
 
 def test_what_a_model_writes_anew_is_no_review_not_even_after_an_undone_correction(study):
