@@ -68,7 +68,8 @@ def item_in_queue(user: User, slug: str, item_id: int) -> ReviewedItem:
     """An item of a study, for those who may see its queue.
 
     Experts know of the versions that they have judged blind and those before; of nothing while a case waits that they
-    have not judged. Having judged one is not enough for what came after it: that may become a case of its own.
+    have not judged. Having judged one is not enough for what came after it: that may become a case of its own. Nor is
+    having judged one whose correction was undone, for those before: the item is one of these again.
     """
     found = study_with_queue(user, slug)
     item = Item.objects.select_related("study").filter(study=found.study, pk=item_id).first()
@@ -82,7 +83,7 @@ def _judged_up_to(user: User, item: Item) -> int:
     judged, waiting = [0], False
     for case in cases:
         if _has_judged(user, case):
-            judged.append(case.item_version.number)
+            judged.append(0 if case.item_version.retracted else case.item_version.number)
         elif case.state != ReviewCase.State.RESOLVED:
             waiting = True
     return 0 if waiting else max(judged)

@@ -1,4 +1,4 @@
-"""Review cases in the hands of experts: claimed, kept, put back, given to one of them, closed with their item.
+"""Review cases in the hands of experts: claimed, kept, put back, given to one of them.
 
 Lock order as everywhere: case, assignment, task, rater, study; several cases by their ids.
 """
@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from annotation import access, audit
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
 from annotation.models import (
     CaseEvent,
-    Item,
     ItemVersion,
     Membership,
     Return,
@@ -74,8 +74,9 @@ def claim(user: User, case_id: int) -> ReviewCase:
 
 
 @transaction.atomic
-def claim_next(user: User, slug: str, filters: Filters) -> ReviewCase | None:
-    """Claim the open case of the highest priority that the filters let through, the expert's own (assigned) first.
+def claim_next(user: User, slug: str, filters: Filters, *, but: int | None = None) -> ReviewCase | None:
+    """Go on with a case that the expert has claimed, or else claim the open case of the highest priority, of those that
+    the filters let through; cases that they were given first. `but` is the case that they are about to leave.
 
     Cases that others are taking at this moment are passed over. None when nothing is left.
     """
@@ -84,7 +85,8 @@ def claim_next(user: User, slug: str, filters: Filters) -> ReviewCase | None:
         raise NotAllowed("You run this study and see its votes; reviewing is for its experts.")
     expire_claims(limit=100)
     for whose in case_queue.claimable(found.study, filters, user=user):
-        first = whose.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True).first()
+        free = whose.exclude(pk=but).select_for_update(skip_locked=True, of=("self",))
+        first = free.values_list("pk", flat=True).first()
         if first is not None:
             return _take(reviewed_case(user, first, lock=True), user)
     return None
@@ -149,6 +151,23 @@ def assign(user: User, slug: str, case_ids: Sequence[int], *, expert: str | None
 
 
 @transaction.atomic
+def let_go(study: Study, user: User, *, actor: User | None) -> int:
+    """Give unresolved cases that this account has, or was given, back to everybody: it reviews here no more. Returns
+    how many."""
+    own = Q(assigned_to=user) | Q(claimed_by=user, state=State.CLAIMED)
+    found = ReviewCase.objects.select_for_update(of=("self",)).filter(own, study=study)
+    left = list(found.exclude(state=State.RESOLVED).order_by("pk"))
+    for case in left:
+        if case.claimed_by_id == user.pk:
+            release(case, actor=actor)
+        if case.assigned_to_id == user.pk:
+            case.assigned_to = None
+            case.save(update_fields=["assigned_to"])
+            case_events.record(case, CaseEvent.Kind.ASSIGNED, actor=actor, to="")
+    return len(left)
+
+
+@transaction.atomic
 def expire_claims(*, limit: int = 1000) -> int:
     """Put back cases whose claims ran out. Returns how many. Safe to run at any time."""
     due = ReviewCase.objects.select_for_update(skip_locked=True, of=("self",)).filter(
@@ -158,24 +177,6 @@ def expire_claims(*, limit: int = 1000) -> int:
     for case in cases:
         release(case, actor=None)
     return len(cases)
-
-
-@transaction.atomic
-def close_for_item(item: Item, *, decision: str, actor: User | None, but: ReviewCase | None = None) -> int:
-    """Resolve every unresolved case of an item (of any of its versions) because something was decided elsewhere: the
-    item was withdrawn (`withdrawn`) or has another version now (`superseded`). `but` is left alone: the case in which
-    it was decided. In the caller's transaction, which holds no lock later than a case's. Returns how many it closed.
-    """
-    cases = ReviewCase.objects.select_for_update(of=("self",)).filter(item=item).exclude(state=State.RESOLVED)
-    closed = [case for case in cases.order_by("pk") if but is None or case.pk != but.pk]
-    for case in closed:
-        case.state, case.decision = State.RESOLVED, ReviewCase.Decision(decision)
-        case.claimed_by, case.claim_expires_at = None, None
-        case.decided_by, case.resolved_at = actor, timezone.now()
-        case.save(update_fields=[*_CLAIM_FIELDS, "decision", "decided_by", "resolved_at"])
-    ids = [case.pk for case in closed]
-    case_events.record_all(ids, CaseEvent.Kind.DECIDED, actor=actor, decision=decision, elsewhere=True)
-    return len(closed)
 
 
 def release(case: ReviewCase, *, actor: User | None) -> None:
@@ -196,7 +197,7 @@ def _take(case: ReviewCase, user: User) -> ReviewCase:
     if not renewed:
         case_events.record(case, CaseEvent.Kind.CLAIMED, actor=user)
         audit.record("case.claimed", actor=user, study=case.study, subject=f"case {case.pk}")
-        bar(user, case)
+    bar(user, case)  # each time: its version may have new tasks
     return case
 
 

@@ -101,7 +101,7 @@ def chosen(case: ReviewCase, named: Mapping[str, int]) -> dict[str, Draft]:
     return {field: found[draft_id] for field, draft_id in named.items()}
 
 
-def settle(case: ReviewCase, *, used: Mapping[int, bool], actor: User) -> None:
+def settle(case: ReviewCase, *, used: Mapping[int, bool], actor: User | None) -> None:
     """The case is decided: of the drafts `used`, those whose value is True were taken unedited; the rest fall away."""
     of_case = Draft.objects.filter(case=case)
     _settle(of_case.filter(pk__in=[pk for pk, as_is in used.items() if as_is]), State.ACCEPTED, actor)
@@ -120,5 +120,5 @@ def _answer(draft_id: int, **fields: Any) -> bool:
     return bool(waits.update(**fields, written_at=timezone.now()))
 
 
-def _settle(drafts: QuerySet[Draft], state: Draft.State, actor: User) -> None:
+def _settle(drafts: QuerySet[Draft], state: Draft.State, actor: User | None) -> None:
     drafts.update(state=state, settled_by=actor, settled_at=timezone.now())

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from annotation.models import Assignment, Item, ReviewCase
+from annotation.models import Assignment, Item, Judgment, ReviewCase, Task
 from annotation.services import leases
 
 
@@ -32,8 +32,14 @@ def lock(item_id: int) -> Item:
     return Item.objects.select_for_update(no_key=True).get(pk=item_id)
 
 
-def stop(task_ids: Collection[int]) -> None:
-    """Lock these tasks and end every lease on them. A vote on its way was stored before this, or is surplus after it.
+def stop(
+    task_ids: Collection[int],
+    *,
+    rater_id: int | None = None,
+    ended: Assignment.State = Assignment.State.EXPIRED,
+) -> None:
+    """Lock these tasks and end every lease on them, or one rater's. A vote on its way was stored before this, or comes
+    after the lease has ended.
 
     Leases come before tasks in the order of locks, but new ones come in until their task is locked. Those are taken
     only if nobody is at them; else all is let go and tried again, so that nobody waits for us while we wait for them.
@@ -41,27 +47,35 @@ def stop(task_ids: Collection[int]) -> None:
     while True:
         try:
             with transaction.atomic():
-                open_leases = _lock_all(task_ids)
+                open_leases = _lock_all(task_ids, rater_id)
             break
         except _LeaseOnTheMove:
             continue
     if open_leases:
-        leases.release(open_leases, state=Assignment.State.EXPIRED)
+        leases.release(open_leases, state=ended)
 
 
-def _lock_all(task_ids: Collection[int]) -> list[UUID]:
-    _lock_leases(task_ids)
+def stop_all(item_id: int) -> None:
+    """Lock all tasks of an item, of whichever version, end every lease on them, and lock everybody who judged one: all
+    that changing the item can move, at once. Its parts, each locking what it moves, would lock raters out of order."""
+    task_ids = list(Task.objects.filter(item_version__item=item_id).values_list("pk", flat=True))
+    stop(task_ids)
+    named = Judgment.objects.filter(task_id__in=task_ids, rater__isnull=False)
+    leases.lock_raters(set(named.values_list("rater_id", flat=True)))
+
+
+def _lock_all(task_ids: Collection[int], rater_id: int | None) -> list[UUID]:
+    list(_open_leases(task_ids, rater_id).select_for_update().order_by("pk").values_list("pk"))
     leases.lock_places(task_ids)
-    still_open = set(_open_leases(task_ids).values_list("pk", flat=True))
-    at_hand = _open_leases(task_ids).select_for_update(skip_locked=True).values_list("pk", flat=True)
+    still_open = set(_open_leases(task_ids, rater_id).values_list("pk", flat=True))
+    at_hand = (
+        _open_leases(task_ids, rater_id).select_for_update(skip_locked=True).values_list("pk", flat=True)
+    )
     if still_open - set(at_hand):
         raise _LeaseOnTheMove
     return sorted(still_open)
 
 
-def _lock_leases(task_ids: Collection[int]) -> None:
-    list(_open_leases(task_ids).select_for_update().order_by("pk").values_list("pk"))
-
-
-def _open_leases(task_ids: Collection[int]) -> QuerySet[Assignment]:
-    return Assignment.objects.filter(task_id__in=task_ids, state=Assignment.State.OPEN)
+def _open_leases(task_ids: Collection[int], rater_id: int | None) -> QuerySet[Assignment]:
+    found = Assignment.objects.filter(task_id__in=task_ids, state=Assignment.State.OPEN)
+    return found if rater_id is None else found.filter(rater_id=rater_id)

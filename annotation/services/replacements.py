@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 
 from annotation.importers.records import ID_LENGTH
@@ -124,23 +124,35 @@ def _copy_gold(successors: Mapping[int, Task]) -> None:
 
 
 def _bar(successors: Mapping[int, Task], settings: ReviewSettings) -> None:
-    """Who knows what was said of a task knows too much of its successor; whether who saw its item before may see it
-    corrected is the study's to say."""
+    """Who knows what was said of a task, or of one that stood for it until that was undone, knows too much of its
+    successor; whether who saw its item before may see it corrected is the study's to say."""
+    origins = _origins(successors)
     bars: dict[tuple[int, int], str] = {}
-    met = Assignment.objects.filter(task_id__in=successors).values_list("task_id", "rater_id", "state")
+    met = Assignment.objects.filter(task_id__in=origins).values_list("task_id", "rater_id", "state")
     for task_id, rater_id, state in met:
+        pair = origins[task_id], rater_id
         own = state in Assignment.RATERS_OWN
-        bars[task_id, rater_id] = _stronger(
-            bars.get((task_id, rater_id)), Reason.SAW_EARLIER if own else Reason.REVIEWS
-        )
-    barred = BarredRater.objects.filter(task_id__in=successors).values_list("task_id", "rater_id", "reason")
+        bars[pair] = _stronger(bars.get(pair), Reason.SAW_EARLIER if own else Reason.REVIEWS)
+    barred = BarredRater.objects.filter(task_id__in=origins).values_list("task_id", "rater_id", "reason")
     for task_id, rater_id, reason in barred:
-        bars[task_id, rater_id] = _stronger(bars.get((task_id, rater_id)), reason)
+        pair = origins[task_id], rater_id
+        bars[pair] = _stronger(bars.get(pair), reason)
     BarredRater.objects.bulk_create(
         BarredRater(task=successors[task_id], rater_id=rater_id, reason=reason)
         for (task_id, rater_id), reason in bars.items()
         if reason == Reason.REVIEWS or not settings.same_raters
     )
+
+
+def _origins(replaced: Iterable[int]) -> dict[int, int]:
+    """These tasks, and those on retracted versions that came of one of them: by their ids, which of these it was."""
+    found: dict[int, int] = {}
+    latest = {pk: pk for pk in replaced}
+    while latest:
+        found |= latest
+        later = Task.objects.filter(replaces__in=latest, item_version__retracted=True)
+        latest = {pk: found[earlier] for pk, earlier in later.values_list("pk", "replaces_id")}
+    return found
 
 
 def _stronger(known: str | None, found: str) -> str:

@@ -11,31 +11,29 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import connection, transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from annotation import access, audit
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotFound
-from annotation.models import CaseEvent, Judgment, Membership, Rater, Return, ReviewCase, Study, Task, User
+from annotation.models import (
+    BarredRater,
+    CaseEvent,
+    Judgment,
+    Membership,
+    Rater,
+    Return,
+    ReviewCase,
+    Study,
+    Task,
+    User,
+)
 from annotation.models.people import RATING_ROLES
 from annotation.rules.review import BOUNDS, ReviewSettings
-from annotation.services import case_events, casework, leases
+from annotation.services import case_events, casework, overlaps
 
 State = Return.State
-
-# Full tasks that will not be full any more are counted with a rater of theirs (as in `rules.exclusions`); any will do.
-_OPEN_AGAIN = """
-WITH raised AS (
-    UPDATE annotation_task SET overlap = overlap + %(votes)s WHERE id = ANY(%(tasks)s)
-    RETURNING id, n_judgments >= overlap - %(votes)s AND n_judgments < overlap AS opened
-)
-SELECT said.rater_id, count(*) FROM raised CROSS JOIN LATERAL (
-    SELECT j.rater_id FROM annotation_judgment j
-    WHERE j.task_id = raised.id AND j.effective AND NOT j.excluded AND j.origin <> %(expert)s
-    ORDER BY j.id DESC LIMIT 1
-) AS said WHERE raised.opened GROUP BY said.rater_id
-"""
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ def to_pool(user: User, case_id: int, comment: str, votes: int | None = None) ->
         for pk in tasks
     )
     _hand_over(case, user, to="pool", comment=comment.strip(), votes=wanted, tasks=len(tasks))
-    _raise_overlap(case.study, tasks, votes=wanted)
+    overlaps.change(case.study, dict.fromkeys(tasks, wanted))
     return made
 
 
@@ -147,8 +145,15 @@ def answered(case: ReviewCase, assignment_id: uuid.UUID, *, actor: User) -> None
 
 
 def cancel(case: ReviewCase) -> None:
-    """The case is settled: nothing is awaited any more. Holds the case's lock."""
-    _close(Return.objects.filter(case=case, state=State.WAITING), State.CANCELLED)
+    """The case is settled: nothing is awaited any more, and no task takes more judgments on its account.
+
+    Holds the case's lock; locks tasks, raters and the study. Comes before what replaces the tasks: their successors
+    want as many judgments."""
+    waits = Return.objects.filter(case=case, state=State.WAITING)
+    asked = waits.filter(assignment__isnull=True).values_list("task_id").annotate(Sum("n_wanted"))
+    fewer = {task_id: -n_wanted for task_id, n_wanted in asked.order_by("task_id")}
+    _close(waits, State.CANCELLED)
+    overlaps.change(case.study, fewer)
 
 
 def settle(case: ReviewCase | None = None) -> int:
@@ -231,11 +236,11 @@ def _askable(case: ReviewCase, names: Sequence[uuid.UUID]) -> list[Judgment]:
     )
     found = {judgment.client_id: judgment for judgment in said}
     members = _members(case.study, found.values())
-    waiting = _awaited(found.values())
+    waiting, reviewing = _awaited(found.values()), _reviewing(found.values())
     problems = [
         FieldProblem(f"judgments[{i}]", why)
         for i, name in enumerate(names)
-        for why in _why_not(found.get(name), members, waiting)
+        for why in _why_not(found.get(name), members, waiting, reviewing)
     ]
     if problems:
         raise InvalidInput("Some raters cannot be asked; nothing was returned.", problems=problems)
@@ -243,7 +248,10 @@ def _askable(case: ReviewCase, names: Sequence[uuid.UUID]) -> list[Judgment]:
 
 
 def _why_not(
-    judgment: Judgment | None, members: Collection[int], waiting: Collection[uuid.UUID]
+    judgment: Judgment | None,
+    members: Collection[int],
+    waiting: Collection[uuid.UUID],
+    reviewing: Collection[tuple[int, int | None]],
 ) -> Iterator[str]:
     if judgment is None:
         yield "No judgment of this version is called so."
@@ -255,6 +263,8 @@ def _why_not(
         yield "Whoever gave it does not rate in this study any more. Return it to the pool."
     elif not judgment.effective or judgment.excluded:
         yield "It does not stand (any more): it was changed, excluded, or came too late to count."
+    elif (judgment.task_id, judgment.rater_id) in reviewing:
+        yield "Whoever gave it reviews this item and may have seen what others said. Return it to the pool."
     elif judgment.assignment_id in waiting:
         yield "It was returned before, and its rater has not answered yet."
 
@@ -271,17 +281,7 @@ def _awaited(judgments: Collection[Judgment]) -> set[uuid.UUID]:
     return {pk for pk in waits.values_list("assignment_id", flat=True) if pk is not None}
 
 
-def _raise_overlap(study: Study, task_ids: Sequence[int], *, votes: int) -> None:
-    """Let each task take more judgments. Locks the tasks, then raters, then the study."""
-    leases.lock_places(task_ids)
-    expert = int(Judgment.Origin.EXPERT)
-    with connection.cursor() as cursor:
-        cursor.execute(_OPEN_AGAIN, {"tasks": list(task_ids), "votes": votes, "expert": expert})
-        opened = dict(cursor.fetchall())
-    leases.lock_raters({pk for pk in opened if pk is not None})
-    for rater_id, n in opened.items():
-        if rater_id is None:
-            filled = F("n_unnamed_tasks_filled") - n
-            Study.objects.filter(pk=study.pk).update(n_unnamed_tasks_filled=filled)
-        else:
-            Rater.objects.filter(pk=rater_id).update(n_tasks_filled=F("n_tasks_filled") - n)
+def _reviewing(judgments: Collection[Judgment]) -> set[tuple[int, int | None]]:
+    """The tasks and raters among these where the rater reviews the task's item: oneself, or another expert."""
+    bars = BarredRater.objects.filter(task__in={judgment.task_id for judgment in judgments})
+    return set(bars.filter(reason=BarredRater.Reason.REVIEWS).values_list("task_id", "rater_id"))

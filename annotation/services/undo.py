@@ -11,7 +11,7 @@ from annotation import audit, review_access
 from annotation.errors import Conflict, NotAllowed
 from annotation.models import CaseEvent, Correction, Item, ReviewCase, User
 from annotation.rules.review import ReviewSettings
-from annotation.services import case_events, cases, drafts, item_locks, retractions, withdrawals
+from annotation.services import case_closing, case_events, drafts, item_locks, retractions, withdrawals
 
 Decision = ReviewCase.Decision
 State = ReviewCase.State
@@ -39,7 +39,7 @@ def undo(user: User, case_id: int) -> ReviewCase:
     _check(case, item, user)
     decision = case.decision
     if decision == Decision.CORRECTED:
-        cases.close_for_item(item, decision=Decision.SUPERSEDED, actor=user, but=case)
+        case_closing.close_for_item(item, decision=Decision.SUPERSEDED, actor=user, but=case)
         retractions.retract(item, actor=user)
     elif decision == Decision.WITHDRAWN:
         withdrawals.bring_back(item, actor=user)

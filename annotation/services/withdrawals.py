@@ -7,7 +7,7 @@ from django.db import transaction
 from annotation import audit
 from annotation.errors import Conflict
 from annotation.models import Item, ReviewCase, Study, Task, User
-from annotation.services import cases, item_locks, set_asides
+from annotation.services import case_closing, item_locks, set_asides
 
 REASON = "item_withdrawn"
 
@@ -20,10 +20,10 @@ def withdraw_item(item: Item, *, reason: str, actor: User | None) -> None:
     it is out already.
     """
     item_locks.lock_cases(item.pk)
-    cases.close_for_item(item, decision=ReviewCase.Decision.WITHDRAWN, actor=actor)
     locked = item_locks.lock(item.pk)
     if locked.state == Item.State.WITHDRAWN:
         raise Conflict("This item was withdrawn before.", code=REASON)
+    case_closing.close_for_item(locked, decision=ReviewCase.Decision.WITHDRAWN, actor=actor)
     take_out(locked, reason=reason, actor=actor)
     item.state = locked.state
 

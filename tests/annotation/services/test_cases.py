@@ -16,11 +16,24 @@ from annotation.models import (
     CaseReason,
     Return,
     ReviewCase,
+    System,
+    Task,
 )
-from annotation.services import cases, judgments, leases, revisions
+from annotation.services import (
+    case_closing,
+    cases,
+    drafts,
+    judgments,
+    leases,
+    returns,
+    revisions,
+    versions,
+    withdrawals,
+)
 from annotation.services.case_queue import Filters
 from tests import factories
 from tests.annotation.services.answers import rating
+from tests.annotation.services.desk import judged
 from tests.annotation.services.reviewing import case
 
 pytestmark = pytest.mark.django_db
@@ -113,6 +126,26 @@ class TestRatingBesideReviewing:
         barred = BarredRater.objects.get(task=task)
         assert (barred.rater.user, barred.reason) == (expert, "reviews")
 
+    def test_so_they_are_from_tasks_that_come_later_even_to_a_version_without_any(self, study, expert):
+        task = factories.rating_task(study, "a")
+        version = task.item_version
+        one = case(task)
+        ReviewCase.objects.filter(pk=one.pk).update(task=None)
+        Task.objects.filter(pk=task.pk).delete()
+        cases.claim(expert, one.pk)
+        for n in range(2):  # the second where a task is there already
+            system = System.objects.create(study=study, name=f"late-{n}")
+            versions.add_answer(version, system, "A horn.", provenance={})
+        assert leases.lease_next(expert, study.slug)[1] is None
+        assert leases.lease_next(factories.member(study), study.slug)[1] is not None
+
+    def test_opening_the_case_again_bars_from_whatever_was_missed(self, study, expert):
+        task = factories.rating_task(study, "a")
+        one = cases.claim(expert, case(task).pk)
+        BarredRater.objects.update(reason="saw_earlier")
+        cases.claim(expert, one.pk)
+        assert BarredRater.objects.get(task=task).reason == "reviews"
+
     def test_their_open_lease_of_one_goes_back(self, study, expert):
         task = factories.rating_task(study, "a")
         _, lease = leases.lease_next(expert, study.slug)
@@ -181,8 +214,11 @@ class TestNext:
                 ("low", 1.0, None), ("high", 2.0, None), ("own", 0.5, expert), ("others", 9.0, other)
             )
         )  # fmt: skip
-        order = [cases.claim_next(expert, study.slug, Filters()) for _ in range(4)]
-        assert order == [own, high, low, None]
+        order = []
+        while found := cases.claim_next(expert, study.slug, Filters()):
+            order.append(found)
+            ReviewCase.objects.filter(pk=found.pk).update(state=State.RESOLVED)
+        assert order == [own, high, low]
         assert cases.claim_next(other, study.slug, Filters()) == others
 
     def test_filters_hold_and_a_claim_that_ran_out_is_open_again(self, study, expert, other):
@@ -192,6 +228,13 @@ class TestNext:
         assert cases.claim_next(expert, study.slug, Filters(rule="audit")) is None
         run_out(one)
         assert cases.claim_next(expert, study.slug, Filters(rule="audit")) == one
+
+    def test_what_one_has_claimed_comes_before_all_else_until_it_is_left(self, study, expert):
+        at_work = cases.claim(expert, case(factories.rating_task(study, "a")).pk)
+        high = case(factories.rating_task(study, "b"), priority=5)
+        assert cases.claim_next(expert, study.slug, Filters()) == at_work
+        assert kinds(at_work) == ["claimed"]
+        assert cases.claim_next(expert, study.slug, Filters(), but=at_work.pk) == high
 
     def test_nobody_who_runs_the_study_is_given_one(self, study):
         case(factories.rating_task(study, "a"))
@@ -236,6 +279,19 @@ class TestAssigning:
 
 
 class TestClosingWithTheItem:
+    def test_nothing_waits_for_the_cases_of_a_withdrawn_item(self, study, expert):
+        task = factories.rating_task(study, "a")
+        one = judged(expert, task)
+        asked = [
+            drafts.waiting(one, field=name, writer="W", actor=expert) for name in ("question", "reference")
+        ]
+        drafts.propose(asked[0].pk, text="A question.", provenance={})
+        returns.to_pool(expert, one.pk, "More.")
+        withdrawals.withdraw_item(one.item, reason="Silent.", actor=None)
+        assert set(one.drafts.values_list("state", flat=True)) == {"unused"}
+        assert one.returns.get().state == "cancelled"
+        assert not drafts.propose(asked[1].pk, text="Late.", provenance={})
+
     def test_unresolved_cases_close_but_the_one_it_was_decided_in(self, study, expert):
         task = factories.rating_task(study, "a")
         decided_in = case(task)
@@ -243,7 +299,7 @@ class TestClosingWithTheItem:
         second = ReviewCase.objects.create(
             study=study, item=later.item, item_version=later, state=State.RETURNED
         )
-        closed = cases.close_for_item(later.item, decision="superseded", actor=expert, but=decided_in)
+        closed = case_closing.close_for_item(later.item, decision="superseded", actor=expert, but=decided_in)
         assert closed == 1
         second.refresh_from_db()
         decided_in.refresh_from_db()

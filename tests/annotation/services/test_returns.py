@@ -134,6 +134,26 @@ class TestToARater:
         assert not Return.objects.exists()
         assert fresh(one).state == "claimed"
 
+    def test_an_expert_who_reviews_the_item_is_not_asked_not_even_by_themself(self, task, expert, said):
+        own = give(expert, task)
+        one = judged(expert, task)
+        found = problems_of(returns.to_rater, expert, one.pk, [said.client_id, own.client_id], "Look.")
+        assert list(found) == ["judgments[1]"]
+        assert "reviews this item" in found["judgments[1]"]
+
+    def test_whoever_takes_the_case_that_waits_for_them_changes_no_vote_any_more(self, study, task, expert):
+        other = factories.member(study, "expert")
+        theirs = give(other, task)
+        one = judged(expert, task)
+        returns.to_rater(expert, one.pk, [theirs.client_id], "Look again.")
+        cases.claim(other, one.pk)
+        blind.begin(other, one.pk)
+        blind.judge(other, one.pk, rating(2))
+        with pytest.raises(Conflict) as conflict:
+            revisions.revise(other, theirs.assignment_id, rating(5))
+        assert conflict.value.code == "reviews"
+        assert theirs.answers.get().counted
+
     def test_a_judgment_is_returned_once_at_a_time(self, task, expert, said):
         one = judged(expert, task)
         returns.to_rater(expert, one.pk, [said.client_id], "Look.")
@@ -194,18 +214,18 @@ class TestToThePool:
         assert task.overlap == 5
 
     def test_whoever_judges_next_reads_the_comment_but_no_expert_before_their_own(self, study, task, expert):
-        user = factories.member(study)
+        user, other = factories.member(study), factories.member(study, "expert")
+        before = give(other, task)
         lease = leased(user, task)
         one = judged(expert, task)
         returns.to_pool(expert, one.pk, "Mind the second voice.")
         assert briefings.brief(lease)["note"] == "Mind the second voice."
-        other = factories.member(study, "expert")
         cases.claim(other, one.pk)
         blind.begin(other, one.pk)
         assert "note" not in blind.brief(other, one.pk)
+        assert "note" not in briefings.brief(before.assignment)  # their vote, fetched again
         judgments.submit(user, lease.pk, rating(3))
-        for _ in range(2):
-            give(factories.member(study), task)
+        give(factories.member(study), task)
         returns.settle()
         assert "note" not in briefings.brief(lease)
 
@@ -219,3 +239,41 @@ class TestToThePool:
         returns.to_pool(expert, one.pk, "More.")
         true_counters(study)
         assert leases.lease_next(factories.member(study), study.slug)[1] is not None
+
+    def test_a_case_that_is_settled_first_gives_the_places_back(self, study, task, expert):
+        for user in people(study, 2):
+            give(user, task)
+        one = judged(expert, task)
+        returns.to_pool(expert, one.pk, "More.", votes=20)
+        lease = leased(factories.member(study), task)
+        cases.claim(expert, one.pk)
+        decisions.fine(expert, one.pk)
+        task.refresh_from_db()
+        assert (task.overlap, task.wants_more, Return.objects.get().state) == (3, False, "cancelled")
+        true_counters(study)
+        leases.give_back(lease.rater.user, lease.pk)
+        give(factories.member(study), task)
+        true_counters(study)
+
+    def test_a_task_that_is_full_without_the_return_is_counted_so(self, study, task, expert):
+        for user in people(study, 2):
+            give(user, task)
+        one = judged(expert, task)
+        for votes in (4, 3):  # asked twice, taken back at once
+            returns.to_pool(expert, one.pk, "More.", votes=votes)
+            cases.claim(expert, one.pk)
+        true_counters(study)
+        decisions.fine(expert, one.pk)
+        task.refresh_from_db()
+        assert task.overlap == 2
+        true_counters(study)
+
+    def test_the_task_of_the_corrected_version_wants_no_more_than_before(self, study, task, expert):
+        for user in people(study, 2):
+            give(user, task)
+        one = judged(expert, task)
+        returns.to_pool(expert, one.pk, "More.", votes=20)
+        cases.claim(expert, one.pk)
+        decisions.correct(expert, one.pk, corrections(one))
+        assert Task.objects.get(replaces=task).overlap == 2
+        true_counters(study)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db.models import F
 from django.utils import timezone
 
+from annotation import review_access
 from annotation.errors import Conflict, NotAllowed
 from annotation.models import (
     CaseEvent,
@@ -14,11 +16,24 @@ from annotation.models import (
     Draft,
     Exclusion,
     Judgment,
+    Return,
     ReviewCase,
+    Study,
     System,
     Task,
 )
-from annotation.services import cases, decisions, drafts, exclusions, judgments, leases, undo, versions
+from annotation.services import (
+    cases,
+    correction_sequels,
+    decisions,
+    drafts,
+    exclusions,
+    judgments,
+    leases,
+    returns,
+    undo,
+    versions,
+)
 from tests import factories
 from tests.annotation.services import reviewing
 from tests.annotation.services.answers import rating
@@ -205,6 +220,73 @@ def test_answers_written_for_the_retracted_version_go_with_it(study, task, exper
     true_counters(study)
 
 
+def added(version, name: str, *shown) -> Task:
+    """A task that an import, or a writer, brought to this version."""
+    task = Task.objects.create(
+        study=version.item.study, item_version=version, external_id=name, overlap=2, shuffle_key=0.5
+    )
+    for slot, candidate in enumerate(shown):
+        task.slots.create(slot=slot, candidate=candidate)
+    Study.objects.filter(pk=task.study_id).update(n_tasks=F("n_tasks") + 1)
+    return task
+
+
+def test_tasks_that_share_an_imported_answer_share_its_one_copy_on_the_version_before():
+    study = factories.StudyFactory(preset="cmi-pref", overlap=2)
+    task, expert = factories.comparison_task(study, "a"), factories.member(study, "expert")
+    one = judged(expert, task)
+    version = decisions.correct(expert, one.pk, corrections(one, texts={"prompt": "Better"}))
+    first, second = version.candidates.order_by("pk")
+    third = System.objects.create(study=study, name="system-3")
+    new = version.candidates.create(system=third, clip=factories.clip("a-3"))
+    written = version.candidates.create(system=third, take=2, provenance={"model": "m"})
+    only_there = version.candidates.create(system=third, take=3, clip=factories.clip("a-4"))
+    brought = [added(version, "a-c", first, new), added(version, "b-c", second, new)]
+    gone = added(version, "c-d", only_there, written)
+    undo.undo(expert, one.pk)
+    copy = task.item_version.candidates.get(system=third)
+    assert (copy.clip, copy.carried_from) == (new.clip, new)
+    for moved, origin in zip(brought, task.slots.order_by("slot"), strict=True):
+        moved.refresh_from_db()
+        shown = [slot.candidate for slot in moved.slots.order_by("slot")]
+        assert (moved.item_version, shown) == (task.item_version, [origin.candidate, copy])
+    gone.refresh_from_db()
+    assert gone.state == WITHDRAWN
+    true_counters(study)
+
+
+def test_an_imported_answer_becomes_the_one_that_was_there_or_its_systems_next_take(
+    study, task, expert, monkeypatch
+):
+    monkeypatch.setattr(correction_sequels, "set_going", lambda *args, **named: None)  # no answers yet
+    old = task.slots.get().candidate
+    version = corrected(expert, task, rewrite_answers=True).item.current_version
+    tasks = [
+        added(version, str(take), version.candidates.create(system=old.system, take=take, text=text))
+        for take, text in ((1, "A new answer."), (2, old.text))
+    ]
+    undo.undo(expert, ReviewCase.objects.get().pk)
+    different, same = (one.slots.get().candidate for one in tasks)
+    assert (different.item_version, different.take, different.text) == (old.item_version, 2, "A new answer.")
+    assert same == old
+    true_counters(study)
+
+
+def test_what_waited_for_the_retracted_version_waits_no_more(study, task, expert):
+    give(factories.member(study), task)
+    added(task.item_version, "fresh", task.slots.get().candidate)
+    one, other = corrected(expert, task), factories.member(study, "expert")
+    two = judged(other, Task.objects.get(replaces=task))
+    drafts.waiting(two, field="reference", writer="W", actor=None)
+    returns.to_pool(other, two.pk, "About the new wording.", votes=5)
+    undo.undo(expert, one.pk)
+    moved = Task.objects.get(external_id="fresh")
+    assert (moved.item_version, moved.overlap) == (task.item_version, 2)
+    assert set(Return.objects.values_list("state", flat=True)) == {"cancelled"}
+    assert Draft.objects.get().state == "unused"
+    true_counters(study)
+
+
 def test_drafts_are_proposed_again_but_for_those_rejected(task, expert):
     one = judged(expert, task)
     named = {}
@@ -284,3 +366,35 @@ def test_who_met_the_version_again_is_no_more_barred_than_before(study, task, ex
     assert leases.lease_next(user, study.slug)[1] is None
     undo.undo(expert, one.pk)
     assert leases.lease_next(user, study.slug)[1].task_id == task.pk
+
+
+def test_whoever_reviewed_the_retracted_version_learns_and_judges_nothing_of_the_one_before(
+    study, task, expert
+):
+    give(factories.member(study), task)
+    one, other = corrected(expert, task), factories.member(study, "expert")
+    item = task.item_version.item
+    judged(other, Task.objects.get(replaces=task))
+    assert review_access.item_in_queue(other, study.slug, item.pk).votes_up_to == 2
+    undo.undo(expert, one.pk)
+    decisions.fine(expert, one.pk)
+    assert review_access.item_in_queue(other, study.slug, item.pk).votes_up_to == 0
+    assert review_access.item_in_queue(expert, study.slug, item.pk).votes_up_to == 1
+    assert leases.lease_next(other, study.slug)[1] is None
+
+
+def test_who_met_the_retracted_version_does_not_meet_the_next(study, task, expert):
+    give(factories.member(study), task)
+    one, user, other = corrected(expert, task), factories.member(study), factories.member(study, "expert")
+    give(user, new := Task.objects.get(replaces=task))
+    two = judged(other, new)
+    decisions.correct(other, two.pk, corrections(two, texts={"question": "Which rings?"}))
+    give(late := factories.member(study), Task.objects.get(replaces=new))
+    undo.undo(other, two.pk)
+    cases.put_back(other, two.pk)
+    undo.undo(expert, one.pk)
+    decisions.correct(expert, one.pk, corrections(one, texts={"question": "What else rings?"}))
+    bars = Task.objects.get(replaces=task, state=READY).barred.values_list("rater__user", "reason")
+    found = {expert.pk: "reviews", other.pk: "reviews", user.pk: "saw_earlier", late.pk: "saw_earlier"}
+    assert found.items() <= dict(bars).items()
+    assert leases.lease_next(late, study.slug)[1] is None

@@ -1,0 +1,47 @@
+"""How many judgments tasks take: more while a pool is asked for them, fewer when it is not any more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.db import connection
+from django.db.models import F
+
+from annotation.models import Judgment, Rater, Study
+from annotation.services import leases
+
+# A task that is full, or is not any more, is counted with a rater of it (as in `rules.exclusions`); any will do.
+_CHANGE = """
+WITH wanted AS (
+    SELECT t.id, t.n_judgments >= t.overlap AS was_full,
+        greatest(t.overlap + w.votes, t.n_judgments + t.n_leases) AS overlap
+    FROM annotation_task t JOIN unnest(%(tasks)s::bigint[], %(votes)s::int[]) AS w (id, votes) ON w.id = t.id
+), changed AS (
+    UPDATE annotation_task t SET overlap = wanted.overlap FROM wanted WHERE t.id = wanted.id
+    RETURNING t.id, (t.n_judgments >= t.overlap)::int - wanted.was_full::int AS filled
+)
+SELECT said.rater_id, sum(changed.filled) FROM changed CROSS JOIN LATERAL (
+    SELECT j.rater_id FROM annotation_judgment j
+    WHERE j.task_id = changed.id AND j.effective AND NOT j.excluded AND j.origin <> %(expert)s
+    ORDER BY j.id DESC LIMIT 1
+) AS said WHERE changed.filled <> 0 GROUP BY said.rater_id
+"""
+
+
+def change(study: Study, votes: Mapping[int, int]) -> None:
+    """Let each task take so many more judgments, or fewer (negative), but never fewer than it has with those on their
+    way. Locks the tasks, then raters, then the study."""
+    if not votes:
+        return
+    leases.lock_places(votes)
+    values = {"tasks": list(votes), "votes": list(votes.values()), "expert": int(Judgment.Origin.EXPERT)}
+    with connection.cursor() as cursor:
+        cursor.execute(_CHANGE, values)
+        filled: dict[int | None, int] = dict(cursor.fetchall())
+    leases.lock_raters({pk for pk in filled if pk is not None})
+    for rater_id, n in filled.items():
+        if rater_id is None:
+            more = F("n_unnamed_tasks_filled") + n
+            Study.objects.filter(pk=study.pk).update(n_unnamed_tasks_filled=more)
+        else:
+            Rater.objects.filter(pk=rater_id).update(n_tasks_filled=F("n_tasks_filled") + n)
