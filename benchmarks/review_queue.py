@@ -164,7 +164,7 @@ def claims(study: Any, *, n_experts: int, each: int = 40) -> dict[str, float]:
     """Experts who claim one case after the other, all at once; none may be given another's."""
     from django.db import connection
 
-    from annotation.models import User
+    from annotation.models import ReviewCase, User
     from annotation.services import cases
     from annotation.services.case_queue import Filters
 
@@ -177,6 +177,8 @@ def claims(study: Any, *, n_experts: int, each: int = 40) -> dict[str, float]:
             case = cases.claim_next(expert, study.slug, Filters())
             taken.append(time.perf_counter() - began)
             given.append(case.pk if case else 0)
+            # Decided: else it would be the next again.
+            ReviewCase.objects.filter(pk=given[-1]).update(state=ReviewCase.State.RESOLVED)
         connection.close()
 
     experts = [User.objects.get(email=f"queue-{i}@example.org") for i in range(2, 2 + n_experts)]

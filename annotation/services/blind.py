@@ -53,9 +53,7 @@ def brief(user: User, case_id: int) -> dict[str, Any]:
     assignment = _review(case, user)
     if assignment is None:
         raise Conflict("Open the case at the desk first; then its task can be judged.", code="not_begun")
-    briefing = briefings.brief(assignment)
-    briefing.pop("note", None)  # what an expert has asked raters might tell what they said
-    return briefing
+    return briefings.brief(assignment)
 
 
 def judge(user: User, case_id: int, submission: Submission) -> Receipt:

@@ -24,8 +24,11 @@ _TEXT_FIELDS = ("prompt", "lyrics", "question", "reference", "rationale", "trans
 _CONTENT = """
 SELECT v.prompt, v.lyrics, v.question, v.reference, v.rationale, v.transcript,
        v.reference_clip_id, v.clip_id, slots.texts, slots.clips, s.rules,
-       (SELECT r.comment FROM annotation_return r
-        WHERE r.task_id = t.id AND r.assignment_id IS NULL AND r.state = 'waiting' ORDER BY r.id DESC LIMIT 1)
+       (SELECT r.comment FROM annotation_return r JOIN annotation_assignment a ON a.id = %(assignment)s
+        WHERE r.task_id = t.id AND r.assignment_id IS NULL AND r.state = 'waiting' AND a.state = 1
+          AND NOT EXISTS (SELECT 1 FROM annotation_barredrater b
+                          WHERE b.task_id = t.id AND b.rater_id = a.rater_id AND b.reason = 'reviews')
+        ORDER BY r.id DESC LIMIT 1)
 FROM annotation_task t
 JOIN annotation_study s ON s.id = t.study_id
 JOIN annotation_itemversion v ON v.id = t.item_version_id
@@ -34,7 +37,7 @@ JOIN LATERAL (
     FROM annotation_taskcandidate s JOIN annotation_candidate c ON c.id = s.candidate_id
     WHERE s.task_id = t.id
 ) slots ON true
-WHERE t.id = %s
+WHERE t.id = %(task)s
 """
 _CLIPS = """
 SELECT id, channels, peaks, part_offsets, n_samples, duration_s, loudness_lufs, true_peak_dbtp
@@ -74,11 +77,12 @@ class Shown(Protocol):
 def brief(shown: Shown) -> dict[str, Any]:
     """The task as its rater may see it: `content` in protocol order, then `candidates` as A, B, …
 
-    `note` is there while an expert asks for more judgments of it: their own words, for whoever judges it.
+    `note` is there while an expert asks for more judgments of it: their own words, which might tell what others said.
+    So it is for whoever judges the task now, and not for experts who judge it blind.
     """
     protocol = loaded(shown.protocol_version_id)
     with connection.cursor() as cursor:
-        cursor.execute(_CONTENT, [shown.task_id])
+        cursor.execute(_CONTENT, {"task": shown.task_id, "assignment": shown.id})
         *texts, reference_clip, clip, candidate_texts, candidate_clips, rules_text, note = cursor.fetchone()
     parts = dict(zip(_TEXT_FIELDS, texts, strict=True)) | {"reference_clip": reference_clip, "clip": clip}
     letters = labels(protocol.spec.layout)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from django.db import connection
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Collate, Left, Upper
+from django.utils import timezone
 
 from annotation.errors import FieldProblem, InvalidInput
 from annotation.models import Item, ItemVersion, ReviewCase, Study, User
@@ -141,10 +142,22 @@ def counts(study: Study, *, reader: User) -> Counts:
 
 
 def claimable(study: Study, filters: Filters, *, user: User) -> Iterator[QuerySet[ReviewCase]]:
-    """Open cases that this expert may claim, best first: their own, then those that are nobody's."""
+    """Cases that this expert may claim, best first: those they are at, those they were given, then the open ones that
+    are nobody's."""
+    yield _matching(study, filters, user=user, state=ReviewCase.State.CLAIMED).filter(_at_work(user))
     cases = _matching(study, filters, user=user, state=ReviewCase.State.OPEN).order_by("-priority", "id")
     yield cases.filter(assigned_to=user)
     yield cases.filter(assigned_to=None)
+
+
+def at_work(study: Study, *, user: User) -> tuple[Row, ...]:
+    """The cases that this expert has claimed and not left: those with the least time first."""
+    cases = ReviewCase.objects.filter(_at_work(user), study=study, state=ReviewCase.State.CLAIMED)
+    return _rows(list(cases.order_by("claim_expires_at").values_list("pk", flat=True)), user)
+
+
+def _at_work(user: User) -> Q:
+    return Q(claimed_by=user, claim_expires_at__gt=timezone.now())
 
 
 _COUNTS = """

@@ -21,7 +21,7 @@ from annotation.models import (
     Task,
     TaskCandidate,
 )
-from annotation.services import import_corrected, import_judgments, queue_places
+from annotation.services import import_corrected, import_judgments, queue_places, reviewers
 from annotation.services.clips import Taken
 from annotation.services.import_batches import batches, existing, in_batches
 
@@ -146,6 +146,7 @@ def _write_tasks(
         batch_size=BATCH,
     )
     _write_candidates(study, new, tasks, taken)
+    reviewers.bar_from_new(tasks)
     counts.tasks = len(new)
     return {task.external_id: task for task in tasks}
 

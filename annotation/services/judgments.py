@@ -102,6 +102,7 @@ def _settle(user: User, assignment_id: uuid.UUID, submission: Submission) -> Rec
     if receipt := _replayed(assignment, submission):
         return receipt
     _check_state(assignment)
+    _check_first(assignment)
     check_answers(assignment, submission)
     gains = listening.gains_once_heard(assignment, submission.telemetry)
     ended = Assignment.State(assignment.state)
@@ -135,12 +136,20 @@ def receipt_of(judgments: QuerySet[Judgment], submission: Submission) -> Receipt
 def _check_state(assignment: HeldAssignment) -> None:
     """A lease that ended unanswered refuses nothing: a vote may have waited in one tab while another gave all back."""
     if assignment.state == Assignment.State.SUBMITTED:
-        raise Conflict(
-            "You have already judged this task, perhaps in another window. The first answer stands.",
-            code="already_submitted",
-        )
+        raise _already_submitted()
     if assignment.state == Assignment.State.SKIPPED:
         raise Conflict("You skipped this task, so it cannot be judged any more.", code="skipped")
+
+
+def _check_first(assignment: HeldAssignment) -> None:
+    """A vote that was kept as surplus leaves its lease ended as it was: only the vote tells of itself."""
+    if Judgment.objects.filter(assignment_id=assignment.id).exists():
+        raise _already_submitted()
+
+
+def _already_submitted() -> Conflict:
+    message = "You have already judged this task, perhaps in another window. The first answer stands."
+    return Conflict(message, code="already_submitted")
 
 
 def check_answers(assignment: HeldAssignment, submission: Submission) -> None:

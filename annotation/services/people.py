@@ -14,7 +14,7 @@ from annotation import audit
 from annotation.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from annotation.models import Invitation, Membership, Rater, Study, User
 from annotation.models.people import RATING_ROLES, Role
-from annotation.services import leases
+from annotation.services import cases, leases
 
 
 @transaction.atomic
@@ -25,6 +25,8 @@ def add_member(study: Study, user: User, *, role: str, actor: User | None) -> Me
         _check_last_admin(membership)
         before, membership.role = membership.role, role
         membership.save(update_fields=["role"])
+        if before == Role.EXPERT:
+            cases.let_go(study, user, actor=actor)
         audit.record(
             "member.role_changed",
             actor=actor,
@@ -44,8 +46,9 @@ def add_member(study: Study, user: User, *, role: str, actor: User | None) -> Me
 
 @transaction.atomic
 def remove_member(membership: Membership, *, actor: User) -> None:
-    """End a membership. What the person said stays, under their pseudonym; their open tasks go back."""
+    """End a membership. What the person said stays, under their pseudonym; their open tasks and cases go back."""
     _check_last_admin(membership)
+    cases.let_go(membership.study, membership.user, actor=actor)
     audit.record(
         "member.removed",
         actor=actor,

@@ -80,6 +80,7 @@ def revise(user: User, assignment_id: uuid.UUID, submission: Submission) -> Rece
     leases.lock_places([assignment.task_id])
     study = Study.objects.only("rules").get(pk=assignment.study_id)
     standing = _standing(assignment)
+    _check_knows_nothing(assignment)
     if case is None:
         _check_window(assignment, study)
     judgments.check_answers(assignment, submission)
@@ -124,6 +125,10 @@ def _standing(assignment: HeldAssignment) -> Judgment:
 def _check_window(assignment: HeldAssignment, study: Study) -> None:
     if timezone.now() > _changeable_until(assignment, study):
         raise Conflict("The time to change this answer is over; it stands as it is.", code="window_closed")
+
+
+def _check_knows_nothing(assignment: HeldAssignment) -> None:
+    """Whoever has asked them to look again: an expert who reads what others said changes no vote that counts."""
     if reviewers.knows(assignment.task_id, assignment.rater_id):
         raise Conflict(
             "You review this item now and see what others said, so your earlier answer stands.",

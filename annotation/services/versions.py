@@ -21,7 +21,7 @@ from annotation.models import (
     TaskCandidate,
     User,
 )
-from annotation.services import item_locks, queue_places, replacements
+from annotation.services import item_locks, queue_places, replacements, reviewers
 from annotation.services.protocols import loaded
 from annotation.services.set_asides import count_tasks, set_aside
 
@@ -257,4 +257,5 @@ def _new_task(item: Item, answer: Candidate, *, study: Study) -> int:
         shuffle_key=place,
     )
     TaskCandidate.objects.create(task=task, slot=0, candidate=answer)
+    reviewers.bar_from_new([task])
     return 1

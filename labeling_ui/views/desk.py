@@ -58,8 +58,8 @@ def leave_case(request: HttpRequest, case_id: int) -> HttpResponse:
     case = review_access.reviewed_case(request.user, case_id)
     came_from = request.POST.get("from", "")
     following = None
-    if request.POST.get("to") == "next":  # before this one is back: it would be the next again
-        following = cases.claim_next(request.user, case.study.slug, _filters(came_from))
+    if request.POST.get("to") == "next":
+        following = cases.claim_next(request.user, case.study.slug, _filters(came_from), but=case_id)
     cases.put_back(request.user, case_id)
     decided = request.POST.get("decided", "")
     if following is not None:

@@ -46,6 +46,7 @@ def review_queue(request: HttpRequest, slug: str) -> HttpResponse:
         "access": found,
         "form": form,
         "page": page,
+        "at_work": case_queue.at_work(found.study, user=request.user) if found.reviews else (),
         "after": after,
         "query": query,
         "filtered": bool(query),

@@ -86,6 +86,23 @@ def test_a_claim_gives_back_the_task_that_is_being_handed_out(claimed_while_leas
     assert claimed_while_leasing().state == Assignment.State.RETURNED
 
 
+def test_a_claim_gives_back_a_task_whose_lease_is_being_kept_alive_at_that_moment():
+    _, (one,), (expert,) = make_study(n_cases=1, n_experts=1)
+    _, lease = leases.lease_next(expert, one.study.slug)
+
+    def claim() -> None:
+        cases.claim(expert, one.pk)
+        connection.close()
+
+    other_tab = threading.Thread(target=claim)
+    with transaction.atomic():
+        leases.extend(expert, lease.id)
+        other_tab.start()
+        other_tab.join(0.2)  # it waits, or it is done
+    other_tab.join(30)
+    assert Assignment.objects.get(pk=lease.id).state == Assignment.State.RETURNED
+
+
 def test_the_task_stays_out_when_a_claim_does_not_lock_it(claimed_while_leasing, monkeypatch):
     """Negative control."""
     monkeypatch.setattr(leases, "lock_places", lambda task_ids: {})

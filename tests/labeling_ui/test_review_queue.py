@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from annotation.models import Item, ReviewCase, ReviewView
 from annotation.models.people import Role
-from annotation.services import case_queue
+from annotation.services import case_queue, cases
 from tests.annotation.services.reviewing import case, vote
 from tests.factories import StudyFactory, UserFactory, member, rater, rating_task
 
@@ -152,12 +152,22 @@ def test_a_queue_that_was_worked_off_says_so(client, flagged, expert):
     assert "Fine as it is" in page_of(client, expert, state="resolved")
 
 
+def test_a_case_that_its_expert_left_open_is_led_back_to(client, flagged, expert, researcher):
+    cases.claim(expert, flagged.pk)
+    page = page_of(client, expert)
+    assert "Continue bird-1" in page
+    assert reverse("desk", args=[flagged.pk]) in page
+    assert "All done" not in page
+    assert "Continue bird-1" not in page_of(client, member(flagged.study, Role.EXPERT))
+    assert post(client, expert, "review_next").redirect_chain == [(reverse("desk", args=[flagged.pk]), 302)]
+
+
 def test_its_queries_do_not_grow_with_the_queue(client, flagged, expert, django_assert_num_queries):
     for number in range(4):
         case(rating_task(flagged.study, f"later-{number}"))
     client.force_login(expert)
-    # The account, its membership, the filters' values (2), the page, the counts, the saved views.
-    with django_assert_num_queries(9):
+    # The account, its membership, the filters' values (2), the page, the counts, the saved views, what one is at.
+    with django_assert_num_queries(10):
         client.get(reverse("review_queue", args=["s"]))
 
 

@@ -9,8 +9,10 @@ from django.utils import timezone
 
 from annotation.models import Assignment, AuditEvent, Invitation, Judgment, Membership, Rater
 from annotation.models.people import Role
-from annotation.services import people
+from annotation.services import cases, people
+from annotation.services.case_queue import Filters
 from tests import factories
+from tests.annotation.services.reviewing import case
 from tests.annotation.world import link
 
 pytestmark = pytest.mark.django_db
@@ -109,6 +111,19 @@ def test_a_removed_member_is_a_stranger_and_what_they_said_stays(api, world):
     world.open.task.refresh_from_db()
     assert world.open.task.n_leases == 0
     assert AuditEvent.objects.get(action="member.removed").data == {"role": "annotator"}
+
+
+@pytest.mark.parametrize("how", ["demote", "remove"])
+def test_the_cases_of_an_expert_who_goes_are_everybodys_again(api, world, how):
+    expert = factories.member(world.study, Role.EXPERT)
+    one = case(world.open.task, assigned_to=expert)
+    cases.claim(expert, one.pk)
+    path = f"studies/here/members/{Membership.objects.get(user=expert).pk}/"
+    api(world.admin).delete(path) if how == "remove" else api(world.admin).patch(path, {"role": "annotator"})
+    one.refresh_from_db()
+    assert (one.state, one.claimed_by, one.assigned_to) == ("open", None, None)
+    other = factories.member(world.study, Role.EXPERT)
+    assert cases.claim_next(other, "here", Filters()) == one
 
 
 @pytest.mark.parametrize("how", ["demote", "remove"])

@@ -58,13 +58,16 @@ def test_more_votes_on_the_original_are_kept_and_do_not_count_until_it_is_the_or
     true_counters(study)
 
 
-def test_new_tasks_are_about_the_version_at_hand_and_reuse_its_answers(study, corrected, tmp_path):
+def test_new_tasks_are_about_the_version_at_hand_and_reuse_its_answers(study, expert, corrected, tmp_path):
     rows = [{"rater_id": "ann", **SAID}, {"system": "s2", "answer": "No", "rater_id": "ann", **SAID}]
     bring(study, write(tmp_path / "x.csv", *rows))
     added = Task.objects.get(slots__candidate__system__name="s2")
     assert added.item_version == Item.objects.get().current_version
+    assert added.barred.get(rater__user=expert).reason == "reviews"  # they decided the case
     assert (added.n_judgments, added.judgments.get().excluded) == (0, True)
-    assert exclusions.mark(added.judgments, study=study, action="restore", reason="", actor=None).kept_out == 1
+    assert (
+        exclusions.mark(added.judgments, study=study, action="restore", reason="", actor=None).kept_out == 1
+    )
     true_counters(study)
     bring(study, write(tmp_path / "y.csv", {"item_id": "i2"}, {"item_id": "i2", "answer": "Maybe"}))
     assert Task.objects.filter(item_version__item__external_id="i2").count() == 2

@@ -173,6 +173,9 @@ def test_a_late_answer_to_a_full_task_is_kept_as_surplus(orca, end):
     assert (kept.surplus, kept.effective, kept.answers.get().counted) == (True, False, False)
     assert Task.objects.get().n_judgments == 2
     assert Rater.objects.get(user=user).n_surplus == 1
+    with pytest.raises(Conflict) as conflict:
+        judgments.submit(user, assignment.id, rating(2))
+    assert conflict.value.code == "already_submitted"
 
 
 @ended
