@@ -6,6 +6,7 @@ people have judged, unless the run was asked for with them.
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Any
 
 from django.db import connection, transaction
@@ -178,7 +179,8 @@ def provenance(run: WritingRun, row: WritingRow) -> dict[str, Any]:
     backbone, prompt = run.identity.get("backbone", {}), run.identity.get("prompt", {})
     return told | {
         "writer": run.writer.name,
-        "model": backbone.get("model") or run.writer.backbone,
+        # A model of this machine goes by the name of its folder: where that lies is nobody's business.
+        "model": backbone.get("model") or PurePath(run.writer.backbone).name,
         "weights": backbone.get("weights", ""),
         "prompt": {"source": prompt.get("source", ""), "digest": prompt.get("digest", "")},
         "identity": writing_opened.digest(run.identity),

@@ -58,6 +58,15 @@ def test_what_a_run_publishes_makes_new_versions_that_say_who_wrote_them():
     assert told["tokens"] == {"prompt": 10, "completion": 3}
 
 
+def test_a_model_of_this_machine_is_named_without_its_place(use):
+    echo = use(Echo())
+    echo.identity = {**echo.identity, "backbone": {"weights": "v1"}}
+    study = study_of(["rain"])
+    writer = writer_of(study, backbone="/home/anna maria/models/whisper/")
+    done(writing_runs.request(writer, publishes=True, actor=None))
+    assert study.items.get().current_version.extra["written"]["rationale"]["model"] == "whisper"
+
+
 def test_a_text_that_somebody_changes_later_is_no_models_any_more():
     study = study_of(["rain"])
     done(writing_runs.request(writer_of(study), publishes=True, actor=None))
