@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -165,7 +166,11 @@ def _log(reasons: Mapping[int, str], *, action: Action, comment: str, actor: Use
 
 
 def _set_marks(judgment_ids: list[int], *, excluded: bool) -> None:
-    values = {"excluded": excluded, "ids": judgment_ids, "expert": int(Judgment.Origin.EXPERT)}
+    values: dict[str, Any] = {
+        "excluded": excluded,
+        "ids": judgment_ids,
+        "expert": int(Judgment.Origin.EXPERT),
+    }
     with connection.cursor() as cursor:
         cursor.execute(_MARK, values)
 

@@ -92,8 +92,8 @@ def draft_outcomes(study: Study) -> list[DraftOutcomes]:
     found = Draft.objects.filter(case__study=study).values("writer", "field")
     outcomes = (*Draft.State.values, drafts.LATE)
     counts = {str(outcome): Count("pk", filter=Q(outcome=outcome)) for outcome in outcomes}
-    rows = found.alias(outcome=drafts.OUTCOME).annotate(**counts)
-    return [DraftOutcomes(**row) for row in rows.order_by("field", "writer")]
+    rows = found.alias(outcome=drafts.OUTCOME).annotate(**counts).order_by("field", "writer")
+    return [DraftOutcomes(**row) for row in rows.values("writer", "field", *counts)]
 
 
 def _ask(case: ReviewCase, writer: Writer, *, actor: User | None, note: str) -> Draft:
