@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from annotation.importers import cmi_pref, columns, orca, table
+from annotation.importers import aes, cmi_pref, columns, fense, orca, table
 from annotation.importers.records import RowProblem, TaskRecord
 from annotation.protocols import Protocol
 
@@ -35,6 +35,17 @@ FORMATS = {
     ),
     "cmi-pref": Format(
         "CMI-Pref: JSONL, one vote per line, audio beside it", cmi_pref.read, protocol="cmi-pref"
+    ),
+    "fense": Format(
+        "FENSE: JSON files of caption pairs with their votes",
+        fense.read,
+        protocol="fense",
+        takes_folder=True,
+    ),
+    "aes": Format(
+        "Audiobox Aesthetics: JSONL, one clip per line with its ratings on four axes",
+        aes.read,
+        protocol="aes",
     ),
     "csv": Format("CSV: one answer per row", table.read_csv, fields=columns.FIELDS),
     "jsonl": Format("JSONL: one answer per line", table.read_jsonl, fields=columns.FIELDS),

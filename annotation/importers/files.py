@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,11 @@ def beside(folder: Path, name: str, *, row: str, field: str) -> Path | RowProble
             row, field, f"{name} is not there", f"Put the file at {name} beside the source, or mend the path."
         )
     return path
+
+
+def any_beside(folder: Path, names: Iterable[str]) -> bool:
+    """Whether a release that comes without its sounds has been given some of them."""
+    return any(isinstance(beside(folder, name, row="", field=""), Path) for name in names)
 
 
 def csv_rows(source: Path, *, delimiter: str = ",") -> Iterator[tuple[str, dict[str, Any]] | RowProblem]:

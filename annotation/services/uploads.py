@@ -23,7 +23,7 @@ ENCRYPTED = 0x1
 # Uploads nobody works on are kept this long: a trial import is repeated for real with the same file.
 KEEP_SECONDS = 24 * 3600
 # What an archive's table may be called, by format. Formats that are folders of files are not here.
-TABLES = {"csv": ".csv", "jsonl": ".jsonl", "cmi-pref": ".jsonl"}
+TABLES = {"csv": ".csv", "jsonl": ".jsonl", "cmi-pref": ".jsonl", "aes": ".jsonl"}
 
 
 def receive(upload: File[bytes], *, format: str) -> Path:

@@ -23,6 +23,8 @@ EXPECTED = [
     ("musiceval.csv", "musiceval", 2, 1, {"ann"}),
     ("mushra.csv", "mushra", 2, 0, set()),
     ("abx.csv", "abx", 2, 0, set()),
+    ("fense.csv", "fense", 2, 2, {"ann", "bob"}),
+    ("aes.csv", "aes", 2, 1, {"ann"}),
     ("music-arena.csv", "music-arena", 2, 2, {"ann", "bob"}),
 ]
 

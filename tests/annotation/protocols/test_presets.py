@@ -163,3 +163,23 @@ def test_music_arena_asks_for_one_preference_with_tie_and_both_bad():
     (question,) = preset("music-arena").questions
     assert question.choices == ("A", "B", "tie", "both_bad")
     assert question.confidence is None
+
+
+def test_fense_asks_which_of_two_captions_is_better_once_the_recording_was_heard():
+    """FENSE, arXiv 2110.04684: a vote is for either caption or for neither."""
+    protocol = preset("fense")
+    (question,) = protocol.questions
+    assert (question.kind, question.level, question.choices) == ("preference", "nominal", ("A", "B", "tie"))
+    assert (protocol.layout, protocol.candidate, protocol.content) == ("comparison", "text", ("clip",))
+    assert protocol.listening.must_hear == ("clip",)
+
+
+def test_aes_asks_for_four_axes_on_the_scale_of_the_released_ratings():
+    """Audiobox Aesthetics, arXiv 2502.05139: PQ, PC, CE, CU."""
+    scale = tuple(range(11))
+    assert asked("aes") == [
+        ("production_quality", "rating", "interval", False, scale),
+        ("production_complexity", "rating", "interval", False, scale),
+        ("content_enjoyment", "rating", "interval", False, scale),
+        ("content_usefulness", "rating", "interval", False, scale),
+    ]
