@@ -91,7 +91,7 @@ def estimate(measure: Measure, clusters: IntArray, *, resampling: Resampling) ->
     found = Estimate(value, None, n, groups, "one_cluster", resampling.level)
     if groups < 2:
         return found
-    drawn = np.concatenate([measure(weights) for weights in _resamples(clusters, groups, resampling)])
+    drawn = np.concatenate([measure(weights) for weights in resamples(clusters, groups, resampling)])
     valid = drawn[np.isfinite(drawn)]
     found = replace(found, replicates=len(drawn), degenerate=len(drawn) - len(valid))
     if 2 * len(valid) < len(drawn):
@@ -110,7 +110,8 @@ def weighted_mean(values: FloatArray) -> Measure:
     return measure
 
 
-def _resamples(clusters: IntArray, groups: int, resampling: Resampling) -> Iterator[FloatArray]:
+def resamples(clusters: IntArray, groups: int, resampling: Resampling) -> Iterator[FloatArray]:
+    """How often each item is in each resample, (B, n), in pieces whose sizes leave no trace in the draws."""
     rng = np.random.default_rng(resampling.seed)
     at_once = max(1, _CELLS // len(clusters))
     for start in range(0, resampling.replicates, at_once):
