@@ -109,7 +109,12 @@ def test_a_run_is_started_looked_at_and_published(browser, study):
     assert 'hx-trigger="every 2s"' not in shown
     assert texts(study)["rain"] == ""
     browser.post(reverse("publish_run", args=[run.pk]))
+    shown = browser.get(sent.url).content.decode()
+    assert 'hx-trigger="every 2s"' in shown, "until it is published"
+    assert reverse("cancel_writing", args=[run.pk]) in shown
+    assert "Publish 1 text" not in shown
     writing_work.work()
+    assert 'hx-trigger="every 2s"' not in browser.get(sent.url).content.decode()
     assert texts(study)["rain"] == "On rain"
     again = browser.post(reverse("publish_run", args=[run.pk]), follow=True)
     assert "Nothing in this run waits to be published." in again.content.decode()

@@ -40,7 +40,10 @@ def test_one_looks_first_and_publishes_then():
     run = WritingRun.objects.get()
     assert f"--publish {run.pk}" in told
     assert texts(study)["rain"] == ""
-    write(study.slug, "--publish", run.pk)
+    WritingRun.objects.update(state=WritingRun.State.CANCELLED)
+    told = write(study.slug, "--publish", run.pk)
+    assert "1 published" in told
+    assert "--publish" not in told
     assert texts(study)["rain"] == "On rain"
 
 

@@ -13,7 +13,7 @@ from scoring.writing.contract import Text, WritingRequest
 from scoring.writing.each import write_each
 from scoring.writing.opening import open_writer
 from scoring.writing.texts import TextWriter
-from scoring.writing.wording import NEEDS, wording
+from scoring.writing.wording import NEEDS, placeholders, wording
 from tests.scoring.checkpoints import tiny_qwen_omni
 from tests.scoring.openai_double import OpenAIDouble
 from tests.scoring.sounds import sound
@@ -98,6 +98,7 @@ def test_a_server_writes_and_says_how_many_tokens_it_took(tmp_path, workplace):
     assert asked["max_tokens"] == 60
     assert [part["type"] for part in asked["messages"][-1]["content"]] == ["input_audio", "text"]
     assert writer.identity["prompt"]["digest"] == wording("rationale", None).digest
+    assert placeholders(writer.identity["prompt"]["ask"]) == {"question", "reference", "transcript"}
 
 
 def test_faults_stay_with_their_texts(tmp_path, workplace):
