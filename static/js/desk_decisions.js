@@ -2,25 +2,22 @@
 import { createReturn, createWithdrawal } from "./desk_dialogs.js";
 import { createEditor } from "./desk_editor.js";
 import { createMemory } from "./desk_memory.js";
+import { createWays } from "./desk_ways.js";
 
 export function createDecisions(root, { data, screen, sending, t }) {
   const memory = createMemory(globalThis.sessionStorage, `concord:desk:${data.account}:${data.item}`);
   const editor = createEditor(root, { memory, t, say: screen.announce, onChange: screen.clearNotice });
-  const askToWithdraw = createWithdrawal({ t, send: ({ comment }) => settle(sending.withdraw(comment)) });
-  const askToReturn = createReturn({ t, send: (values) => settle(sending.sendBack(values)) });
+  const dialogs = {
+    withdrawal: (send) => createWithdrawal({ t, send }),
+    sendingBack: (send) => createReturn({ t, send }),
+  };
+  const ways = createWays({ editor, sending, dialogs, discard, leave });
   let leaving = false;
 
-  /** Once the server has done it: on to the next case, which says what became of this one. */
-  async function settle(sent) {
-    if (!(await sent)) return;
-    editor.forget();
-    leave({ decided: data.caseId });
-  }
-
-  function leave({ decided = "" } = {}) {
+  function leave({ decided }) {
     leaving = true;
     const form = document.getElementById("leave-form");
-    form.elements.decided.value = decided;
+    form.elements.decided.value = decided ? data.caseId : "";
     form.submit();
   }
 
@@ -31,19 +28,13 @@ export function createDecisions(root, { data, screen, sending, t }) {
       screen.notice(t("desk.no_reason"), { look: "error" });
       return editor.focusReason();
     }
-    settle(sending.correct(typed, data.version));
+    ways.correct(typed, data.version);
   }
 
   /** What is typed is thrown away only by somebody who says so. */
-  function unlessDirty(act) {
-    if (!editor.dirty) return act();
-    const discard = { text: t("desk.discard_them"), onclick: act };
-    screen.notice(t("desk.discard"), { look: "warning", actions: [discard] }).querySelector("button").focus();
-  }
-
-  function putBack() {
-    editor.forget();
-    leave();
+  function discard(act) {
+    const actions = [{ text: t("desk.discard_them"), onclick: act }];
+    screen.notice(t("desk.discard"), { look: "warning", actions }).querySelector("button").focus();
   }
 
   /** Out of the text, so that keys work again; its field stays at hand. */
@@ -53,14 +44,7 @@ export function createDecisions(root, { data, screen, sending, t }) {
     else document.activeElement.blur();
   }
 
-  const comment = () => editor.content().comment;
-  const decisions = {
-    correct,
-    fine: () => unlessDirty(() => settle(sending.fine(comment()))),
-    send_back: () => askToReturn(comment()),
-    withdraw: () => askToWithdraw(comment()),
-    put_back: () => unlessDirty(putBack),
-  };
+  const decisions = { ...ways, correct };
 
   for (const button of root.querySelectorAll("[data-do]")) button.addEventListener("click", decisions[button.dataset.do]);
   screen.part("editor").addEventListener("submit", (event) => event.preventDefault());

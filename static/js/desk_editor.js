@@ -86,6 +86,8 @@ export function createEditor(root, { memory, t, say, onChange }) {
     for (const other of fields) other.element.classList.toggle("at-hand", other === field);
   }
 
+  const isOpen = (name, id) => Boolean(root.querySelector(`[data-field="${name}"] [data-draft="${id}"][data-open]`));
+
   const openDraft = (field) => field?.element.querySelector("[data-draft][data-open]");
 
   function take(field, draft = openDraft(field)) {
@@ -115,7 +117,7 @@ export function createEditor(root, { memory, t, say, onChange }) {
   }
 
   function restore() {
-    const kept = memory.read();
+    const kept = memory.read(isOpen);
     if (!kept) return;
     for (const { name, area } of fields) if (name in kept.texts) area.value = kept.texts[name];
     Object.assign(taken, kept.drafts);

@@ -11,9 +11,18 @@ export function createMemory(storage, name) {
     }
   };
   return {
-    /** {texts: {field: text}, drafts: {field: id}, reason, comment, rewrite}; null where nothing was typed. */
-    read: () => quietly(() => JSON.parse(storage.getItem(name))),
+    /**
+     * {texts: {field: text}, drafts: {field: id}, reason, comment, rewrite}; null where nothing was typed. Of the drafts
+     * only those that `isOpen(field, id)`: a later case of the item has others.
+     */
+    read: (isOpen) => quietly(() => withOpen(isOpen, JSON.parse(storage.getItem(name)))),
     write: (typed) => quietly(() => storage.setItem(name, JSON.stringify(typed))),
     forget: () => quietly(() => storage.removeItem(name)),
   };
+}
+
+function withOpen(isOpen, typed) {
+  if (!typed) return typed;
+  const open = Object.entries(typed.drafts ?? {}).filter(([field, id]) => isOpen(field, id));
+  return { ...typed, drafts: Object.fromEntries(open) };
 }

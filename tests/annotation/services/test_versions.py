@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from annotation.errors import Conflict
-from annotation.models import ItemVersion, System, Task
+from annotation.models import BarredRater, ItemVersion, System, Task
 from annotation.services import item_locks, leases, versions, withdrawals
 from tests import factories
 from tests.annotation.services.answers import rating
@@ -118,8 +118,15 @@ def test_a_name_that_is_taken_is_numbered_and_no_name_grows_too_long(study):
 
 def test_who_is_barred_is_looked_up_by_index_for_each_task_not_gathered(study, task):
     """A rater's bars may be many; a lease asks of one task after the other."""
-    values = {"study": study.pk, "rater": 1, "after": -1.0, "until": 2.0}
+    rater = factories.rater(study)
+    more = Task.objects.bulk_create(
+        Task(study=study, item_version=task.item_version, external_id=f"t{n}", overlap=1, shuffle_key=n / 200)
+        for n in range(200)
+    )
+    BarredRater.objects.bulk_create(BarredRater(task=one, rater=rater, reason="reviews") for one in more)
+    values = {"study": study.pk, "rater": rater.pk, "after": -1.0, "until": 2.0}
     with connection.cursor() as cursor:
+        cursor.execute("ANALYZE annotation_task, annotation_barredrater")
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute("EXPLAIN " + leases._PICK, values)
         plan = "\n".join(row[0] for row in cursor.fetchall())
