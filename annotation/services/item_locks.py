@@ -65,7 +65,7 @@ def stop_all(item_id: int) -> None:
 
 
 def _lock_all(task_ids: Collection[int], rater_id: int | None) -> list[UUID]:
-    list(_open_leases(task_ids, rater_id).select_for_update().order_by("pk").values_list("pk"))
+    _lock_leases(task_ids, rater_id)
     leases.lock_places(task_ids)
     still_open = set(_open_leases(task_ids, rater_id).values_list("pk", flat=True))
     at_hand = (
@@ -74,6 +74,10 @@ def _lock_all(task_ids: Collection[int], rater_id: int | None) -> list[UUID]:
     if still_open - set(at_hand):
         raise _LeaseOnTheMove
     return sorted(still_open)
+
+
+def _lock_leases(task_ids: Collection[int], rater_id: int | None) -> None:
+    list(_open_leases(task_ids, rater_id).select_for_update().order_by("pk").values_list("pk"))
 
 
 def _open_leases(task_ids: Collection[int], rater_id: int | None) -> QuerySet[Assignment]:

@@ -34,9 +34,9 @@ def change(study: Study, votes: Mapping[int, int]) -> None:
     if not votes:
         return
     leases.lock_places(votes)
-    values = {"tasks": list(votes), "votes": list(votes.values()), "expert": int(Judgment.Origin.EXPERT)}
+    expert = int(Judgment.Origin.EXPERT)
     with connection.cursor() as cursor:
-        cursor.execute(_CHANGE, values)
+        cursor.execute(_CHANGE, {"tasks": list(votes), "votes": list(votes.values()), "expert": expert})
         filled: dict[int | None, int] = dict(cursor.fetchall())
     leases.lock_raters({pk for pk in filled if pk is not None})
     for rater_id, n in filled.items():

@@ -95,8 +95,10 @@ def _counterparts(outputs: Mapping[int, Candidate], before: ItemVersion) -> dict
     known = {candidate.pk for candidate in found.values()}
     free = {_content(candidate): candidate for candidate in given if candidate.pk not in known}
     for pk, output in sorted(outputs.items()):
-        if pk not in found:
-            found[pk] = free.pop(_content(output), None) or _copy(output, before, taken)
+        if pk in found:
+            continue
+        content = _content(output)
+        found[pk] = free.pop(content) if content in free else _copy(output, before, taken)
     return found
 
 

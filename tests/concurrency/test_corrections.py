@@ -86,7 +86,7 @@ def test_a_vote_at_the_moment_of_the_correction_is_surplus_on_the_task_withdrawn
 
 def test_the_race_shows_when_leases_are_not_locked(monkeypatch):
     """Negative control: with the tasks' locks alone the vote slips in behind the exclusion, and counts."""
-    monkeypatch.setattr(item_locks, "stop", leases.lock_places)
+    monkeypatch.setattr(item_locks, "stop", lambda task_ids, **rater: leases.lock_places(task_ids))
     _, task, expert, one, (user, *_) = a_case()
     lease = leased(user, task)
     with meanwhile(partial(judgments.submit, user, lease.pk, rating(2))) as results:
@@ -114,8 +114,8 @@ def test_a_lease_granted_meanwhile_is_not_waited_for_with_its_task_in_hand(monke
 
     rater = threading.Thread(target=answer)
 
-    def lock_and_let_one_in(task_ids):
-        lock_leases(task_ids)
+    def lock_and_let_one_in(task_ids, rater_id):
+        lock_leases(task_ids, rater_id)
         if rater.ident is None:
             rater.start()
             answering.wait(10)
