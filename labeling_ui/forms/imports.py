@@ -19,6 +19,8 @@ TITLES: dict[str, Promise] = {
     "jsonl": _("JSONL: one answer, or one task, per line"),
     "cmi-pref": _("CMI-Pref release: JSONL with audio beside it"),
     "orca": _("ORCA release: JSON files of answers with their ratings"),
+    "fense": _("FENSE release: JSON files of caption pairs with their votes"),
+    "aes": _("Audiobox Aesthetics release: JSONL of clips with their ratings"),
 }
 MEANINGS: dict[str, Promise] = {
     "item_id": _("Names the item; rows with the same item and candidates are one task. Required."),
