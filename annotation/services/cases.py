@@ -85,7 +85,8 @@ def claim_next(user: User, slug: str, filters: Filters, *, but: int | None = Non
         raise NotAllowed("You run this study and see its votes; reviewing is for its experts.")
     expire_claims(limit=100)
     for whose in case_queue.claimable(found.study, filters, user=user):
-        free = whose.exclude(pk=but).select_for_update(skip_locked=True, of=("self",))
+        wanted = whose if but is None else whose.exclude(pk=but)
+        free = wanted.select_for_update(skip_locked=True, of=("self",))
         first = free.values_list("pk", flat=True).first()
         if first is not None:
             return _take(reviewed_case(user, first, lock=True), user)
