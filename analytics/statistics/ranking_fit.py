@@ -9,12 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analytics.statistics.distinct_rows import FloatArray, IntArray
-from analytics.statistics.ranking_models import Model
-
-BoolArray = NDArray[np.bool_]
+from analytics.statistics.ranking_models import BoolArray, Model
 
 # A fit ends after the step that was to gain less than half of this in log-likelihood. Steps converge quadratically:
 # what is left after that one is lost in rounding.

@@ -15,8 +15,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analytics.statistics.distinct_rows import FloatArray
+
+BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -37,10 +40,13 @@ class Curvature:
 class Model(Protocol):
     """start: the shared parameters of equal systems (Q,). complete: which replicates, (B,), can be fitted."""
 
-    margins: int
+    @property
+    def ties(self) -> bool: ...
+    @property
+    def margins(self) -> int: ...
 
     def start(self, totals: FloatArray) -> FloatArray: ...
-    def complete(self, counts: FloatArray) -> np.ndarray: ...
+    def complete(self, counts: FloatArray) -> BoolArray: ...
     def log_likelihood(self, d: FloatArray, shared: FloatArray, counts: FloatArray) -> FloatArray: ...
     def curvature(self, d: FloatArray, shared: FloatArray, counts: FloatArray) -> Curvature: ...
 
@@ -59,7 +65,7 @@ class Davidson:
         """`totals` (3,): all wins of either side and all ties; at least one of the former."""
         return np.log(2 * totals[2:] / (totals[0] + totals[1])) if self.ties else np.zeros(0)
 
-    def complete(self, counts: FloatArray) -> np.ndarray:
+    def complete(self, counts: FloatArray) -> BoolArray:
         return np.ones(len(counts), dtype=bool)
 
     def log_likelihood(self, d: FloatArray, shared: FloatArray, counts: FloatArray) -> FloatArray:
@@ -108,9 +114,9 @@ class OrderedMargin:
         by_margin = self._by_margin(totals[None])[0]
         above = np.cumsum(by_margin[::-1])[::-1][1:] / by_margin.sum()
         thresholds = np.log((2 - above) / above)
-        return thresholds if self.ties else thresholds[1:]
+        return np.asarray(thresholds if self.ties else thresholds[1:])
 
-    def complete(self, counts: FloatArray) -> np.ndarray:
+    def complete(self, counts: FloatArray) -> BoolArray:
         """Two thresholds with no vote between them would become one, which is another model."""
         by_margin = self._by_margin(counts.sum(axis=1))
         return np.asarray((by_margin[:, 0 if self.ties else 1 :] > 0).all(axis=1))
