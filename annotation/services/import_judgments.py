@@ -7,13 +7,13 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 from django.db import connection
 from django.db.models import F
 
 from annotation.importers.records import JudgmentRecord, TaskRecord
-from annotation.models import Answer, Judgment, Rater, Study, Task, TaskCandidate
+from annotation.models import Judgment, Rater, Study, Task, TaskCandidate
 from annotation.rules.exclusions import Places
 from annotation.rules.presentation import balance_step
 from annotation.services import leases
@@ -22,6 +22,11 @@ from annotation.services.protocols import LoadedProtocol, loaded
 
 BATCH = 2000
 
+# The columns that `_answers` fills. By COPY, because an import spent most of its time on inserting answers.
+_COPY = """
+COPY annotation_answer
+    (judgment_id, task_id, question_id, candidate_id, choice, value, confidence, text, counted) FROM STDIN
+"""
 # A task that the judgments fill beyond its overlap gets a larger one: nothing that was said is left out.
 _COUNT = """
 UPDATE annotation_task t
@@ -60,13 +65,10 @@ def write(
         (_judgment(study, protocol, new) for new in added), batch_size=BATCH
     )
     candidates = _candidates(added)
-    Answer.objects.bulk_create(
-        (
-            answer
-            for judgment, new in zip(judgments, added, strict=True)
-            for answer in _answers(judgment, new.said, protocol, candidates)
-        ),
-        batch_size=BATCH,
+    _copy_answers(
+        answer
+        for judgment, new in zip(judgments, added, strict=True)
+        for answer in _answers(judgment, new.said, protocol, candidates)
     )
     return judgments
 
@@ -92,7 +94,12 @@ def changed(study: Study, records: Sequence[TaskRecord]) -> Iterator[tuple[TaskR
 
 
 def _content_sha256(said: JudgmentRecord) -> bytes:
-    content = [[astuple(answer) for answer in said.answers], said.codes, said.comment, said.presentation]
+    # Field by field, in the order of AnswerRecord: `astuple` takes ten times as long.
+    answers = [
+        (answer.question, answer.choice, answer.value, answer.confidence, answer.text, answer.slot)
+        for answer in said.answers
+    ]
+    content = [answers, said.codes, said.comment, said.presentation]
     return hashlib.sha256(json.dumps(content).encode()).digest()
 
 
@@ -130,18 +137,25 @@ def _answers(
     said: JudgmentRecord,
     protocol: LoadedProtocol,
     candidates: Mapping[tuple[int, int], int],
-) -> Iterator[Answer]:
+) -> Iterator[tuple[object, ...]]:
     for answer in said.answers:
-        yield Answer(
-            judgment=judgment,
-            task_id=judgment.task_id,
-            question_id=protocol.question_ids[answer.question],
-            candidate_id=None if answer.slot is None else candidates[judgment.task_id, answer.slot],
-            choice=answer.choice,
-            value=answer.value,
-            confidence=answer.confidence,
-            text=answer.text,
+        yield (
+            judgment.pk,
+            judgment.task_id,
+            protocol.question_ids[answer.question],
+            None if answer.slot is None else candidates[judgment.task_id, answer.slot],
+            answer.choice,
+            answer.value,
+            answer.confidence,
+            answer.text,
+            True,
         )
+
+
+def _copy_answers(rows: Iterator[tuple[object, ...]]) -> None:
+    with connection.cursor() as cursor, cursor.copy(_COPY) as copy:
+        for row in rows:
+            copy.write_row(row)
 
 
 def _filled(before: Places, n: int) -> int:

@@ -171,8 +171,8 @@ def _read_and_compare(
         problem = f"{Path(order.source).name} holds nothing to import"
         read.problems.append(RowProblem("", "", problem, "Is it the right file, in the right format?"))
     _check_one_content_per_item(read)
-    for record, problem in list(import_soundless.faults(study, order, protocol, read.records)):
-        read.drop(record, [problem])
+    for record, fault in list(import_soundless.faults(study, order, protocol, read.records)):
+        read.drop(record, [fault])
     if study is not None:
         _compare_with_earlier(study, read)
     return read
