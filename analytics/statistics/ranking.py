@@ -2,12 +2,14 @@
 
 Bradley & Terry, Biometrika 39, 1952. Strengths are log-odds: of votes that prefer one of two systems, the share for the
 one is 1 / (1 + exp(-(difference of strengths))). Counting ties as half a win for each would keep the order and draw the
-strengths together, so they have a parameter of their own (see `ranking_models`). "Both bad" says nothing about which is
-better: it is counted, shown, and part of no strength and no win rate.
+strengths together, so they have a parameter of their own. With ordered margins (see `ranking_models`) it is the chance
+to be ahead at all, ties included, that has these odds. "Both bad" says nothing about which is better: it is counted,
+shown, and part of no strength and no win rate.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -168,10 +170,10 @@ def _group(
         lines.sort(key=lambda line: (-1.0 if line.win_rate is None else -line.win_rate, line.system))
         return RankedGroup(tuple(lines), named, reason=fitted)
     n, position = len(group), fitted.table.design.position
-    spans = found.parameters or [None] * len(fitted.values)
+    spans: Sequence[Interval | None] = found.parameters or [None] * len(fitted.values)
     figures = [Figure(float(value), span) for value, span in zip(fitted.values, spans, strict=True)]
     ranks = ranks_of(fitted.values[None, :n])[0].tolist()
-    rank_spans = found.ranks or [None] * n
+    rank_spans: Sequence[tuple[int, int] | None] = found.ranks or [None] * n
     lines = [
         votes.line(int(system), strength=figures[k], rank=ranks[k], rank_interval=rank_spans[k])
         for k, system in enumerate(group)

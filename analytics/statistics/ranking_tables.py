@@ -94,9 +94,8 @@ def table_of(
 def blocks_of(comparisons: Comparisons, use: Use, systems: IntArray) -> list[IntArray]:
     """See `ranking_components.blocks`: of a connected group, as indexes into the study's systems."""
     cells, one, other = _inside(comparisons, use, systems)
-    first, second = (
-        comparisons.outcome[cells] != role for role in (SECOND, FIRST)
-    )  # preferred, or tied with
+    # Preferred, or tied with.
+    first, second = (comparisons.outcome[cells] != role for role in (SECOND, FIRST))
     preferred, over = np.concatenate([one[first], other[second]]), np.concatenate([other[first], one[second]])
     return [systems[block] for block in blocks(len(systems), preferred=preferred, over=over)]
 
