@@ -1,0 +1,171 @@
+"""A ranking of 20 systems from a million comparisons with 200 replicates, beside evalica and choix.
+
+    python benchmarks/ranking.py [--votes 1000000] [--systems 20] [--replicates 200] [--rounds 3]
+
+Ours goes from arrays of votes to a table with intervals of strengths, ranks and win rates, by raters drawn anew; the
+other libraries get their votes in the lists they take, made beforehand, and give the strengths alone. evalica's own
+bootstrap refits from the votes each time, so it is asked for few replicates, and its time for one is told. A library
+that is not installed is absent from the comparison, and said to be. Rounds take turns; the median counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+
+from analytics.statistics.bootstrap import Resampling
+from analytics.statistics.ranking import rank_systems
+from analytics.statistics.ranking_counts import FIRST, SECOND, TIE, Comparisons, count_comparisons
+from analytics.statistics.ranking_results import WALD, Ranking, RankingSettings
+from benchmarks import harness
+
+RATERS, PROMPTS, NU = 500, 10_000, 0.55
+SECONDS = 1.0
+EVALICA_REPLICATES = 3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--votes", type=int, default=1_000_000)
+    parser.add_argument("--systems", type=int, default=20)
+    parser.add_argument("--replicates", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    votes = Votes(arguments.votes, arguments.systems)
+    works: dict[str, Callable[[], Any]] = {
+        "ours by rater": lambda: ours(votes, "rater", arguments.replicates),
+        "ours by rater, with position": lambda: ours(votes, "rater", arguments.replicates, position=True),
+        "ours by prompt": lambda: ours(votes, "prompt", arguments.replicates),
+        "ours by vote": lambda: ours(votes, "votes", arguments.replicates),
+        "ours without replicates": lambda: ours(votes, WALD, 1),
+        **by_evalica(votes),
+        **by_choix(votes),
+    }
+    found = {name: work() for name, work in works.items()}  # warm, and to compare
+    seconds: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(arguments.rounds):
+        for name, work in works.items():
+            start = time.perf_counter()
+            work()
+            seconds[name].append(time.perf_counter() - start)
+    medians = {name: round(statistics.median(times), 4) for name, times in seconds.items()}
+    figures = vars(arguments) | {
+        "raters": RATERS,
+        "prompts": PROMPTS,
+        "ties": round(float(np.mean(votes.outcome == TIE)), 3),
+        "seconds": medians,
+        "evalica": installed("evalica") or "absent",
+        "choix": installed("choix") or "absent",
+        "largest_difference": differences(found),
+    }
+    harness.finish(
+        "a ranking of a million comparisons takes a second",
+        figures,
+        {"seconds by rater": (medians["ours by rater"], SECONDS, "<=")},
+    )
+
+
+class Votes:
+    """Drawn from Davidson's model, every pair as often in either order."""
+
+    def __init__(self, n: int, systems: int) -> None:
+        rng = np.random.default_rng(0)
+        self.names = [f"system {k:02}" for k in range(systems)]
+        self.first = rng.integers(systems, size=n)
+        self.second = (self.first + rng.integers(1, systems, size=n)) % systems
+        strength = np.linspace(1, -1, systems)
+        d = strength[self.first] - strength[self.second]
+        weights = np.exp(np.stack([d / 2, -d / 2, np.full_like(d, np.log(NU))]))
+        self.outcome = (rng.random(n) > np.cumsum(weights / weights.sum(axis=0), axis=0)).sum(axis=0)
+        self.rater, self.prompt = rng.integers(RATERS, size=n), rng.integers(PROMPTS, size=n)
+
+    def counted(self, by: str) -> Comparisons:
+        columns = {"rater": self.rater, "prompt": self.prompt}
+        clusters = {by: columns[by]} if by in columns else None
+        return count_comparisons(self.names, self.first, self.second, self.outcome, clusters=clusters)
+
+
+def ours(votes: Votes, by: str, replicates: int, *, position: bool = False) -> np.ndarray:
+    settings = RankingSettings(by, position=position, resampling=Resampling(replicates=replicates))
+    return strengths(rank_systems(votes.counted(by), settings))
+
+
+def strengths(ranking: Ranking) -> np.ndarray:
+    (group,) = ranking.groups
+    return np.array(
+        [line.strength for line in sorted(group.systems, key=lambda line: line.system)], dtype=float
+    )
+
+
+def by_evalica(votes: Votes) -> dict[str, Callable[[], Any]]:
+    if not installed("evalica"):
+        return {}
+    import evalica
+
+    winners = {FIRST: evalica.Winner.X, SECOND: evalica.Winner.Y, TIE: evalica.Winner.Draw}
+    told = (votes.first.tolist(), votes.second.tolist(), [winners[one] for one in votes.outcome.tolist()])
+
+    def newman() -> np.ndarray:
+        scores = evalica.newman(*told, tolerance=1e-10, limit=1000).scores
+        return centred(np.log(scores.sort_index().to_numpy()))
+
+    return {
+        "evalica newman": newman,
+        "evalica bradley_terry": lambda: evalica.bradley_terry(*told).scores,
+        f"evalica bootstrap of {EVALICA_REPLICATES}": lambda: evalica.bootstrap(
+            evalica.bradley_terry,
+            *told,
+            n_resamples=EVALICA_REPLICATES,
+            bootstrap_method="percentile",
+            random_state=0,
+        ),
+    }
+
+
+def by_choix(votes: Votes) -> dict[str, Callable[[], Any]]:
+    """It knows no ties: they are left out."""
+    if not installed("choix"):
+        return {}
+    import choix
+
+    decided = votes.outcome != TIE
+    first, second, outcome = votes.first[decided], votes.second[decided], votes.outcome[decided]
+    won, lost = np.where(outcome == FIRST, (first, second), (second, first)).tolist()
+    told = list(zip(won, lost, strict=True))
+    return {"choix ilsr_pairwise": lambda: centred(choix.ilsr_pairwise(len(votes.names), told))}
+
+
+def centred(values: np.ndarray) -> np.ndarray:
+    return np.asarray(values - values.mean())
+
+
+def differences(found: dict[str, Any]) -> dict[str, float]:
+    """Of strengths; choix fits other votes, so it can only be near."""
+    reference = found["ours by rater"]
+    return {
+        name: float(f"{np.abs(found[name] - reference).max():.2g}")
+        for name in ("evalica newman", "choix ilsr_pairwise")
+        if name in found
+    }
+
+
+def installed(package: str) -> str | None:
+    """Its version, or None where it is absent."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+if __name__ == "__main__":
+    main()
