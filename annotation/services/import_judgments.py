@@ -13,20 +13,17 @@ from django.db import connection
 from django.db.models import F
 
 from annotation.importers.records import JudgmentRecord, TaskRecord
-from annotation.models import Judgment, Rater, Study, Task, TaskCandidate
+from annotation.models import Answer, Judgment, Rater, Study, Task, TaskCandidate
 from annotation.rules.exclusions import Places
 from annotation.rules.presentation import balance_step
-from annotation.services import leases
+from annotation.services import copying, leases
 from annotation.services.import_batches import existing, in_batches
 from annotation.services.protocols import LoadedProtocol, loaded
 
-BATCH = 2000
-
-# The columns that `_answers` fills. By COPY, because an import spent most of its time on inserting answers.
-_COPY = """
-COPY annotation_answer
-    (judgment_id, task_id, question_id, candidate_id, choice, value, confidence, text, counted) FROM STDIN
-"""
+# The columns that `_answers` fills.
+ANSWER = (
+    "judgment_id", "task_id", "question_id", "candidate_id", "choice", "value", "confidence", "text", "counted",
+)  # fmt: skip
 # A task that the judgments fill beyond its overlap gets a larger one: nothing that was said is left out.
 _COUNT = """
 UPDATE annotation_task t
@@ -61,15 +58,15 @@ def write(
     there = set(existing(imported, "client_id", [new.client_id for new in found]))
     added = [new for new in found if new.client_id not in there]
     _count(study, added)
-    judgments = Judgment.objects.bulk_create(
-        (_judgment(study, protocol, new) for new in added), batch_size=BATCH
-    )
+    judgments = [_judgment(study, protocol, new) for new in added]
+    copying.insert(judgments)
     candidates = _candidates(added)
-    _copy_answers(
+    answers = (
         answer
         for judgment, new in zip(judgments, added, strict=True)
         for answer in _answers(judgment, new.said, protocol, candidates)
     )
+    copying.insert_values(Answer._meta.db_table, ANSWER, answers)
     return judgments
 
 
@@ -150,12 +147,6 @@ def _answers(
             answer.text,
             True,
         )
-
-
-def _copy_answers(rows: Iterator[tuple[object, ...]]) -> None:
-    with connection.cursor() as cursor, cursor.copy(_COPY) as copy:
-        for row in rows:
-            copy.write_row(row)
 
 
 def _filled(before: Places, n: int) -> int:
