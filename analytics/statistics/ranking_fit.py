@@ -15,10 +15,10 @@ from analytics.statistics.ranking_models import BoolArray, Model
 
 # A fit ends after the step that was to gain less than half of this in log-likelihood. Steps converge quadratically:
 # what is left after that one is lost in rounding.
-TOLERANCE = 1e-14
-# Log-odds beyond this between two compared systems (1 : 7e10) have no end: there is no maximum. Sides never beaten
-# reach it before their steps reach the tolerance.
-_ENDLESS = 25.0
+TOLERANCE = 1e-16
+# Log-odds beyond this (1 : 1e13) between compared systems have no end: there is no maximum. What a side that was never
+# beaten can still gain falls as they grow, but reaches the tolerance only beyond.
+_ENDLESS = 30.0
 _STEPS = 100
 _HALVINGS = 40
 # A smallest eigenvalue below this part of the largest means that some difference rests on no vote.
@@ -172,12 +172,12 @@ def _identified(design: Design, model: Model, counts: FloatArray, parameters: Fl
 
 
 def _endless(design: Design, counts: FloatArray, parameters: FloatArray) -> BoolArray:
-    d, _ = _apart(design, parameters)
-    others = np.abs(parameters[:, design.n :]).max(axis=1, initial=0) > _ENDLESS
-    if design.ridge:  # it bounds the strengths
-        return np.asarray(others)
-    compared = counts.sum(axis=2) > 0
-    return np.asarray(others | ((np.abs(d) > _ENDLESS) & compared).any(axis=1))
+    d, shared = _apart(design, parameters)
+    # A ridge bounds the strengths, so that only what they share can be endless.
+    free = parameters[:, design.n : design.n + design.position] if design.ridge else d * counts.any(axis=2)
+    # Odds are of sums of d and shared parameters, or of two of these.
+    reach = np.abs(free).max(axis=1, initial=0) + 2 * np.abs(shared).max(axis=1, initial=0)
+    return np.asarray(reach > _ENDLESS)
 
 
 def _covariance(design: Design, model: Model, counts: FloatArray, parameters: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.ranking import rank_systems
@@ -53,6 +54,46 @@ def test_strengths_without_a_bound_are_none_and_not_large(rows, reason):
         line.strength is line.interval is line.rank is line.rank_interval is None for line in group.systems
     )
     assert all(line.win_rate is not None for line in group.systems)
+
+
+def has_a_maximum(rows: list[tuple[int, int, int]], *, n: int, position: bool) -> bool:
+    """Whether the likelihood falls in every direction: none makes every outcome seen the likeliest in the end.
+
+    A direction is one of n strengths, of what being shown first is worth, and of the log of nu.
+    """
+
+    def logit(first: int, second: int, outcome: int) -> np.ndarray:
+        weights = np.zeros(n + 2)
+        if outcome == TIE:
+            weights[n + 1] = 1
+        else:
+            weights[[first, second, n]] = np.array([0.5, -0.5, 0.5 * position]) * (
+                1 if outcome == FIRST else -1
+            )
+        return weights
+
+    outcomes = [FIRST, SECOND, *{o for *_, o in rows if o == TIE}]
+    gains = np.array(
+        [logit(a, b, other) - logit(a, b, o) for a, b, o in rows for other in outcomes if other != o]
+    )
+    best = linprog(gains.sum(axis=0), A_ub=gains, b_ub=np.zeros(len(gains)), bounds=(-1, 1))
+    return bool(best.fun > -1e-9)
+
+
+def test_strengths_are_given_exactly_where_the_likelihood_has_a_maximum():
+    rng, found = np.random.default_rng(0), []
+    for _ in range(120):
+        n, votes, position = rng.integers(2, 5), rng.integers(4, 14), bool(rng.integers(2))
+        first = rng.integers(n, size=votes)
+        second = (first + rng.integers(1, n, size=votes)) % n
+        outcome = rng.choice(3, size=votes, p=[0.45, 0.25, 0.3])
+        rows = np.stack([first, second, outcome], axis=1).tolist()
+        groups = ranking(rows, systems="abcd"[:n], position=position).groups
+        if len(groups) == 1 and groups[0].reason not in ("undetermined", "only_ties"):
+            assert (groups[0].reason is None) == has_a_maximum(rows, n=n, position=position)
+            found.append(groups[0].reason)
+
+    assert min(found.count(None), found.count("separated")) > 25
 
 
 def test_systems_that_never_lost_are_named_by_block():
