@@ -17,7 +17,7 @@ from analytics.statistics.distinct_rows import FloatArray, IntArray
 FIRST, SECOND, TIE, BOTH_BAD = OUTCOMES = range(4)
 
 # Tables up to this are counted in an array, larger ones by sorting.
-_SMALL_SPAN = 2**24
+_SMALL_SPAN = 2**22
 
 
 @dataclass(frozen=True)
