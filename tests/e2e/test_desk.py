@@ -48,19 +48,8 @@ def decide(page: Page, key: str) -> None:
         page.keyboard.press(key)
 
 
-def test_twenty_keys_take_an_expert_through_the_queue_and_back(page, signed_in):
-    one = flagged(clip=tone("bell", hertz=500))
-    two, three = flagged(name="clip-8"), flagged(name="clip-9")
-    ReviewCase.objects.filter(pk=one.case.pk).update(priority=9)
-    ReviewCase.objects.filter(pk=two.case.pk).update(priority=8)
-    accepted = propose(one.case, "question", "Which bell is heard in clip-7?")
-    edited = propose(one.case, "rationale", "A hand bell rings twice.")
-    unwanted = propose(one.case, "reference", "A gong.")
-    signed_in(one.expert)
-    page.goto(f"/studies/{one.study.slug}/review/")
-    page.locator("#review-next").press("Enter")
-
-    # Blind: an answer begun is there again after a reload.
+def judge_with_a_reload_between(page: Page) -> None:
+    """An answer begun is there again; nothing of the votes is before the judgment, and all of it after."""
     page.wait_for_selector("[data-module=blind][data-state=working]")
     assert "pangolin" not in page.content()
     page.keyboard.press("4")
@@ -72,7 +61,9 @@ def test_twenty_keys_take_an_expert_through_the_queue_and_back(page, signed_in):
     ready(page)
     assert page.get_by_text("pangolin").count() == 2
 
-    # The clip plays; drafts are accepted, edited, rejected.
+
+def work_through_drafts(page: Page) -> None:
+    """The clip plays; drafts are accepted, edited, rejected; what is typed outlives a reload."""
     page.get_by_role("button", name="Play Recording").wait_for()
     page.keyboard.press("p")
     page.get_by_role("button", name="Pause Recording").wait_for()
@@ -97,6 +88,34 @@ def test_twenty_keys_take_an_expert_through_the_queue_and_back(page, signed_in):
     page.get_by_text("Say why it is corrected.").wait_for()
     page.keyboard.type("Wor")  # the reason's list has the focus
     decide(page, "Control+Enter")
+
+
+def return_to_a_rater(page: Page) -> None:
+    judge_blind(page)
+    page.keyboard.press("r")
+    page.keyboard.press("Space")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    page.get_by_label("What should they look at?").focus()
+    page.keyboard.type("Listen to the end, please.")
+    with page.expect_navigation(url="**/review/**"):
+        page.keyboard.press("Control+Enter")
+
+
+def test_twenty_keys_take_an_expert_through_the_queue_and_back(page, signed_in):
+    one = flagged(clip=tone("bell", hertz=500))
+    two, three = flagged(name="clip-8"), flagged(name="clip-9")
+    ReviewCase.objects.filter(pk=one.case.pk).update(priority=9)
+    ReviewCase.objects.filter(pk=two.case.pk).update(priority=8)
+    accepted = propose(one.case, "question", "Which bell is heard in clip-7?")
+    edited = propose(one.case, "rationale", "A hand bell rings twice.")
+    unwanted = propose(one.case, "reference", "A gong.")
+    signed_in(one.expert)
+    page.goto(f"/studies/{one.study.slug}/review/")
+    page.locator("#review-next").press("Enter")
+
+    judge_with_a_reload_between(page)
+    work_through_drafts(page)
     made = {row.field: row for row in Correction.objects.all()}
     assert made["question"].origin == "draft"
     assert made["rationale"].origin == "edited"
@@ -110,15 +129,7 @@ def test_twenty_keys_take_an_expert_through_the_queue_and_back(page, signed_in):
     assert page.get_by_text("clip-7 corrected: Question, Rationale.").is_visible()
     judge_blind(page)
     decide(page, "f")
-    judge_blind(page)
-    page.keyboard.press("r")
-    page.keyboard.press("Space")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Space")
-    page.get_by_label("What should they look at?").focus()
-    page.keyboard.type("Listen to the end, please.")
-    with page.expect_navigation(url="**/review/**"):
-        page.keyboard.press("Control+Enter")
+    return_to_a_rater(page)
     assert Return.objects.get().comment == "Listen to the end, please."
     assert ReviewCase.objects.get(pk=three.case.pk).state == ReviewCase.State.RETURNED
 
