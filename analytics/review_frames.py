@@ -35,7 +35,7 @@ PARTS: tuple[Part, ...] = get_args(Part)
 COMMENT = "~comment"
 
 # A version that a correction made, or that came later and holds a correction which was not undone.
-_CORRECTED = """
+CORRECTED = """
 corrected AS (
     SELECT DISTINCT later.id FROM annotation_itemversion later
     JOIN annotation_itemversion made ON made.item_id = later.item_id
@@ -64,7 +64,7 @@ _STANDING = f"""
 _MARKED = "(cardinality(j.codes) > 0 OR j.comment <> '')"
 
 _UNITS = f"""
-WITH {_CORRECTED}, marked AS (
+WITH {CORRECTED}, marked AS (
     SELECT DISTINCT j.task_id FROM annotation_judgment j
     WHERE j.study_id = %(study)s AND j.effective AND NOT j.surplus AND NOT j.excluded
       AND j.origin <> {Judgment.Origin.EXPERT:d} AND {_MARKED}
@@ -88,7 +88,7 @@ SELECT corrected, marked, counted, excluded, unmarked, count(*) FROM (
 """
 
 _JUDGED = f"""
-WITH {_CORRECTED}, standing AS (
+WITH {CORRECTED}, standing AS (
     SELECT v.item_id, j.task_id, c.id IS NULL AS before, NOT j.excluded AS after,
            j.codes || CASE WHEN j.comment <> '' THEN ARRAY['{COMMENT}'] ELSE ARRAY[]::text[] END AS codes
     FROM annotation_judgment j

@@ -1,0 +1,69 @@
+"""Columns of numbers straight from PostgreSQL's binary COPY: a million rows in seconds, at the size of their arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from django.db import connection
+from numpy.typing import NDArray
+
+# PostgreSQL's binary formats of the types that have a fixed width.
+_WIDTHS = {"int2": ">i2", "int4": ">i4", "int8": ">i8", "float8": ">f8"}
+# Signature, flags and the length of an extension that no server sends (PostgreSQL, "COPY", file formats).
+_HEADER = 19
+_END = b"\xff\xff"
+_BLOCK_ROWS = 50_000
+
+Columns = dict[str, NDArray[Any]]
+
+
+def columns(select: str, types: Mapping[str, str], params: Mapping[str, Any]) -> Columns:
+    """The columns of a SELECT, by the names in `types` and in their order, as arrays of 64 bits.
+
+    types: int2, int4, int8 or float8 by column. No value may be NULL: rows would have different widths; a ValueError
+    says so.
+    """
+    row = np.dtype(
+        [("n", ">i2")]
+        + [part for name, kind in types.items() for part in ((f"{name} size", ">i4"), (name, _WIDTHS[kind]))]
+    )
+    blocks: list[NDArray[Any]] = []
+    buffer, skipped = bytearray(), False
+    copying = f"COPY ({select}) TO STDOUT (FORMAT BINARY)"
+    with (
+        connection.cursor() as cursor,
+        connection.wrap_database_errors,
+        cursor.copy(copying, params) as copy,
+    ):
+        for data in copy:
+            buffer += data
+            if not skipped and len(buffer) >= _HEADER:
+                del buffer[:_HEADER]
+                skipped = True
+            if len(buffer) >= _BLOCK_ROWS * row.itemsize:
+                blocks.append(_taken(buffer, row))
+    if bytes(buffer[-len(_END) :]) != _END:
+        raise ValueError("The copy ended early.")
+    del buffer[-len(_END) :]
+    blocks.append(_taken(buffer, row))
+    if buffer:
+        raise ValueError("A row holds NULL or another type than was asked for.")
+    return {name: _joined(blocks, name, kind) for name, kind in types.items()}
+
+
+def _taken(buffer: bytearray, row: np.dtype[Any]) -> NDArray[Any]:
+    """The complete rows of the buffer, which keeps what comes after them."""
+    n = len(buffer) // row.itemsize
+    rows = np.frombuffer(bytes(buffer[: n * row.itemsize]), dtype=row)
+    sizes = [name for name in row.names or () if name.endswith(" size")]
+    if any((rows[name] != row[name.removesuffix(" size")].itemsize).any() for name in sizes):
+        raise ValueError("A row holds NULL or another type than was asked for.")
+    del buffer[: n * row.itemsize]
+    return rows
+
+
+def _joined(blocks: list[NDArray[Any]], name: str, kind: str) -> NDArray[Any]:
+    dtype = np.float64 if kind == "float8" else np.int64
+    return np.concatenate([block[name].astype(dtype) for block in blocks])

@@ -1,0 +1,250 @@
+"""The door from stored votes to columns, for what counts by value cannot tell: who said it, of which system, when.
+
+The same votes as in `frames` (regular tasks, standing, not surplus, no expert's own), a row each; besides, marked as
+such, those that somebody has excluded and a rater's second answers to the same unit. A report reads them once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from analytics import binary_copy, case_frames
+from analytics.questions import MeasuredQuestion
+from analytics.review_frames import BY_REVIEW, CORRECTED
+from analytics.statistics.distinct_rows import FloatArray, IntArray
+from annotation.models import Judgment, Rater, Study, System, Task
+from annotation.rules.review import EXCLUSIONS
+
+NOBODY = -1  # an unnamed rater, a system that is not there, a stratum without a value, an unknown order
+COUNTED, EXCLUDED, EXCLUDED_BY_REVIEW = range(3)
+
+BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
+
+_VOTES = f"""
+SELECT coalesce(t.repeats_id, t.id), coalesce(a.candidate_id, 0), coalesce(j.rater_id, 0),
+       coalesce(a.choice, a.value)::float8, coalesce(a.confidence, 'NaN')::float8,
+       extract(epoch FROM j.submitted_at)::float8, coalesce(j.presentation[1], {NOBODY})::int2,
+       (CASE WHEN NOT j.excluded THEN {COUNTED} WHEN {BY_REVIEW} THEN {EXCLUDED_BY_REVIEW} ELSE {EXCLUDED} END)::int2,
+       (t.kind = {Task.Kind.REPEAT:d})::int::int2
+FROM annotation_answer a
+JOIN annotation_judgment j ON j.id = a.judgment_id
+JOIN annotation_task t ON t.id = a.task_id
+WHERE a.question_id = ANY(%(questions)s) AND coalesce(a.choice, a.value) IS NOT NULL
+  AND j.effective AND NOT j.surplus AND j.origin <> {Judgment.Origin.EXPERT:d}
+  AND (t.kind = {Task.Kind.REGULAR:d} OR (t.kind = {Task.Kind.REPEAT:d} AND t.repeats_id IS NOT NULL))
+ORDER BY j.submitted_at, a.id
+"""
+_VOTE_TYPES = {
+    "task": "int8", "candidate": "int8", "rater": "int8", "value": "float8", "confidence": "float8", "at": "float8",
+    "shown_first": "int2", "status": "int2", "again": "int2",
+}  # fmt: skip
+
+# Items about the same prompt or question are not independent of each other, whatever they are called.
+_TASKS = f"""
+WITH {CORRECTED}
+SELECT t.id, v.item_id,
+       hashtextextended(coalesce(nullif(v.prompt, ''), nullif(v.question, ''), v.item_id::text), 0),
+       coalesce(k0.candidate_id, 0), coalesce(k1.candidate_id, 0), (c.id IS NOT NULL)::int::int2, t.overlap::int4
+FROM annotation_task t
+JOIN annotation_itemversion v ON v.id = t.item_version_id
+LEFT JOIN corrected c ON c.id = v.id
+LEFT JOIN annotation_taskcandidate k0 ON k0.task_id = t.id AND k0.slot = 0
+LEFT JOIN annotation_taskcandidate k1 ON k1.task_id = t.id AND k1.slot = 1
+WHERE t.study_id = %(study)s
+"""
+_TASK_TYPES = {
+    "task": "int8", "item": "int8", "prompt": "int8", "candidate": "int8", "other": "int8", "corrected": "int2",
+    "overlap": "int4",
+}  # fmt: skip
+
+_CANDIDATES = """
+SELECT c.id, c.system_id FROM annotation_candidate c
+JOIN annotation_itemversion v ON v.id = c.item_version_id
+JOIN annotation_item i ON i.id = v.item_id WHERE i.study_id = %(study)s
+"""
+
+_STRATUM = """
+SELECT id, array_position(%(values)s::text[], strata->>%(key)s) - 1 FROM annotation_item
+WHERE study_id = %(study)s AND strata->>%(key)s = ANY(%(values)s)
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Stratum:
+    """A way to group items, such as modality: `of_unit` has the index of each unit's value, NOBODY without one."""
+
+    values: tuple[str, ...]
+    of_unit: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What votes are about, a row per unit: a task, or one candidate of a task where each is asked about.
+
+    item, prompt: numbers of the item and of what it asks for (items may share a prompt); `task` and `item_ids` are
+    database ids. first, second: indexes into `Votes.systems` of what is judged: `second` is NOBODY for one candidate.
+    candidate, other: database ids of the same, 0 where there is none.
+    corrected: the unit is about a text that a correction made. overlap: judgments wanted of the task.
+    """
+
+    task: IntArray
+    item: IntArray
+    item_ids: IntArray
+    prompt: IntArray
+    candidate: IntArray
+    other: IntArray
+    first: IntArray
+    second: IntArray
+    corrected: BoolArray
+    overlap: IntArray
+    strata: Mapping[str, Stratum]
+
+    def __len__(self) -> int:
+        return len(self.task)
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """All votes on one question in the order of time; the columns have a row per vote.
+
+    unit: number of the unit. rater: index into `raters`, NOBODY where an import named nobody. value: of a preference
+    the code of `Answer.Choice`, naming slots: 1 is `units.first`. confidence: NaN where none was given.
+    at: seconds since the epoch. shown_first: the slot the rater saw first, NOBODY where unknown.
+    status: COUNTED, EXCLUDED or EXCLUDED_BY_REVIEW. again: the rater had answered the same unit before.
+    """
+
+    question: MeasuredQuestion
+    units: Units
+    systems: tuple[str, ...]
+    raters: tuple[str, ...]
+    unit: IntArray
+    rater: IntArray
+    value: FloatArray
+    confidence: FloatArray
+    at: FloatArray
+    shown_first: IntArray
+    status: IntArray
+    again: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.unit)
+
+    def select(self, mask: BoolArray) -> Votes:
+        """Some of the votes; units, systems and raters keep their numbers."""
+        columns = (f.name for f in fields(self) if f.name not in ("question", "units", "systems", "raters"))
+        return replace(self, **{name: getattr(self, name)[mask] for name in columns})
+
+    def counted(self) -> Votes:
+        """What every figure rests on unless it says otherwise."""
+        return self.select((self.status == COUNTED) & ~self.again)
+
+
+def votes(question: MeasuredQuestion) -> Votes:
+    """By a few queries, whatever the size of the study."""
+    study = question.study_id
+    said = binary_copy.columns(_VOTES, _VOTE_TYPES, _params(study, questions=list(question.ids)))
+    tasks = _sorted(binary_copy.columns(_TASKS, _TASK_TYPES, _params(study)), by="task")
+    keys, unit = _pairs(said["task"], said["candidate"])
+    systems = list(System.objects.filter(study=study).order_by("name").values_list("pk", "name"))
+    raters = list(Rater.objects.filter(study=study).order_by("pseudonym").values_list("pk", "pseudonym"))
+    rater = _index(said["rater"], [pk for pk, _ in raters])
+    return Votes(
+        question=question,
+        units=_units(question, keys, tasks, [pk for pk, _ in systems]),
+        systems=tuple(name for _, name in systems),
+        raters=tuple(name for _, name in raters),
+        unit=unit,
+        rater=rater,
+        value=said["value"],
+        confidence=said["confidence"],
+        at=said["at"],
+        shown_first=said["shown_first"],
+        status=said["status"],
+        again=(said["again"] == 1) | _said_before(unit, rater, said["status"]),
+    )
+
+
+def _units(
+    question: MeasuredQuestion, keys: IntArray, tasks: binary_copy.Columns, systems: list[int]
+) -> Units:
+    row = np.searchsorted(tasks["task"], keys[0])
+    made = _sorted(
+        binary_copy.columns(_CANDIDATES, {"candidate": "int8", "system": "int8"}, _params(question.study_id)),
+        by="candidate",
+    )
+    own = keys[1] > 0
+    candidate = np.where(own, keys[1], tasks["candidate"][row])
+    other = np.where(own, 0, tasks["other"][row])
+    if not (question.is_preference or question.per_candidate or question.one_candidate):
+        # One answer about several candidates together is about no system.
+        candidate, other = np.zeros_like(candidate), np.zeros_like(other)
+    item_ids = tasks["item"][row]
+    return Units(
+        task=keys[0],
+        item=np.unique(item_ids, return_inverse=True)[1],
+        item_ids=item_ids,
+        prompt=np.unique(tasks["prompt"][row], return_inverse=True)[1],
+        candidate=candidate,
+        other=other,
+        first=_system_of(candidate, made, systems),
+        second=_system_of(other, made, systems),
+        corrected=tasks["corrected"][row] == 1,
+        overlap=tasks["overlap"][row],
+        strata=_strata(question.study_id, item_ids),
+    )
+
+
+def _strata(study_id: int, item_ids: IntArray) -> dict[str, Stratum]:
+    found = {}
+    for key, counts in case_frames.items_by_stratum(Study(pk=study_id)).items():
+        values = tuple(sorted(counts))
+        params = _params(study_id, key=key, values=list(values))
+        rows = _sorted(binary_copy.columns(_STRATUM, {"item": "int8", "value": "int4"}, params), by="item")
+        place = _index(item_ids, rows["item"])
+        found[key] = Stratum(values, np.where(place == NOBODY, NOBODY, rows["value"][place]))
+    return found
+
+
+def _system_of(candidate: IntArray, made: binary_copy.Columns, systems: list[int]) -> IntArray:
+    place = _index(candidate, made["candidate"])
+    system = np.where(place == NOBODY, 0, made["system"][place] if len(made["system"]) else 0)
+    return _index(system, systems)
+
+
+def _index(values: IntArray, known: IntArray | list[int]) -> IntArray:
+    """The place of each value among `known`, which need not be sorted; NOBODY where it is not there."""
+    listed = np.asarray(known, dtype=np.int64)
+    if not len(listed):
+        return np.full(len(values), NOBODY, dtype=np.int64)
+    order = np.argsort(listed, kind="stable")
+    place = np.minimum(np.searchsorted(listed[order], values), len(listed) - 1)
+    return np.where(listed[order][place] == values, order[place], NOBODY)
+
+
+def _said_before(unit: IntArray, rater: IntArray, status: IntArray) -> BoolArray:
+    """Whether the same named rater has a vote on the unit earlier in the rows that has the same standing."""
+    key = (unit * (rater.max(initial=NOBODY) + 2) + rater + 1) * 3 + status
+    _, first, number = np.unique(key, return_index=True, return_inverse=True)
+    return np.asarray((rater != NOBODY) & (first[number] != np.arange(len(unit))))
+
+
+def _pairs(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
+    """(2, n) the distinct pairs, sorted, and the number of each row's pair."""
+    rows, row = np.unique(left, return_inverse=True)
+    columns, column = np.unique(right, return_inverse=True)
+    cells, number = np.unique(row * max(len(columns), 1) + column, return_inverse=True)
+    at_row, at_column = np.divmod(cells, max(len(columns), 1))
+    return np.stack([rows[at_row], columns[at_column]]), number
+
+
+def _sorted(columns: binary_copy.Columns, *, by: str) -> binary_copy.Columns:
+    order = np.argsort(columns[by], kind="stable")
+    return {name: column[order] for name, column in columns.items()}
+
+
+def _params(study_id: int, **params: Any) -> dict[str, Any]:
+    return {"study": study_id, "by_review": list(EXCLUSIONS), **params}
