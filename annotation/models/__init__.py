@@ -14,12 +14,12 @@ from annotation.models.review import (
     CaseReason,
     Correction,
     Draft,
-    FlagSweep,
     Return,
     ReviewCase,
     ReviewView,
 )
 from annotation.models.study import Study
+from annotation.models.sweep import FlagSweep, StoppingSweep
 from annotation.models.task import BarredRater, GoldKey, Task, TaskCandidate
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "Return",
     "ReviewCase",
     "ReviewView",
+    "StoppingSweep",
     "Study",
     "System",
     "Task",

@@ -158,21 +158,6 @@ class Return(models.Model):
         ]
 
 
-class FlagSweep(models.Model):
-    """How far the flag rules have looked at a study's votes and whatever else they rest on, by source.
-
-    All rows with ids up to `seen` have been looked at. Ids are given out before they are committed, so the highest id
-    in sight says little: `ahead` is as far as a sweep saw, and becomes `seen` after a sweep that looked when every
-    transaction that was open then (those before `ahead_until`) had ended.
-    """
-
-    study = models.OneToOneField("annotation.Study", models.CASCADE, primary_key=True, related_name="+")
-    seen = models.JSONField(default=dict)
-    ahead = models.JSONField(default=dict)
-    ahead_until = models.BigIntegerField(default=0)
-    swept_at = models.DateTimeField(null=True)
-
-
 class ReviewView(models.Model):
     """A saved set of filters of the queue; shared ones are everybody's who reviews the study."""
 

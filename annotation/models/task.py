@@ -33,6 +33,8 @@ class Task(models.Model):
     # The task about the version of the item before this one.
     replaces = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="replaced_by")
     overlap = models.PositiveSmallIntegerField()
+    # How many of these the study asked for one at a time, because the votes before had decided nothing.
+    overlap_added = models.PositiveSmallIntegerField(default=0, db_default=0)
     n_judgments = models.PositiveSmallIntegerField(default=0)
     n_leases = models.PositiveSmallIntegerField(default=0)
     # Orders drawn so far: for pairs, how many more were shown as listed than swapped; for panels, how many in all.

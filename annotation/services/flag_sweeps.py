@@ -1,24 +1,18 @@
-"""Looking at what is new since the last time, without losing what was committed late.
-
-Ids are given out before they are committed: a vote with a lower id may come into sight after one with a higher. So a
-sweep counts what is below the highest id in sight as seen only once it has looked after every transaction had ended
-that was open when that id came into sight (`FlagSweep`). Until then it looks at the newest rows again; looking twice
-finds nothing twice.
-"""
+"""The flag rules at work: looking at what is new in every study that has begun (`sweep_marks` says how)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from django.db import connection
-from django.utils import timezone
 
 from annotation.models import FlagSweep, Study
 from annotation.rules import flag_rules
 from annotation.rules.flag_rules import FlagRules
+from annotation.services import sweep_marks
 from annotation.services.flagging import Applied, all_versions, look_at
+from annotation.services.sweep_marks import InSight
 
 _SWEEP_LOCK = 7_303_016
 
@@ -71,15 +65,9 @@ def _sweep(study_id: int) -> Applied:
     # In this order: rules that change after the mark was read take the mark away, so that they are looked at again.
     mark, _ = FlagSweep.objects.get_or_create(study_id=study_id)
     study = Study.objects.get(pk=study_id)
-    heads, oldest_open, next_to_open = _in_sight(study)
+    sight = _in_sight(study)
     applied = _look(study, mark.seen)
-    if oldest_open == next_to_open:  # nobody is at anything: what is in sight is all there is
-        mark.seen, mark.ahead, mark.ahead_until = heads, heads, next_to_open
-    elif oldest_open >= mark.ahead_until:
-        mark.seen, mark.ahead, mark.ahead_until = mark.ahead, heads, next_to_open
-    FlagSweep.objects.filter(study=study).update(
-        seen=mark.seen, ahead=mark.ahead, ahead_until=mark.ahead_until, swept_at=timezone.now()
-    )
+    sweep_marks.move_on(mark, sight)
     return applied
 
 
@@ -94,17 +82,8 @@ def _look(study: Study, seen: dict[str, int]) -> Applied:
     return Applied(applied.n_opened + bare.n_opened, applied.n_added + bare.n_added)
 
 
-def _in_sight(study: Study) -> tuple[dict[str, int], int, int]:
-    """The highest ids of each source, and by the same snapshot the oldest transaction still open and the next one."""
-    heads = ", ".join(f"coalesce(({source.highest}), 0)" for source in SOURCES.values())
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint,"
-            f" {heads} FROM pg_current_snapshot() s",
-            {"study": study.pk},
-        )
-        oldest_open, next_to_open, *highest = cursor.fetchone()
-    return dict(zip(SOURCES, highest, strict=True)), oldest_open, next_to_open
+def _in_sight(study: Study) -> InSight:
+    return sweep_marks.in_sight(study, {name: source.highest for name, source in SOURCES.items()})
 
 
 def _changed(study: Study, seen: dict[str, int]) -> list[int]:
@@ -119,15 +98,5 @@ def _changed(study: Study, seen: dict[str, int]) -> list[int]:
     return sorted(found)
 
 
-@contextmanager
-def _alone() -> Iterator[bool]:
-    """Whether this is the only sweep. The lock goes with the connection: a study's chunks commit one by one."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_SWEEP_LOCK])
-        alone = cursor.fetchone()[0]
-    try:
-        yield alone
-    finally:
-        if alone and connection.connection is not None:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [_SWEEP_LOCK])
+def _alone() -> AbstractContextManager[bool]:
+    return sweep_marks.alone(_SWEEP_LOCK)
