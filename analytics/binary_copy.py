@@ -26,16 +26,18 @@ def columns(select: str, types: Mapping[str, str], params: Mapping[str, Any]) ->
     says so.
     """
     row = np.dtype(
-        [("n", ">i2")]
+        [("number of fields", ">i2")]
         + [part for name, kind in types.items() for part in ((f"{name} size", ">i4"), (name, _WIDTHS[kind]))]
     )
     blocks: list[NDArray[Any]] = []
     buffer, skipped = bytearray(), False
+    # COPY takes no parameters from outside, so they are written into it.
     copying = f"COPY ({select}) TO STDOUT (FORMAT BINARY)"
+    statement = connection.ops.compose_sql(copying, params)  # type: ignore[attr-defined]  # PostgreSQL's has it
     with (
         connection.cursor() as cursor,
         connection.wrap_database_errors,
-        cursor.copy(copying, params) as copy,
+        cursor.copy(statement) as copy,
     ):
         for data in copy:
             buffer += data
