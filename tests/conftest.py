@@ -9,8 +9,10 @@ from pathlib import Path
 import django
 import pytest
 from django.conf import settings as django_settings
+from django.test import TransactionTestCase
 
 from config import scratch, translations
+from tests.emptying import empty_tables
 
 # Collecting the tests imports torch and much more, and makes no garbage worth a search: a quarter of the time it takes.
 gc.disable()
@@ -28,6 +30,8 @@ django_settings.CELERY_BROKER_TRANSPORT_OPTIONS = {}
 import config.celery  # noqa: E402  (tasks that services send find the application)
 
 assert config.celery.app.conf.broker_url == "memory://"
+# What a test committed goes by the quick way.
+TransactionTestCase._fixture_teardown = lambda self: empty_tables()
 
 
 def pytest_collection_finish() -> None:
