@@ -111,7 +111,7 @@ def anytime_interval(wins: int, n: int, *, level: float) -> tuple[float, float]:
     )
 
 
-def wilson_interval(wins: int, n: int, *, level: float) -> tuple[float, float]:
+def wilson_interval(wins: float, n: int, *, level: float) -> tuple[float, float]:
     """The score interval of a share for n votes settled beforehand (Wilson, JASA 22, 1927)."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     centre = (wins + z * z / 2) / (n + z * z)
