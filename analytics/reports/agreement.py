@@ -17,8 +17,8 @@ from annotation.errors import InvalidInput
 from annotation.models import Answer, Study
 
 # A tie lies between the sides; "both bad" is nowhere on that line. Where only the side counts, both are left out.
-_ORDERED = {float(Answer.Choice.FIRST): -1.0, float(Answer.Choice.TIE): 0.0, float(Answer.Choice.SECOND): 1.0}
-_SIDES = {float(Answer.Choice.FIRST): 1.0, float(Answer.Choice.SECOND): 2.0}
+ORDERED = {float(Answer.Choice.FIRST): -1.0, float(Answer.Choice.TIE): 0.0, float(Answer.Choice.SECOND): 1.0}
+SIDES = {float(Answer.Choice.FIRST): 1.0, float(Answer.Choice.SECOND): 2.0}
 
 NEGATIVE_VALUES = "negative_values"
 SENTENCES = {
@@ -95,8 +95,8 @@ def alphas(
     """The ratings of `rows`, their alpha, and, for preferences at the nominal level, the one symmetric in the sides."""
     sided = question.is_preference and level == "nominal"
     ordered = question.is_preference and level != "nominal"
-    patterns = patterns_from_rows(recoded(rows, _ORDERED) if ordered else rows)
-    symmetric = symmetric_alpha(patterns_from_rows(recoded(rows, _SIDES))) if sided else None
+    patterns = patterns_from_rows(recoded(rows, ORDERED) if ordered else rows)
+    symmetric = symmetric_alpha(patterns_from_rows(recoded(rows, SIDES))) if sided else None
     return patterns, _alpha(patterns, level=cast(Level, level)), symmetric
 
 
