@@ -1,0 +1,203 @@
+"""How far raters agree: Krippendorff's alpha of every question, at every level that makes sense, and by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from django.utils.translation import gettext as _
+
+from analytics.figures.interval_plot import Block as PlotBlock
+from analytics.figures.interval_plot import Point, interval_plot
+from analytics.reports.document import Block, Cell, Column, Figure, Measured, Paragraph, Section, Table
+from analytics.reports.paper.breakdowns import Part, parts
+from analytics.reports.paper.material import Material, ReportSettings
+from analytics.reports.paper.readings import (
+    Reading,
+    agreement_of,
+    leading,
+    measured,
+    patterns_of,
+    readings,
+)
+from analytics.reports.paper.sentences import because
+from analytics.statistics.percent_agreement import percent_agreement
+from analytics.vote_frames import NOBODY, Votes
+from annotation.rules import stopping
+
+
+def agreement_section(material: Material) -> Section | None:
+    asked = [votes for votes in material.votes if len(votes)]
+    if not asked:
+        return None
+    settings = material.settings
+    rule = stopping.settings(material.study.rules)
+    blocks: list[Block] = [*_warnings(material), _overview(asked, settings), _by_level(asked, settings)]
+    blocks.append(_percent(asked))
+    for votes in asked:
+        adaptive = rule is not None and rule.question == votes.question.key
+        cut = list(parts(votes, first_votes=material.study.overlap if adaptive else None))
+        if cut:
+            table = _by_part(votes, cut, settings)
+            blocks += [table, _figure(votes, table, settings)]
+    return Section("agreement", _("Agreement"), blocks)
+
+
+def _warnings(material: Material) -> Iterator[Paragraph]:
+    for votes in material.votes:
+        question = votes.question
+        if question.other_versions:
+            versions = ", ".join(map(str, question.other_versions))
+            text = _(
+                "%(question)s: answers under protocol version %(versions)s are on another scale and left out."
+            )
+            yield Paragraph(text % {"question": question.title, "versions": versions}, warning=True)
+        named = np.unique(votes.rater[votes.rater != NOBODY])
+        if len(votes) and len(named) == 1 and not (votes.rater == NOBODY).any():
+            text = _("%(question)s: one rater gave all votes, so there is nobody to agree with.")
+            yield Paragraph(text % {"question": question.title}, warning=True)
+
+
+def _overview(asked: list[Votes], settings: ReportSettings) -> Table:
+    columns = (
+        Column("question", _("Question")),
+        Column("level", _("Level")),
+        *_figures(),
+        Column("raters", _("Raters"), "count"),
+    )
+    rows = []
+    for votes in asked:
+        counted, reading = votes.counted(), leading(votes.question)
+        row = _row(counted, reading, settings)
+        rows.append((votes.question.title, reading.title, *row, _raters(counted)))
+    return Table("agreement", _("Krippendorff's alpha"), columns, rows, [*_notes(asked)])
+
+
+def _by_level(asked: list[Votes], settings: ReportSettings) -> Table:
+    columns = (
+        Column("question", _("Question")),
+        Column("level", _("Level")),
+        Column("alpha", _("Alpha"), "number", 3),
+        Column("units", _("Units"), "count"),
+        Column("ratings", _("Ratings"), "count"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for votes in asked:
+        counted = votes.counted()
+        for reading in readings(votes.question, counted):
+            found = agreement_of(counted, reading, settings)
+            rows.append(
+                (
+                    votes.question.title,
+                    reading.title,
+                    measured(found),
+                    found.pairable_units,
+                    found.pairable_ratings,
+                )
+            )
+    notes = []
+    if any(votes.question.is_preference for votes in asked):
+        notes.append(
+            _(
+                "Which candidate of a comparison is stored first is arbitrary. Only the figure with interchangeable "
+                "sides does not depend on it; the others are for comparison with published ones."
+            )
+        )
+    return Table("agreement-levels", _("Alpha at every level of measurement"), columns, rows, notes)
+
+
+def _percent(asked: list[Votes]) -> Table:
+    columns = (
+        Column("question", _("Question")),
+        Column("pooled_pairs", _("Of all pairs"), "percent", 1),
+        Column("per_unit", _("Mean of units"), "percent", 1),
+        Column("observed", _("Weighted by ratings"), "percent", 1),
+        Column("units", _("Units"), "count"),
+        Column("pairs", _("Pairs"), "count"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for votes in asked:
+        found = percent_agreement(patterns_of(votes.counted(), Reading("nominal")))
+        shares = (found.pooled_pairs, found.per_unit_mean, found.observed)
+        cells = [Measured(share, reason=because(found.reason)) for share in shares]
+        rows.append((votes.question.title, *cells, found.pairable_units, found.pairs))
+    note = _(
+        "Equal pairs of ratings of a unit, not corrected for chance: of all pairs together (a unit weighs as many as "
+        "it has), averaged over units, and 1 less the observed disagreement of nominal alpha. Ties count as answers."
+    )
+    return Table("agreement-percent", _("Percent agreement"), columns, rows, [note])
+
+
+def _by_part(votes: Votes, cut: list[Part], settings: ReportSettings) -> Table:
+    reading = leading(votes.question)
+    columns = [Column("by", _("By")), Column("part", _("Part")), *_figures()]
+    rows = [(part.by, part.name, *_row(part.votes, reading, settings)) for part in cut]
+    caption = _("Agreement by part: %(question)s (%(level)s)")
+    notes = []
+    if reading.symmetric:
+        columns.append(Column("nominal", _("Nominal alpha"), "number", 3))
+        as_stored = Reading("nominal")
+        rows = [
+            (*row, measured(agreement_of(part.votes, as_stored, settings)))
+            for row, part in zip(rows, cut, strict=True)
+        ]
+        notes.append(_("Nominal alpha is of the sides as stored, ties and all, as papers often print it."))
+    if votes.question.is_preference and any(part.by == _("system") for part in cut):
+        notes.append(_("A comparison counts for both of its systems."))
+    return Table(
+        f"agreement-{votes.question.key}-parts",
+        caption % {"question": votes.question.title, "level": reading.title},
+        columns,
+        rows,
+        notes,
+    )
+
+
+def _figure(votes: Votes, table: Table, settings: ReportSettings) -> Figure:
+    whole = measured(agreement_of(votes.counted(), leading(votes.question), settings))
+    blocks = {"": [_point(_("all"), whole)]}
+    for by, name, alpha, *_rest in table.rows:
+        assert isinstance(alpha, Measured)
+        blocks.setdefault(str(by), []).append(_point(str(name), alpha))
+    title = _("Alpha by part: %(question)s") % {"question": votes.question.title}
+    plot = interval_plot(
+        title, [PlotBlock(heading, points) for heading, points in blocks.items()], on_its_own=False
+    )
+    return Figure(f"agreement-{votes.question.key}", title, plot)
+
+
+def _point(name: str, alpha: Measured) -> Point:
+    shown = "–" if alpha.value is None else f"{alpha.value:.3f}".replace("-", "−")
+    return Point(name, alpha.value, alpha.low, alpha.high, shown)
+
+
+def _figures() -> tuple[Column, ...]:
+    return (
+        Column("alpha", _("Alpha"), "number", 3),
+        Column("percent", _("Equal pairs"), "percent", 1),
+        Column("units", _("Units"), "count"),
+        Column("ratings", _("Ratings"), "count"),
+    )
+
+
+def _row(votes: Votes, reading: Reading, settings: ReportSettings) -> tuple[Cell, ...]:
+    found = agreement_of(votes, reading, settings)
+    equal = percent_agreement(patterns_of(votes, Reading("nominal"))).pooled_pairs
+    return measured(found), equal, found.pairable_units, found.pairable_ratings
+
+
+def _raters(votes: Votes) -> int | None:
+    """Nothing where an import named nobody at all."""
+    named = np.unique(votes.rater[votes.rater != NOBODY])
+    return None if not len(named) and len(votes) else len(named)
+
+
+def _notes(asked: list[Votes]) -> Iterator[str]:
+    yield _(
+        "1 is perfect agreement, 0 what chance would give. Units and ratings are those with two or more to compare; "
+        "a rater's second answer to the same unit does not count."
+    )
+    if any((votes.counted().rater == NOBODY).any() for votes in asked):
+        yield _(
+            "Some votes were imported without saying who gave them; such raters are taken as exchangeable."
+        )

@@ -1,0 +1,95 @@
+"""The ways to read a question's answers as ratings that may agree: levels, and what they do to preferences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from django.utils.translation import gettext as _
+
+from analytics.questions import MeasuredQuestion
+from analytics.reports.agreement import ORDERED, SIDES
+from analytics.reports.document import Measured
+from analytics.reports.paper.material import ReportSettings
+from analytics.reports.paper.sentences import because
+from analytics.statistics.agreement import Agreement, Level, krippendorff_alpha, symmetric_alpha
+from analytics.statistics.distinct_rows import FloatArray
+from analytics.statistics.patterns import Patterns, patterns_from_long
+from analytics.vote_frames import Votes
+
+
+@dataclass(frozen=True)
+class Reading:
+    """`codes`: what each answer becomes, those without a code being left out; None takes answers as they are.
+
+    symmetric: two labels that mean nothing in themselves (the sides of a comparison).
+    """
+
+    level: Level
+    codes: Mapping[float, float] | None = None
+    symmetric: bool = False
+
+    @property
+    def title(self) -> str:
+        if self.symmetric:
+            return _("nominal, sides interchangeable, without ties")
+        titles = {
+            "nominal": _("nominal"),
+            "ordinal": _("ordinal, a tie between the sides") if self.codes else _("ordinal"),
+            "interval": _("interval"),
+            "ratio": _("ratio"),
+        }
+        return titles[self.level]
+
+
+def leading(question: MeasuredQuestion) -> Reading:
+    """What is printed first. Which side of a comparison was stored first is arbitrary, so no figure may rest on it."""
+    if question.is_preference:
+        return _SIDED if question.level == "nominal" else _IN_ORDER
+    return Reading(_level(question.level))
+
+
+def readings(question: MeasuredQuestion, votes: Votes) -> list[Reading]:
+    """All that make sense, from the least that is assumed to the most."""
+    if question.is_preference:
+        return [_SIDED, Reading("nominal"), _IN_ORDER]
+    if question.level == "nominal":
+        return [Reading("nominal")]
+    levels: tuple[Level, ...] = ("nominal", "ordinal", "interval")
+    positive = bool(len(votes)) and float(votes.value.min()) >= 0
+    return [Reading(level) for level in (*levels, "ratio") if level != "ratio" or positive]
+
+
+def patterns_of(votes: Votes, reading: Reading) -> Patterns:
+    """The votes as ratings of units."""
+    values = votes.value if reading.codes is None else _recoded(votes.value, reading.codes)
+    return patterns_from_long(votes.unit, values)
+
+
+def agreement_of(votes: Votes, reading: Reading, settings: ReportSettings) -> Agreement:
+    patterns = patterns_of(votes, reading)
+    if reading.symmetric:
+        return symmetric_alpha(patterns, confidence_level=settings.resampling.level)
+    return krippendorff_alpha(patterns, level=reading.level, confidence_level=settings.resampling.level)
+
+
+def measured(agreement: Agreement) -> Measured:
+    low, high = agreement.ci or (None, None)
+    return Measured(agreement.alpha, low, high, because(agreement.reason))
+
+
+def _recoded(values: FloatArray, codes: Mapping[float, float]) -> FloatArray:
+    found = np.full(len(values), np.nan)
+    for value, code in codes.items():
+        found[values == value] = code
+    return found
+
+
+def _level(level: str) -> Level:
+    levels: dict[str, Level] = {"ordinal": "ordinal", "interval": "interval", "ratio": "ratio"}
+    return levels.get(level, "nominal")
+
+
+_SIDED = Reading("nominal", SIDES, symmetric=True)
+_IN_ORDER = Reading("ordinal", ORDERED)
