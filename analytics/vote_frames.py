@@ -29,7 +29,8 @@ SELECT coalesce(t.repeats_id, t.id), coalesce(a.candidate_id, 0), coalesce(j.rat
        coalesce(a.choice, a.value)::float8, coalesce(a.confidence, 'NaN')::float8,
        extract(epoch FROM j.submitted_at)::float8, coalesce(j.presentation[1], {NOBODY})::int2,
        (CASE WHEN NOT j.excluded THEN {COUNTED} WHEN {BY_REVIEW} THEN {EXCLUDED_BY_REVIEW} ELSE {EXCLUDED} END)::int2,
-       (t.kind = {Task.Kind.REPEAT:d})::int::int2
+       (t.kind = {Task.Kind.REPEAT:d})::int::int2, j.id,
+       coalesce(extract(epoch FROM j.submitted_at - j.started_at), 'NaN')::float8
 FROM annotation_answer a
 JOIN annotation_judgment j ON j.id = a.judgment_id
 JOIN annotation_task t ON t.id = a.task_id
@@ -40,7 +41,7 @@ ORDER BY j.submitted_at, a.id
 """
 _VOTE_TYPES = {
     "task": "int8", "candidate": "int8", "rater": "int8", "value": "float8", "confidence": "float8", "at": "float8",
-    "shown_first": "int2", "status": "int2", "again": "int2",
+    "shown_first": "int2", "status": "int2", "again": "int2", "judgment": "int8", "seconds": "float8",
 }  # fmt: skip
 
 # Items about the same prompt or question are not independent of each other, whatever they are called.
@@ -115,6 +116,8 @@ class Votes:
     the code of `Answer.Choice`, naming slots: 1 is `units.first`. confidence: NaN where none was given.
     at: seconds since the epoch. shown_first: the slot the rater saw first, NOBODY where unknown.
     status: COUNTED, EXCLUDED or EXCLUDED_BY_REVIEW. again: the rater had answered the same unit before.
+    judgment: database id, shared by the answers to all questions of a task. seconds: from first sight to submitting,
+    NaN where nobody measured it.
     """
 
     question: MeasuredQuestion
@@ -129,6 +132,8 @@ class Votes:
     shown_first: IntArray
     status: IntArray
     again: BoolArray
+    judgment: IntArray
+    seconds: FloatArray
 
     def __len__(self) -> int:
         return len(self.unit)
@@ -174,6 +179,8 @@ def votes(question: MeasuredQuestion) -> Votes:
         shown_first=said["shown_first"],
         status=said["status"],
         again=(said["again"] == 1) | _said_before(unit, rater, said["status"]),
+        judgment=said["judgment"],
+        seconds=said["seconds"],
     )
 
 
