@@ -6,7 +6,7 @@ import uuid
 
 from celery import shared_task
 
-from annotation.services import cases, flag_sweeps, jobs, leases, returns
+from annotation.services import cases, flag_sweeps, jobs, leases, returns, stopping
 
 
 @shared_task  # type: ignore[untyped-decorator]
@@ -39,3 +39,8 @@ def sweep_flags() -> None:
 @shared_task(expires=30)  # type: ignore[untyped-decorator]
 def settle_returns() -> None:
     returns.settle()
+
+
+@shared_task(expires=10)  # type: ignore[untyped-decorator]
+def sweep_stopping() -> None:
+    stopping.sweep()

@@ -202,6 +202,7 @@ CELERY_BEAT_SCHEDULE = {
     "refresh-figures": {"task": "analytics.tasks.refresh_figures", "schedule": 20.0},
     "expire-claims": {"task": "annotation.tasks.expire_claims", "schedule": 30.0},
     "sweep-flags": {"task": "annotation.tasks.sweep_flags", "schedule": 60.0},
+    "sweep-stopping": {"task": "annotation.tasks.sweep_stopping", "schedule": 10.0},
     "settle-returns": {"task": "annotation.tasks.settle_returns", "schedule": 30.0},
     "wake-scoring-runs": {"task": "scoring.tasks.wake_scoring_runs", "schedule": 10.0},
     "wake-writing-runs": {"task": "scoring.tasks.wake_writing_runs", "schedule": 10.0},

@@ -30,6 +30,7 @@ WITH horizon AS (
         s.protocol_version_id, s.n_tasks, s.n_unnamed_judgments,
         (SELECT max(j.id) FROM annotation_judgment j WHERE j.study_id = s.id),
         (SELECT max(a.id) FROM annotation_auditevent a WHERE a.study_id = s.id),
+        (SELECT w.n_asked FROM annotation_stoppingsweep w WHERE w.study_id = s.id),
         r.judgments, r.surplus, r.moments, e.n, e.last
     )::text) AS digest
     FROM annotation_study s

@@ -9,16 +9,18 @@ it makes no majority, and it speaks against a clear one.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 from annotation.protocols import Protocol
 from annotation.rules.answers import Problem
+from annotation.rules.exclusions import Places
 
 # A threshold that counts can reach exactly (3 to 0 gives 0.9375) must not be missed by rounding.
 _ROUNDING = 1e-9
-MOST_VOTES = 1000
+MOST_VOTES, MOST_CERTAIN = 1000, 0.999
+THRESHOLD = 0.9
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Stopping:
 
     question: str
     most: int
-    threshold: float = 0.9
+    threshold: float = THRESHOLD
 
     def is_met(self, votes: Votes) -> bool:
         return votes.certainty >= self.threshold - _ROUNDING
@@ -53,8 +55,8 @@ NAMES = tuple(field.name for field in fields(Stopping))
 
 def settings(rules: Mapping[str, Any]) -> Stopping | None:
     """From a study's `rules`; None where every task gets the same number of votes."""
-    stated = rules.get("stopping")
-    return Stopping(**stated) if stated else None
+    stated = rules.get("stopping", {})
+    return Stopping(**stated) if stated.get("question") else None
 
 
 def certainty(first: int, second: int, neither: int = 0) -> float:
@@ -72,9 +74,15 @@ def certainty(first: int, second: int, neither: int = 0) -> float:
     return min(1.0, 0.5 + added)
 
 
-def wanted_more(rule: Stopping, votes: Votes, *, n_judgments: int) -> bool:
-    """Whether a task that has all the judgments it was to get is to get one more."""
-    return n_judgments < rule.most and not rule.is_met(votes)
+def places_to_add(rule: Stopping | None, votes: Votes, places: Places, *, added: int) -> int:
+    """How many places a task needs beside those it has; negative where some of the `added` ones are not needed.
+
+    The first places (the study's overlap, and what others gave the task) always stay. Once they are filled, there is
+    one open place while the votes leave the task undecided, and none afterwards; live leases keep theirs.
+    """
+    first, n = places.overlap - added, places.n_judgments
+    ends = rule is None or n < first or n >= rule.most or rule.is_met(votes)
+    return max(first, n if ends else n + 1, n + places.n_leases) - places.overlap
 
 
 def least_to_decide(threshold: float) -> int:
@@ -87,29 +95,33 @@ def eligible_questions(protocol: Protocol) -> tuple[str, ...]:
     return tuple(asked.key for asked in protocol.questions if asked.kind == "preference" and asked.level)
 
 
-def as_json(rule: Stopping | None) -> dict[str, Any]:
-    """All settings; the question is empty where the rule is off."""
-    return {"question": "", "most": None, "threshold": None} if rule is None else asdict(rule)
+def as_json(rules: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings of a study's `rules`; the question is empty where the rule is off."""
+    return {"question": "", "most": None, "threshold": THRESHOLD, **rules.get("stopping", {})}
 
 
-def faults(wanted: Mapping[str, Any], *, overlap: int, questions: tuple[str, ...]) -> list[Problem]:
-    """Every fault of a whole rule that somebody wants, each with the name of its field."""
+def faults(wanted: Mapping[str, Any], *, overlap: int, questions: Sequence[str]) -> list[Problem]:
+    """Every fault of a whole rule that somebody wants, each with the name of its field. A rule that is switched off
+    (no question) needs no `most`."""
     found = [
         Problem(name, f"There is no such setting; there are {', '.join(NAMES)}.")
         for name in wanted
         if name not in NAMES
     ]
-    if wanted.get("question") not in questions:
+    off = not wanted["question"]
+    if not off and wanted["question"] not in questions:
         known = f"Choose one of {', '.join(questions)}." if questions else "This protocol compares no pairs."
         found.append(Problem("question", known))
-    threshold, most = wanted.get("threshold"), wanted.get("most")
-    if not _is_number(threshold) or not 0.5 < threshold <= 0.999:
-        found.append(Problem("threshold", "Give a number above 0.5, up to 0.999."))
-        threshold = None
+    threshold, most = wanted["threshold"], wanted.get("most")
+    certain = _is_number(threshold) and 0.5 < threshold <= MOST_CERTAIN
+    if not certain:
+        found.append(Problem("threshold", f"Give a number above 0.5, up to {MOST_CERTAIN}."))
+    if off and most is None:
+        return found
     if isinstance(most, bool) or not isinstance(most, int) or not overlap < most <= MOST_VOTES:
         text = f"Give a whole number from {overlap + 1}, one more than every task gets, to {MOST_VOTES}."
         found.append(Problem("most", text))
-    elif threshold is not None and most < (needed := least_to_decide(threshold)):
+    elif certain and most < (needed := least_to_decide(threshold)):
         text = f"So few votes are never so certain, even if all agree: give {needed} or more, or a lower threshold."
         found.append(Problem("most", text))
     return found

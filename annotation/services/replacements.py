@@ -71,7 +71,7 @@ def replace(
             external_id=name,
             kind=task.kind,
             replaces=task,
-            overlap=task.overlap,
+            overlap=task.overlap - task.overlap_added,
             shuffle_key=task.shuffle_key,
             priority=task.priority,
         )

@@ -1,0 +1,153 @@
+"""More votes for pairs that are undecided, one at a time, and no more once they are decided.
+
+A sweep looks at the tasks of which something new was said. One that has all its judgments and is undecided gets one
+more place; where a place stands open that is not needed any more (a vote was changed or excluded, the rule was
+changed), it goes. Tasks are decided under their own lock, so that no vote comes or goes meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+from django.db.models import F, Q
+
+from annotation.models import Judgment, Question, StoppingSweep, Study, Task
+from annotation.rules import stopping as rules
+from annotation.rules.answers import FIRST, SECOND
+from annotation.rules.stopping import Stopping, Votes
+from annotation.services import leases, overlaps, sweep_marks
+from annotation.services.protocols import loaded
+
+_SWEEP_LOCK = 7_303_017
+_CHUNK = 500
+
+_HIGHEST = {
+    "judgments": "SELECT max(id) FROM annotation_judgment WHERE study_id = %(study)s",
+    "exclusions": "SELECT max(id) FROM annotation_exclusion",
+    "case_events": "SELECT max(id) FROM annotation_caseevent",
+}
+# What experts decide about a case may change how many judgments its tasks take.
+_CHANGED = {
+    "judgments": "SELECT task_id FROM annotation_judgment WHERE study_id = %(study)s AND id > %(low)s",
+    "exclusions": "SELECT j.task_id FROM annotation_exclusion e"
+    " JOIN annotation_judgment j ON j.id = e.judgment_id AND j.study_id = %(study)s WHERE e.id > %(low)s",
+    "case_events": "SELECT t.id FROM annotation_caseevent e"
+    " JOIN annotation_reviewcase c ON c.id = e.case_id AND c.study_id = %(study)s"
+    " JOIN annotation_task t ON t.item_version_id = c.item_version_id WHERE e.id > %(low)s",
+}
+
+# The votes of each task; analysis counts them too. Experts' own judgments and what was excluded are not among them.
+VOTES = f"""
+SELECT a.task_id, count(*) FILTER (WHERE a.choice = {FIRST:d}) AS first,
+       count(*) FILTER (WHERE a.choice = {SECOND:d}) AS second,
+       count(*) FILTER (WHERE a.choice NOT IN ({FIRST:d}, {SECOND:d})) AS neither
+FROM annotation_answer a JOIN annotation_judgment j ON j.id = a.judgment_id
+WHERE a.question_id = ANY(%(questions)s) AND a.counted AND j.origin <> {Judgment.Origin.EXPERT:d}
+"""
+
+_ADD = """
+UPDATE annotation_task t SET overlap_added = t.overlap_added + m.votes
+FROM unnest(%s::bigint[], %s::int[]) AS m (id, votes) WHERE t.id = m.id
+"""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How many more votes tasks were given places for, and how many open places were taken away."""
+
+    more: int = 0
+    fewer: int = 0
+
+    def __add__(self, other: Asked) -> Asked:
+        return Asked(self.more + other.more, self.fewer + other.fewer)
+
+
+def rule_of(study: Study) -> Stopping | None:
+    """The study's rule; None where it has none, or its protocol does not ask the question any more."""
+    rule = rules.settings(study.rules)
+    if rule is None or study.protocol_version_id is None:
+        return None
+    asked = rules.eligible_questions(loaded(study.protocol_version_id).spec)
+    return rule if rule.question in asked else None
+
+
+def question_ids(study: Study, key: str) -> list[int]:
+    """The rows of a question in all versions of the study's protocol."""
+    return list(Question.objects.filter(protocol_version__study=study, key=key).values_list("pk", flat=True))
+
+
+def sweep() -> Asked:
+    """Look at what changed in every running study with a rule. For beat; a second sweep at once does nothing."""
+    asked = Asked()
+    with sweep_marks.alone(_SWEEP_LOCK) as alone:
+        studies = Study.objects.filter(rules__has_key="stopping", state=Study.State.RUNNING).order_by("pk")
+        for study_id in studies.values_list("pk", flat=True) if alone else ():
+            asked += _sweep(study_id)
+    return asked
+
+
+def look_again(study: Study) -> None:
+    """Have the next sweep look at all of a study: its rule has changed. In the transaction that changes it."""
+    StoppingSweep.objects.filter(study=study).delete()
+
+
+def _sweep(study_id: int) -> Asked:
+    # In this order: a rule that changes after the mark was read takes the mark away, so that all is looked at again.
+    mark, _ = StoppingSweep.objects.get_or_create(study_id=study_id)
+    study = Study.objects.get(pk=study_id)
+    sight = sweep_marks.in_sight(study, _HIGHEST)
+    tasks = Task.objects.filter(_may_change(), study=study, kind=Task.Kind.REGULAR)
+    if mark.seen:
+        tasks = tasks.filter(pk__in=_changed(study, mark.seen))
+    ids = list(tasks.exclude(state=Task.State.WITHDRAWN).order_by("pk").values_list("pk", flat=True))
+    asked = Asked()
+    for start in range(0, len(ids), _CHUNK):
+        asked += look_at(study, ids[start : start + _CHUNK])
+    sweep_marks.move_on(mark, sight, n_asked=F("n_asked") + asked.more + asked.fewer)
+    return asked
+
+
+def _may_change() -> Q:
+    """Tasks that have all their judgments, and those with a place that was added and stands open."""
+    return Q(n_judgments__gte=F("overlap")) | Q(overlap_added__gt=0)
+
+
+def _changed(study: Study, seen: Mapping[str, int]) -> set[int]:
+    found: set[int] = set()
+    with connection.cursor() as cursor:
+        for name, select in _CHANGED.items():
+            cursor.execute(select, {"study": study.pk, "low": seen.get(name, 0)})
+            found.update(pk for (pk,) in cursor.fetchall())
+    return found
+
+
+@transaction.atomic
+def look_at(study: Study, task_ids: Sequence[int]) -> Asked:
+    """Give each of these tasks the place it needs, or take away those that it does not. Locks tasks, raters, study."""
+    rule = rule_of(study)
+    places = leases.lock_places(task_ids)
+    votes = _votes(study, rule, places) if rule else {}
+    added = dict(Task.objects.filter(pk__in=places).values_list("pk", "overlap_added"))
+    moves = {
+        pk: move
+        for pk, place in places.items()
+        if (move := rules.places_to_add(rule, votes.get(pk, Votes()), place, added=added[pk]))
+    }
+    overlaps.change(study, moves)
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD, [list(moves), list(moves.values())])
+    return _sum(moves.values())
+
+
+def _votes(study: Study, rule: Stopping, task_ids: Iterable[int]) -> dict[int, Votes]:
+    params = {"questions": question_ids(study, rule.question), "tasks": list(task_ids)}
+    with connection.cursor() as cursor:
+        cursor.execute(f"{VOTES} AND a.task_id = ANY(%(tasks)s) GROUP BY a.task_id", params)
+        return {pk: Votes(*counts) for pk, *counts in cursor.fetchall()}
+
+
+def _sum(moves: Iterable[int]) -> Asked:
+    listed = list(moves)
+    return Asked(sum(n for n in listed if n > 0), -sum(n for n in listed if n < 0))
