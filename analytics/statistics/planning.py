@@ -17,6 +17,7 @@ from analytics.statistics.student import t_quantile
 
 # Beyond this nobody plans; a search has to end somewhere.
 MOST_ITEMS = 10_000_000
+_SAMPLES = ("independent_items", "components_hold", "normal_means")
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def difference_power(
 def plan_mean(components: Components, design: Design, *, half_width: float, confidence: float = 0.95) -> Plan:
     """The fewest items (`design.items` is not read) for which a mean's interval is no wider than that."""
     _require_positive(half_width, "half width")
-    words = ("random_raters", "equal_loads", "independent_items", "components_hold", "normal_means")
+    words = ("random_raters", "equal_loads", *_SAMPLES)
 
     def enough(items: int) -> bool:
         reached = mean_half_width(components, replace(design, items=items), confidence=confidence)
@@ -142,8 +143,8 @@ def plan_difference(
     """The fewest items for which two systems that are `difference` apart are told apart with this chance."""
     _require_positive(abs(difference), "difference")
     _require_share(power, "power")
-    words = ("paired_by_item", "one_comparison", "independent_items", "components_hold", "normal_means")
-    words += ("panel_cancels" if design.panel else "severity_falls_evenly",)
+    severity = "panel_cancels" if design.panel else "severity_falls_evenly"
+    words = ("paired_by_item", severity, "one_comparison", *_SAMPLES)
 
     def enough(items: int) -> bool:
         reached = difference_power(

@@ -74,8 +74,14 @@ def variance_components(
         notes += ("no_shared_items",) if items is None else ()
         shared = min(max(items or 0.0, 0.0), about)
         components = Components(severity, shared, about - shared, max(said - severity, 0.0))
-    counts = (len(np.unique(column)) for column in (system, unit, rater[named]))
-    return Pilot(components, len(values), *counts, notes=notes)
+    return Pilot(
+        components=components,
+        votes=len(values),
+        systems=len(np.unique(system)),
+        outputs=len(np.unique(unit)),
+        raters=len(np.unique(rater[named])),
+        notes=notes,
+    )
 
 
 def _notes(votes: int, said: float | None, output: float | None, both: float | None) -> tuple[str, ...]:

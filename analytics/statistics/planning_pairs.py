@@ -22,6 +22,7 @@ _MOST_EXACT = 3000
 # How far beyond the first number with enough power a larger one can fall short of it again: the exact test's power
 # goes up and down with n, by less and less.
 _TEETH = 60
+_SAMPLING = ("random_raters", "equal_loads", "independent_items")
 
 
 def vote_components(
@@ -64,8 +65,8 @@ def plan_preference(
     require(design)
     _require(win_rate, ties, between_items, between_raters)
     needed, exact = votes_for_preference(win_rate, power=power, confidence=confidence)
-    words = ("exact_binomial" if exact else "normal_binomial", "ties_left_out", "same_correlation")
-    words += ("random_raters", "equal_loads", "independent_items", "one_comparison")
+    test = "exact_binomial" if exact else "normal_binomial"
+    words = (test, "ties_left_out", "same_correlation", *_SAMPLING, "one_comparison")
     if needed is None:
         return Plan(None, None, words, reason="even_chance")
 
@@ -137,7 +138,7 @@ def _critical(n: int, confidence: float) -> int | None:
 def _chances(n: int, p: float) -> FloatArray:
     """(n + 1,) of 0 to n wins."""
     if p in (0.0, 1.0):
-        return np.eye(n + 1)[round(n * p)]
+        return np.asarray(np.eye(n + 1)[round(n * p)])
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
     k = np.arange(n + 1)
     return np.asarray(np.exp(logs[n] - logs - logs[::-1] + k * math.log(p) + (n - k) * math.log1p(-p)))

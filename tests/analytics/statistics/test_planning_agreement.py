@@ -1,0 +1,79 @@
+"""Units for alpha's interval, and what overlap does to its error."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from analytics.statistics.agreement import krippendorff_alpha
+from analytics.statistics.patterns import patterns_from_long
+from analytics.statistics.planning import Design
+from analytics.statistics.planning_agreement import (
+    alpha_half_width,
+    moved_root_error,
+    normal_root_error,
+    plan_alpha,
+    root_n_error,
+)
+
+PAIRS = Design(blocks=1, items=1, overlap=2, votes_per_rater=50)
+
+
+def test_a_pilot_of_as_many_units_gives_its_own_interval_back():
+    """Krippendorff's example of 11 pairable units: ordinal alpha 0.815, jackknife error 0.148031."""
+    found = plan_alpha(root_n_error(0.148031, units=11), PAIRS, half_width=0.148031 * 2.2281389 + 1e-6)
+    assert found.design.items == 11
+    assert found.reached == pytest.approx(0.148031 * 2.2281389, rel=1e-6)
+
+
+def test_four_times_the_units_halve_the_error():
+    wide, narrow = (plan_alpha(1.0, PAIRS, half_width=h).design.items for h in (0.1, 0.05))
+    assert narrow == pytest.approx(4 * wide, rel=0.01)
+
+
+def test_published_agreement_of_preferences():
+    """492 comparisons of which 31 % of the pairs of votes disagree: the error of 1 - 2 D over units of two votes."""
+    root = 2 * math.sqrt(0.309 * 0.691)
+    assert alpha_half_width(root, 492) == pytest.approx(0.082, abs=1e-3)
+
+
+@pytest.mark.parametrize(("alpha", "overlap"), [(0.5, 2), (0.7, 3), (0.2, 5)])
+def test_the_error_for_normal_ratings_is_the_jackknifes(alpha, overlap):
+    rng, units = np.random.default_rng(11), 3000
+    quality = rng.normal(0, math.sqrt(alpha), (units, 1))
+    ratings = np.round(quality + rng.normal(0, math.sqrt(1 - alpha), (units, overlap)), 1)
+    found = krippendorff_alpha(
+        patterns_from_long(np.repeat(np.arange(units), overlap), ratings.ravel()), level="interval"
+    )
+    error = (found.alpha - found.ci[0]) / 1.9607
+    assert root_n_error(error, units=units) == pytest.approx(normal_root_error(alpha, overlap), rel=0.06)
+
+
+def test_more_raters_of_a_unit_make_a_pilots_error_smaller():
+    errors = [moved_root_error(0.9, 0.4, pilot_overlap=2, overlap=k) for k in (2, 3, 5, 7)]
+    assert errors[0] == pytest.approx(0.9)
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_perfect_agreement_says_nothing_about_its_error():
+    assert plan_alpha(0.0, PAIRS, half_width=0.05).reason == "at_the_edge"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: plan_alpha(0.9, Design(1, 1, 1, 20), half_width=0.1), "two ratings"),
+        (lambda: plan_alpha(0.9, PAIRS, half_width=0.0), "above zero"),
+        (lambda: normal_root_error(1.0, 2), "Alpha lies"),
+        (lambda: normal_root_error(0.5, 1), "two ratings"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_one_unit_has_no_interval():
+    assert alpha_half_width(0.9, 1) is None
