@@ -116,7 +116,6 @@ class Votes:
     the code of `Answer.Choice`, naming slots: 1 is `units.first`. confidence: NaN where none was given.
     at: seconds since the epoch. shown_first: the slot the rater saw first, NOBODY where unknown.
     status: COUNTED, EXCLUDED or EXCLUDED_BY_REVIEW. again: the rater had answered the same unit before.
-    judgment: database id of what was submitted together with it: the same person's answers to other questions.
     judgment: database id, shared by the answers to all questions of a task. seconds: from first sight to submitting,
     NaN where nobody measured it.
     """
@@ -180,7 +179,6 @@ def votes(question: MeasuredQuestion) -> Votes:
         shown_first=said["shown_first"],
         status=said["status"],
         again=(said["again"] == 1) | _said_before(unit, rater, said["status"]),
-        judgment=said["judgment"],
         judgment=said["judgment"],
         seconds=said["seconds"],
     )
