@@ -1,0 +1,185 @@
+"""Which systems differ: every two of them compared, and the comparisons tested together.
+
+Where most items were judged with both systems, the two are compared item by item, so that easy and hard items weigh the
+same on either side. Where items were dealt out among the systems such pairs are too few, and the means of all ratings
+are compared; that is fair as far as items fell to systems by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+
+import numpy as np
+
+from analytics.statistics.bootstrap import Resampling
+from analytics.statistics.distinct_rows import FloatArray, IntArray
+from analytics.statistics.mean_opinion import Ratings
+from analytics.statistics.two_way import Uncertainty, two_sided, uncertainty
+
+BoolArray = np.ndarray[tuple[int], np.dtype[np.bool_]]
+Interval = tuple[float, float]
+
+# Up to so many prompts every way to swap the two systems is gone through: 4,096 ways.
+_ALL_SWAPS = 12
+_ROUNDING = 1e-9
+# How many numbers a piece of the work may hold at once.
+_CELLS = 2_000_000
+
+NO_SHARED, TOO_FEW = "no_shared_items", "too_few_shared_items"
+# With five the smallest p-value there can be is 2 / 32.
+FEWEST = 6
+
+
+@dataclass(frozen=True)
+class SystemPair:
+    """first, second: numbers of systems, the first with the better mean. items: on which both were rated.
+    difference: first less second, of the means of all ratings or, paired, on average over those items, each counting
+    once. Its interval is clustered by rater and by item.
+
+    p: two-sided, from the clustered interval; paired, by swapping the systems prompt by prompt, unless raters are named
+    and that of the interval is larger. adjusted: after Holm (1979) for all pairs that could be tested. reason: why
+    there is no p.
+    """
+
+    first: int
+    second: int
+    items: int
+    difference: float | None
+    interval: tuple[float, float] | None
+    p: float | None
+    adjusted: float | None
+    reason: str | None
+
+
+def mostly_shared(ratings: Ratings, shared: IntArray) -> bool:
+    """Whether two systems share, in half of all pairs or more, at least half the items of the one with fewer."""
+    systems, column = np.unique(ratings.system, return_inverse=True)
+    if len(systems) < 2:
+        return False
+    items = [np.unique(shared[column == k]) for k in range(len(systems))]
+    shares = [
+        len(np.intersect1d(one, other, assume_unique=True)) / min(len(one), len(other))
+        for one, other in combinations(items, 2)
+    ]
+    return float(np.median(shares)) >= 0.5
+
+
+def system_pairs(
+    ratings: Ratings, order: Sequence[int], *, shared: IntArray, paired: bool, resampling: Resampling
+) -> list[SystemPair]:
+    """Every two systems of `order` (the best first). `shared`: (n,) what two ratings must have in common to be
+    compared, the thing that was judged; `ratings.item` are the clusters, which may hold several of those."""
+    compare = _paired if paired else _of_means
+    found = []
+    for first, second in combinations(order, 2):
+        rows = np.flatnonzero((ratings.system == first) | (ratings.system == second))
+        found.append(compare(ratings.of(rows), shared[rows], first, second, resampling))
+    adjusted = iter(holm([one.p for one in found if one.p is not None]))
+    return [one if one.p is None else replace(one, adjusted=next(adjusted)) for one in found]
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p-values, in the order given (Holm 1979): each times how many are left, never below a smaller one's."""
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for place, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        highest = max(highest, min(1.0, p_values[index] * (len(p_values) - place)))
+        adjusted[index] = highest
+    return adjusted
+
+
+def letters(order: Sequence[int], pairs: Sequence[SystemPair], *, level: float) -> dict[int, str]:
+    """Letters by system: two that share one do not differ significantly (Piepho 2004, insert and absorb).
+
+    A pair that could not be tested counts as not different.
+    """
+    apart = [
+        {one.first, one.second} for one in pairs if one.adjusted is not None and one.adjusted < 1 - level
+    ]
+    groups = [frozenset(order)]
+    for two in apart:
+        parted = [group - {one} for group in groups if two <= group for one in two]
+        groups = [group for group in groups if not two <= group] + parted
+        groups = [group for group in groups if not any(group < other for other in groups)]
+        groups = list(dict.fromkeys(groups))
+    place = {system: number for number, system in enumerate(order)}
+    groups.sort(key=lambda group: sorted(place[one] for one in group))
+    return {
+        system: "".join(_letter(n) for n, group in enumerate(groups) if system in group) for system in order
+    }
+
+
+def _of_means(
+    ratings: Ratings, shared: IntArray, first: int, second: int, resampling: Resampling
+) -> SystemPair:
+    is_first = ratings.system == first
+    weight = np.where(is_first, 1 / max(int(is_first.sum()), 1), -1 / max(int((~is_first).sum()), 1))
+    both = np.intersect1d(shared[is_first], shared[~is_first])
+    difference, interval, found = _difference(ratings, weight, is_first, resampling)
+    p = two_sided(difference, found) if found.items >= FEWEST else None
+    reason = None if p is not None else TOO_FEW if found.items < FEWEST else found.reason
+    return SystemPair(first, second, len(both), difference, interval, p, None, reason)
+
+
+def _paired(
+    ratings: Ratings, shared: IntArray, first: int, second: int, resampling: Resampling
+) -> SystemPair:
+    is_first = ratings.system == first
+    both = np.intersect1d(shared[is_first], shared[~is_first])
+    if not len(both):
+        return SystemPair(first, second, 0, None, None, None, None, NO_SHARED)
+    rows = np.isin(shared, both)
+    ratings, is_first, items = ratings.of(rows), is_first[rows], np.searchsorted(both, shared[rows])
+    n = np.bincount(items * 2 + is_first)
+    weight = np.where(is_first, 1.0, -1.0) / n[items * 2 + is_first] / len(both)
+    difference, interval, found = _difference(ratings, weight, is_first, resampling)
+    if found.items < FEWEST:
+        return SystemPair(first, second, len(both), difference, interval, None, None, TOO_FEW)
+    by_raters = two_sided(difference, found) if found.by_raters else None
+    p = max(_swapped(weight * ratings.value, ratings.item, resampling=resampling), by_raters or 0.0)
+    return SystemPair(first, second, len(both), difference, interval, p, None, None)
+
+
+def _difference(
+    ratings: Ratings, weight: FloatArray, is_first: BoolArray, resampling: Resampling
+) -> tuple[float, Interval | None, Uncertainty]:
+    """Of two weighted means, `weight` adding up to 1 on one side and to -1 on the other."""
+    parts = weight * ratings.value
+    # Deviations from each system's own mean: what raters and items have in common cancels in their sums.
+    means = np.where(is_first, parts[is_first].sum(), -parts[~is_first].sum())
+    varies = np.abs(ratings.value - means) > _ROUNDING * np.abs(ratings.value).max()
+    scores = np.where(varies, weight * (ratings.value - means), 0.0)
+    found = uncertainty(scores, items=ratings.item, raters=ratings.raters)
+    difference, half = float(parts.sum()), found.half_width(resampling.level)
+    return difference, None if half is None else (difference - half, difference + half), found
+
+
+def _swapped(parts: FloatArray, prompt: IntArray, *, resampling: Resampling) -> float:
+    """How often prompts whose two systems changed places by chance would add up to as large a difference."""
+    sums = np.bincount(np.unique(prompt, return_inverse=True)[1], weights=parts)
+    sums = sums[np.abs(sums) > _ROUNDING * np.abs(parts).max(initial=0.0)]
+    observed = abs(float(sums.sum())) * (1 - _ROUNDING)
+    if len(sums) <= _ALL_SWAPS:
+        swaps = np.array(list(product((1.0, -1.0), repeat=len(sums)))).reshape(2 ** len(sums), len(sums))
+        return float((np.abs(swaps @ sums) >= observed).mean())
+    rng, extreme, drawn = np.random.default_rng(resampling.seed), 0, _draws(resampling)
+    at_once = max(1, _CELLS // len(sums))
+    for start in range(0, drawn, at_once):
+        rows = min(at_once, drawn - start)
+        signs = rng.integers(0, 2, size=(rows, len(sums)), dtype=np.int8) * 2.0 - 1.0
+        extreme += int((np.abs(signs @ sums) >= observed).sum())
+    # The order as it is, is one of the ways.
+    return (extreme + 1) / (drawn + 1)
+
+
+def _draws(resampling: Resampling) -> int:
+    """Enough that a hundred pairs can be told from chance together."""
+    return max(resampling.replicates, 9_999)
+
+
+def _letter(number: int) -> str:
+    """a to z, then aa, ab, ..."""
+    head, last = divmod(number, 26)
+    return (_letter(head - 1) if head else "") + chr(ord("a") + last)
