@@ -11,4 +11,7 @@ class AnalyticsConfig(AppConfig):
 
         jobs.KINDS["export"] = "analytics.services.export_jobs:run"
         jobs.KINDS["sensitivity"] = "analytics.services.sensitivity_jobs:run"
+        jobs.KINDS["report"] = "analytics.services.report_jobs:run"
         jobs.KINDS["review_report"] = "analytics.services.review_report_jobs:run"
+        jobs.KINDS["plan_pilot"] = "analytics.services.plan_jobs:run_pilot"
+        jobs.KINDS["plan_simulation"] = "analytics.services.plan_jobs:run_simulation"

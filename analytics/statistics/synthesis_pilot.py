@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.statistics.distinct_rows import FloatArray
+from analytics.statistics.levels import AnyLevel
 from analytics.statistics.planning import Design
-from analytics.statistics.running_alpha import RunningAlpha, RunningLevel
+from analytics.statistics.running_alpha import RunningAlpha
 from analytics.statistics.student import t_quantile
 from analytics.statistics.synthesis import (
     PreferenceWorld,
@@ -80,7 +81,7 @@ def simulated_pilot(
     design: Design,
     *,
     systems: int,
-    level: RunningLevel,
+    level: AnyLevel,
     runs: int = 200,
     seed: int = 1,
     confidence: float = 0.95,
@@ -129,7 +130,7 @@ def _alphas(
     stops: Sequence[int],
     world: RatingWorld | PreferenceWorld,
     *,
-    level: RunningLevel,
+    level: AnyLevel,
     runs: int,
 ) -> FloatArray:
     """(stops, runs) of the first runs of a batch; NaN for those that are not followed."""
@@ -141,7 +142,7 @@ def _alphas(
 
 
 def followed_alpha(
-    said: FloatArray, stops: Sequence[int], *, values: Sequence[float], level: RunningLevel
+    said: FloatArray, stops: Sequence[int], *, values: Sequence[float], level: AnyLevel
 ) -> list[float]:
     """Alpha of one run, (items, blocks, overlap), at each stop; NaN where undefined. Where only sides count, ties are
     left out."""

@@ -1,0 +1,169 @@
+"""How many votes a study needs: what is asked, what answers it, and what else would.
+
+Everything here follows from a few numbers by formulas; what reads votes is in `plan_pilot`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal
+
+from analytics.statistics.planning import Components, Design, Plan, plan_difference, plan_mean
+from analytics.statistics.planning_agreement import moved_root_error, plan_alpha
+from analytics.statistics.planning_majority import MajorityPlan, plan_majority
+from analytics.statistics.planning_pairs import plan_preference, plan_win_rate, vote_components
+
+Kind = Literal["rating", "preference"]
+Goal = Literal["width", "power", "alpha", "majority"]
+OVERLAPS = range(1, 8)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A planner's question. Standard deviations are in the units of the scale; see `planning` and `planning_pairs`.
+
+    items: only for a majority, whose votes are asked of each comparison. pilot_overlap: the ratings of a unit in the
+    data that alpha_error (free of the number of units) comes from. seconds: for one vote, None where nobody knows.
+    points: of the scale, for synthetic raters.
+    """
+
+    kind: Kind
+    goal: Goal
+    systems: int = 2
+    overlap: int = 3
+    votes_per_rater: int = 40
+    panel: bool = False
+    confidence: float = 0.95
+    power: float = 0.8
+    half_width: float = 0.1
+    difference: float = 0.3
+    win_rate: float = 0.6
+    accuracy: float = 0.9
+    items: int = 100
+    sd_raters: float = 0.0
+    sd_items: float = 0.0
+    sd_outputs: float = 0.0
+    sd_residual: float = 1.0
+    ties: float = 0.0
+    between_items: float = 0.0
+    between_raters: float = 0.0
+    alpha: float = 0.5
+    alpha_error: float = 1.0
+    pilot_overlap: float = 2.0
+    seconds: float | None = None
+    points: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0, 5.0)
+    level: str = "ordinal"
+
+    @property
+    def blocks(self) -> int:
+        """What is estimated on its own: systems, or pairs of them."""
+        return self.systems * (self.systems - 1) // 2 if self.kind == "preference" else self.systems
+
+    @property
+    def design(self) -> Design:
+        return Design(self.blocks, self.items, self.overlap, self.votes_per_rater, self.panel)
+
+    @property
+    def components(self) -> Components:
+        if self.kind == "preference":
+            return vote_components(
+                self.win_rate,
+                ties=self.ties,
+                between_items=self.between_items,
+                between_raters=self.between_raters,
+            )
+        return Components(self.sd_raters**2, self.sd_items**2, self.sd_outputs**2, self.sd_residual**2)
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "points": list(self.points)}
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """The same target with another overlap."""
+
+    overlap: int
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class Answer:
+    """majority: only where a majority was asked for. hours: of raters' time, None without a time per vote."""
+
+    asked: Asked
+    plan: Plan
+    alternatives: tuple[Alternative, ...]
+    majority: MajorityPlan | None = None
+
+    @property
+    def hours(self) -> float | None:
+        return hours(self.asked, self.plan)
+
+
+def hours(asked: Asked, plan: Plan) -> float | None:
+    if plan.design is None or asked.seconds is None:
+        return None
+    return plan.design.votes * asked.seconds / 3600
+
+
+def answer(asked: Asked) -> Answer:
+    """Raises ValueError, naming the number, where one makes no sense."""
+    if asked.kind == "rating" and asked.goal == "majority":
+        raise ValueError("A majority is asked for of comparisons, not of ratings.")
+    if asked.goal == "majority":
+        found = plan_majority(asked.accuracy, correlation=asked.between_items)
+        return Answer(asked, _majority(asked, found), (), found)
+    overlaps = [k for k in OVERLAPS if k > 1 or asked.goal != "alpha"]
+    others = tuple(Alternative(k, _plan(replace(asked, overlap=k))) for k in overlaps)
+    return Answer(asked, _plan(asked), others)
+
+
+def asked_from_json(stored: Mapping[str, Any]) -> Asked:
+    known = {field.name for field in fields(Asked)}
+    given = {name: value for name, value in stored.items() if name in known}
+    return Asked(**{**given, "points": tuple(given.get("points", Asked.points))})
+
+
+def _plan(asked: Asked) -> Plan:
+    if asked.goal == "alpha":
+        moved = abs(asked.overlap - asked.pilot_overlap) > 0.5
+        error = asked.alpha_error
+        if moved:
+            error = moved_root_error(
+                error, asked.alpha, pilot_overlap=asked.pilot_overlap, overlap=asked.overlap
+            )
+        return plan_alpha(
+            error,
+            replace(asked.design, blocks=1),
+            half_width=asked.half_width,
+            confidence=asked.confidence,
+            moved=moved,
+        )
+    if asked.goal == "width":
+        plan = plan_win_rate if asked.kind == "preference" else plan_mean
+        return plan(asked.components, asked.design, half_width=asked.half_width, confidence=asked.confidence)
+    if asked.kind == "preference":
+        return plan_preference(
+            asked.win_rate,
+            asked.design,
+            ties=asked.ties,
+            between_items=asked.between_items,
+            between_raters=asked.between_raters,
+            power=asked.power,
+            confidence=asked.confidence,
+        )
+    return plan_difference(
+        asked.components,
+        asked.design,
+        difference=asked.difference,
+        power=asked.power,
+        confidence=asked.confidence,
+    )
+
+
+def _majority(asked: Asked, found: MajorityPlan) -> Plan:
+    words = ("beta_items", "majority_is_truth", "random_raters")
+    if found.votes is None:
+        return Plan(None, None, words, reason="too_many")
+    return Plan(replace(asked.design, blocks=1, overlap=found.votes), found.accuracy, words)
