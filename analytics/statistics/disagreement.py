@@ -12,7 +12,7 @@ unit out changes the denominator to (n - x)'d(n - x) = n'dn - 2 x'dn + x'dx.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,14 +31,13 @@ class Disagreement:
 
     observed: sum_ck o_ck d_ck.
     expected: sum_ck n_c n_k d_ck.
-    observed_without, expected_without: (P,) the same after one unit of the pattern is left out; the expected
-        sum is NaN where no variation would remain.
+    without: works out the same two, each (P,), after one unit of the pattern is left out; the expected sum is NaN
+        where no variation would remain. Only the jackknife asks for them.
     """
 
     observed: float
     expected: float
-    observed_without: FloatArray
-    expected_without: FloatArray
+    without: Callable[[], tuple[FloatArray, FloatArray]]
 
 
 def nominal(patterns: Patterns) -> Disagreement:
@@ -81,7 +80,7 @@ def two_arbitrary_labels(patterns: Patterns) -> Disagreement:
     """
     pairs = (patterns.sizes**2 - patterns.per_pattern(patterns.count**2)) / (patterns.sizes - 1)
     observed, n = float((patterns.multiplicity * pairs).sum()), int(patterns.ratings)
-    return Disagreement(observed, n**2 / 2, observed - pairs, (n - patterns.sizes) ** 2 / 2)
+    return Disagreement(observed, n**2 / 2, lambda: (observed - pairs, (n - patterns.sizes) ** 2 / 2))
 
 
 def squared_differences(patterns: Patterns, cell_value: FloatArray) -> FloatArray:
@@ -116,9 +115,12 @@ def _fixed_distance(patterns: Patterns, *, within: FloatArray, against: FloatArr
     pairs = within / (patterns.sizes - 1)
     observed = float((patterns.multiplicity * pairs).sum())
     expected = float((patterns.totals * against).sum())
-    own = patterns.per_pattern(patterns.count * against[patterns.code])
-    remaining = np.where(still_varies(patterns), expected - 2 * own + within, np.nan)
-    return Disagreement(observed, expected, observed - pairs, remaining)
+
+    def without() -> tuple[FloatArray, FloatArray]:
+        own = patterns.per_pattern(patterns.count * against[patterns.code])
+        return observed - pairs, np.where(still_varies(patterns), expected - 2 * own + within, np.nan)
+
+    return Disagreement(observed, expected, without)
 
 
 def _rescaled(values: FloatArray) -> FloatArray:

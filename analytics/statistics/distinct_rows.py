@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-# Pattern, code and count of each cell, and the multiplicity of each pattern.
-Cells = tuple[IntArray, IntArray, IntArray, IntArray]
 
 # Row keys up to this are counted in an array, not sorted. Five categories reach it with 12 equal ratings.
 _SMALL_SPAN = 2**18
+# Numbers up to this are counted in an array where the order of the rows is found afterwards.
+_TABLE_SPAN = 2**22
 # Keys that pack several columns into one integer stay below this, well inside int64.
 _KEY_SPAN = 2**62
 
 
+@dataclass(frozen=True, eq=False)
+class DistinctRows:
+    """Pattern, code and count of each cell, the multiplicity of each pattern, and which pattern each row is.
+
+    which: (rows,) -1 for a row without cells.
+    """
+
+    pattern: IntArray
+    code: IntArray
+    count: IntArray
+    multiplicity: IntArray
+    which: IntArray
+
+
 def distinct_count_rows(
     row: IntArray, code: IntArray, count: IntArray, *, width: int, multiplicity: IntArray
-) -> Cells:
+) -> DistinctRows:
     """Group equal rows of a table `width` columns wide; row[i] holds code[i] count[i] times.
 
     Cells come ascending by row, then code; `multiplicity` is how many units a row stands for. Patterns are
@@ -26,37 +42,49 @@ def distinct_count_rows(
     """
     base = int(count.max(initial=0)) + 1
     if base ** min(width, 19) <= _SMALL_SPAN:  # 2^19 is past it: no need for the full power on long scales
-        return _counted(row, code, count, base=base, width=width, multiplicity=multiplicity)
+        place = base ** np.arange(width)
+        number = np.bincount(row, weights=count * place[code], minlength=len(multiplicity)).astype(np.int64)
+        return distinct_numbers(number, base=base, width=width, multiplicity=multiplicity)
     return _sorted(row, code, count, multiplicity=multiplicity)
 
 
-def _counted(
-    row: IntArray, code: IntArray, count: IntArray, *, base: int, width: int, multiplicity: IntArray
-) -> Cells:
-    """Read each row as a number in the given base, count the numbers, and spell them out again."""
-    place = base ** np.arange(width)
-    number = np.bincount(row, weights=count * place[code], minlength=len(multiplicity)).astype(np.int64)
-    times = np.bincount(number, weights=multiplicity).astype(np.int64)
-    occurring = np.flatnonzero(times[1:]) + 1
-    table = occurring[:, None] // place % base
+def distinct_numbers(number: IntArray, *, base: int, width: int, multiplicity: IntArray) -> DistinctRows:
+    """Group rows that were read as numbers, column c holding digit c in the given base, and spell them out."""
+    if base**width <= _TABLE_SPAN:
+        times = np.bincount(number, weights=multiplicity).astype(np.int64)
+        occurring = np.flatnonzero(times[1:]) + 1
+        lookup = np.full(len(times), -1)
+        lookup[occurring] = np.arange(len(occurring))
+        which, times = lookup[number], times[occurring]
+    else:
+        occurring, which = np.unique(number, return_inverse=True)
+        times = np.bincount(which, weights=multiplicity).astype(np.int64)
+        kept = (occurring > 0) & (times > 0)
+        which = np.where(kept, np.cumsum(kept) - 1, -1)[which]
+        occurring, times = occurring[kept], times[kept]
+    table = occurring[:, None] // base ** np.arange(width) % base
     pattern, codes = np.nonzero(table)
-    return pattern, codes, table[pattern, codes], times[occurring]
+    return DistinctRows(pattern, codes, table[pattern, codes], times, which)
 
 
-def _sorted(row: IntArray, code: IntArray, count: IntArray, *, multiplicity: IntArray) -> Cells:
+def _sorted(row: IntArray, code: IntArray, count: IntArray, *, multiplicity: IntArray) -> DistinctRows:
     """Compare rows with the same number of cells, cell by cell, however long the scale is."""
     length = np.bincount(row, minlength=len(multiplicity))
     start = np.cumsum(length) - length
     kept, lengths, times = ([np.zeros(0, dtype=np.int64)] for _ in range(3))
+    which, found = np.full(len(multiplicity), -1), 0
     for k in np.unique(length[(length > 0) & (multiplicity > 0)]):
         rows = np.flatnonzero((length == k) & (multiplicity > 0))
         cells = start[rows, None] + np.arange(k)
-        first, which = _distinct_rows(np.hstack([code[cells], count[cells]]))
+        first, same = _distinct_rows(np.hstack([code[cells], count[cells]]))
         kept.append(cells[first].ravel())
         lengths.append(np.full(len(first), k))
-        times.append(np.bincount(which, weights=multiplicity[rows]).astype(np.int64))
+        times.append(np.bincount(same, weights=multiplicity[rows]).astype(np.int64))
+        which[rows] = found + same
+        found += len(first)
     chosen, per_row = np.concatenate(kept), np.concatenate(lengths)
-    return np.repeat(np.arange(len(per_row)), per_row), code[chosen], count[chosen], np.concatenate(times)
+    pattern = np.repeat(np.arange(len(per_row)), per_row)
+    return DistinctRows(pattern, code[chosen], count[chosen], np.concatenate(times), which)
 
 
 def _distinct_rows(table: IntArray) -> tuple[IntArray, IntArray]:

@@ -30,7 +30,7 @@ def alpha_of(observed: float, expected: float, *, ratings: int) -> float:
 
 def alphas_without(patterns: Patterns, *, measure: Measure, sums: Disagreement) -> FloatArray:
     """(P,) alpha after one unit of each pattern is left out; NaN where it would not be defined."""
-    observed, expected = sums.observed_without.copy(), sums.expected_without.copy()
+    observed, expected = (np.array(sum_) for sum_ in sums.without())
     for pattern in np.flatnonzero(expected < _CANCELLED * sums.expected):
         afresh = measure(patterns.without(int(pattern)))
         # A fresh sum may be scaled differently; only the quotient of the two counts.

@@ -27,8 +27,12 @@ def ordinal(patterns: Patterns) -> Disagreement:
     within = squared_differences(patterns, rank[patterns.code])
     observed = float((patterns.multiplicity * within / (patterns.sizes - 1)).sum())
     expected = float(2 * n * (totals * rank**2).sum())
-    remaining = np.where(still_varies(patterns), _expected_without(patterns, totals), np.nan)
-    return Disagreement(observed, expected, _observed_without(patterns, rank, observed), remaining)
+
+    def without() -> tuple[FloatArray, FloatArray]:
+        remaining = np.where(still_varies(patterns), _expected_without(patterns, totals), np.nan)
+        return _observed_without(patterns, rank, observed), remaining
+
+    return Disagreement(observed, expected, without)
 
 
 def _observed_without(patterns: Patterns, rank: FloatArray, observed: float) -> FloatArray:

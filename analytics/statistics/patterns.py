@@ -14,7 +14,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analytics.statistics.distinct_rows import FloatArray, IntArray, distinct_count_rows
+from analytics.statistics.columns import Columns, numbers, read_columns
+from analytics.statistics.distinct_rows import (
+    DistinctRows,
+    FloatArray,
+    IntArray,
+    distinct_count_rows,
+    distinct_numbers,
+)
+
+# Whole numbers up to this are exact in floating point.
+_EXACT = 2**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +35,8 @@ class Patterns:
     pattern, code, count: (K,) cell k says that `values[code[k]]` was given `count[k]` times to a unit of
         pattern `pattern[k]`; ascending by pattern, then code.
     multiplicity: (P,) how many units have the pattern.
+    cluster: (P,) the number of the cluster its units are in, where they are not independent of each other; units of
+        different clusters are then different patterns.
 
     Units without any rating are not kept. Equal data give equal arrays in whatever order they came, so
     results are the same to the last bit.
@@ -35,6 +47,7 @@ class Patterns:
     code: IntArray
     count: IntArray
     multiplicity: IntArray
+    cluster: IntArray | None = None
 
     def __post_init__(self) -> None:
         strange = self.values[~np.isfinite(self.values)]
@@ -91,20 +104,44 @@ class Patterns:
             code=code,
             count=self.count[cells],
             multiplicity=multiplicity[kept],
+            cluster=None if self.cluster is None else self.cluster[kept],
         )
 
 
-def patterns_from_long(units: ArrayLike, values: ArrayLike) -> Patterns:
-    """Patterns of columns with one row per rating; a NaN or None among the values is a missing rating."""
-    unit, value = np.asarray(units), np.asarray(values, dtype=np.float64)
-    if unit.ndim != 1 or unit.shape != value.shape:
-        raise ValueError(f"Units and values must be columns of equal length: {unit.shape}, {value.shape}.")
-    given = ~np.isnan(value)
-    domain = np.unique(value[given])
-    row = _row_numbers(unit[given])
-    key = row * len(domain) + np.searchsorted(domain, value[given])
-    cells, count = np.unique(key, return_counts=True)
-    return _collapse(domain, cells, count, np.ones(row.max(initial=-1) + 1, dtype=np.int64))
+def patterns_from_long(units: ArrayLike, values: ArrayLike, *, clusters: ArrayLike | None = None) -> Patterns:
+    """Patterns of columns with one row per rating; a NaN or None among the values is a missing rating.
+
+    clusters: of each rating, what its unit shares with other units (its prompt, its sound). Raises ValueError for a
+    unit in two of them.
+    """
+    columns = read_columns(units, values)
+    if clusters is None:
+        return tally(columns)[0]
+    label = np.asarray(clusters)
+    if label.shape != np.shape(units):
+        raise ValueError(f"There are {np.shape(units)} ratings, but clusters of {label.shape}.")
+    cluster = numbers(label[columns.given], what="cluster")
+    of_unit = np.zeros(columns.units, dtype=np.int64)
+    of_unit[columns.unit] = cluster
+    if (of_unit[columns.unit] != cluster).any():
+        raise ValueError("A unit is in two clusters; a cluster is made of whole units.")
+    return _clustered(columns.values, *columns.cells(), np.ones(columns.units, dtype=np.int64), of_unit)
+
+
+def tally(columns: Columns) -> tuple[Patterns, IntArray]:
+    """The patterns of the ratings, and the number of each unit's pattern, -1 for a unit without ratings."""
+    width, once = len(columns.values), np.ones(columns.units, dtype=np.int64)
+    base = int(np.bincount(columns.unit).max(initial=0)) + 1
+    if base ** min(width, 53) >= _EXACT:
+        found = distinct_count_rows(*columns.cells(), width=width, multiplicity=once)
+        return _patterns(columns.values, found), found.which
+    # A unit's counts as one number: a single pass over the ratings.
+    place = (base ** np.arange(width)).astype(np.float64)
+    number = np.bincount(columns.unit, weights=place[columns.code], minlength=columns.units)
+    met = distinct_numbers(number.astype(np.int64), base=base, width=width, multiplicity=once)
+    # Once more over the few distinct rows, for the order in which every other way finds them.
+    found = distinct_count_rows(met.pattern, met.code, met.count, width=width, multiplicity=met.multiplicity)
+    return _patterns(columns.values, found), np.append(found.which, -1)[met.which]
 
 
 def patterns_from_counts(values: ArrayLike, counts: ArrayLike) -> Patterns:
@@ -120,11 +157,15 @@ def patterns_from_counts(values: ArrayLike, counts: ArrayLike) -> Patterns:
 
 
 def patterns_from_rows(
-    rows: Iterable[tuple[Mapping[float, int] | Sequence[int], int]], *, values: Sequence[float] | None = None
+    rows: Iterable[tuple[Mapping[float, int] | Sequence[int], int]],
+    *,
+    values: Sequence[float] | None = None,
+    clusters: ArrayLike | None = None,
 ) -> Patterns:
     """Patterns of (count row, number of units with it), as an SQL GROUP BY over count columns yields them.
 
-    A count row is a mapping value -> count, or a sequence of counts in the order of `values`.
+    A count row is a mapping value -> count, or a sequence of counts in the order of `values`. clusters: of each row,
+    what its units share with units of other rows.
     """
     listed = [(row if isinstance(row, Mapping) else _named(row, values), times) for row, times in rows]
     cells = [(i, value, count) for i, (row, _) in enumerate(listed) for value, count in row.items()]
@@ -139,22 +180,19 @@ def patterns_from_rows(
     key = (row * len(domain) + np.searchsorted(domain, value))[count > 0]
     distinct_keys, which = np.unique(key, return_inverse=True)
     summed = np.bincount(which, weights=count[count > 0]).astype(np.int64)
-    return _collapse(domain, distinct_keys, summed, times)
+    if clusters is None:
+        return _collapse(domain, distinct_keys, summed, times)
+    label = np.asarray(clusters)
+    if label.shape != times.shape:
+        raise ValueError(f"There are {len(times)} count rows, but clusters of {label.shape}.")
+    row, code = np.divmod(distinct_keys, max(len(domain), 1))
+    return _clustered(domain, row, code, summed, times, numbers(label, what="cluster"))
 
 
 def _named(row: Sequence[int], values: Sequence[float] | None) -> dict[float, int]:
     if values is None:
         raise ValueError("Count rows without names need the values that their columns stand for.")
     return dict(zip(values, row, strict=True))
-
-
-def _row_numbers(unit: NDArray[np.generic]) -> IntArray:
-    """Number the units from 0. Gaps in the numbers cost nothing, so dense integers need no sorting."""
-    if unit.dtype.kind == "i" and unit.size and int(unit.max()) - int(unit.min()) < 4 * unit.size:
-        return unit.astype(np.int64) - int(unit.min())
-    if unit.dtype.kind in "fO" and any(u is None or u != u for u in unit.tolist()):
-        raise ValueError("A rating names no unit: its unit identifier is missing.")
-    return np.asarray(np.unique(unit, return_inverse=True)[1], dtype=np.int64)
 
 
 def _distinct(domain: FloatArray) -> FloatArray:
@@ -177,6 +215,41 @@ def _whole_numbers(numbers: NDArray[np.generic], what: str) -> IntArray:
 def _collapse(values: FloatArray, key: IntArray, count: IntArray, multiplicity: IntArray) -> Patterns:
     """Store equal rows once; `key` is row * V + code of the cells with `count`, ascending and distinct."""
     row, code = np.divmod(key, max(len(values), 1))
+    return _patterns(
+        values, distinct_count_rows(row, code, count, width=len(values), multiplicity=multiplicity)
+    )
+
+
+def _patterns(values: FloatArray, found: DistinctRows) -> Patterns:
+    return Patterns(values, found.pattern, found.code, found.count, found.multiplicity)
+
+
+def _clustered(
+    values: FloatArray,
+    row: IntArray,
+    code: IntArray,
+    count: IntArray,
+    multiplicity: IntArray,
+    cluster: IntArray,
+) -> Patterns:
+    """Store equal rows of a cluster once: the cluster is one more cell of the row, after all the values."""
+    width, rated = len(values), np.unique(row)
+    rows = np.concatenate([row, rated])
+    codes = np.concatenate([code, width + cluster[rated]])
+    order = np.lexsort([codes, rows])
+    found = distinct_count_rows(
+        rows[order],
+        codes[order],
+        np.concatenate([count, np.ones(len(rated), dtype=np.int64)])[order],
+        width=width + int(cluster.max(initial=0)) + 1,
+        multiplicity=multiplicity,
+    )
+    rating = found.code < width
     return Patterns(
-        values, *distinct_count_rows(row, code, count, width=len(values), multiplicity=multiplicity)
+        values,
+        found.pattern[rating],
+        found.code[rating],
+        found.count[rating],
+        found.multiplicity,
+        cluster=found.code[~rating] - width,
     )

@@ -9,6 +9,9 @@ SENTENCES = {
     "one_pairable_unit": "Only one unit has two or more ratings; an interval needs at least two.",
     "variation_in_one_unit": "Without one of the units all ratings would be equal; there is no interval yet.",
     "no_spread": "Leaving any unit out gives the same figure, so the data cannot say how uncertain it is.",
+    "one_cluster": "All units belong together (one prompt or one sound), so nothing says how uncertain this is.",
+    "mostly_undefined": "In most resamples of the units all ratings are equal, so there is no interval.",
+    "no_repeats": "Nobody answered twice about the same unit.",
 }
 
 

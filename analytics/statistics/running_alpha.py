@@ -8,14 +8,14 @@ however many units there are.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Literal, get_args
 
 import numpy as np
 
-from analytics.statistics.agreement import Level
+from analytics.statistics.alpha_sums import alphas
 from analytics.statistics.distinct_rows import FloatArray, IntArray
+from analytics.statistics.levels import LEVELS, AnyLevel
 
-RunningLevel = Level | Literal["symmetric"]
+RunningLevel = AnyLevel
 
 # After so many changes the coincidences are summed afresh from whole numbers, so that rounding never builds up.
 _FRESH = 256
@@ -32,13 +32,12 @@ class RunningAlpha:
         self.level: RunningLevel = level
         self._values = _scale(values, level)
         self._code = {float(value): code for code, value in enumerate(self._values)}
-        self._distance = None if level == "ordinal" else _distances(self._values, level)
-        size = len(self._values)
+        self._first, self._second = np.triu_indices(len(self._values), 1)
         self._counts: dict[Hashable, IntArray] = {}
-        # By m, the sum of x x' over the units with m votes, whose counts are x: whole numbers, so never rounded.
+        # By m, the sum of x_c x_k (c < k) over the units with m votes, whose counts are x: whole, so never rounded.
         self._products: dict[int, IntArray] = {}
-        self._coincidences = np.zeros((size, size))  # right off the diagonal, where alone distances are not 0
-        self._totals = np.zeros(size, dtype=np.int64)
+        self._coincidences = np.zeros(len(self._first))
+        self._totals = np.zeros(len(self._values), dtype=np.int64)
         self._changes = 0
         self.ratings = 0
         self.pairable_units = 0
@@ -66,14 +65,8 @@ class RunningAlpha:
         """None where `reason` says why."""
         if self.reason() is not None:
             return None
-        totals = self._totals.astype(np.float64)
-        n = totals.sum()
-        if self.level == "symmetric":
-            expected = n**2 / 2
-            return float(1 - (n - 1) * 2 * self._coincidences[0, 1] / expected)
-        distance = _rank_distances(totals) if self._distance is None else self._distance
-        observed = (self._coincidences * distance).sum()
-        return float(1 - (n - 1) * observed / (totals @ distance @ totals))
+        sums = np.concatenate([self._totals, self._coincidences])[None, :]
+        return float(alphas(sums, self._values, level=self.level)[0])
 
     def reason(self) -> str | None:
         """A code of `reasons.SENTENCES` where alpha is not defined."""
@@ -105,7 +98,7 @@ class RunningAlpha:
         size = int(counts.sum())
         if size < 2:
             return
-        products = times * np.outer(counts, counts)
+        products = times * counts[self._first] * counts[self._second]
         if size in self._products:
             self._products[size] += products
         else:
@@ -122,7 +115,7 @@ class RunningAlpha:
 
 
 def _scale(values: Sequence[float], level: RunningLevel) -> FloatArray:
-    known = (*get_args(Level), "symmetric")
+    known = (*LEVELS, "symmetric")
     if level not in known:
         raise ValueError(f"Unknown level of measurement {level!r}; known are {', '.join(known)}.")
     scale = np.sort(np.asarray(values, dtype=np.float64))
@@ -133,22 +126,3 @@ def _scale(values: Sequence[float], level: RunningLevel) -> FloatArray:
     if level == "ratio" and (scale < 0).any():
         raise ValueError(f"The ratio level needs values of zero or more; got {scale.min():g}.")
     return scale
-
-
-def _distances(values: FloatArray, level: RunningLevel) -> FloatArray:
-    """(V, V) squared distances, which no vote changes."""
-    if level in ("nominal", "symmetric"):
-        return 1 - np.eye(len(values))
-    # Squares of very large or small values would overflow or vanish; alpha does not depend on the unit.
-    scaled = values / max(np.abs(values).max(initial=0.0), np.finfo(np.float64).tiny)
-    apart = scaled[:, None] - scaled[None, :]
-    if level == "interval":
-        return np.asarray(apart**2)
-    total = scaled[:, None] + scaled[None, :]
-    return np.asarray(np.divide(apart, total, out=np.zeros_like(apart), where=total != 0) ** 2)
-
-
-def _rank_distances(totals: FloatArray) -> FloatArray:
-    """(V, V) squared differences of mid-ranks, which depend on how often each value was given."""
-    rank = np.cumsum(totals) - totals / 2
-    return np.asarray((rank[:, None] - rank[None, :]) ** 2)

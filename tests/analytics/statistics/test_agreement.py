@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from analytics.statistics import ordinal
-from analytics.statistics.agreement import LEVELS, krippendorff_alpha, symmetric_alpha
+from analytics.statistics.agreement import LEVELS, IntervalSettings, krippendorff_alpha, symmetric_alpha
+from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.patterns import Patterns, patterns_from_counts, patterns_from_long
 from analytics.statistics.reasons import SENTENCES, explain
 
@@ -14,6 +15,10 @@ from analytics.statistics.reasons import SENTENCES, explain
 def units(*ratings: list[float]) -> Patterns:
     numbers = [number for number, given in enumerate(ratings) for _ in given]
     return patterns_from_long(numbers, [value for given in ratings for value in given])
+
+
+def at(level: float) -> IntervalSettings:
+    return IntervalSettings(resampling=Resampling(level=level))
 
 
 def continuous(number: int, *, seed: int = 2) -> Patterns:
@@ -64,6 +69,9 @@ def test_every_reason_has_a_sentence():
         "one_pairable_unit",
         "variation_in_one_unit",
         "no_spread",
+        "one_cluster",
+        "mostly_undefined",
+        "no_repeats",
     }
     assert explain("no_pairable_units") == "No unit has two or more ratings, so there is nothing to compare."
 
@@ -80,8 +88,8 @@ def test_a_defined_alpha_has_an_interval_and_no_reason():
 def test_more_confidence_means_a_wider_interval():
     patterns = continuous(200)
 
-    narrow = krippendorff_alpha(patterns, level="interval", confidence_level=0.8).ci
-    wide = krippendorff_alpha(patterns, level="interval", confidence_level=0.99).ci
+    narrow = krippendorff_alpha(patterns, level="interval", interval=at(0.8)).ci
+    wide = krippendorff_alpha(patterns, level="interval", interval=at(0.99)).ci
 
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
@@ -106,10 +114,10 @@ def test_it_refuses_an_unknown_level():
         krippendorff_alpha(units([1, 2]), level="likert")
 
 
-@pytest.mark.parametrize("confidence_level", [0, 1, 95, float("nan")])
-def test_it_refuses_a_confidence_level_outside_zero_and_one(confidence_level):
-    with pytest.raises(ValueError, match="confidence level lies between 0 and 1"):
-        krippendorff_alpha(units(), level="nominal", confidence_level=confidence_level)
+@pytest.mark.parametrize("level", [0, 1, 95, float("nan")])
+def test_it_refuses_a_confidence_level_outside_zero_and_one(level):
+    with pytest.raises(ValueError, match="a level between 0 and 1"):
+        at(level)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e300])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analytics.statistics.agreement import krippendorff_alpha, symmetric_alpha
+from analytics.statistics.agreement import IntervalSettings, krippendorff_alpha, symmetric_alpha
+from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.patterns import Patterns, patterns_from_counts, patterns_from_long
 from analytics.statistics.percent_agreement import percent_agreement
 
@@ -91,7 +92,8 @@ def test_the_textbook_example_counts_its_data():
     ("level", "standard_error"), [("nominal", 0.146327), ("ordinal", 0.148031), ("interval", 0.140840)]
 )
 def test_the_interval_is_the_jackknife_standard_error_times_the_t_quantile(level, standard_error):
-    result = krippendorff_alpha(KRIPPENDORFF_CD, level=level, confidence_level=0.5)
+    half = IntervalSettings(resampling=Resampling(level=0.5))
+    result = krippendorff_alpha(KRIPPENDORFF_CD, level=level, interval=half)
 
     half = 0.6998121  # t for 10 degrees of freedom, 50 %
     assert (result.alpha - result.ci[0]) / half == pytest.approx(standard_error, abs=5e-7)

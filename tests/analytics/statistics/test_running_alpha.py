@@ -10,7 +10,7 @@ from analytics.statistics.patterns import patterns_from_long
 from analytics.statistics.running_alpha import RunningAlpha
 
 VALUES = (0.0, 1.0, 2.5, 4.0)
-votes = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.booleans()), max_size=60)
+votes = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.booleans()), max_size=25)
 levels = st.sampled_from([*LEVELS, "symmetric"])
 
 
@@ -57,3 +57,29 @@ def test_a_long_pilot_does_not_drift(level):
         running.remove(*vote)
 
     assert same(running, cast[2950:])
+
+
+@pytest.mark.parametrize(
+    ("values", "level", "sentence"),
+    [
+        ([1, 2], "likert", "Unknown level of measurement 'likert'"),
+        ([1, 1], "nominal", "finite and distinct"),
+        ([1, float("inf")], "nominal", "finite and distinct"),
+        ([-1, 1], "ratio", "values of zero or more; got -1"),
+        ([1, 2, 3], "symmetric", "for two labels"),
+    ],
+)
+def test_it_refuses_a_scale_that_the_level_cannot_have(values, level, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        RunningAlpha(values, level)
+
+
+def test_it_refuses_a_vote_that_is_not_there_and_changes_nothing():
+    running = RunningAlpha([1, 2], "nominal")
+    running.add("a", 1)
+    for unit, value in (("a", 2), ("b", 1)):
+        with pytest.raises(ValueError, match="has no vote of"):
+            running.remove(unit, value)
+    with pytest.raises(ValueError, match="3 is not on the scale"):
+        running.add("a", 3)
+    assert (running.ratings, running.reason()) == (1, "no_pairable_units")
