@@ -13,7 +13,14 @@ from analytics.reports.agreement import ORDERED, SIDES
 from analytics.reports.document import Measured
 from analytics.reports.paper.material import ReportSettings
 from analytics.reports.paper.sentences import because
-from analytics.statistics.agreement import Agreement, Level, krippendorff_alpha, symmetric_alpha
+from analytics.statistics.agreement import (
+    Agreement,
+    IntervalSettings,
+    Level,
+    krippendorff_alpha,
+    symmetric_alpha,
+)
+from analytics.statistics.alpha_intervals import Method
 from analytics.statistics.distinct_rows import FloatArray
 from analytics.statistics.patterns import Patterns, patterns_from_long
 from analytics.vote_frames import Votes
@@ -61,17 +68,21 @@ def readings(question: MeasuredQuestion, votes: Votes) -> list[Reading]:
     return [Reading(level) for level in (*levels, "ratio") if level != "ratio" or positive]
 
 
-def patterns_of(votes: Votes, reading: Reading) -> Patterns:
-    """The votes as ratings of units."""
+def patterns_of(votes: Votes, reading: Reading, *, by_prompt: bool = False) -> Patterns:
+    """The votes as ratings of units; with `by_prompt`, units about one prompt belong together."""
     values = votes.value if reading.codes is None else _recoded(votes.value, reading.codes)
-    return patterns_from_long(votes.unit, values)
+    clusters = votes.units.prompt[votes.unit] if by_prompt else None
+    return patterns_from_long(votes.unit, values, clusters=clusters)
 
 
 def agreement_of(votes: Votes, reading: Reading, settings: ReportSettings) -> Agreement:
-    patterns = patterns_of(votes, reading)
+    by_prompt = settings.interval == "items"
+    method: Method = "clusters" if by_prompt else settings.interval
+    patterns = patterns_of(votes, reading, by_prompt=by_prompt)
+    interval = IntervalSettings(method, settings.resampling)
     if reading.symmetric:
-        return symmetric_alpha(patterns, confidence_level=settings.resampling.level)
-    return krippendorff_alpha(patterns, level=reading.level, confidence_level=settings.resampling.level)
+        return symmetric_alpha(patterns, interval=interval)
+    return krippendorff_alpha(patterns, level=reading.level, interval=interval)
 
 
 def measured(agreement: Agreement) -> Measured:
