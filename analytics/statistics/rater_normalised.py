@@ -96,7 +96,7 @@ def rater_severities(
         left = np.bincount(rater, weights=centred(severity[rater]), minlength=raters)
         return np.asarray(left + ridge * severity)
 
-    right = -np.bincount(rater, weights=centred(value), minlength=raters)
+    right = -np.bincount(rater, weights=centred(value), minlength=raters).astype(np.float64)
     solution, converged = _conjugate_gradients(equations, right)
     residual = centred(value + solution[rater])
     severity = solution - (n @ solution / max(int(n.sum()), 1))
@@ -139,9 +139,9 @@ def _shared(
     of_rater = cells % max(raters, 1)
     m = of_unit[cells // max(raters, 1)]
     others = m[cell] > own[cell]
-    shared = np.bincount(rater[others], minlength=raters)
+    shared = np.bincount(rater[others], minlength=raters).astype(np.int64)
     told = np.bincount(of_rater, weights=own - own**2 / np.maximum(m, 1), minlength=raters)
-    return shared, told
+    return shared, told.astype(np.float64)
 
 
 def _errors(
