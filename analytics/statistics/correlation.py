@@ -51,17 +51,10 @@ def correlations(
     """All three. Items with a NaN in either are left out first; None with a reason below three items, or where one of
     the two does not vary."""
     resampling = resampling or Resampling()
-    x, y = np.asarray(scores, dtype=np.float64), np.asarray(humans, dtype=np.float64)
-    if x.shape != y.shape or x.ndim != 1:
-        raise ValueError("Needs one score and one human value per item.")
-    kept = np.isfinite(x) & np.isfinite(y)
-    groups = numbered(clusters, n=len(x))[kept]
-    x, y = x[kept], y[kept]
-    if reason := _why_not(x, y):
-        missing = undefined(reason, n=len(x), resampling=resampling)
-        return Correlations(missing, missing, missing)
-    groups = np.unique(groups, return_inverse=True)[1]
-    lcc, srcc = (estimate(make(x, y), groups, resampling=resampling) for make in (pearson, spearman))
+    x, y, groups, _ = paired(scores, humans, clusters)
+    lcc, srcc = linear_and_rank(x, y, clusters=groups.tolist(), resampling=resampling)
+    if lcc.value is None:
+        return Correlations(lcc, srcc, lcc)
     if len(x) <= _MOST_RESAMPLED_BY_PAIRS:
         return Correlations(lcc, srcc, estimate(kendall(x, y), groups, resampling=resampling))
     from scipy import stats  # takes a second to load, and nearly nobody comes here
@@ -69,6 +62,37 @@ def correlations(
     tau = float(stats.kendalltau(x, y).statistic)
     ktau = replace(srcc, value=tau, interval=None, reason="too_many", replicates=0, degenerate=0)
     return Correlations(lcc, srcc, ktau)
+
+
+def linear_and_rank(
+    scores: Sequence[float] | FloatArray,
+    humans: Sequence[float] | FloatArray,
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    resampling: Resampling | None = None,
+) -> tuple[Estimate, Estimate]:
+    """LCC and SRCC as in `correlations`, in a time that grows with the items and not with their square."""
+    resampling = resampling or Resampling()
+    x, y, groups, _ = paired(scores, humans, clusters)
+    if reason := why_undefined(x, y):
+        missing = undefined(reason, n=len(x), resampling=resampling)
+        return missing, missing
+    lcc, srcc = (estimate(make(x, y), groups, resampling=resampling) for make in (pearson, spearman))
+    return lcc, srcc
+
+
+def paired(
+    scores: Sequence[float] | FloatArray,
+    humans: Sequence[float] | FloatArray,
+    clusters: Sequence[Hashable] | None,
+) -> tuple[FloatArray, FloatArray, IntArray, BoolArray]:
+    """What has both, with its clusters as numbers without a gap; and which items these are."""
+    x, y = np.asarray(scores, dtype=np.float64), np.asarray(humans, dtype=np.float64)
+    if x.shape != y.shape or x.ndim != 1:
+        raise ValueError("Needs one score and one human value per item.")
+    kept = np.isfinite(x) & np.isfinite(y)
+    groups = np.unique(numbered(clusters, n=len(x))[kept], return_inverse=True)[1]
+    return x[kept], y[kept], groups, kept
 
 
 def pearson(x: FloatArray, y: FloatArray) -> Measure:
@@ -112,7 +136,8 @@ def kendall(x: FloatArray, y: FloatArray) -> Measure:
     return measure
 
 
-def _why_not(x: FloatArray, y: FloatArray) -> str | None:
+def why_undefined(x: FloatArray, y: FloatArray) -> str | None:
+    """A code of `bootstrap.SENTENCES` where two columns of finite numbers have no correlation."""
     if len(x) < _FEWEST:
         return "too_few"
     if _is_constant(x):

@@ -1,0 +1,49 @@
+"""Bins of about equal counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from analytics.statistics.binned_means import binned_means
+from analytics.statistics.bootstrap import Resampling
+from analytics.statistics.equal_count import equal_count_bins
+
+
+def test_distinct_values_are_dealt_out_evenly():
+    assert equal_count_bins(np.array([9.0, 1, 5, 3, 7, 2]), bins=3).tolist() == [2, 0, 1, 1, 2, 0]
+
+
+def test_equal_values_share_a_bin_in_any_order():
+    values = np.array([1.0] * 7 + [2, 3, 4])
+    found = equal_count_bins(values, bins=5)
+    assert len(set(found[:7])) == 1
+    order = np.random.default_rng(0).permutation(10)
+    assert equal_count_bins(values[order], bins=5).tolist() == found[order].tolist()
+
+
+def test_bins_have_no_gaps_and_none_are_made_of_nothing():
+    assert equal_count_bins(np.array([4.0, 4, 4]), bins=10).tolist() == [0, 0, 0]
+    assert equal_count_bins(np.zeros(0), bins=3).tolist() == []
+    with pytest.raises(ValueError, match="one bin"):
+        equal_count_bins(np.ones(2), bins=0)
+
+
+def test_a_binned_mean_is_that_of_its_items_and_resamples_their_clusters():
+    x, y = [1, 2, 3, 4, np.nan, 6], [0, 1, 1, 1, 5, np.inf]
+    low, high = binned_means(x, y, bins=2, clusters=list("aabbcc"), resampling=Resampling(replicates=50))
+    assert (low.x, low.lowest, low.highest, low.mean.value, low.n) == (1.5, 1, 2, 0.5, 2)
+    assert (low.mean.interval, low.mean.reason) == (None, "one_cluster")
+    assert (high.mean.value, high.mean.clusters) == (1.0, 1)
+
+
+def test_an_interval_of_a_bin_is_the_clusters_own():
+    (only,) = binned_means(
+        [1] * 40,
+        [0, 1] * 20,
+        bins=4,
+        clusters=[n // 2 for n in range(40)],
+        resampling=Resampling(replicates=50),
+    )
+    # Each cluster holds a 0 and a 1, so that no resample differs.
+    assert only.mean.interval == (0.5, 0.5)
