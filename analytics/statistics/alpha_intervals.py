@@ -1,8 +1,9 @@
 """How uncertain alpha is: by leaving units out, by drawing units or clusters anew, or as Krippendorff draws pairs.
 
-Where 95 % is said, the jackknife and the bootstrap over units cover 92 to 95 % of simulated studies and Krippendorff's
-own bootstrap 70 to 80 %, since it takes the pairs within a unit for independent and the expected disagreement for
-known (Hughes, arXiv:2210.13265). Units that share a prompt or a sound are not independent: draw them as clusters.
+Where 95 % is said, the jackknife and the bootstrap over units cover 92 to 97 % of simulated studies. Krippendorff's own
+bootstrap takes the pairs within a unit for independent and the expected disagreement for known (Hughes,
+arXiv:2210.13265): it covers 86 % with three raters per unit, 72 to 76 % with five and 60 % with eight. Units that share
+a prompt or a sound are not independent either: draw them as clusters.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ NAMES: dict[Method, str] = {
 }
 CAVEATS = {
     NAMES["krippendorff"]: (
-        "Krippendorff's bootstrap is here to be compared with KALPHA's figures only: it covers 70 to 80 % of the time "
-        "where it says 95 %."
+        "Krippendorff's bootstrap is given for comparison with KALPHA only. It is too narrow: where it says 95 %, "
+        "it covers 86 % of simulated studies with three raters per unit, and 60 % with eight."
     )
 }
 
