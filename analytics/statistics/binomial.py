@@ -19,3 +19,19 @@ def by_guessing(correct: int, n: int) -> float | None:
         ways = ways * (n - k) // (k + 1)
         total += ways
     return total / (1 << n)
+
+
+def against_even(k: int, n: int) -> float | None:
+    """The exact two-sided test of one half: the chance of a count at least as far from n / 2; None where n is 0.
+
+    For large n by the incomplete beta function, whose error is far below what anybody would print.
+    """
+    if not 0 <= k <= n:
+        raise ValueError(f"{k} of {n} is not a share")
+    if n == 0:
+        return None
+    from scipy.special import bdtrc  # takes a moment to load: only with a report
+
+    further = max(k, n - k)
+    # The two tails are mirror images; at the middle itself they meet.
+    return 1.0 if 2 * further == n else min(1.0, 2 * float(bdtrc(further - 1, n, 0.5)))
