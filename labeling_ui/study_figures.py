@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.functional import Promise
-from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
 from analytics.reports.overview import QuestionOverview, StudyOverview
+from analytics.reports.stopping import StoppedEarly
 from annotation.protocols import Protocol, QuestionSpec
 
 LEVELS: dict[str, Promise] = {
@@ -18,6 +19,7 @@ LEVELS: dict[str, Promise] = {
     "ordinal": gettext_lazy("ordinal"),
     "interval": gettext_lazy("interval"),
     "ratio": gettext_lazy("ratio"),
+    "nominal-symmetric": gettext_lazy("nominal, sides interchangeable, without ties"),
 }
 # Why there is no figure, or no interval: the codes of analytics.reports.agreement.SENTENCES.
 REASONS: dict[str, Promise] = {
@@ -89,7 +91,7 @@ class QuestionCard:
     ci: tuple[float, float] | None
     interval: Interval | None
     reason: str
-    symmetric: float | None
+    as_stored: float | None
     percent: float | None
     units: int
     pairable_units: int
@@ -98,6 +100,15 @@ class QuestionCard:
     versions_left_out: str
     histogram: tuple[Bar, ...]
     systems: tuple[SystemRow, ...]
+
+
+@dataclass(frozen=True)
+class StoppingCard:
+    """What stopping early has saved; `by_votes`: decided tasks by how many votes it took."""
+
+    figure: StoppedEarly
+    title: str
+    by_votes: tuple[Bar, ...]
 
 
 def question_cards(found: StudyOverview, protocol: Protocol) -> list[QuestionCard]:
@@ -111,20 +122,36 @@ def code_bars(found: StudyOverview, protocol: Protocol) -> list[Bar]:
     return [replace(bar, share=None) for bar in _bars(rows)]
 
 
+def stopped_early(found: StudyOverview, protocol: Protocol) -> StoppingCard | None:
+    """None where the study has no rule, or nothing was computed since it has."""
+    figure = found.stopped_early
+    if figure is None:
+        return None
+    spec = protocol.question(figure.question)
+    counts = ((ngettext("%(n)d vote", "%(n)d votes", n) % {"n": n}, tasks) for n, tasks in figure.by_votes)
+    return StoppingCard(
+        figure=figure,
+        title=figure.question if spec is None else spec.title.in_language(_language()),
+        by_votes=tuple(_bars(counts)),
+    )
+
+
 def _card(question: QuestionOverview, spec: QuestionSpec | None) -> QuestionCard:
     result = question.agreement
-    ci = None if result["ci95"] is None else (result["ci95"][0], result["ci95"][1])
+    # Which candidate of a comparison is stored first is arbitrary: what leads must not depend on it.
+    leading = result.get("symmetric", result)
+    ci = None if leading["ci95"] is None else (leading["ci95"][0], leading["ci95"][1])
     compares = question.kind == "preference"
     return QuestionCard(
         key=question.key,
         title=question.title if spec is None else spec.title.in_language(_language()),
-        level=str(LEVELS[question.level]),
+        level=str(LEVELS[leading["level"]]),
         compares=compares,
-        alpha=result["alpha"],
+        alpha=leading["alpha"],
         ci=ci,
-        interval=None if result["alpha"] is None else _interval(result["alpha"], ci),
-        reason=str(REASONS.get(result["reason"] or "", "")),
-        symmetric=result.get("symmetric", {}).get("alpha"),
+        interval=None if leading["alpha"] is None else _interval(leading["alpha"], ci),
+        reason=str(REASONS.get(leading["reason"] or "", "")),
+        as_stored=None if leading is result else result["alpha"],
         percent=result["percent_agreement"],
         units=result["units"],
         pairable_units=result["pairable_units"],

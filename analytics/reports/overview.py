@@ -9,8 +9,9 @@ from typing import Any
 
 from django.db.models import Count, Sum
 
-from analytics.reports import trials
+from analytics.reports import stopping, trials
 from analytics.reports.distribution import Bar
+from analytics.reports.stopping import StoppedEarly
 from analytics.reports.systems import SystemMean, SystemWins
 from analytics.reports.trials import AbxReport, Discrimination
 from analytics.services import figures
@@ -87,6 +88,7 @@ class StudyOverview:
     codes: tuple[tuple[str, int], ...]
     computed_at: datetime | None
     abx: AbxReport | None = None
+    stopped_early: StoppedEarly | None = None
 
     @property
     def has_trials(self) -> bool:
@@ -108,6 +110,7 @@ def overview(study: Study, *, raters_after: str = "") -> StudyOverview:
         codes=tuple((code, n) for code, n in found.overview.get("codes", ())),
         computed_at=found.computed_at,
         abx=abx,
+        stopped_early=stopping.from_json(found.overview),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from analytics import frames
 from analytics.frames import CountRow
 from analytics.questions import MeasuredQuestion, measured_questions
-from analytics.reports import systems, trials
+from analytics.reports import stopping, systems, trials
 from analytics.reports.agreement import question_agreement
 from analytics.reports.distribution import histogram
 from annotation.models import Study
@@ -18,13 +18,14 @@ def scan(study: Study) -> tuple[dict[str, Any], dict[str, Any]]:
     """Agreement by question key, and the overview: questions in the order asked, codes, judgments wanted."""
     agreement, questions = {}, []
     for question in measured_questions(study):
-        rows = frames.count_rows(question)
-        agreement[question.key] = question_agreement(question, rows, level=question.level).as_json()
-        questions.append(_question(question, rows))
+        counted = frames.count_rows(question)
+        agreement[question.key] = question_agreement(question, counted, level=question.level).as_json()
+        questions.append(_question(question, counted.rows))
     overview = {
         "questions": questions,
         "codes": list(frames.code_counts(study).items()),
         "judgments_wanted": frames.judgments_wanted(study),
+        **stopping.as_json(stopping.stopped_early(study)),
         **trials.as_json(trials.abx_report(study), trials.screened(study)),
     }
     return agreement, overview

@@ -73,7 +73,7 @@ class StudyView(APIView):
         responses={200: StudyDetailOut, **problems(400, 403, 404)},
     )
     def patch(self, request: Request, slug: str) -> Response:
-        """Change title, description, minutes per task, listening rules, listening checks or state."""
+        """Change title, description, minutes per task, listening rules and checks, when to stop early, or state."""
         study = access.managed_study(request.user, slug)
         studies.change(study, actor=request.user, **StudyChangeIn.parsed(request.data))
         return Response(as_seen(access.study_of(request.user, slug)))

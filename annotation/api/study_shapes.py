@@ -14,6 +14,7 @@ from annotation.api.shapes import In
 from annotation.models import ListeningCheck, Study
 from annotation.models.people import Role
 from annotation.protocols import preset_keys
+from annotation.rules import stopping
 from annotation.rules.listening import LOUDNESS, ListeningRules
 from annotation.rules.listening_checks import KINDS
 from annotation.services.listening_checks import settings_of
@@ -67,6 +68,23 @@ class ChecksIn(In):
     gate = serializers.BooleanField(required=False, help_text="Whether only those who pass may work.")
 
 
+class StoppingIn(In):
+    """When a pair needs no more votes. Every task gets the study's overlap first, then one more at a time."""
+
+    question = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=40,
+        help_text="Whose votes decide; empty for no stopping.",
+    )
+    threshold = serializers.FloatField(
+        required=False, help_text="Decided once the majority is right with this chance."
+    )
+    most = serializers.IntegerField(
+        required=False, allow_null=True, help_text="Votes that a task gets at most."
+    )
+
+
 class StudyChangeIn(In):
     title = serializers.CharField(required=False, max_length=200)
     description = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
@@ -74,6 +92,7 @@ class StudyChangeIn(In):
     state = serializers.ChoiceField(Study.State.choices, required=False)
     listening = ListeningIn(required=False)
     checks = ChecksIn(required=False)
+    stopping = StoppingIn(required=False)
 
 
 class RoleOut(serializers.Serializer):
@@ -115,8 +134,8 @@ class StudyDetailOut(StudyOut):
     n_judgments = serializers.SerializerMethodField(help_text="That count: effective and not excluded.")
     created_at = serializers.DateTimeField()
     listening = serializers.SerializerMethodField(help_text="What is asked of listening; all settings.")
-
     checks = serializers.SerializerMethodField(help_text="Which listening checks raters take; all settings.")
+    stopping = serializers.SerializerMethodField(help_text="When a pair needs no more votes; all settings.")
 
     @extend_schema_field(ChecksIn)
     def get_checks(self, study: Study) -> dict[str, Any]:
@@ -125,6 +144,10 @@ class StudyDetailOut(StudyOut):
     @extend_schema_field(ListeningIn)
     def get_listening(self, study: Study) -> dict[str, Any]:
         return asdict(ListeningRules.of(study.rules))
+
+    @extend_schema_field(StoppingIn)
+    def get_stopping(self, study: Study) -> dict[str, Any]:
+        return stopping.as_json(study.rules)
 
     def get_n_judgments(self, study: Study) -> int:
         by_raters: dict[str, Any] = study.raters.aggregate(n=Sum("n_judgments"))

@@ -12,7 +12,7 @@ from annotation import audit
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
 from annotation.models import Membership, Study, User
 from annotation.models.people import Role
-from annotation.services import listening_checks, listening_settings, protocols
+from annotation.services import listening_checks, listening_settings, protocols, stopping_settings
 
 # From each state, where a study may go. A closed study can be opened again: closing loses nothing.
 TRANSITIONS = {
@@ -87,9 +87,10 @@ def change(
     state: str | None = None,
     listening: Mapping[str, Any] | None = None,
     checks: Mapping[str, Any] | None = None,
+    stopping: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> Study:
-    """Change title, description, lease time, listening rules, listening checks or state.
+    """Change title, description, lease time, listening rules, listening checks, when to stop early, or state.
 
     Overlap and order hold for tasks imported from now on.
     """
@@ -106,4 +107,6 @@ def change(
         listening_settings.set_rules(study, actor=actor, **listening)
     if checks:
         listening_checks.set_rules(study, actor=actor, **checks)
+    if stopping:
+        stopping_settings.set_rule(study, actor=actor, **stopping)
     return study if state is None else set_state(study, state, actor=actor)

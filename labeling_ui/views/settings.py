@@ -14,6 +14,7 @@ from annotation.services import studies
 from annotation.services.protocols import loaded
 from labeling_ui.forms.checks import ChecksForm
 from labeling_ui.forms.listening import ListeningForm
+from labeling_ui.forms.stopping import StoppingForm
 from labeling_ui.forms.study import SettingsForm
 
 
@@ -36,5 +37,6 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
             "protocol": protocol,
             "listening_form": ListeningForm(study=study),
             "checks_form": checks_form,
+            "stopping_form": StoppingForm(study=study),
         },
     )

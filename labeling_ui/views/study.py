@@ -51,6 +51,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "progress": found.progress,
         "step": next_step(_situation(study, found.progress, jobs)).value,
         "questions": study_figures.question_cards(found, protocol),
+        "stopped_early": study_figures.stopped_early(found, protocol),
         "codes": study_figures.code_bars(found, protocol),
         "jobs": jobs,
         "pending": pending,

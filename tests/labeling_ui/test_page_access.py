@@ -22,6 +22,7 @@ PAGES = [
     ("settings", False, "get"),
     ("listening_rules", False, "get"),
     ("check_settings", False, "get"),
+    ("stopping_rule", False, "get"),
     ("models", False, "get"),
     ("new_run", False, "get"),
     ("model_prompts", False, "get"),

@@ -237,3 +237,44 @@ def test_listening_checks_are_asked_for_and_logged(api, world):
     assert me.patch("studies/here/", {"checks": {"require": ["echo"]}}).status_code == 400
     event = AuditEvent.objects.filter(action="study.changed").latest("pk")
     assert event.data == {"checks": {"require": [["level"], ["level", "huggins"]], "valid_hours": [24, 12]}}
+
+
+# ── Stopping early ───────────────────────────────────────────────────────────
+
+
+def test_a_rule_to_stop_early_is_set_seen_by_managers_only_and_switched_off(api):
+    study = factories.StudyFactory(slug="pairs", preset="cmi-pref", overlap=3)
+    researcher, rater = factories.member(study, "researcher"), factories.member(study)
+    wanted = {"question": "alignment", "threshold": 0.95, "most": 9}
+    changed = api(researcher).patch("studies/pairs/", {"stopping": wanted}).json()
+    assert changed["stopping"] == wanted
+    assert "stopping" not in api(rater).get("studies/pairs/").json()
+    assert api(researcher).patch("studies/pairs/", {"stopping": {"question": ""}}).status_code == 200
+    assert api(researcher).get("studies/pairs/").json()["stopping"] == {**wanted, "question": ""}
+
+
+def test_what_it_says_of_a_study_without_a_rule_can_be_sent_back(api, world):
+    off = api(world.researcher).get("studies/here/").json()["stopping"]
+    assert off == {"question": "", "most": None, "threshold": 0.9}
+    assert api(world.researcher).patch("studies/here/", {"stopping": off}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("stopping", "field"),
+    [
+        ({"question": "nothing", "most": 9}, "question"),
+        ({"question": "alignment"}, "most"),
+        ({"question": "alignment", "most": 3}, "most"),
+        ({"question": "alignment", "most": 4, "threshold": 0.99}, "most"),
+        ({"question": "alignment", "most": 9, "threshold": 90}, "threshold"),
+        ({"question": "alignment", "most": "many"}, "stopping.most"),
+        ({"lead": 3}, "stopping.lead"),
+    ],
+)
+def test_a_rule_to_stop_that_cannot_be_used_names_its_field(api, stopping, field):
+    study = factories.StudyFactory(slug="pairs", preset="cmi-pref", overlap=3)
+    answer = api(factories.member(study, "admin")).patch("studies/pairs/", {"stopping": stopping})
+    assert answer.status_code == 400
+    assert [error["field"] for error in answer.json()["errors"]] == [field]
+    study.refresh_from_db()
+    assert "stopping" not in study.rules
