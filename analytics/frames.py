@@ -143,6 +143,14 @@ JOIN annotation_candidate c1 ON c1.id = t1.candidate_id JOIN annotation_system s
 
 
 @dataclass(frozen=True)
+class Counted:
+    """The units' value counts. off_scale: how many ratings are none of the scale's points, and so in no row."""
+
+    rows: list[CountRow]
+    off_scale: int = 0
+
+
+@dataclass(frozen=True)
 class RightAnswers:
     """Answers to ABX questions by pair of systems or by rater: how many, and how many named what X was."""
 
@@ -173,28 +181,46 @@ class PairVotes:
     both_bad: int
 
 
-def count_rows(question: MeasuredQuestion) -> list[CountRow]:
+def count_rows(question: MeasuredQuestion) -> Counted:
     """Value counts of the units by one GROUP BY; a preference's values are the codes of `Answer.Choice`.
 
-    The same rows come back whatever the order of the votes, but not in a fixed order.
+    The same rows come back whatever the order of the votes, but not in a fixed order. A scale without points keeps
+    every value.
     """
-    if not 0 < len(question.categories) <= _MOST_COLUMNS:
-        return [(Counter(given), units) for given, units in _rows(_ARRAYS, question)]
-    rows = _rows(_counts_by_column(question), question, values=list(question.categories))
-    return [(dict(zip(question.categories, counts, strict=True)), units) for *counts, units in rows]
+    points = question.categories
+    if not 0 < len(points) <= _MOST_COLUMNS:
+        return on_scale([(Counter(given), units) for given, units in _rows(_ARRAYS, question)], points)
+    rows = _rows(_counts_by_column(question), question, values=list(points))
+    return Counted(
+        [(dict(zip(points, counts, strict=True)), units) for *counts, _, units in rows],
+        sum(strange * units for *_, strange, units in rows),
+    )
+
+
+def on_scale(rows: list[CountRow], points: Sequence[float]) -> Counted:
+    """The rows without values that are none of the points, if there are points; the rows keep their order."""
+    if not points:
+        return Counted(rows)
+    known = frozenset(points)
+    strange = sum(n * units for counts, units in rows for value, n in counts.items() if value not in known)
+    return Counted(
+        [({value: n for value, n in counts.items() if value in known}, units) for counts, units in rows],
+        strange,
+    )
 
 
 def _counts_by_column(question: MeasuredQuestion) -> str:
-    names = [f"n{i}" for i in range(1, len(question.categories) + 1)]
     column = "a.choice" if question.is_preference else "a.value"
+    names = [f"n{i}" for i in range(1, len(question.categories) + 1)]
     counts = ", ".join(
         f"count(*) FILTER (WHERE {column} = (%(values)s::float8[])[{i}]) AS {name}"
         for i, name in enumerate(names, start=1)
     )
-    listed = ", ".join(names)
+    listed = ", ".join([*names, "strange"])
     return f"""
         SELECT {listed}, count(*) FROM (
-            SELECT {counts} {COUNTED} GROUP BY a.task_id, a.candidate_id
+            SELECT {counts}, count(*) FILTER (WHERE {column} <> ALL(%(values)s::float8[])) AS strange
+            {COUNTED} GROUP BY a.task_id, a.candidate_id
         ) AS unit GROUP BY {listed}
     """
 

@@ -29,6 +29,9 @@ class QuestionAgreementOut(AlphaOut):
     kind = serializers.CharField()
     raters = serializers.IntegerField(allow_null=True, help_text="Named ones; null where nobody was named.")
     unnamed_raters = serializers.BooleanField(help_text="Some or all ratings name nobody.")
+    off_scale = serializers.IntegerField(
+        required=False, help_text="Ratings left out because they are none of the scale's points."
+    )
     percent_agreement = serializers.FloatField(allow_null=True)
     percent_agreement_kind = serializers.CharField()
     percent_agreement_per_unit = serializers.FloatField(allow_null=True)

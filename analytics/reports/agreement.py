@@ -7,10 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from analytics import frames
-from analytics.frames import CountRow
+from analytics.cluster_frames import count_rows_by_prompt
+from analytics.frames import Counted, CountRow
 from analytics.questions import MeasuredQuestion, measured_questions
 from analytics.statistics import reasons
-from analytics.statistics.agreement import LEVELS, Agreement, Level, krippendorff_alpha, symmetric_alpha
+from analytics.statistics.agreement import (
+    LEVELS,
+    Agreement,
+    IntervalSettings,
+    Level,
+    krippendorff_alpha,
+    symmetric_alpha,
+)
 from analytics.statistics.patterns import Patterns, patterns_from_rows
 from analytics.statistics.percent_agreement import PercentAgreement, percent_agreement
 from annotation.errors import InvalidInput
@@ -33,6 +41,7 @@ class QuestionAgreement:
 
     symmetric: for preferences at the nominal level, whose stored labels name slots and are arbitrary; without ties.
     raters: how many named people answered; None where the import named nobody.
+    off_scale: how many ratings are none of the scale's points, and left out.
     """
 
     question: MeasuredQuestion
@@ -42,6 +51,7 @@ class QuestionAgreement:
     symmetric: Agreement | None
     raters: int | None
     unnamed_raters: bool
+    off_scale: int
 
     def as_json(self) -> dict[str, Any]:
         symmetric = {} if self.symmetric is None else {"symmetric": alpha_json(self.symmetric)}
@@ -51,6 +61,7 @@ class QuestionAgreement:
             **alpha_json(self.alpha),
             "raters": self.raters,
             "unnamed_raters": self.unnamed_raters,
+            "off_scale": self.off_scale,
             "percent_agreement": self.percent.pooled_pairs,
             "percent_agreement_kind": "pooled_pairs",
             "percent_agreement_per_unit": self.percent.per_unit_mean,
@@ -61,22 +72,47 @@ class QuestionAgreement:
         }
 
 
-def study_agreement(study: Study, *, level: str | None = None) -> list[QuestionAgreement]:
-    """Every measured question at its own level, or all at `level`. Raises InvalidInput for an unknown one."""
+_JACKKNIFE = IntervalSettings()
+
+
+def study_agreement(
+    study: Study, *, level: str | None = None, interval: IntervalSettings = _JACKKNIFE
+) -> list[QuestionAgreement]:
+    """Every measured question at its own level, or all at `level`. Raises InvalidInput for an unknown one.
+
+    An interval by clusters draws the prompts, or else the items, with all their units.
+    """
     if level is not None and level not in LEVELS:
         raise InvalidInput(
             f"{level!r} is not a level of measurement; use {', '.join(LEVELS)}.", code="bad_level"
         )
-    return [
-        question_agreement(question, frames.count_rows(question), level=level or question.level)
-        for question in measured_questions(study)
-    ]
+    found = []
+    for question in measured_questions(study):
+        clusters = None
+        if interval.method == "clusters":
+            by_prompt = count_rows_by_prompt(question)
+            counted, clusters = by_prompt.counted, by_prompt.clusters
+        else:
+            counted = frames.count_rows(question)
+        found.append(
+            question_agreement(
+                question, counted, level=level or question.level, clusters=clusters, interval=interval
+            )
+        )
+    return found
 
 
 def question_agreement(
-    question: MeasuredQuestion, rows: Sequence[CountRow], *, level: str
+    question: MeasuredQuestion,
+    counted: Counted,
+    *,
+    level: str,
+    clusters: Sequence[int] | None = None,
+    interval: IntervalSettings = _JACKKNIFE,
 ) -> QuestionAgreement:
-    patterns, alpha, symmetric = alphas(question, rows, level=level)
+    patterns, alpha, symmetric = alphas(
+        question, counted.rows, level=level, clusters=clusters, interval=interval
+    )
     named, unnamed = frames.n_named_raters(question), frames.has_unnamed_raters(question)
     return QuestionAgreement(
         question=question,
@@ -86,18 +122,28 @@ def question_agreement(
         symmetric=symmetric,
         raters=None if unnamed and not named else named,
         unnamed_raters=unnamed,
+        off_scale=counted.off_scale,
     )
 
 
 def alphas(
-    question: MeasuredQuestion, rows: Sequence[CountRow], *, level: str
+    question: MeasuredQuestion,
+    rows: Sequence[CountRow],
+    *,
+    level: str,
+    clusters: Sequence[int] | None = None,
+    interval: IntervalSettings = _JACKKNIFE,
 ) -> tuple[Patterns, Agreement, Agreement | None]:
     """The ratings of `rows`, their alpha, and, for preferences at the nominal level, the one symmetric in the sides."""
     sided = question.is_preference and level == "nominal"
     ordered = question.is_preference and level != "nominal"
-    patterns = patterns_from_rows(recoded(rows, ORDERED) if ordered else rows)
-    symmetric = symmetric_alpha(patterns_from_rows(recoded(rows, SIDES))) if sided else None
-    return patterns, _alpha(patterns, level=cast(Level, level)), symmetric
+    patterns = patterns_from_rows(recoded(rows, ORDERED) if ordered else rows, clusters=clusters)
+    symmetric = None
+    if sided:
+        symmetric = symmetric_alpha(
+            patterns_from_rows(recoded(rows, SIDES), clusters=clusters), interval=interval
+        )
+    return patterns, _alpha(patterns, level=cast(Level, level), interval=interval), symmetric
 
 
 def recoded(rows: Iterable[CountRow], codes: Mapping[float, float]) -> list[CountRow]:
@@ -108,11 +154,11 @@ def recoded(rows: Iterable[CountRow], codes: Mapping[float, float]) -> list[Coun
     ]
 
 
-def _alpha(patterns: Patterns, *, level: Level) -> Agreement:
+def _alpha(patterns: Patterns, *, level: Level, interval: IntervalSettings) -> Agreement:
     if level == "ratio" and (patterns.values < 0).any():
-        undefined = krippendorff_alpha(patterns, level="nominal")
+        undefined = krippendorff_alpha(patterns, level="nominal", interval=interval)
         return replace(undefined, level=level, alpha=None, ci=None, reason=NEGATIVE_VALUES)
-    return krippendorff_alpha(patterns, level=level)
+    return krippendorff_alpha(patterns, level=level, interval=interval)
 
 
 def alpha_json(agreement: Agreement) -> dict[str, Any]:

@@ -24,7 +24,8 @@ NO_REPEATS = "no_repeats"
 class SelfConsistency:
     """equal: the share of equal ones among all pairs of a rater's answers about one unit. alpha: of these answers.
 
-    repeated: how many units were answered about twice or more, counted once for each rater who did. raters: how many did. reason: code in `reasons.SENTENCES` when `equal` is None.
+    repeated: how many units were answered about twice or more, counted once for each rater who did so.
+    raters: how many of them did. reason: code in `reasons.SENTENCES` when `equal` is None.
     """
 
     equal: float | None

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 def counted(study: Study, key: str = "correctness") -> list[tuple[dict[float, int], int]]:
     """The question's rows without zeros, in a fixed order."""
     (question,) = [question for question in measured_questions(study) if question.key == key]
-    rows = [({v: n for v, n in row.items() if n}, units) for row, units in frames.count_rows(question)]
+    rows = [({v: n for v, n in row.items() if n}, units) for row, units in frames.count_rows(question).rows]
     return sorted(((row, units) for row, units in rows if row), key=repr)
 
 
@@ -144,7 +144,7 @@ def test_counting_takes_one_query_and_no_ratings_leave_the_database(study, djang
         votes(factories.rating_task(study, name), [1, 5, 5])
     (question,) = measured_questions(study)
     with django_assert_num_queries(1):
-        rows = frames.count_rows(question)
+        rows = frames.count_rows(question).rows
     assert rows == [({1.0: 1, 2.0: 0, 3.0: 0, 4.0: 0, 5.0: 2}, 4)]
 
 

@@ -46,7 +46,7 @@ def test_the_counted_votes_are_those_that_frames_count(study):
         vote(task, 2, origin=Judgment.Origin.EXPERT)
     found = vote_frames.votes(asked(study)).counted()
     by_unit = [Counter(found.value[found.unit == unit]) for unit in range(len(found.units))]
-    rows = [({v: n for v, n in row.items() if n}, units) for row, units in frames.count_rows(asked(study))]
+    rows = [({v: n for v, n in row.items() if n}, units) for row, units in frames.count_rows(asked(study)).rows]
     assert Counter(tuple(sorted(row.items())) for row in by_unit) == {
         tuple(sorted(row.items())): units for row, units in rows
     }

@@ -10,9 +10,19 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analytics.reports.agreement import SENTENCES, QuestionAgreement, study_agreement
 from analytics.reports.second_opinion import SecondOpinion, second_opinion
+from analytics.statistics.agreement import IntervalSettings
+from analytics.statistics.alpha_intervals import CAVEATS, Method
+from analytics.statistics.bootstrap import REPLICATES, Resampling
 from annotation.errors import DomainError
 from annotation.models import Study
 
+# What an option calls the methods: a prompt, or else an item, is what units are clustered by.
+_INTERVALS: dict[str, Method] = {
+    "jackknife": "jackknife",
+    "units": "units",
+    "items": "clusters",
+    "krippendorff": "krippendorff",
+}
 _COLUMNS = "{:<20} {:<9} {:>7} {:<18} {:>9} {:>9} {:>7} {:>10}"
 _HEADER = ("question", "level", "alpha", "95 % interval", "units", "ratings", "raters", "% agree")
 
@@ -27,11 +37,26 @@ class Command(BaseCommand):
             "--level", help="nominal, ordinal, interval or ratio, instead of each question's own"
         )
         parser.add_argument(
+            "--interval",
+            choices=list(_INTERVALS),
+            default="jackknife",
+            help="how intervals are made: by leaving units out (jackknife), by drawing units anew, by drawing items or "
+            "prompts anew with all their units, or as KALPHA does it, which is too narrow and for comparison only",
+        )
+        parser.add_argument(
+            "--replicates", type=int, default=REPLICATES, help="how many times to draw; not for the jackknife"
+        )
+        parser.add_argument("--seed", type=int, default=0, help="the same seed draws the same")
+        parser.add_argument(
             "--verify", action="store_true", help="compute alpha a second time with the krippendorff package"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = _agreement(options["slug"], level=options["level"])
+        if options["replicates"] < 1 or options["seed"] < 0:
+            raise CommandError("--replicates is 1 or more, and --seed is 0 or more.")
+        resampling = Resampling(seed=options["seed"], replicates=options["replicates"])
+        interval = IntervalSettings(_INTERVALS[options["interval"]], resampling)
+        found = _agreement(options["slug"], level=options["level"], interval=interval)
         opinions = {one.question.key: second_opinion(one) for one in found} if options["verify"] else {}
         if options["json"]:
             self.stdout.write(json.dumps(_as_json(found, opinions), indent=2, ensure_ascii=False))
@@ -41,12 +66,12 @@ class Command(BaseCommand):
             raise CommandError(f"The krippendorff package gives another alpha for {', '.join(differing)}.")
 
 
-def _agreement(slug: str, *, level: str | None) -> list[QuestionAgreement]:
+def _agreement(slug: str, *, level: str | None, interval: IntervalSettings) -> list[QuestionAgreement]:
     study = Study.objects.filter(slug=slug).first()
     if study is None:
         raise CommandError(f"There is no study with the address {slug!r}.")
     try:
-        return study_agreement(study, level=level)
+        return study_agreement(study, level=level, interval=interval)
     except DomainError as error:
         raise CommandError(error.message) from error
 
@@ -63,6 +88,8 @@ def _lines(found: list[QuestionAgreement], opinions: Mapping[str, SecondOpinion]
         yield "This study asks nothing on a scale of measurement, so there is no agreement to compute."
         return
     yield _COLUMNS.format(*_HEADER)
+    if caveat := CAVEATS.get(found[0].alpha.ci_method):
+        yield f"    {caveat}"
     for one in found:
         yield _row(one)
         yield from (f"    {note}" for note in _notes(one))
@@ -87,6 +114,11 @@ def _row(one: QuestionAgreement) -> str:
 def _notes(one: QuestionAgreement) -> Iterator[str]:
     if one.alpha.reason:
         yield SENTENCES[one.alpha.reason]
+    if one.alpha.replicates:
+        clusters = f" of {one.alpha.clusters} prompts or items" if one.alpha.clusters is not None else ""
+        yield f"Interval from {one.alpha.replicates} draws{clusters}; {one.alpha.degenerate} left alpha undefined."
+    if one.off_scale:
+        yield f"Left out: {one.off_scale} ratings that are none of the scale's points."
     if one.symmetric is not None:
         yield (
             f"Which candidate is listed first is arbitrary; without that choice alpha is "

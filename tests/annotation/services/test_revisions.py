@@ -81,7 +81,7 @@ def test_figures_are_of_what_stands(orca):
     vote(orca)
     revisions.revise(user, lease.id, rating(2))
     [question] = measured_questions(orca)
-    assert frames.count_rows(question) == [({1: 0, 2: 1, 3: 0, 4: 1, 5: 0}, 1)]
+    assert frames.count_rows(question).rows == [({1: 0, 2: 1, 3: 0, 4: 1, 5: 0}, 1)]
     [ratings] = frames.system_ratings(question)
     assert (ratings.n, ratings.total) == (2, 6)
     assert frames.code_counts(orca) == {"A": 1}
