@@ -50,7 +50,16 @@ def run_simulation(running: Running) -> dict[str, Any]:
 
 def latest(study: Study, kind: str) -> tuple[Job | None, Job | None]:
     """The last job of a kind that was finished, and the newest of all, which may be under way or have failed."""
-    newest = _of(study, kind).exclude(state=Job.State.CANCELLED)
+    return _last_two(_of(study, kind))
+
+
+def latest_simulation(study: Study, asked: Asked) -> tuple[Job | None, Job | None]:
+    """The same of this very plan, with whatever habits of raters."""
+    return _last_two(_of(study, SIMULATION).filter(params__asked=asked.as_json()))
+
+
+def _last_two(found: QuerySet[Job]) -> tuple[Job | None, Job | None]:
+    newest = found.exclude(state=Job.State.CANCELLED)
     return newest.filter(state=Job.State.DONE).first(), newest.first()
 
 

@@ -61,7 +61,8 @@ def variance_components(
     """Each (n,), a row per vote; `unit` is the output or comparison, `system` what a mean is of. A rater of -1 is
     unknown: such votes count as different people's. A rater votes on a unit once. NaN is no vote."""
     given = np.isfinite(values)
-    values, unit, system, item, rater = (column[given] for column in (values, unit, system, item, rater))
+    values = values[given]
+    unit, system, item, rater = (column[given] for column in (unit, system, item, rater))
     named = rater >= 0
     same_unit = _pairs(values, unit)
     same_rater = _pairs(values[named], _joined(system[named], rater[named]))
