@@ -78,12 +78,22 @@ def _scale(question: Question) -> tuple[object, ...]:
     )  # fmt: skip
 
 
+def scale_ends(question: MeasuredQuestion) -> tuple[float, float] | None:
+    """The lowest and the highest value there can be; None for preferences and scales without ends."""
+    return _ends(Question.objects.get(pk=question.ids[0]))
+
+
 def _width(question: Question) -> float | None:
+    ends = _ends(question)
+    return None if ends is None else ends[1] - ends[0]
+
+
+def _ends(question: Question) -> tuple[float, float] | None:
     spec = _spec(question)
     low, high = (
         (min(question.points), max(question.points)) if question.points else (spec.minimum, spec.maximum)
     )
-    return None if low is None or high is None or low == high else float(high - low)
+    return None if low is None or high is None or low == high else (float(low), float(high))
 
 
 def _spec(question: Question) -> QuestionSpec:

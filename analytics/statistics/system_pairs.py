@@ -40,7 +40,7 @@ class SystemPair:
 
     p: two-sided, from the clustered interval; paired, by swapping the systems prompt by prompt, unless raters are named
     and that of the interval is larger. adjusted: after Holm (1979) for all pairs that could be tested. reason: why
-    there is no p.
+    there is no p, or else no interval.
     """
 
     first: int
@@ -139,7 +139,7 @@ def _paired(
         return SystemPair(first, second, len(both), difference, interval, None, None, TOO_FEW)
     by_raters = two_sided(difference, found) if found.by_raters else None
     p = max(_swapped(weight * ratings.value, ratings.item, resampling=resampling), by_raters or 0.0)
-    return SystemPair(first, second, len(both), difference, interval, p, None, None)
+    return SystemPair(first, second, len(both), difference, interval, p, None, found.reason)
 
 
 def _difference(

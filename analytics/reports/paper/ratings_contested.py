@@ -1,0 +1,205 @@
+"""Disagreement as a finding: how much there is, how much noise would explain, and which outputs it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from django.utils.translation import gettext as _
+
+from analytics.reports.document import Block, Cell, Column, Measured, Paragraph, Table
+from analytics.reports.paper.rated import Rated
+from analytics.reports.paper.ratings_normalised import severities_of
+from analytics.statistics.contested import Contested, contested
+from analytics.statistics.distinct_rows import FloatArray, IntArray
+from analytics.statistics.noise_reference import NO_PAIRABLE, NO_VARIATION, Share, noise_reference
+from analytics.statistics.patterns import patterns_from_long
+from analytics.statistics.spread import spread
+
+MOST_LISTED = 20
+
+
+def disagreement(rated: Rated, order: Sequence[int]) -> Iterator[Block]:
+    width = rated.question.width
+    if width is None:
+        yield Paragraph(
+            _("%(question)s: the scale has no ends, so nothing says which variance would be large.")
+            % {"question": rated.question.title}
+        )
+        return
+    # A quarter of the scale squared: 1 on a scale from 1 to 5; then half of the largest variance there can be.
+    thresholds = ((width / 4) ** 2, width**2 / 8)
+    yield _readings(rated, thresholds[0])
+    yield from _noise(rated, thresholds)
+    found = _contested(rated, thresholds[0])
+    if found.pairable.any():
+        yield _shares(rated, found, order, thresholds[0])
+        yield from _listed(rated, found)
+
+
+def _readings(rated: Rated, threshold: float) -> Table:
+    found = spread(patterns_from_long(rated.ratings.unit, rated.ratings.value), threshold=threshold)
+    columns = (
+        Column("variance", _("Variance")),
+        Column("units", _("Outputs"), "count"),
+        Column("of_pairable", _("of those with two ratings or more"), "percent", 1),
+        Column("of_all", _("of all"), "percent", 1),
+    )
+    above, reaching = _("above %(threshold)s"), _("%(threshold)s or more")
+    rows: list[list[Cell]] = []
+    for divided, how, n in (
+        (_("divided by n"), above, found.population_above),
+        (_("divided by n"), reaching, found.population_reaching),
+        (_("divided by n − 1"), above, found.unbiased_above),
+        (_("divided by n − 1"), reaching, found.unbiased_reaching),
+    ):
+        of_pairable = n / found.pairable_units if found.pairable_units else None
+        rows.append([f"{divided}, {how % {'threshold': f'{threshold:g}'}}", n, of_pairable, n / found.units])
+    title = _("%(question)s: outputs with ratings far apart") % {"question": rated.question.title}
+    notes = [
+        _("%(units)s outputs were rated, %(pairable)s of them twice or more.")
+        % {"units": f"{found.units:,}", "pairable": f"{found.pairable_units:,}"},
+        _(
+            "“A variance above” can be read in these ways; figures from elsewhere compare with the one they use."
+        ),
+    ]
+    return Table(rated.key("variance"), title, columns, rows, notes)
+
+
+def _noise(rated: Rated, thresholds: tuple[float, ...]) -> Iterator[Block]:
+    unit = np.unique(rated.ratings.unit, return_inverse=True)[1]
+    found = noise_reference(
+        unit, rated.ratings.value, thresholds=thresholds, resampling=rated.settings.resampling
+    )
+    if found.reason is not None:
+        sentences = {
+            NO_PAIRABLE: _("No output was rated twice, so nothing can be said about disagreement."),
+            NO_VARIATION: _("All ratings of outputs that were rated twice are equal: there is no disagreement."),
+        }  # fmt: skip
+        yield Paragraph(f"{rated.question.title}: {sentences[found.reason]}")
+        return
+    columns = (
+        Column("threshold", _("Variance above"), "number", 2),
+        Column("units", _("Outputs"), "count"),
+        Column("observed", _("Share"), "percent", 1),
+        Column("expected", _("Share by noise alone"), "percent", 1),
+        Column("verdict", _("Disagreement is")),
+    )
+    rows: list[list[Cell]] = [
+        [
+            one.threshold,
+            one.above,
+            one.above / found.units,
+            Measured(one.expected, one.low, one.high),
+            _verdict(one, found.units),
+        ]
+        for one in found.shares
+    ]
+    title = _("%(question)s: disagreement, and what noise alone would lead to") % {
+        "question": rated.question.title
+    }
+    notes = [
+        _(
+            "Variances are divided by n, of %(units)s outputs rated twice or more. Noise alone: outputs lie normally "
+            "on a latent scale, every rating adds normal noise of the same size, and points are cut so that each is "
+            "as frequent as it was; the noise is as large as it takes for outputs to vary within as much as they did "
+            "(two ratings of an output then correlate at %(r).2f). Range of %(repetitions)s simulated studies at "
+            "%(level)s."
+        )
+        % {
+            "units": f"{found.units:,}",
+            "r": found.consistency,
+            "repetitions": f"{found.repetitions:,}",
+            "level": f"{100 * rated.level:g} %",
+        }
+    ]
+    yield Table(rated.key("noise"), title, columns, rows, notes)
+
+
+def _verdict(one: Share, units: int) -> str:
+    share = one.above / units
+    if share > one.high:
+        return _("gathered in some outputs, more than noise explains")
+    if share < one.low:
+        return _("spread over more outputs than by equal noise")
+    return _("no more gathered than by noise")
+
+
+def _contested(rated: Rated, threshold: float) -> Contested:
+    units, ratings = rated.counted.units, rated.ratings
+    adjusted = severities_of(ratings)[0].adjusted if rated.all_named and rated.named > 1 else None
+    remarks = rated.remarks
+    reported = np.isin(units.task, remarks.task[remarks.coded > 0])
+    return contested(ratings.unit, ratings.value, adjusted=adjusted, reported=reported, threshold=threshold)
+
+
+def _shares(rated: Rated, found: Contested, order: Sequence[int], threshold: float) -> Table:
+    columns = (
+        Column("by", _("By")),
+        Column("part", _("Part")),
+        Column("units", _("Outputs rated twice or more"), "count"),
+        Column("far", _("far apart"), "count"),
+        Column("contested", _("contested"), "count"),
+        Column("share", _("Share contested"), "percent", 1),
+    )
+    units = rated.counted.units
+    everything = np.zeros(len(units), dtype=np.int64)
+    rows = [_part(found, "", _("All"), everything, 0)]
+    rows += [_part(found, _("system"), rated.votes.systems[one], units.first, one) for one in order]
+    for key in sorted(units.strata):
+        stratum = units.strata[key]
+        rows += [_part(found, key, value, stratum.of_unit, n) for n, value in enumerate(stratum.values)]
+    title = _("%(question)s: contested outputs") % {"question": rated.question.title}
+    notes = [
+        _("Far apart: variance (divided by n) above %(threshold)s.") % {"threshold": f"{threshold:g}"},
+        _("Contested: far apart, nobody gave a feedback code, and still far apart without raters' severity.")
+        if rated.all_named and rated.named > 1
+        else _("Contested: far apart, and nobody gave a feedback code. Raters' severity cannot be taken out here."),
+    ]  # fmt: skip
+    return Table(rated.key("contested"), title, columns, rows, notes)
+
+
+def _part(found: Contested, by: str, part: str, of_unit: IntArray, number: int) -> list[Cell]:
+    here = found.pairable & (of_unit == number)
+    n, far, disputed = int(here.sum()), int((here & found.far).sum()), int((here & found.contested).sum())
+    return [by, part, n, far, disputed, disputed / n if n else None]
+
+
+def _listed(rated: Rated, found: Contested) -> Iterator[Block]:
+    units, remarks = rated.counted.units, rated.remarks
+    listed = found.listed()
+    if not len(listed):
+        return
+    shown = listed[:MOST_LISTED].tolist()
+    names = rated.item_names(units.item_ids[shown].tolist())
+    commented = dict(zip(remarks.task.tolist(), remarks.commented.tolist(), strict=True))
+    given = _given(rated, shown)
+    columns = (
+        Column("item", _("Item")),
+        Column("system", _("System")),
+        Column("ratings", _("Ratings")),
+        Column("variance", _("Variance"), "number", 2),
+        Column("rest", _("without severity"), "number", 2),
+        Column("comments", _("Comments"), "count"),
+    )
+    severity = rated.all_named and rated.named > 1
+    rows: list[list[Cell]] = [
+        [
+            names.get(int(units.item_ids[one]), ""),
+            rated.votes.systems[units.first[one]] if units.first[one] >= 0 else "",
+            ", ".join(f"{value:g}" for value in given[one]),
+            float(found.variance[one]),
+            *([float(found.rest[one])] if severity else []),
+            commented.get(int(units.task[one]), 0),
+        ]
+        for one in shown
+    ]
+    title = _("%(question)s: what people disagree about most") % {"question": rated.question.title}
+    notes = [_("%(shown)s of %(n)s contested outputs, by variance, then by ratings.")
+             % {"shown": len(shown), "n": f"{len(listed):,}"}]  # fmt: skip
+    used = columns if severity else [column for column in columns if column.key != "rest"]
+    yield Table(rated.key("disputed"), title, used, rows, notes)
+
+
+def _given(rated: Rated, units: Sequence[int]) -> dict[int, FloatArray]:
+    return {one: np.sort(rated.ratings.value[rated.ratings.unit == one]) for one in units}

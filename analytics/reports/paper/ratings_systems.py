@@ -1,0 +1,192 @@
+"""Systems by their mean ratings, and which of them differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from django.utils.translation import gettext as _
+
+from analytics.figures.interval_plot import Block as PlotBlock
+from analytics.figures.interval_plot import Point, interval_plot
+from analytics.reports.document import Block, Cell, Column, Figure, Measured, Paragraph, Table
+from analytics.reports.paper.rated import Rated
+from analytics.statistics.mean_opinion import Opinion, opinion, opinions
+from analytics.statistics.system_pairs import (
+    FEWEST,
+    NO_SHARED,
+    TOO_FEW,
+    SystemPair,
+    letters,
+    mostly_shared,
+    system_pairs,
+)
+from analytics.statistics.two_way import NO_RATINGS, NO_SPREAD, ONE_CLUSTER
+
+
+def because(reason: str | None) -> str | None:
+    sentences = {
+        NO_RATINGS: _("There are no ratings."),
+        ONE_CLUSTER: _("One item, and no two raters told apart: the ratings cannot say how uncertain this is."),
+        NO_SPREAD: _("All items (and raters) give the same, so the ratings cannot say how uncertain this is."),
+        NO_SHARED: _("No item was rated with both systems."),
+        TOO_FEW: _("Fewer than %(fewest)s prompts: even if all pointed the same way, chance would be likely enough.")
+        % {"fewest": FEWEST},
+    }  # fmt: skip
+    return None if reason is None else sentences[reason]
+
+
+def systems(rated: Rated, found: list[Opinion]) -> Iterator[Block]:
+    """`found`: the systems, the best first."""
+    order = [one.system for one in found]
+    pairs, paired = _pairs(rated, order)
+    yield _table(rated, found, letters(order, pairs, level=rated.level))
+    if len(found) > 1:
+        yield _figure(rated, found)
+        yield _pair_table(rated, pairs, paired=paired)
+    elif found:
+        yield Paragraph(_("Only one system was rated, so there is nothing to compare it with."))
+
+
+def by_mean(rated: Rated) -> list[Opinion]:
+    return opinions(rated.ratings, level=rated.level)
+
+
+def measured(one: Opinion) -> Measured:
+    low, high = one.interval or (None, None)
+    return Measured(one.mean, low, high, because(one.uncertainty.reason))
+
+
+def _pairs(rated: Rated, order: list[int]) -> tuple[list[SystemPair], bool]:
+    kept = rated.ratings.of(rated.ratings.system >= 0)
+    items = rated.counted.units.item[kept.unit]
+    paired = mostly_shared(kept, items)
+    found = system_pairs(kept, order, shared=items, paired=paired, resampling=rated.settings.resampling)
+    return found, paired
+
+
+def _table(rated: Rated, found: list[Opinion], marks: dict[int, str]) -> Table:
+    names = rated.votes.systems
+    with_words = any(row.words is not None for row in rated.answers.values())
+    with_seconds = any(row.seconds is not None for row in rated.answers.values())
+    columns = [
+        Column("system", _("System")),
+        *([Column("role", _("Role"))] if rated.roles else []),
+        Column("ratings", _("Ratings"), "count"),
+        Column("answers", _("Outputs"), "count"),
+        *([Column("raters", _("Raters"), "count")] if rated.all_named else []),
+        Column("mean", _("Mean"), "number", 2),
+        *([Column("groups", _("Groups"))] if len(found) > 1 else []),
+        Column("median", _("Median"), "number", 1),
+        Column("sd", _("SD"), "number", 2),
+        *([Column("words", _("Words"), "number", 1)] if with_words else []),
+        *([Column("seconds", _("Seconds"), "number", 1)] if with_seconds else []),
+    ]
+
+    def cells(one: Opinion, name: str, mark: str) -> list[Cell]:
+        answer = rated.answers.get(name)
+        units = (
+            rated.ratings.unit if one.system < 0 else rated.ratings.unit[rated.ratings.system == one.system]
+        )
+        return [
+            name,
+            *([rated.roles.get(name, "")] if rated.roles else []),
+            one.ratings,
+            _outputs(rated, units),
+            *([one.uncertainty.raters] if rated.all_named else []),
+            measured(one),
+            *([mark] if len(found) > 1 else []),
+            one.median,
+            one.sd,
+            *([answer.words if answer else None] if with_words else []),
+            *([answer.seconds if answer else None] if with_seconds else []),
+        ]
+
+    rows = [cells(one, names[one.system], marks[one.system]) for one in found]
+    if len(found) != 1:
+        rows.append(cells(opinion(rated.ratings, level=rated.level), _("All"), ""))
+    title = _("%(question)s: ratings by system") % {"question": rated.question.title}
+    notes = list(_notes(rated, found, words=with_words, seconds=with_seconds))
+    return Table(rated.key("systems"), title, columns, rows, notes)
+
+
+def _outputs(rated: Rated, unit: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:
+    """Different answers or clips; several tasks may show the same one."""
+    units = np.unique(unit)
+    candidates = rated.counted.units.candidate[units]
+    return len(np.unique(candidates[candidates > 0])) + int((candidates == 0).sum())
+
+
+def _notes(rated: Rated, found: Sequence[Opinion], *, words: bool, seconds: bool) -> Iterator[str]:
+    percent = f"{100 * rated.level:g} %"
+    if rated.all_named:
+        yield _(
+            "Means are over ratings, their intervals (%(level)s) clustered by rater and by item: variance between "
+            "raters plus that between items less that where both cross (Cameron, Gelbach & Miller 2011), Student's t "
+            "with one degree of freedom less than there are clusters of the rarer kind. Items with the same prompt or "
+            "question are one cluster."
+        ) % {"level": percent}
+    else:
+        yield _(
+            "Means are over ratings, their intervals (%(level)s) clustered by item alone, as raters are not named: "
+            "differences between raters are not in them, so they may be too narrow. Items with the same prompt or "
+            "question are one cluster."
+        ) % {"level": percent}
+    if rated.all_named and rated.named == 1:
+        yield _("One rater gave all ratings: the intervals say nothing about what others would have said.")
+    if len(found) > 1:
+        yield _("Systems that share a letter do not differ significantly in the comparison of all pairs.")
+    if words or seconds:
+        yield _("Words and seconds are means over outputs; a word is what stands between blanks.")
+
+
+def _figure(rated: Rated, found: Sequence[Opinion]) -> Figure:
+    title = _("%(question)s: mean ratings by system") % {"question": rated.question.title}
+    points = [_point(rated.votes.systems[one.system], measured(one)) for one in found]
+    svg = interval_plot(title, [PlotBlock(_("Mean"), points)], on_its_own=False)
+    return Figure(rated.key("means"), title, svg)
+
+
+def _point(name: str, mean: Measured) -> Point:
+    return Point(name, mean.value, mean.low, mean.high, "–" if mean.value is None else f"{mean.value:.2f}")
+
+
+def _pair_table(rated: Rated, pairs: Sequence[SystemPair], *, paired: bool) -> Table:
+    names = rated.votes.systems
+    columns = (
+        Column("first", _("System")),
+        Column("second", _("compared with")),
+        Column("items", _("Items in common"), "count"),
+        Column("difference", _("Difference"), "number", 2),
+        Column("p", _("p"), "number", 4),
+        Column("p_holm", _("p (Holm)"), "number", 4),
+    )
+    rows: list[list[Cell]] = []
+    for one in pairs:
+        low, high = one.interval or (None, None)
+        difference = Measured(one.difference, low, high, None if one.interval else because(one.reason))
+        rows.append([names[one.first], names[one.second], one.items, difference, one.p, one.adjusted])
+    title = _("%(question)s: differences between systems") % {"question": rated.question.title}
+    return Table(rated.key("pairs"), title, columns, rows, list(_pair_notes(rated, pairs, paired=paired)))
+
+
+def _pair_notes(rated: Rated, pairs: Sequence[SystemPair], *, paired: bool) -> Iterator[str]:
+    if paired:
+        yield _(
+            "Differences are item by item, on items that were rated with both systems, each item counting once. "
+            "p: of all ways to swap the two systems prompt by prompt, the share with as large a difference."
+        )
+        if rated.all_named:
+            yield _(
+                "Where the interval clustered by rater and by item gives a larger p, that one is printed."
+            )
+    else:
+        yield _(
+            "Most items were not rated with both systems, so differences are of the means of all ratings, and p is "
+            "from their clustered intervals. This is fair only if items were dealt out among the systems by chance."
+        )
+    yield _("p (Holm): corrected for all pairs tested (Holm 1979). Intervals are for each pair alone.")
+    if left_out := sum(one.p is None for one in pairs):
+        yield _("%(n)s pairs could not be tested: they have too little in common, or no spread.") % {
+            "n": left_out
+        }
