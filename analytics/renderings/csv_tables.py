@@ -13,10 +13,14 @@ from annotation.formulas import defused
 
 def csv_text(table: Table) -> str:
     """The header has the columns' keys; a measured column is four: its value, `_low`, `_high` and `_reason`."""
-    measured = [any(isinstance(row[place], Measured) for row in table.rows) for place in range(len(table.columns))]
+    measured = [
+        any(isinstance(row[place], Measured) for row in table.rows) for place in range(len(table.columns))
+    ]
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(name for column, four in zip(table.columns, measured, strict=True) for name in _names(column, four))
+    writer.writerow(
+        name for column, four in zip(table.columns, measured, strict=True) for name in _names(column, four)
+    )
     for row in table.rows:
         cells = zip(row, table.columns, measured, strict=True)
         writer.writerow(part for cell, column, four in cells for part in _parts(cell, column, four))

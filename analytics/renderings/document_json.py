@@ -77,7 +77,8 @@ def _read_block(stored: Mapping[str, Any]) -> Block:
         return _BLOCKS[stored["kind"]](**values)
     columns = tuple(Column(**column) for column in stored["columns"])
     rows = tuple(
-        tuple(_read_cell(cell, column) for cell, column in zip(row, columns, strict=True)) for row in stored["rows"]
+        tuple(_read_cell(cell, column) for cell, column in zip(row, columns, strict=True))
+        for row in stored["rows"]
     )
     return Table(**{**values, "columns": columns, "rows": rows, "notes": tuple(stored["notes"])})
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.safestring import SafeString, mark_safe
 
 from analytics.renderings.layout import LaidOut, laid_out
+from analytics.renderings.styles import static_text
 from analytics.reports.document import Document, Figure, Paragraph, Section, Table
 
 STYLES = ("css/variables.css", "css/figures.css", "css/line_plot.css", "css/paper.css")
@@ -37,7 +36,10 @@ class ShownTable:
 
     @property
     def classes(self) -> str:
-        names = ("whole", len(self.table.rows) <= _ONE_PAGE_ROWS), ("wide", len(self.table.columns) >= _WIDE_COLUMNS)
+        names = (
+            ("whole", len(self.table.rows) <= _ONE_PAGE_ROWS),
+            ("wide", len(self.table.columns) >= _WIDE_COLUMNS),
+        )
         return " ".join(name for name, applies in names if applies)
 
 
@@ -64,7 +66,8 @@ class ShownSection:
 
 def standalone(document: Document) -> str:
     """One file: no script, no font, no picture, nothing from a network. Equal documents give equal bytes."""
-    context = {"document": document, "sections": list(_sections(document)), "css": mark_safe(_css())}
+    css = "\n".join(static_text(name) for name in STYLES)
+    context = {"document": document, "sections": list(_sections(document)), "css": mark_safe(css)}
     with translation.override(document.language):
         return render_to_string("analytics/report/standalone.html", context)
 
@@ -74,7 +77,9 @@ def part(document: Document, *, address: Address, most_rows: int) -> SafeString:
     figure is where its file is."""
     sections = list(_sections(document, address=address, most_rows=most_rows))
     with translation.override(document.language):
-        return render_to_string("analytics/report/document.html", {"document": document, "sections": sections})
+        return render_to_string(
+            "analytics/report/document.html", {"document": document, "sections": sections}
+        )
 
 
 def _sections(
@@ -101,13 +106,3 @@ def _table(table: Table, number: int, address: Address | None, most_rows: int | 
     files = (address(table.key, "csv"), address(table.key, "tex")) if address else ("", "")
     left_out = max(0, len(table.rows) - most_rows) if most_rows is not None else 0
     return ShownTable(number, table, laid_out(table, most_rows=most_rows), left_out, *files)
-
-
-def _css() -> str:
-    return "\n".join(_static(name) for name in STYLES)
-
-
-def _static(name: str) -> str:
-    path = finders.find(name)
-    assert isinstance(path, str)
-    return Path(path).read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from analytics.renderings.layout import Entry, laid_out
+from analytics.renderings.layout import Entry, LaidOut, laid_out
 from analytics.reports.document import Column, Table
 
 _ESCAPED = {
@@ -29,25 +29,36 @@ def escaped(text: str) -> str:
     return re.sub(r"\s*\n\s*", " ", text).translate(_NAMES)
 
 
-def latex_text(table: Table, *, label: str) -> str:
+def latex_text(table: Table) -> str:
     """A floating table with its caption above it and its notes below."""
     found = laid_out(table)
+    columns = table.columns
+    heads = [rf"\multicolumn{{1}}{{{_alignment(column)}}}{{{escaped(column.label)}}}" for column in columns]
     lines = [
         r"\begin{table}",
         r"  \centering",
         rf"  \caption{{{escaped(table.caption)}}}",
-        rf"  \label{{tab:{label}}}",
-        rf"  \begin{{tabular}}{{{''.join(_alignment(column) for column in table.columns)}}}",
+        rf"  \label{{tab:{table.key}}}",
+        rf"  \begin{{tabular}}{{{''.join(_alignment(column) for column in columns)}}}",
         r"    \toprule",
-        f"    {_row([rf'\multicolumn{{1}}{{{_alignment(c)}}}{{{escaped(c.label)}}}' for c in table.columns])}",
+        _row(heads),
         r"    \midrule",
-        *(f"    {_row([_entry(entry) for entry in row])}" for row in found.rows),
+        *(_row([_entry(entry) for entry in row]) for row in found.rows),
         r"    \bottomrule",
         r"  \end{tabular}",
+        *_notes(found, table),
+        r"\end{table}",
     ]
-    if notes := [*(rf"\textsuperscript{{{letter}}} {escaped(text)}" for letter, text in found.reasons), *map(escaped, table.notes)]:
-        lines += [r"  \par\smallskip", rf"  \begin{{minipage}}{{\linewidth}}\footnotesize", *(rf"    {note}\par" for note in notes), r"  \end{minipage}"]
-    return "\n".join([*lines, r"\end{table}", ""])
+    return "\n".join(lines) + "\n"
+
+
+def _notes(found: LaidOut, table: Table) -> list[str]:
+    reasons = [rf"\textsuperscript{{{letter}}} {escaped(text)}" for letter, text in found.reasons]
+    notes = [*reasons, *map(escaped, table.notes)]
+    if not notes:
+        return []
+    inside = [rf"    {note}\par" for note in notes]
+    return [r"  \par\smallskip", r"  \begin{minipage}{\linewidth}\footnotesize", *inside, r"  \end{minipage}"]
 
 
 def _entry(entry: Entry) -> str:
@@ -57,7 +68,8 @@ def _entry(entry: Entry) -> str:
 
 def _row(cells: Sequence[str]) -> str:
     # A row that began with a bracket would be read as the length of the line break before it.
-    return " & ".join(f"{{}}{cell}" if cell.startswith("[") else cell for cell in cells) + r" \\"
+    guarded = (f"{{}}{cell}" if cell.startswith("[") else cell for cell in cells)
+    return "    " + " & ".join(guarded) + r" \\"
 
 
 def _alignment(column: Column) -> str:

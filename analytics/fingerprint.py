@@ -1,0 +1,123 @@
+"""A hash of what a study's figures rest on, the same wherever the same data are imported.
+
+Nothing of it comes from a database's numbering, from the order of rows or from a clock. Raters are told apart by what
+they said, not by their pseudonyms, which every installation draws anew: the hash says that the same people said the
+same things, whatever they are called. Times are left out, for an import has none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from analytics import binary_copy
+from analytics.statistics.distinct_rows import IntArray
+from analytics.vote_frames import NOBODY, Votes
+from annotation.models import Study
+
+# Two halves of 64 bits of a SHA-256 of what names a task to people: enough that no two of a study's are alike.
+_NAMED = """
+SELECT id, ('x' || substr(hash, 1, 16))::bit(64)::int8, ('x' || substr(hash, 17, 16))::bit(64)::int8
+FROM (SELECT id, encode(sha256(convert_to(said::text, 'UTF8')), 'hex') AS hash FROM ({names}) AS named) AS hashed
+"""
+_TASKS = _NAMED.format(
+    names="""
+SELECT t.id, jsonb_build_array(t.external_id, i.external_id, i.strata, v.prompt, v.question, (
+    SELECT jsonb_agg(jsonb_build_array(s.name, c.take) ORDER BY k.slot) FROM annotation_taskcandidate k
+    JOIN annotation_candidate c ON c.id = k.candidate_id JOIN annotation_system s ON s.id = c.system_id
+    WHERE k.task_id = t.id)) AS said
+FROM annotation_task t JOIN annotation_itemversion v ON v.id = t.item_version_id
+JOIN annotation_item i ON i.id = v.item_id WHERE t.study_id = %(study)s
+"""
+)
+_CANDIDATES = _NAMED.format(
+    names="""
+SELECT c.id, jsonb_build_array(s.name, c.take) AS said
+FROM annotation_candidate c JOIN annotation_system s ON s.id = c.system_id WHERE s.study_id = %(study)s
+"""
+)
+_TYPES = {"id": "int8", "high": "int8", "low": "int8"}
+
+
+def data_sha256(study: Study, votes: Sequence[Votes]) -> str:
+    """Of all votes with their marks, what they are about, and how they were asked for."""
+    whole = hashlib.sha256()
+    tasks, candidates = (
+        binary_copy.columns(sql, _TYPES, {"study": study.pk}) for sql in (_TASKS, _CANDIDATES)
+    )
+    by_rater: dict[int, list[bytes]] = {}
+    for one in sorted(votes, key=lambda one: one.question.key):
+        whole.update(_asked(one).encode())
+        rank, units = _ranked(one, tasks, candidates)
+        whole.update(units)
+        for rater, digest in _said(one, rank):
+            by_rater.setdefault(rater, []).append(one.question.key.encode() + digest)
+    # Those whom nobody named are one voice: which of them said what is not known.
+    named = sorted(b"".join(said) for rater, said in by_rater.items() if rater != NOBODY)
+    for digest in [b"".join(by_rater.get(NOBODY, [])), *named]:
+        whole.update(hashlib.sha256(digest).digest())
+    whole.update(
+        "".join(sorted(study.protocol_versions.values_list("definition_sha256", flat=True))).encode()
+    )
+    whole.update(json.dumps(study.rules.get("stopping", {}), sort_keys=True).encode())
+    return whole.hexdigest()
+
+
+def _asked(votes: Votes) -> str:
+    question = votes.question
+    scale = [question.kind, question.level, list(question.points), question.width, question.per_candidate]
+    return json.dumps([question.key, *scale])
+
+
+def _ranked(
+    votes: Votes, tasks: binary_copy.Columns, candidates: binary_copy.Columns
+) -> tuple[IntArray, bytes]:
+    """The place of each unit among all when they are sorted by what names them, and the sorted units."""
+    units = votes.units
+    columns = [
+        *_names(units.task, tasks),
+        *_names(np.where(votes.question.per_candidate, units.candidate, 0), candidates),
+        units.corrected.astype(np.int64),
+        units.overlap,
+    ]
+    order = np.lexsort(columns[::-1])
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank, _bytes([column[order] for column in columns])
+
+
+def _names(ids: IntArray, named: binary_copy.Columns) -> tuple[IntArray, IntArray]:
+    """The two halves of the name of each; zeros where there is none."""
+    order = np.argsort(named["id"], kind="stable")
+    known = named["id"][order]
+    if not len(known):
+        return np.zeros_like(ids), np.zeros_like(ids)
+    place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+    there = known[place] == ids
+    high, low = (np.where(there, named[half][order][place], 0) for half in ("high", "low"))
+    return high, low
+
+
+def _said(votes: Votes, rank: IntArray) -> Iterator[tuple[int, bytes]]:
+    """Each rater with the hash of all their votes on the question, in an order that only what they said decides."""
+    confidence = np.where(np.isnan(votes.confidence), -1.0, votes.confidence)
+    said = [
+        rank[votes.unit],
+        (votes.value + 0.0).view(np.int64),
+        (confidence + 0.0).view(np.int64),
+        votes.shown_first,
+        votes.status,
+        votes.again.astype(np.int64),
+    ]
+    order = np.lexsort([*said[::-1], votes.rater])
+    raters, starts = np.unique(votes.rater[order], return_index=True)
+    for rater, start in zip(raters.tolist(), starts, strict=True):
+        rows = order[start : np.searchsorted(votes.rater[order], rater, side="right")]
+        yield rater, hashlib.sha256(_bytes([column[rows] for column in said])).digest()
+
+
+def _bytes(columns: Sequence[IntArray]) -> bytes:
+    return np.stack([np.asarray(column, dtype="<i8") for column in columns]).tobytes()

@@ -1,0 +1,172 @@
+"""How the figures were computed, in sentences that a paper can print, written from the settings that were used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from django.utils.translation import gettext as _
+
+from analytics import judgment_counts
+from analytics.judgment_counts import COUNTED, EXCLUDED, SURPLUS
+from analytics.reports.document import Paragraph, Section
+from analytics.reports.paper.data import excluded_because
+from analytics.reports.paper.material import Material, ReportSettings
+from analytics.reports.paper.preferences_ranking import RIDGE
+from analytics.reports.paper.words import kind_word, level_word, numbers, sentences
+from analytics.vote_frames import NOBODY, Votes
+from annotation.rules import stopping
+
+
+def methods_section(material: Material) -> Section | None:
+    asked = [votes for votes in material.votes if len(votes)]
+    if not asked:
+        return None
+    parts = [_data(material), _questions(asked), _agreement(material)]
+    if any(votes.question.is_preference for votes in asked):
+        parts.append(_preferences(material))
+    if any(not votes.question.is_preference for votes in asked):
+        parts.append(_ratings(material, asked))
+    return Section("methods", _("Methods"), [Paragraph(sentences(list(part))) for part in parts])
+
+
+def interval_words(settings: ReportSettings) -> str:
+    words = {
+        "jackknife": _("jackknife over units"),
+        "units": _("bootstrap over units"),
+        "items": _("bootstrap over prompts"),
+    }
+    return f"{_percent(settings)}, {words[settings.interval]}"
+
+
+def _data(material: Material) -> Iterator[str]:
+    fates = judgment_counts.fates(material.study)
+    found = judgment_counts.material_counts(material.study)
+    n = {name: sum(one.n for one in fates if one.fate == name) for name in (COUNTED, EXCLUDED, SURPLUS)}
+    values = {"judgments": f"{n[COUNTED]:,}", "tasks": f"{found.judged:,}", "raters": f"{found.raters:,}"}
+    if any((votes.rater == NOBODY).any() for votes in material.votes):
+        text = _(
+            "We analysed %(judgments)s judgments of %(tasks)s tasks; the source does not name all raters."
+        )
+        yield text % values
+    else:
+        yield _("We analysed %(judgments)s judgments of %(tasks)s tasks by %(raters)s raters.") % values
+    yield _(
+        "Answers to training tasks, to tasks with a known answer and to attention checks, and judgments that experts "
+        "made in the review, are in none of them."
+    )
+    if n[EXCLUDED]:
+        reasons = "; ".join(f"{excluded_because(one)}: {one.n:,}" for one in fates if one.fate == EXCLUDED)
+        values = {"n": f"{n[EXCLUDED]:,}", "reasons": reasons}
+        yield _("%(n)s judgments were excluded (%(reasons)s).") % values
+    else:
+        yield _("No judgment was excluded.")
+    if n[SURPLUS]:
+        text = _("%(n)s judgments arrived after their task had all it wanted; they are left out.")
+        yield text % {"n": f"{n[SURPLUS]:,}"}
+    if any(votes.units.corrected.any() for votes in material.votes):
+        yield _(
+            "Where an expert corrected a text, votes on the text before are left out and votes on the corrected text "
+            "count, unless a table says otherwise."
+        )
+    if stopping.settings(material.study.rules):
+        yield _("Overlap was adaptive, by the rule that the section on the data gives.")
+
+
+def _questions(asked: list[Votes]) -> Iterator[str]:
+    for votes in asked:
+        question = votes.question
+        points = "" if question.is_preference else numbers(question.points)
+        values = {
+            "title": question.title.rstrip(".?!。？！"),
+            "kind": kind_word(question.kind),
+            "level": level_word(question.level),
+            "points": points,
+            "versions": numbers(question.versions),
+        }
+        text = _(
+            "“%(title)s” (%(kind)s) was measured at the %(level)s level, under protocol version %(versions)s."
+        )
+        if points:
+            text = _(
+                "“%(title)s” (%(kind)s, values %(points)s) was measured at the %(level)s level, under protocol "
+                "version %(versions)s."
+            )
+        yield text % values
+        if question.other_versions:
+            text = _("Answers to it under version %(versions)s are on another scale and left out.")
+            yield text % {"versions": numbers(question.other_versions)}
+
+
+def _agreement(material: Material) -> Iterator[str]:
+    settings = material.settings
+    values = {"level": _percent(settings), "n": f"{settings.resampling.replicates:,}"}
+    yield _("Agreement is Krippendorff’s alpha (Krippendorff, 2018).")
+    yield _("A unit is a task, or one candidate of a task where the question is asked of each.")
+    yield _(
+        "Missing ratings are left out, never filled in: a unit with fewer than two ratings adds nothing, and of "
+        "several answers that a rater gave to one unit the first counts."
+    )
+    if settings.interval == "jackknife":
+        text = _("Its %(level)s intervals are the jackknife’s over units, with Student’s t (Hughes, 2022).")
+        yield text % values
+    elif settings.interval == "units":
+        text = _(
+            "Its %(level)s intervals lie between percentiles of %(n)s bootstrap replicates that draw units."
+        )
+        yield text % values
+    else:
+        yield (
+            _(
+                "Its %(level)s intervals lie between percentiles of %(n)s bootstrap replicates that draw prompts, each "
+                "with all its units."
+            )
+            % values
+        )
+    yield _("Where a figure or its interval is not defined, a dash stands in its place and a note says why.")
+
+
+def _preferences(material: Material) -> Iterator[str]:
+    yield _(
+        "Which of two candidates is stored first is arbitrary, so agreement on preferences treats the sides as "
+        "interchangeable; ties and “both bad” are left out of it."
+    )
+    yield _(
+        "Systems are ranked by the strengths of the Bradley–Terry model (Bradley & Terry, 1952) with ties as in "
+        "Davidson (1970), fitted by maximum likelihood."
+    )
+    text = _(
+        "Where a system never lost to the others, which leaves its strength without bound, all strengths get a normal "
+        "prior with a standard deviation of %(deviation)s."
+    )
+    yield text % {"deviation": f"{1 / math.sqrt(RIDGE):.1f}"}
+    yield _(
+        "“Both bad” does not say which is better: it is counted apart, and part of no strength and no win rate."
+    )
+    text = _(
+        "Intervals of strengths, ranks and win rates lie between percentiles of %(n)s bootstrap replicates (seed "
+        "%(seed)s) that draw raters, or prompts, each with all their votes (Efron & Tibshirani, 1993)."
+    )
+    resampling = material.settings.resampling
+    yield text % {"n": f"{resampling.replicates:,}", "seed": resampling.seed}
+
+
+def _ratings(material: Material, asked: list[Votes]) -> Iterator[str]:
+    values = {"level": _percent(material.settings)}
+    if any((votes.rater == NOBODY).any() for votes in asked if not votes.question.is_preference):
+        text = _(
+            "Mean ratings are over votes; their %(level)s intervals are clustered by prompt, as raters are not named."
+        )
+    else:
+        text = _(
+            "Mean ratings are over votes; their %(level)s intervals are clustered by rater and by prompt (Cameron, "
+            "Gelbach & Miller, 2011)."
+        )
+    yield text % values
+    yield _(
+        "Differences between systems are tested prompt by prompt, corrected for the number of pairs (Holm, 1979)."
+    )
+
+
+def _percent(settings: ReportSettings) -> str:
+    return f"{settings.resampling.level * 100:g}\N{NO-BREAK SPACE}%"

@@ -1,0 +1,14 @@
+"""The steps of making a report, as a page names them while it waits: reading votes, and then the sections."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+
+STEPS = (
+    _("Reading votes"),
+    _("Data"),
+    _("Agreement"),
+    _("Preferences"),
+    _("Methods"),
+    _("References"),
+)
