@@ -55,8 +55,9 @@ def clustered_share(
         return Share(0, 0, None, None, None, "no_votes")
     value = correct / total
     if clusters is None:
-        interval = wilson_interval(correct, total, level=resampling.level)
-        return Share(correct, total, value, interval, None, None)
+        return Share(
+            correct, total, value, wilson_interval(correct, total, level=resampling.level), None, None
+        )
     per_hit, per_n = _summed(np.asarray(clusters)[of > 0], hit[of > 0], of[of > 0])
     interval, reason = _resampled(per_hit, per_n, resampling)
     return Share(correct, total, value, interval, len(per_n), reason)
@@ -64,7 +65,8 @@ def clustered_share(
 
 def _summed(cluster: IntArray, hit: IntArray, of: IntArray) -> tuple[FloatArray, FloatArray]:
     _, number = np.unique(cluster, return_inverse=True)
-    return np.bincount(number, weights=hit), np.bincount(number, weights=of)
+    per_hit, per_n = (np.bincount(number, weights=column).astype(np.float64) for column in (hit, of))
+    return per_hit, per_n
 
 
 def _resampled(

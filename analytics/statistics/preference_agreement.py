@@ -61,7 +61,8 @@ def pair_agreement(
     All rows of a unit are in one cluster.
     """
     _, one, number = np.unique(np.asarray(unit), return_index=True, return_inverse=True)
-    sides = np.stack([np.bincount(number[_is(second, side)], minlength=len(one)) for side in (False, True)])
+    of_second = np.asarray(second, dtype=bool)
+    sides = np.stack([np.bincount(number[here], minlength=len(one)) for here in (~of_second, of_second)])
     votes: IntArray = sides.sum(axis=0)
     pairs, agreeing = _pairs(votes), _pairs(sides).sum(axis=0)
     share = clustered_share(agreeing, pairs, clusters=np.asarray(clusters)[one], resampling=resampling)
@@ -85,10 +86,6 @@ def same_preference(
         confidence_same=(_mean(one[same]), _mean(other[same])),
         confidence_different=(_mean(one[~same]), _mean(other[~same])),
     )
-
-
-def _is(second: ArrayLike, side: bool) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    return np.asarray(second, dtype=bool) == side
 
 
 def _pairs(votes: IntArray) -> IntArray:

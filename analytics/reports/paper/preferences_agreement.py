@@ -115,10 +115,10 @@ def _joined(one: PairVotes, other: PairVotes, settings: ReportSettings) -> SameP
 
 def _confidences(one: PairVotes, other: PairVotes) -> Figure:
     """Figure 4."""
-    columns = [pairs.votes.confidence for pairs in (one, other)]
-    levels = np.unique(np.concatenate(columns))
+    left, right = one.votes.confidence, other.votes.confidence
+    levels = np.unique(np.concatenate([left, right]))
     rows = [
-        (f"{level:g}", *(int((column == level).sum()) for column in columns))
+        (f"{level:g}", int((left == level).sum()), int((right == level).sum()))
         for level in levels[~np.isnan(levels)].tolist()
     ]
     titles = (one.votes.question.title, other.votes.question.title)

@@ -128,10 +128,11 @@ def _matrix(pairs: PairVotes, order: list[str], found: list[_Pair]) -> Figure:
 
 def _sequence(pairs: PairVotes, found: list[_Pair], settings: ReportSettings) -> Block:
     if not pairs.order_known[pairs.ranks_systems].all():
-        # What was imported has its times from the import, or from a source nobody can vouch for.
+        # Whoever recorded which side came first recorded when, too; other imports bring times of any meaning.
         return Paragraph(
             _(
-                "Votes that were not collected here have no order in time, so systems are not compared sequentially."
+                "Votes that came without the order in which candidates were shown are not trusted to be in the order "
+                "of time either, so systems are not compared sequentially."
             )
         )
     level = settings.resampling.level

@@ -142,9 +142,9 @@ def _balance(votes: Votes) -> Paragraph:
 
 def _balance_text(found: OrderBalance) -> str:
     text = _(
-        "Orders shown, excluded votes among them: A first %(listed)s times, B first %(swapped)s times. %(even)s of "
-        "%(pairs)s pairs of candidates were shown in both orders equally often or with one showing more of one; the "
-        "largest difference is %(largest)s."
+        "Orders shown, excluded votes among them: A first %(listed)s times, B first %(swapped)s times. For %(even)s of "
+        "%(pairs)s pairs of candidates the two orders were shown equally often or one of them once more; the largest "
+        "difference is %(largest)s."
     )
     return text % {
         "listed": f"{found.listed:,}",

@@ -135,8 +135,8 @@ def _notes(found: Rankings, settings: ReportSettings) -> Iterator[str]:
         lost = sum(group.degenerate for group in ranking.groups)
         if lost:
             text = _(
-                "In %(lost)s of %(times)s drawings from %(clusters)s some system never lost or never won, so that "
-                "strengths have no maximum; the intervals rest on the others."
+                "In %(lost)s of %(times)s drawings from %(clusters)s strengths had no maximum, since some systems "
+                "never lost to the others or were not joined to them; the intervals rest on the other drawings."
             )
             yield (
                 text

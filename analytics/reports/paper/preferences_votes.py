@@ -14,7 +14,7 @@ from annotation.models import Answer
 
 RATER, PROMPT = "rater", "prompt"
 
-_SLOT_OUTCOMES = {
+_OUTCOMES = {
     Answer.Choice.FIRST: FIRST,
     Answer.Choice.SECOND: SECOND,
     Answer.Choice.TIE: TIE,
@@ -88,7 +88,7 @@ class PairVotes:
     def _counted(self, mask: BoolArray) -> Comparisons:
         chosen = self.votes.select(mask)
         first, second = chosen.units.first[chosen.unit], chosen.units.second[chosen.unit]
-        outcome = np.select([chosen.value == choice for choice in _SLOT_OUTCOMES], _SLOT_OUTCOMES.values())
+        outcome = np.select([chosen.value == choice for choice in _OUTCOMES], list(_OUTCOMES.values()))
         swapped = chosen.shown_first == 1
         turned = np.select([outcome == FIRST, outcome == SECOND], [SECOND, FIRST], outcome)
         present = np.unique(np.concatenate([first, second]))
