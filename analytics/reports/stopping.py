@@ -66,7 +66,7 @@ def stopped_early(study: Study) -> StoppedEarly | None:
     rule = stopping.rule_of(study)
     if rule is None:
         return None
-    params = {"study": study.pk, "questions": stopping.question_ids(study, rule.question)}
+    params: dict[str, Any] = {"study": study.pk, "questions": stopping.question_ids(study, rule.question)}
     with connection.cursor() as cursor:
         cursor.execute(_PATTERNS, params)
         return summed(rule, (Pattern(Votes(*row[:3]), *row[3:]) for row in cursor.fetchall()))
