@@ -21,8 +21,6 @@ Stored = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Curve:
-    """A figure of the simulated pilot; `alone` is the same for a file."""
-
     title: str
     svg: str
 
@@ -71,7 +69,8 @@ def notes(found: Answer) -> list[str]:
     """What else is worth saying of the answer."""
     said, plan, asked = [], found.plan, found.asked
     if plan.reached is not None:
-        said.append(_reached(asked, plan.reached))
+        one_vote = found.majority.one_vote if found.majority else None
+        said.append(_reached(asked, plan.reached, one_vote=one_vote))
     if found.hours is not None:
         said.append(_("Raters' time: some %(time)s.") % {"time": lapse(found.hours * 3600)})
     if plan.design_effect is not None and plan.design_effect > 1.005:
@@ -93,15 +92,16 @@ def notes(found: Answer) -> list[str]:
     return said
 
 
-def _reached(asked: Asked, reached: float) -> str:
+def _reached(asked: Asked, reached: float, *, one_vote: float | None) -> str:
     if asked.goal == "power":
         return _("The power is then %(share)s.") % {"share": percent(reached)}
     if asked.goal == "majority":
-        return _("The majority is then right in %(share)s; a single vote would be less.") % {
-            "share": percent(reached)
+        return _("The majority is then right in %(share)s; a single vote is in %(one)s.") % {
+            "share": percent(reached),
+            "one": percent(one_vote),
         }
     shown = percent(reached) if asked.kind == "preference" and asked.goal == "width" else decimals(reached, 3)
-    return _("The interval is then ±%(width)s wide.") % {"width": shown}
+    return _("The interval is then ±%(width)s.") % {"width": shown}
 
 
 def assumptions(plan: Plan) -> list[Promise]:
@@ -131,13 +131,13 @@ def alternatives(found: Answer) -> tuple[tuple[str, ...], list[tuple[bool, tuple
 
 
 def simulation_sentences(stored: Stored, asked: Asked) -> list[str]:
-    last = stored["moments"][-1]
+    last, shown = stored["moments"][-1], percent if asked.kind == "preference" else decimals
     said = []
     if last["half_width"]["mean"] is not None:
         width = last["half_width"]
         said.append(
-            _("The interval is ±%(mean)s wide on average; nine studies in ten have %(low)s to %(high)s.")
-            % {name: decimals(value, 3) for name, value in width.items()}
+            _("The interval is ±%(mean)s on average; nine studies in ten have ±%(low)s to ±%(high)s.")
+            % {name: shown(value) for name, value in width.items()}
         )
     if last["found"] is not None:
         said.append(
@@ -157,7 +157,7 @@ def simulation_sentences(stored: Stored, asked: Asked) -> list[str]:
     return said
 
 
-def curves(stored: Stored, asked: Asked, *, on_its_own: bool = False) -> list[Curve]:
+def curves(stored: Stored, asked: Asked) -> list[Curve]:
     moments, drawn = stored["moments"], []
     target = [
         (0.0, asked.half_width, None, None),
@@ -181,7 +181,7 @@ def curves(stored: Stored, asked: Asked, *, on_its_own: bool = False) -> list[Cu
         if lines[0].points:
             svg = line_plot(
                 title, lines, x_label=_("Votes"), y_label=title, x_range=(0, moments[-1]["votes"]),
-                y_range=ends, on_its_own=on_its_own,
+                y_range=ends, on_its_own=False,
             )  # fmt: skip
             drawn.append(Curve(title, svg))
     return drawn

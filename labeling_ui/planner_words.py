@@ -57,6 +57,7 @@ PILOT_NOTES: dict[str, Promise] = {
     "raters_apart": _(
         "No rater has votes on two outputs of a system (or nobody is named), so severity counts as noise."
     ),
+    "small": _("The pilot is small: these figures are rough, so look at what others would change."),
     "no_shared_items": _(
         "No two systems answered the same items, so what an item is for all counts as outputs'."
     ),

@@ -10,8 +10,8 @@ from itertools import groupby
 
 from analytics.figures.axis_ticks import Axis, axis, written
 
-WIDTH = 560
-_LEFT, _RIGHT, _PLOT, _FOOT = 56, 26, 240, 50
+WIDTH = 460
+_LEFT, _RIGHT, _PLOT, _FOOT = 56, 26, 220, 50
 _ROW, _SWATCH, _LETTER, _WIDE_LETTER = 22, 30, 8, 15
 _COLOURS = 6
 # A line of many points carries a mark at some of them only: enough to tell it from the others without colour.

@@ -16,11 +16,15 @@ import numpy as np
 from analytics.statistics.distinct_rows import FloatArray, IntArray
 from analytics.statistics.planning import Components
 
+# From ten, a variance is known to about half of itself: the relative error is sqrt(2 / (n - 1)).
+_FEW_OUTPUTS, _FEW_RATERS = 20, 10
+
 SENTENCES = {
     "no_votes": "There are no votes yet.",
     "one_vote_each": "No output has votes by two people, so what raters say cannot be told from what it is about.",
     "one_output_each": "No system has votes on two outputs, so nothing says how much outputs differ.",
     "raters_apart": "No rater has votes on two outputs of a system (or nobody is named), so severity counts as noise.",
+    "small": "The pilot is small: these figures are rough, so look at what others would change.",
     "no_shared_items": "No two systems answered the same items, so what an item is for all counts as outputs'.",
 }
 
@@ -69,6 +73,9 @@ def variance_components(
     different = _pairs(values, system) - same_unit - same_rater
     said, output, both = same_unit.variance, same_rater.variance, different.variance
     notes = _notes(len(values), said, output, both)
+    raters, outputs = len(np.unique(rater[named])), len(np.unique(unit))
+    if len(values) and (outputs < _FEW_OUTPUTS or 0 < raters < _FEW_RATERS):
+        notes += ("small",)
     components = None
     if said is not None and both is not None:
         about = max(both - said, 0.0)
@@ -81,8 +88,8 @@ def variance_components(
         components=components,
         votes=len(values),
         systems=len(np.unique(system)),
-        outputs=len(np.unique(unit)),
-        raters=len(np.unique(rater[named])),
+        outputs=outputs,
+        raters=raters,
         notes=notes,
     )
 

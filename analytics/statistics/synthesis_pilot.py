@@ -198,15 +198,18 @@ def _at(
     # By item, how far the best is ahead of the next: their difference, or the lead of the better one.
     ahead = of_items[:, :, 0] - (0.5 if preference else of_items[:, :, 1] if systems > 1 else np.nan)
     lead = ahead.mean(axis=1)
-    error = ahead.std(axis=1, ddof=1) / math.sqrt(stop)
-    found = lead > error * t_quantile((1 + confidence) / 2, df=stop - 1)
+    if preference:
+        error = clustered_half_widths(so_far[:, :, :1], raters, confidence=confidence)[:, 0]
+    else:  # severity falls on either system alike, so items are all that hangs together
+        error = ahead.std(axis=1, ddof=1) / math.sqrt(stop) * t_quantile((1 + confidence) / 2, df=stop - 1)
     means = of_items.mean(axis=1)
     standing = _standing(means, systems) if preference else means
     ranked = (np.diff(standing, axis=1) < 0).all(axis=1)
     there = ~np.isnan(lead)
+    tested = ~np.isnan(error)
     return _Run(
         half_width=half,
-        found=np.where(there, found & (lead > 0), np.nan),
+        found=np.where(tested, lead > error, np.nan),
         better=np.where(there, (lead > 0) + (lead == 0) / 2, np.nan),
         ranked=np.where(there, ranked, np.nan),
         alpha=alpha,

@@ -13,7 +13,7 @@ from analytics.reports.plan_simulation import Habits
 
 GOALS = {"rating": ("width", "power", "alpha"), "preference": ("width", "power", "alpha", "majority")}
 
-_PER_CENT = ("confidence", "power", "win_rate", "accuracy", "ties")
+_PER_CENT = {"confidence", "power", "win_rate", "accuracy", "ties"}
 _RATING_PILOT = ("sd_raters", "sd_items", "sd_outputs", "sd_residual")
 _PREFERENCE_PILOT = ("ties", "between_items", "between_raters")
 _AGREEMENT_PILOT = ("alpha", "alpha_error", "pilot_overlap")
@@ -80,8 +80,12 @@ class PlanForm(forms.Form):
 
     def __init__(self, data: Any, *, start: Asked) -> None:
         """`data`: what was sent, or nothing, for the numbers of `start`. The number typed stays as it was typed."""
-        super().__init__({**_as_shown(start), **(data or {})}, auto_id="plan_%s")
         self._start = start
+        self._per_cent = _PER_CENT | ({"half_width"} if _of_share(start) else set())
+        shown = {
+            name: self._written(name, value) for name, value in start.as_json().items() if value is not None
+        }
+        super().__init__({**shown, **(data or {})}, auto_id="plan_%s")
         wanted = {
             *target_fields(start.kind, start.goal),
             *design_fields(start.goal),
@@ -89,6 +93,8 @@ class PlanForm(forms.Form):
         }
         for name in set(self.fields) - wanted:
             del self.fields[name]
+        if _of_share(start):
+            self.fields["half_width"].label = _("Half width of the interval, ± %")
         if start.goal == "alpha":
             self.fields["overlap"] = forms.IntegerField(label=_("Votes on each"), min_value=2, max_value=1000)
         if start.kind == "preference" and "systems" in self.fields:
@@ -96,8 +102,16 @@ class PlanForm(forms.Form):
 
     @property
     def asked(self) -> Asked:
-        given = {name: _unscaled(name, value) for name, value in self.cleaned_data.items()}
+        given = {name: self._unscaled(name, value) for name, value in self.cleaned_data.items()}
         return Asked(**{**self._start.as_json(), "points": self._start.points, **given})
+
+    def _written(self, name: str, value: Any) -> Any:
+        if not isinstance(value, float):
+            return value
+        return f"{float(f'{100 * value if name in self._per_cent else value:.4g}'):g}"
+
+    def _unscaled(self, name: str, value: Any) -> Any:
+        return value / 100 if name in self._per_cent else value
 
     def target(self) -> Iterator[forms.BoundField]:
         return (self[name] for name in target_fields(self._start.kind, self._start.goal))
@@ -141,18 +155,9 @@ class HabitsForm(forms.Form):
         return Habits(**{name: value / 100 for name, value in self.cleaned_data.items()})
 
 
-def _as_shown(start: Asked) -> dict[str, Any]:
-    return {name: _written(name, value) for name, value in start.as_json().items() if value is not None}
-
-
-def _written(name: str, value: Any) -> Any:
-    if not isinstance(value, float):
-        return value
-    return f"{float(f'{100 * value if name in _PER_CENT else value:.4g}'):g}"
-
-
-def _unscaled(name: str, value: Any) -> Any:
-    return value / 100 if name in _PER_CENT else value
+def _of_share(start: Asked) -> bool:
+    """Whether the interval is a win rate's, which the page has in per cent."""
+    return (start.kind, start.goal) == ("preference", "width")
 
 
 def sent(data: Mapping[str, str]) -> dict[str, str]:
