@@ -1,0 +1,211 @@
+"""What people, and scorers, make of longer answers: decay with length, where candidates are texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from django.utils.translation import gettext as _
+
+from analytics import text_frames
+from analytics.figures.line_plot import Line, line_plot
+from analytics.reports.document import Block, Cell, Column, Figure, Paragraph, Section, Table
+from analytics.reports.paper.material import Material
+from analytics.reports.paper.models_cells import count_column, drawn_by_prompt, measured, number_column
+from analytics.reports.paper.models_judged import Compared, Rated, compared, present_systems, rated
+from analytics.reports.paper.models_missed import places_apart
+from analytics.reports.paper.models_question import Asked, asked_with
+from analytics.reports.paper.models_scores import scored_by
+from analytics.statistics.answer_length import words
+from analytics.statistics.distinct_rows import FloatArray, IntArray
+from analytics.statistics.length_decay import Decay, length_decay
+
+# As many systems as a table on a page can hold.
+_MOST_SYSTEMS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class _Curve:
+    """`digits`: of a mean; shares are drawn from 0 to 1."""
+
+    name: str
+    decay: Decay
+
+
+def length_section(material: Material) -> Section | None:
+    """None where no candidate is a text."""
+    texts = text_frames.answers(material.study)
+    if not texts:
+        return None
+    lengths = {candidate: words(answer.text) for candidate, answer in texts.items()}
+    scored = scored_by(material.study)
+    blocks: list[Block] = []
+    for votes in material.votes:
+        asked = asked_with(votes.counted(), scored, material.settings.resampling)
+        blocks += _blocks(asked, lengths)
+    return Section("length", _("Length of answers"), [_reading(), *blocks]) if blocks else None
+
+
+def _blocks(asked: Asked, lengths: dict[int, int]) -> Iterator[Block]:
+    if asked.question.is_preference:
+        pairs = compared(asked.votes)
+        if len(pairs):
+            yield from _of_preferences(asked, pairs, lengths)
+        return
+    found = rated(asked.votes)
+    if len(found):
+        yield from _of_ratings(asked, found, lengths)
+
+
+def _of_ratings(asked: Asked, found: Rated, lengths: dict[int, int]) -> Iterator[Block]:
+    long = _lengths(found.candidate, lengths)
+    if not np.isfinite(long).any():
+        return
+    clusters = found.prompt
+
+    def decay(values: FloatArray) -> Decay:
+        return length_decay(long, values, clusters=clusters.tolist(), resampling=asked.resampling)
+
+    people = _Curve(_("mean rating"), decay(found.mean))
+    yield from _table_and_figure(
+        asked,
+        [people],
+        key="rating",
+        caption=_("%(question)s: mean rating by length"),
+        y_label=_("Mean rating"),
+    )
+    errors = [
+        _Curve(one.name, decay(places_apart(one.of(found.candidate), found.mean)))
+        for one in asked.contenders
+        if np.isfinite(one.of(found.candidate)).any()
+    ]
+    if errors:
+        yield from _table_and_figure(
+            asked, errors, key="error", caption=_("%(question)s: scorers’ errors by length"),
+            y_label=_("Places apart"),
+            note=_(
+                "Error: how far an item’s place by score is from its place by mean rating, of all items with both, "
+                "from 0 to 1."
+            ),
+        )  # fmt: skip
+    if table := _by_system(asked, found, long):
+        yield table
+
+
+def _of_preferences(asked: Asked, pairs: Compared, lengths: dict[int, int]) -> Iterator[Block]:
+    """The share of votes for the longer of two, by how much longer it is; and how often a scorer is right."""
+    first, second = _lengths(pairs.first, lengths), _lengths(pairs.second, lengths)
+    gap, voted = first - second, pairs.votes[:, 0] + pairs.votes[:, 1]
+    if not np.isfinite(gap).any():
+        return
+    share = np.divide(pairs.votes[:, 0], voted, out=np.full(len(pairs), np.nan), where=voted > 0)
+    longer = np.where(gap > 0, share, np.where(gap < 0, 1 - share, np.nan))
+    clusters = pairs.prompt.tolist()
+    people = length_decay(np.abs(gap), longer, clusters=clusters, resampling=asked.resampling)
+    if people.bins:
+        yield from _table_and_figure(
+            asked, [_Curve(_("votes for the longer"), people)], key="longer",
+            caption=_("%(question)s: votes for the longer of two, by how many words longer"),
+            y_label=_("Share of votes"),
+            note=_("Pairs of equal length do not count, nor do votes for neither."),
+        )  # fmt: skip
+    right = []
+    for one in asked.contenders:
+        leads = one.leads(pairs.first, pairs.second)
+        agree = (1 + np.sign(leads) * np.sign(pairs.lead)) / 2
+        agree[~pairs.decided] = np.nan
+        decay = length_decay((first + second) / 2, agree, clusters=clusters, resampling=asked.resampling)
+        if decay.bins:
+            right.append(_Curve(one.name, decay))
+    if right:
+        yield from _table_and_figure(
+            asked, right, key="accuracy",
+            caption=_("%(question)s: scorers’ accuracy by mean length of the two"), y_label=_("Accuracy"),
+        )  # fmt: skip
+
+
+def _table_and_figure(
+    asked: Asked, curves: list[_Curve], *, key: str, caption: str, y_label: str, note: str = ""
+) -> Iterator[Block]:
+    caption %= asked.named
+    notes = [note, drawn_by_prompt(asked.resampling)]
+    yield Table(
+        key=f"length_{asked.question.key}_{key}",
+        caption=caption,
+        columns=[
+            Column("curve", _("What")), count_column("n", _("Answers or pairs")),
+            number_column("shortest", _("Words from"), digits=0), number_column("longest", _("to"), digits=0),
+            number_column("words", _("Mean words"), digits=1), number_column("value", y_label),
+        ],
+        rows=[
+            [curve.name, bin_.n, bin_.lowest, bin_.highest, bin_.x, measured(bin_.mean)]
+            for curve in curves
+            for bin_ in curve.decay.bins
+        ],
+        notes=[one for one in notes if one],
+    )  # fmt: skip
+    yield Table(
+        key=f"length_{asked.question.key}_{key}_rank",
+        caption=_("%(caption)s, as a rank correlation") % {"caption": caption},
+        columns=[
+            Column("curve", _("What")), count_column("n", _("Answers or pairs")),
+            number_column("spearman", _("Spearman (SRCC)")),
+        ],
+        rows=[[curve.name, curve.decay.srcc.n, measured(curve.decay.srcc)] for curve in curves],
+    )  # fmt: skip
+    lines = [_line(curve) for curve in curves if len(curve.decay.bins) > 1]
+    if lines:
+        svg = line_plot(caption, lines, x_label=_("Words"), y_label=y_label, on_its_own=False)
+        yield Figure(f"length_{asked.question.key}_{key}", caption, svg)
+
+
+def _line(curve: _Curve) -> Line:
+    return Line(
+        curve.name,
+        [
+            (bin_.x, float(bin_.mean.value or 0.0), *(bin_.mean.interval or (None, None)))
+            for bin_ in curve.decay.bins
+        ],
+    )
+
+
+def _by_system(asked: Asked, found: Rated, long: FloatArray) -> Table | None:
+    systems = present_systems(found, asked.votes)
+    if not 1 < len(systems) <= _MOST_SYSTEMS:
+        return None
+    rows: list[list[Cell]] = []
+    for name, own in systems:
+        decay = length_decay(
+            long[own], found.mean[own], clusters=found.prompt[own].tolist(), resampling=asked.resampling
+        )
+        known = long[own][np.isfinite(long[own])]
+        mean = float(known.mean()) if len(known) else None
+        rows.append([name, decay.srcc.n, mean, measured(decay.srcc)])
+    return Table(
+        key=f"length_{asked.question.key}_systems",
+        caption=_("%(question)s: length and rating, system by system") % asked.named,
+        columns=[
+            Column("system", _("System")), count_column("n", _("Answers or pairs")),
+            number_column("words", _("Mean words"), digits=1), number_column("spearman", _("Spearman (SRCC)")),
+        ],
+        rows=rows,
+        notes=[
+            _("Below 0, a system’s longer answers are rated lower. Over all systems, those that write much count too."),
+            drawn_by_prompt(asked.resampling),
+        ],
+    )  # fmt: skip
+
+
+def _lengths(candidates: IntArray, lengths: dict[int, int]) -> FloatArray:
+    return np.array([lengths.get(one, np.nan) for one in candidates.tolist()], dtype=np.float64)
+
+
+def _reading() -> Paragraph:
+    return Paragraph(
+        _(
+            "Length is that of a candidate’s text in words; each Chinese or Japanese character counts as one. What a "
+            "system wrote before its answer is not kept apart, so this is decay with the length of the answer; where "
+            "the answer holds the reasoning, with the length of both."
+        )
+    )

@@ -1,0 +1,94 @@
+"""Models against people: every scorer version with scores in the study, beside what people said of the same things."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from django.utils.translation import gettext as _
+
+from analytics import text_frames
+from analytics.reports.document import Block, Cell, Column, Paragraph, Section, Table
+from analytics.reports.paper.material import Material
+from analytics.reports.paper.models_calibration import calibration_blocks, rating_curves
+from analytics.reports.paper.models_cells import count_column, scorer_column
+from analytics.reports.paper.models_judged import Compared, Rated, compared, rated
+from analytics.reports.paper.models_missed import missed_preferences, missed_ratings
+from analytics.reports.paper.models_preferences import preference_tables
+from analytics.reports.paper.models_question import Asked, asked_with
+from analytics.reports.paper.models_ratings import rating_tables
+from analytics.reports.paper.models_scores import ScoredBy, scored_by
+from analytics.text_frames import Answer
+
+
+def models_section(material: Material) -> Section | None:
+    """None where nothing has scored what people judged."""
+    scored = scored_by(material.study)
+    if not scored:
+        return None
+    texts = text_frames.answers(material.study)
+    blocks: list[Block] = []
+    for votes in material.votes:
+        asked = asked_with(votes.counted(), scored, material.settings.resampling)
+        blocks += _blocks(asked, texts)
+    if not blocks:
+        return None
+    return Section("models", _("Models against people"), [_reading(), _scorers(scored), *blocks])
+
+
+def _blocks(asked: Asked, texts: dict[int, Answer]) -> Iterator[Block]:
+    if asked.question.is_preference:
+        pairs = compared(asked.votes)
+        if scored := asked.with_scores(lambda one: one.leads(pairs.first, pairs.second)):
+            yield from _of_preferences(scored, pairs)
+        return
+    found = rated(asked.votes)
+    if scored := asked.with_scores(lambda one: one.of(found.candidate)):
+        yield from _of_ratings(scored, found, texts)
+
+
+def _of_preferences(asked: Asked, pairs: Compared) -> Iterator[Block]:
+    yield from preference_tables(asked, pairs)
+    yield from calibration_blocks(asked, pairs)
+    if missed := missed_preferences(asked, pairs):
+        yield missed
+
+
+def _of_ratings(asked: Asked, found: Rated, texts: dict[int, Answer]) -> Iterator[Block]:
+    yield from rating_tables(asked, found, texts)
+    yield from rating_curves(asked, found)
+    if missed := missed_ratings(asked, found):
+        yield missed
+
+
+def _reading() -> Paragraph:
+    return Paragraph(
+        _(
+            "Scores are taken as they are stored, each scorer version by itself. Whether a scorer was trained on these "
+            "very votes is not known here: if it was, its figures say nothing about other material."
+        )
+    )
+
+
+def _scorers(scored: Sequence[ScoredBy]) -> Table:
+    rows: list[list[Cell]] = [
+        [str(one.scorer), one.title, ", ".join(output.output for output in one.contenders), one.n_scored]
+        for one in scored
+    ]
+    return Table(
+        key="models_scorers",
+        caption=_("Scorers with scores in this study"),
+        columns=[
+            scorer_column(),
+            Column("title", _("What it is")),
+            Column("outputs", _("Outputs")),
+            count_column("n", _("Candidates or pairs")),
+        ],
+        rows=rows,
+        notes=[
+            _(
+                "The letters after @ begin the digest of all that can change a score. Of several outputs, that of a "
+                "question’s own name is held against it; else musicality and alignment where there are both; else the "
+                "usual one: “default”, “value”, the mean, or the first."
+            )
+        ],
+    )
