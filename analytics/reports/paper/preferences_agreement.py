@@ -9,6 +9,7 @@ import numpy as np
 from django.utils.translation import gettext as _
 
 from analytics.figures.paired_bars import paired_bars
+from analytics.figures.value_bars import value_bars
 from analytics.reports.document import Block, Cell, Column, Figure, Measured, Table
 from analytics.reports.paper.material import ReportSettings
 from analytics.reports.paper.preferences_votes import PROMPT, PairVotes
@@ -28,7 +29,9 @@ def agreement_blocks(asked: Sequence[PairVotes], settings: ReportSettings) -> It
         yield _same_preferences(both, settings)
     with_confidence = [pairs for pairs in asked if not np.isnan(pairs.votes.confidence).all()]
     if len(with_confidence) == 2:
-        yield _confidences(with_confidence[0], with_confidence[1])
+        yield _confidences_of_two(with_confidence[0], with_confidence[1])
+    else:
+        yield from map(_confidences, with_confidence)
 
 
 def _vote_pairs(asked: Sequence[PairVotes], settings: ReportSettings) -> Table:
@@ -113,15 +116,25 @@ def _joined(one: PairVotes, other: PairVotes, settings: ReportSettings) -> SameP
     )
 
 
-def _confidences(one: PairVotes, other: PairVotes) -> Figure:
+def _confidences_of_two(one: PairVotes, other: PairVotes) -> Figure:
     """Figure 4."""
-    left, right = one.votes.confidence, other.votes.confidence
-    levels = np.unique(np.concatenate([left, right]))
+    levels = np.unique(np.concatenate([one.votes.confidence, other.votes.confidence]))
     rows = [
-        (f"{level:g}", int((left == level).sum()), int((right == level).sum()))
+        (f"{level:g}", _given(one, level), _given(other, level))
         for level in levels[~np.isnan(levels)].tolist()
     ]
     titles = (one.votes.question.title, other.votes.question.title)
-    caption = _("Confidence of votes: %(one)s %(other)s") % {"one": titles[0], "other": titles[1]}
-    drawing = paired_bars(caption, titles, rows, on_its_own=False)
-    return Figure("preferences-confidence", caption, drawing)
+    caption = _("Confidence of votes: %(question)s") % {"question": " / ".join(titles)}
+    return Figure("preferences-confidence", caption, paired_bars(caption, titles, rows, on_its_own=False))
+
+
+def _confidences(pairs: PairVotes) -> Figure:
+    question, levels = pairs.votes.question, np.unique(pairs.votes.confidence)
+    rows = [(f"{level:g}", _given(pairs, level)) for level in levels[~np.isnan(levels)].tolist()]
+    caption = _("Confidence of votes: %(question)s") % {"question": question.title}
+    drawing = value_bars(caption, rows, on_its_own=False)
+    return Figure(f"preferences-{question.key}-confidences", caption, drawing)
+
+
+def _given(pairs: PairVotes, level: float) -> int:
+    return int((pairs.votes.confidence == level).sum())
