@@ -1,0 +1,181 @@
+"""`manage.py plan STUDY` or `manage.py plan --no-study --kind rating`: how many votes are needed, computed now."""
+
+from __future__ import annotations
+
+import json
+from argparse import BooleanOptionalAction
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any, get_args
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from analytics.questions import measured_questions
+from analytics.records.moment import one_moment
+from analytics.reports.agreement import study_agreement
+from analytics.reports.plan import Answer, Asked, Goal, Kind, answer
+from analytics.reports.plan_pilot import agreement_figures, median_seconds, published, question_pilot
+from analytics.reports.plan_simulation import RUNS, Habits, simulate
+from analytics.statistics.planning_words import explain
+from annotation.models import Study
+
+# Options that are numbers of the plan, by type, with what they mean.
+_NUMBERS: dict[str, tuple[type, str]] = {
+    "systems": (int, "how many systems"),
+    "overlap": (int, "votes on each output or comparison"),
+    "votes_per_rater": (int, "votes that one rater gives"),
+    "items": (int, "comparisons, for --goal majority"),
+    "half_width": (float, "of the interval, for --goal width and alpha; a win rate's as a share"),
+    "difference": (float, "of two means, for --goal power"),
+    "win_rate": (float, "of the better system, 0 to 1"),
+    "accuracy": (float, "of majorities, 0 to 1"),
+    "power": (float, "0 to 1"),
+    "confidence": (float, "0 to 1"),
+    "sd_raters": (float, "standard deviation between raters"),
+    "sd_items": (float, "between items"),
+    "sd_outputs": (float, "between outputs to an item"),
+    "sd_residual": (float, "of the rest"),
+    "ties": (float, "share of votes, 0 to 1"),
+    "between_items": (float, "correlation of two votes on a comparison"),
+    "between_raters": (float, "correlation of two votes of a rater"),
+    "alpha": (float, "of the pilot"),
+    "alpha_error": (float, "its standard error times the root of its units"),
+    "pilot_overlap": (float, "ratings of a unit in the pilot"),
+    "seconds": (float, "for one vote"),
+}
+_WIDTH = 4.0  # of a scale from 1 to 5, where no study says another
+
+
+class Command(BaseCommand):
+    help = "Say how many votes a study needs; pilot figures come from its votes, from options, or from publications."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", nargs="?", help="the study's address")
+        parser.add_argument("--no-study", action="store_true", help="plan without a study")
+        parser.add_argument("--question", help="which of the study's questions; the first if not said")
+        parser.add_argument("--kind", choices=get_args(Kind), default="rating", help="with --no-study")
+        parser.add_argument("--goal", choices=get_args(Goal), default="width")
+        parser.add_argument(
+            "--panel",
+            action=BooleanOptionalAction,
+            help="whether a rater meets all systems of an item together",
+        )
+        for name, (kind, meaning) in _NUMBERS.items():
+            parser.add_argument(f"--{name.replace('_', '-')}", type=kind, help=meaning)
+        parser.add_argument(
+            "--try",
+            dest="runs",
+            type=int,
+            nargs="?",
+            const=RUNS,
+            help="simulate so many studies with the plan",
+        )
+        parser.add_argument("--careless", type=float, default=0.0, help="share of synthetic raters, 0 to 1")
+        parser.add_argument("--seed", type=int, default=1)
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if (options["study"] is None) != options["no_study"]:
+            raise CommandError("Name a study, or say --no-study.")
+        start, source = _published(options) if options["no_study"] else _of_study(options)
+        given = {name: options[name] for name in (*_NUMBERS, "panel") if options[name] is not None}
+        try:
+            found = answer(Asked(**{**start, **given}))
+            tried = _tried(found, options)
+        except (ValueError, ZeroDivisionError) as error:
+            raise CommandError(str(error)) from error
+        printed = _as_json(found, source, tried)
+        lines = [json.dumps(printed, indent=2)] if options["json"] else _lines(found, source, tried)
+        self.stdout.write("\n".join(lines))
+
+
+def _published(options: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    kind, goal = options["kind"], options["goal"]
+    return {"kind": kind, "goal": goal, **published(kind, _WIDTH)}, "published figures"
+
+
+def _of_study(options: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    study = Study.objects.filter(slug=options["study"]).first()
+    if study is None:
+        raise CommandError(f"There is no study with the address {options['study']!r}.")
+    questions = {one.key: one for one in measured_questions(study)}
+    question = questions.get(options["question"] or next(iter(questions), ""))
+    if question is None:
+        known = ", ".join(questions) or "none with a level of measurement"
+        raise CommandError(f"This study has no question {options['question']!r} to plan for; it has {known}.")
+    kind: Kind = "preference" if question.is_preference else "rating"
+    with one_moment():
+        votes, agreement, seconds = question_pilot(question), study_agreement(study), median_seconds(study)
+    stored = next(one.as_json() for one in agreement if one.question.key == question.key)
+    own = {**votes["figures"], **agreement_figures(stored)}
+    start = {
+        "kind": kind,
+        "goal": options["goal"],
+        "overlap": study.overlap,
+        "panel": question.per_candidate,
+        "seconds": seconds,
+        "level": question.level,
+        **({"points": question.points} if len(question.points) > 1 else {}),
+        **published(kind, question.width or _WIDTH),
+        **own,
+    }
+    return start, f"{votes['votes']} votes of this study" if own else "published figures"
+
+
+def _tried(found: Answer, options: Mapping[str, Any]) -> dict[str, Any] | None:
+    if options["runs"] is None or found.plan.design is None:
+        return None
+    habits = Habits(careless=options["careless"])
+    return simulate(found.asked, found.plan.design, habits, runs=options["runs"], seed=options["seed"])
+
+
+def _as_json(found: Answer, source: str, tried: dict[str, Any] | None) -> dict[str, Any]:
+    design = found.plan.design
+    return {
+        "asked": found.asked.as_json(),
+        "pilot": source,
+        "votes": design.votes if design else None,
+        "raters": design.raters if design else None,
+        "hours": found.hours,
+        "plan": asdict(found.plan),
+        "alternatives": [
+            {
+                "overlap": other.overlap,
+                "items": other.plan.design.items if other.plan.design else None,
+                "votes": other.plan.design.votes if other.plan.design else None,
+            }
+            for other in found.alternatives
+        ],
+        "majority": asdict(found.majority) if found.majority else None,
+        "assumptions": [explain(code) for code in found.plan.assumptions],
+        "simulation": tried,
+    }
+
+
+def _lines(found: Answer, source: str, tried: dict[str, Any] | None) -> Iterator[str]:
+    design, plan = found.plan.design, found.plan
+    if design is None:
+        yield explain(plan.reason or "too_many")
+    else:
+        each = "comparison" if found.asked.kind == "preference" else "output"
+        yield (
+            f"About {design.votes:,} votes: {design.outputs:,} {each}s with {design.overlap} votes each, some "
+            f"{design.raters:,} raters at {design.votes_per_rater}."
+        )
+        yield f"Reached: {plan.reached:.4f}" + (f"; {found.hours:.1f} rater-hours" if found.hours else "")
+    yield f"Pilot: {source}"
+    for other in found.alternatives:
+        votes = f"{other.plan.design.votes:,} votes" if other.plan.design else "–"
+        yield f"  {other.overlap} on each: {votes}"
+    yield from (f"- {explain(code)}" for code in plan.assumptions)
+    if tried:
+        last = tried["moments"][-1]
+        shown = {name: last[name] for name in ("found", "better", "ranked") if last[name] is not None}
+        yield f"Of {tried['runs']} simulated studies: " + ", ".join(
+            f"{name} {100 * share:.1f} %" for name, share in shown.items()
+        )
+        yield f"Half width {_number(last['half_width']['mean'])}, alpha {_number(last['alpha']['mean'])}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
