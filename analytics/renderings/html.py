@@ -17,7 +17,6 @@ STYLES = ("css/variables.css", "css/figures.css", "css/line_plot.css", "css/pape
 
 # A table that fits on a page is not broken over two.
 _ONE_PAGE_ROWS = 30
-_WIDE_COLUMNS = 7
 
 Address = Callable[[str, str], str]
 
@@ -36,10 +35,7 @@ class ShownTable:
 
     @property
     def classes(self) -> str:
-        names = (
-            ("whole", len(self.table.rows) <= _ONE_PAGE_ROWS),
-            ("wide", len(self.table.columns) >= _WIDE_COLUMNS),
-        )
+        names = ("whole", len(self.table.rows) <= _ONE_PAGE_ROWS), ("wide", self.found.is_wide)
         return " ".join(name for name, applies in names if applies)
 
 

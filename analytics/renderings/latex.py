@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from analytics.renderings.layout import Entry, LaidOut, laid_out
-from analytics.reports.document import Column, Table
+from analytics.renderings.layout import Entry, Head, LaidOut, laid_out
+from analytics.reports.document import Table
 
 _ESCAPED = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
@@ -32,16 +32,14 @@ def escaped(text: str) -> str:
 def latex_text(table: Table) -> str:
     """A floating table with its caption above it and its notes below."""
     found = laid_out(table)
-    columns = table.columns
-    heads = [rf"\multicolumn{{1}}{{{_alignment(column)}}}{{{escaped(column.label)}}}" for column in columns]
     lines = [
         r"\begin{table}",
         r"  \centering",
         rf"  \caption{{{escaped(table.caption)}}}",
         rf"  \label{{tab:{table.key}}}",
-        rf"  \begin{{tabular}}{{{''.join(_alignment(column) for column in columns)}}}",
+        rf"  \begin{{tabular}}{{{''.join(_alignment(head) for head in found.heads)}}}",
         r"    \toprule",
-        _row(heads),
+        _row([_heading(head) for head in found.heads]),
         r"    \midrule",
         *(_row([_entry(entry) for entry in row]) for row in found.rows),
         r"    \bottomrule",
@@ -63,14 +61,21 @@ def _notes(found: LaidOut, table: Table) -> list[str]:
 
 def _entry(entry: Entry) -> str:
     marked = escaped(entry.text) + (rf"\textsuperscript{{{entry.letter}}}" if entry.letter else "")
-    return f"{marked} {escaped(entry.interval)}" if entry.interval else marked
+    # A cell that began with a bracket would be read as the length of the line break before it.
+    guarded = f"{{}}{marked}" if marked.startswith("[") else marked
+    return f"{guarded} & {escaped(entry.interval)}" if entry.head.spread else guarded
+
+
+def _heading(head: Head) -> str:
+    columns, side = (2, "c") if head.spread else (1, _alignment(head))
+    return rf"\multicolumn{{{columns}}}{{{side}}}{{{escaped(head.label)}}}"
 
 
 def _row(cells: Sequence[str]) -> str:
-    # A row that began with a bracket would be read as the length of the line break before it.
-    guarded = (f"{{}}{cell}" if cell.startswith("[") else cell for cell in cells)
-    return "    " + " & ".join(guarded) + r" \\"
+    return "    " + " & ".join(cells) + r" \\"
 
 
-def _alignment(column: Column) -> str:
-    return "l" if column.kind == "text" else "r"
+def _alignment(head: Head) -> str:
+    if head.kind != "number":
+        return "l"
+    return "r@{ }l" if head.spread else "r"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC
 from importlib.metadata import version
 
+from django.db.models import Max
 from django.utils import translation
 from django.utils.translation import gettext as _
 
@@ -15,14 +16,17 @@ from analytics.questions import measured_questions
 from analytics.reports.document import Document, Section
 from analytics.reports.paper.agreement import agreement_section
 from analytics.reports.paper.data import data_section
+from analytics.reports.paper.length import length_section
 from analytics.reports.paper.material import Material, ReportSettings
 from analytics.reports.paper.methods import interval_words, methods_section
+from analytics.reports.paper.models import models_section
 from analytics.reports.paper.preferences import preferences_section
+from analytics.reports.paper.ratings import ratings_section
 from analytics.reports.paper.references import references_section
 from analytics.reports.paper.words import numbers
 from analytics.services.code_version import code_version
 from analytics.vote_frames import votes
-from annotation.models import Study
+from annotation.models import Judgment, Study
 
 # Hears how many of `steps.STEPS` are done.
 Progress = Callable[[int], None]
@@ -31,6 +35,9 @@ _SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
     data_section,
     agreement_section,
     preferences_section,
+    ratings_section,
+    models_section,
+    length_section,
     methods_section,
     references_section,
 )
@@ -50,7 +57,7 @@ def document(material: Material, *, language: str, progress: Progress) -> Docume
         for done, section in enumerate(_SECTIONS, start=2):
             sections.append(section(material))
             progress(done)
-        title = _("%(study)s: report") % {"study": material.study.title}
+        title = _("Report: %(study)s") % {"study": material.study.title}
         return Document(title, language, _facts(material), [one for one in sections if one is not None])
 
 
@@ -66,7 +73,7 @@ def _facts(material: Material) -> list[tuple[str, str]]:
     return [
         (_("Study"), study.slug),
         (_("Protocol versions"), versions),
-        (_("Newest vote"), _newest(material)),
+        *_newest(study),
         (_("Data (SHA-256)"), data_sha256(study, material.votes)),
         (_("Interval of alpha"), interval_words(settings)),
         (_("Resampling"), drawn),
@@ -74,7 +81,9 @@ def _facts(material: Material) -> list[tuple[str, str]]:
     ]
 
 
-def _newest(material: Material) -> str:
-    """The day of the last vote: the report is about the data up to then, whenever it is made."""
-    newest = max((float(votes.at.max()) for votes in material.votes if len(votes)), default=None)
-    return "–" if newest is None else f"{datetime.fromtimestamp(newest, tz=UTC):%Y-%m-%d}"
+def _newest(study: Study) -> list[tuple[str, str]]:
+    """The day of the last judgment given here: the report is about the data up to then, whenever it is made. Imported
+    judgments have the time of their import, which says nothing about them."""
+    given = Judgment.objects.filter(study=study).exclude(origin=Judgment.Origin.IMPORTED)
+    newest = given.aggregate(newest=Max("submitted_at"))["newest"]
+    return [] if newest is None else [(_("Newest judgment"), f"{newest.astimezone(UTC):%Y-%m-%d}")]

@@ -42,14 +42,16 @@ def _collected(material: Material) -> Table:
         (_("Systems"), found.systems),
         (_("Judgments"), sum(one.n for one in fates)),
         (_("Judgments that count"), sum(one.n for one in fates if one.fate == COUNTED)),
-        (_("Raters with a name, of judgments that count"), found.raters),
+        (_("Raters of judgments that count"), found.raters or None if unnamed else found.raters),
     ]
     return Table(
         "collected",
         _("What was collected"),
         (Column("what", ""), Column("n", _("Number"), "count")),
         rows,
-        [_("Some judgments name no rater: their source did not say who gave them.")] if unnamed else [],
+        [_("Some judgments name no rater, because their source did not; raters are those with a name.")]
+        if unnamed
+        else [],
     )
 
 
@@ -66,7 +68,10 @@ def _questions(material: Material) -> Table:
         Column("versions", _("Protocol versions")),
         Column("versions_left_out", _("Versions left out")),
     )
-    notes = [_("A unit is a task, or one candidate of a task where the question is asked of each.")]
+    notes = [
+        _("A unit is a task, or one candidate of a task where the question is asked of each."),
+        _("A vote is one answer; a judgment can leave a question open."),
+    ]
     if any(votes.question.other_versions for votes in material.votes):
         notes.append(
             _("Versions left out ask the question on another scale; their answers are in no figure.")

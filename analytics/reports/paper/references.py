@@ -50,4 +50,4 @@ def references_section(material: Material) -> Section | None:
         works.append(HOLM)
         if not any((votes.rater == NOBODY).any() for votes in rated):
             works.append(CAMERON)
-    return Section("references", _("References"), [Paragraph("\n".join(sorted(works)))])
+    return Section("references", _("References"), [Paragraph(work) for work in sorted(works)])

@@ -9,6 +9,9 @@ STEPS = (
     _("Data"),
     _("Agreement"),
     _("Preferences"),
+    _("Ratings"),
+    _("Models against people"),
+    _("Length of answers"),
     _("Methods"),
     _("References"),
 )
