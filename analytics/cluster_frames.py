@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from analytics.frames import COUNTED, Counted, on_scale
+from analytics.first_votes import among_first
+from analytics.frames import COUNTED, Counted, CountRow, on_scale
 from analytics.questions import MeasuredQuestion
 
 _ROWS = f"""
 SELECT prompt, given, count(*) FROM (
-    SELECT a.task_id, array_agg({{value}} ORDER BY {{value}})::float8[] AS given {COUNTED} AND {{value}} IS NOT NULL
+    SELECT a.task_id, array_agg({{value}} ORDER BY {{value}})::float8[] AS given
+    {COUNTED} AND {{value}} IS NOT NULL {{first}}
     GROUP BY a.task_id, a.candidate_id
 ) AS unit JOIN (
     SELECT t.id, hashtextextended(coalesce(nullif(v.prompt, ''), nullif(v.question, ''), v.item_id::text), 0) AS prompt
@@ -35,9 +37,9 @@ class ClusteredCounts:
 
 def count_rows_by_prompt(question: MeasuredQuestion) -> ClusteredCounts:
     """As `frames.count_rows`, but units with equal counts are one row only where they share their prompt."""
-    sql = _ROWS.format(value="a.choice" if question.is_preference else "a.value")
+    sql = _ROWS.format(value="a.choice" if question.is_preference else "a.value", first=among_first(question))
     with connection.cursor() as cursor:
         cursor.execute(sql, {"questions": list(question.ids), "study": question.study_id})
         rows = cursor.fetchall()
-    counts = [(Counter(given), units) for _, given, units in rows]
+    counts: list[CountRow] = [(Counter(given), units) for _, given, units in rows]
     return ClusteredCounts(on_scale(counts, question.categories), [prompt for prompt, _, _ in rows])

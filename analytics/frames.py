@@ -14,6 +14,7 @@ from typing import Any
 
 from django.db import connection
 
+from analytics.first_votes import among_first
 from analytics.questions import MeasuredQuestion, abx_questions, screening_questions
 from analytics.statistics.screening import LIMIT, Ratings
 from annotation.models import Answer, Judgment, Study, System, Task
@@ -35,7 +36,7 @@ WHERE a.question_id = ANY(%(questions)s) AND a.counted
 
 _ARRAYS = f"""
 SELECT given, count(*) FROM (
-    SELECT array_agg(a.value ORDER BY a.value) AS given {COUNTED} AND a.value IS NOT NULL
+    SELECT array_agg(a.value ORDER BY a.value) AS given {COUNTED} AND a.value IS NOT NULL {{first}}
     GROUP BY a.task_id, a.candidate_id
 ) AS unit GROUP BY given
 """
@@ -187,9 +188,9 @@ def count_rows(question: MeasuredQuestion) -> Counted:
     The same rows come back whatever the order of the votes, but not in a fixed order. A scale without points keeps
     every value.
     """
-    points = question.categories
+    points, arrays = question.categories, _ARRAYS.format(first=among_first(question))
     if not 0 < len(points) <= _MOST_COLUMNS:
-        return on_scale([(Counter(given), units) for given, units in _rows(_ARRAYS, question)], points)
+        return on_scale([(Counter(given), units) for given, units in _rows(arrays, question)], points)
     rows = _rows(_counts_by_column(question), question, values=list(points))
     return Counted(
         [(dict(zip(points, counts, strict=True)), units) for *counts, _, units in rows],
@@ -220,7 +221,7 @@ def _counts_by_column(question: MeasuredQuestion) -> str:
     return f"""
         SELECT {listed}, count(*) FROM (
             SELECT {counts}, count(*) FILTER (WHERE {column} <> ALL(%(values)s::float8[])) AS strange
-            {COUNTED} GROUP BY a.task_id, a.candidate_id
+            {COUNTED} {among_first(question)} GROUP BY a.task_id, a.candidate_id
         ) AS unit GROUP BY {listed}
     """
 

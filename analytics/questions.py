@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from annotation.models import Answer, ProtocolVersion, Question, Study
 from annotation.protocols import QuestionSpec
+from annotation.rules import stopping
 from annotation.services.protocols import loaded
 
 
@@ -17,6 +18,7 @@ class MeasuredQuestion:
     """A question on one scale: the same key, kind, level, points and range in all of `versions`.
 
     width: from the lowest value to the highest; None for preferences and scales without ends.
+    first_votes: agreement rests on so many of each task's votes where more are asked for while they differ; else None.
     `other_versions` ask under the same key on another scale; their answers are not comparable and are left out.
     """
 
@@ -32,6 +34,7 @@ class MeasuredQuestion:
     ids: tuple[int, ...]
     versions: tuple[int, ...]
     other_versions: tuple[int, ...]
+    first_votes: int | None = None
 
     @property
     def is_preference(self) -> bool:
@@ -68,6 +71,7 @@ def _measured(study: Study, questions: Sequence[Question]) -> MeasuredQuestion:
         ids=tuple(question.pk for question in alike),
         versions=tuple(sorted(question.protocol_version.number for question in alike)),
         other_versions=tuple(sorted({q.protocol_version.number for q in questions if q not in alike})),
+        first_votes=stopping.first_votes(study.rules, overlap=study.overlap),
     )
 
 

@@ -98,6 +98,7 @@ class QuestionCard:
     ratings: int
     raters: str
     versions_left_out: str
+    first_votes: int | None
     histogram: tuple[Bar, ...]
     systems: tuple[SystemRow, ...]
 
@@ -157,6 +158,7 @@ def _card(question: QuestionOverview, spec: QuestionSpec | None) -> QuestionCard
         pairable_units=result["pairable_units"],
         ratings=result["ratings"],
         raters=_raters(result),
+        first_votes=result.get("first_votes"),
         versions_left_out=", ".join(map(str, result["protocol_versions_left_out"])),
         histogram=() if compares else tuple(_bars(_labelled(question, spec))),
         systems=tuple(_wins(question) if compares else _means(question, spec)),

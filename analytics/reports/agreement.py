@@ -55,6 +55,7 @@ class QuestionAgreement:
 
     def as_json(self) -> dict[str, Any]:
         symmetric = {} if self.symmetric is None else {"symmetric": alpha_json(self.symmetric)}
+        first = {} if self.question.first_votes is None else {"first_votes": self.question.first_votes}
         return {
             "title": self.question.title,
             "kind": self.question.kind,
@@ -67,6 +68,7 @@ class QuestionAgreement:
             "percent_agreement_per_unit": self.percent.per_unit_mean,
             "percent_agreement_observed": self.percent.observed,
             **symmetric,
+            **first,
             "protocol_versions": list(self.question.versions),
             "protocol_versions_left_out": list(self.question.other_versions),
         }

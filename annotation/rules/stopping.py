@@ -59,6 +59,12 @@ def settings(rules: Mapping[str, Any]) -> Stopping | None:
     return Stopping(**stated) if stated.get("question") else None
 
 
+def first_votes(rules: Mapping[str, Any], *, overlap: int) -> int | None:
+    """How many votes of each task did not depend on what others had said, in a study that stops early or once did;
+    None where none depends on it."""
+    return overlap if "stopping" in rules else None
+
+
 def certainty(first: int, second: int, neither: int = 0) -> float:
     """The mass of Beta(1 + first + neither/2, 1 + second + neither/2) on its larger side of one half.
 

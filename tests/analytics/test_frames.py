@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analytics import frames
+from analytics.cluster_frames import count_rows_by_prompt
 from analytics.questions import measured_questions
 from annotation.models import Answer, Judgment, Study, Task
 from annotation.services import exclusions, protocols
@@ -84,6 +85,16 @@ def test_a_scale_without_points_keeps_every_value(study):
     for value in (0.25, 71.5, 0.25):
         vote(task, value, question="quality")
     assert counted(study, "quality") == [({0.25: 2, 71.5: 1}, 1)]
+
+
+@pytest.mark.parametrize("most", [12, 2], ids=["counted by column", "as arrays"])
+def test_ratings_off_the_scale_are_in_no_row_but_counted(study, most, monkeypatch):
+    monkeypatch.setattr(frames, "_MOST_COLUMNS", most)
+    for name, values in (("a", [3.5, 4]), ("b", [3.5, 4]), ("c", [0, 9, 9]), ("d", [2])):
+        votes(factories.rating_task(study, name), values)
+    (question,) = measured_questions(study)
+    assert counted(study) == [({2.0: 1}, 1), ({4.0: 1}, 2)]
+    assert frames.count_rows(question).off_scale == 5
 
 
 def test_preferences_are_counted_by_canonical_choice():
@@ -219,3 +230,19 @@ def test_a_withdrawn_task_wants_no_more_than_it_has(study):
     withdrawn = factories.rating_task(study, "b", overlap=3)
     Task.objects.filter(pk=withdrawn.pk).update(state=Task.State.WITHDRAWN, n_judgments=1)
     assert frames.judgments_wanted(study) == 4
+
+
+def test_agreement_rests_on_the_first_votes_where_more_are_asked_for_while_they_differ():
+    """Stopped once they agree, or after; a vote that was excluded is none of the first."""
+    study = factories.StudyFactory(overlap=2, preset="cmi-pref", rules={"stopping": {"question": ""}})
+    for name, choices in (("agreed", [1, 1]), ("differed", [1, 2, 2, 2]), ("excluded", [2, 1, 1])):
+        task = factories.comparison_task(study, name, overlap=9)
+        said = [vote(task, question="alignment", choice=choice) for choice in choices]
+    exclusions.mark(
+        Judgment.objects.filter(pk=said[0].pk), study=study, action="exclude", reason="careless", actor=None
+    )
+    assert counted(study, "alignment") == [({1.0: 1, 2.0: 1}, 1), ({1.0: 2}, 2)]
+    (question,) = [asked for asked in measured_questions(study) if asked.key == "alignment"]
+    by_prompt = count_rows_by_prompt(question).counted.rows
+    assert sorted(sum(row.values()) for row, _ in by_prompt) == [2, 2, 2]
+    assert [(pair.first, pair.second) for pair in frames.pair_votes(question)] == [(5, 3)]

@@ -1,0 +1,23 @@
+"""Which answers agreement may rest on where votes on a task stop once they agree: the first ones of each task."""
+
+from __future__ import annotations
+
+from analytics.questions import MeasuredQuestion
+from annotation.models import Judgment
+
+
+def among_first(question: MeasuredQuestion) -> str:
+    """SQL for answers `a` of %(study)s: a further condition that keeps those of the first votes, or nothing.
+
+    Votes that are asked for only while the others differ make all of them together disagree more than people do.
+    """
+    if question.first_votes is None:
+        return ""
+    return f"""AND a.judgment_id IN (
+        SELECT id FROM (
+            SELECT j.id, row_number() OVER (PARTITION BY j.task_id ORDER BY j.submitted_at, j.id) AS place
+            FROM annotation_judgment j
+            WHERE j.study_id = %(study)s AND j.effective AND NOT j.excluded
+              AND j.origin <> {Judgment.Origin.EXPERT:d}
+        ) AS ordered WHERE place <= {question.first_votes:d}
+    )"""
