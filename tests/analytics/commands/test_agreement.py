@@ -11,6 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from analytics.reports import second_opinion
+from annotation.models import Study
 from annotation.services import protocols
 from tests import factories
 from tests.analytics.protocols import protocol, scale
@@ -70,6 +71,45 @@ def test_verify_compares_with_the_package(slug, level):
     assert found["level"] == level
     assert found["verify"]["alpha"] == pytest.approx(found["alpha"], abs=1e-12)
     assert found["verify"]["difference"] < 1e-12
+
+
+@pytest.mark.parametrize("interval", ["jackknife", "units", "items", "krippendorff"])
+def test_the_interval_can_be_chosen_and_alpha_stays(slug, interval):
+    plain = json.loads(typed(slug, "--json"))["questions"]["correctness"]
+    options = ("--interval", interval, "--replicates", "200", "--seed", "3")
+    found = json.loads(typed(slug, "--json", *options, "--verify"))["questions"]["correctness"]
+    assert found["alpha"] == pytest.approx(plain["alpha"], abs=1e-12)
+    assert (found["ci95"] == plain["ci95"]) == (interval == "jackknife")
+    assert found["ci_method"].endswith(
+        {"items": "clusters", "jackknife": "jackknife-t"}.get(interval, interval)
+    )
+    assert found["verify"]["difference"] < 1e-12
+    assert typed(slug, *options) == typed(slug, *options)
+
+
+def test_krippendorffs_interval_comes_with_a_warning(slug):
+    assert "too narrow" in typed(slug, "--interval", "krippendorff")
+    assert "too narrow" not in typed(slug, "--interval", "units")
+
+
+def test_the_table_says_what_was_drawn(slug):
+    assert "Interval from 50 draws of 3 prompts or items; " in typed(
+        slug, "--interval", "items", "--replicates", "50"
+    )
+
+
+def test_ratings_off_the_scale_are_left_out_aloud_and_verified_without_them(slug):
+    votes(factories.rating_task(Study.objects.get(slug=slug), "d"), [3.5, 9, 2])
+    found = json.loads(typed(slug, "--json", "--verify"))["questions"]["correctness"]
+    assert (found["off_scale"], found["ratings"]) == (2, 9)
+    assert found["verify"]["difference"] < 1e-12
+    assert "Left out: 2 ratings that are none of the scale's points." in typed(slug)
+
+
+@pytest.mark.parametrize("options", [("--replicates", "0"), ("--seed", "-1")])
+def test_draws_that_cannot_be_are_a_sentence(slug, options):
+    with pytest.raises(CommandError, match="--replicates is 1 or more, and --seed is 0 or more"):
+        typed(slug, *options)
 
 
 def test_verify_prints_the_difference(slug):
