@@ -147,15 +147,6 @@ class Votes:
         """What every figure rests on unless it says otherwise."""
         return self.select((self.status == COUNTED) & ~self.again)
 
-    def place_in_unit(self) -> IntArray:
-        """How many of these votes on the same unit came before each, by time."""
-        order = np.argsort(self.unit, kind="stable")
-        starts = np.flatnonzero(np.diff(self.unit[order], prepend=-1))
-        sizes = np.diff(starts, append=len(order))
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order)) - np.repeat(starts, sizes)
-        return place
-
 
 def votes(question: MeasuredQuestion) -> Votes:
     """By a few queries, whatever the size of the study."""

@@ -22,7 +22,8 @@ from analytics.reports.paper.readings import (
 )
 from analytics.reports.paper.sentences import because
 from analytics.statistics.percent_agreement import percent_agreement
-from analytics.vote_frames import NOBODY, Votes
+from analytics.statistics.self_consistency import self_consistency
+from analytics.vote_frames import COUNTED, NOBODY, Votes
 from annotation.rules import stopping
 
 
@@ -36,7 +37,7 @@ def agreement_section(material: Material) -> Section | None:
     blocks.append(_percent(asked))
     for votes in asked:
         adaptive = rule is not None and rule.question == votes.question.key
-        cut = list(parts(votes, first_votes=material.study.overlap if adaptive else None))
+        cut = list(parts(votes, at_first=material.study.overlap if adaptive else None))
         if cut:
             table = _by_part(votes, cut, settings)
             blocks += [table, _figure(votes, table, settings)]
@@ -64,12 +65,13 @@ def _overview(asked: list[Votes], settings: ReportSettings) -> Table:
         Column("level", _("Level")),
         *_figures(),
         Column("raters", _("Raters"), "count"),
+        Column("themselves", _("With themselves"), "percent", 1),
     )
     rows = []
     for votes in asked:
         counted, reading = votes.counted(), leading(votes.question)
         row = _row(counted, reading, settings)
-        rows.append((votes.question.title, reading.title, *row, _raters(counted)))
+        rows.append((votes.question.title, reading.title, *row, _raters(counted), _with_themselves(votes)))
     return Table("agreement", _("Krippendorff's alpha"), columns, rows, [*_notes(asked)])
 
 
@@ -192,10 +194,18 @@ def _raters(votes: Votes) -> int | None:
     return None if not len(named) and len(votes) else len(named)
 
 
+def _with_themselves(votes: Votes) -> Measured:
+    """Low agreement between people who agree with themselves is a matter of taste, otherwise one of care."""
+    said = votes.select((votes.status == COUNTED) & (votes.rater != NOBODY))
+    found = self_consistency(said.unit, said.rater, said.value, level="nominal")
+    return Measured(found.equal, reason=because(found.reason))
+
+
 def _notes(asked: list[Votes]) -> Iterator[str]:
     yield _(
         "1 is perfect agreement, 0 what chance would give. Units and ratings are those with two or more to compare; "
-        "a rater's second answer to the same unit does not count."
+        "a rater's second answer to the same unit does not count. With themselves: the share of equal ones among the "
+        "answers that a rater gave twice."
     )
     if any((votes.counted().rater == NOBODY).any() for votes in asked):
         yield _(

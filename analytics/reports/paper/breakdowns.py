@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 from django.utils.translation import gettext as _
 
+from analytics.statistics.first_votes import first_votes
 from analytics.vote_frames import COUNTED, EXCLUDED, EXCLUDED_BY_REVIEW, NOBODY, Votes
 
 # Systems, strata and periods beyond this would make a table that nobody reads; the export has the votes themselves.
@@ -25,16 +26,16 @@ class Part:
     votes: Votes
 
 
-def parts(votes: Votes, *, first_votes: int | None = None) -> Iterator[Part]:
-    """From all votes with their marks. first_votes: how many every task got before its votes decided about more."""
+def parts(votes: Votes, *, at_first: int | None = None) -> Iterator[Part]:
+    """From all votes with their marks. at_first: how many votes every task got before they decided about more."""
     counted = votes.counted()
     yield from _strata(counted)
     yield from _systems(counted)
     yield from _periods(counted)
     yield from _review(votes)
     yield from _exclusions(votes)
-    if first_votes is not None:
-        yield from _early(counted, first_votes)
+    if at_first is not None:
+        yield from _early(counted, at_first)
 
 
 def _strata(votes: Votes) -> Iterator[Part]:
@@ -97,13 +98,11 @@ def _exclusions(votes: Votes) -> Iterator[Part]:
         yield Part(_("exclusions"), _("with excluded votes put back"), votes.select(put_back))
 
 
-def _early(votes: Votes, first_votes: int) -> Iterator[Part]:
+def _early(votes: Votes, k: int) -> Iterator[Part]:
+    """Votes come in the order of time, so that their own order breaks ties."""
     yield Part(_("overlap"), _("all votes"), votes)
-    yield Part(
-        _("overlap"),
-        _("the first %(n)s of each unit") % {"n": first_votes},
-        votes.select(votes.place_in_unit() < first_votes),
-    )
+    early = first_votes(votes.unit, votes.at, k=k, ids=np.arange(len(votes)))
+    yield Part(_("overlap"), _("the first %(n)s of each unit") % {"n": k}, votes.select(early.kept))
 
 
 def _date(day: float) -> datetime:

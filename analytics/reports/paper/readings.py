@@ -70,9 +70,13 @@ def readings(question: MeasuredQuestion, votes: Votes) -> list[Reading]:
 
 def patterns_of(votes: Votes, reading: Reading, *, by_prompt: bool = False) -> Patterns:
     """The votes as ratings of units; with `by_prompt`, units about one prompt belong together."""
-    values = votes.value if reading.codes is None else _recoded(votes.value, reading.codes)
     clusters = votes.units.prompt[votes.unit] if by_prompt else None
-    return patterns_from_long(votes.unit, values, clusters=clusters)
+    return patterns_from_long(votes.unit, values_of(votes, reading), clusters=clusters)
+
+
+def values_of(votes: Votes, reading: Reading) -> FloatArray:
+    """The votes as the reading takes them; NaN for those it leaves out."""
+    return votes.value if reading.codes is None else _recoded(votes.value, reading.codes)
 
 
 def agreement_of(votes: Votes, reading: Reading, settings: ReportSettings) -> Agreement:

@@ -93,6 +93,6 @@ def test_excluded_votes_can_be_put_back_and_repeats_cannot():
 
 def test_under_adaptive_overlap_the_first_votes_of_every_unit_stand_apart():
     votes = made_votes(rating_question(), [0, 1, 0, 0, 1], [1, 2, 3, 4, 5])
-    found = cut(votes, first_votes=2)
+    found = cut(votes, at_first=2)
     assert found["overlap", "all votes"] == [1.0, 2.0, 3.0, 4.0, 5.0]
     assert found["overlap", "the first 2 of each unit"] == [1.0, 2.0, 3.0, 5.0]
