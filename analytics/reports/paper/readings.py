@@ -80,9 +80,8 @@ def values_of(votes: Votes, reading: Reading) -> FloatArray:
 
 
 def agreement_of(votes: Votes, reading: Reading, settings: ReportSettings) -> Agreement:
-    by_prompt = settings.interval == "items"
-    method: Method = "clusters" if by_prompt else settings.interval
-    patterns = patterns_of(votes, reading, by_prompt=by_prompt)
+    method: Method = "clusters" if settings.interval == "items" else settings.interval
+    patterns = patterns_of(votes, reading, by_prompt=method == "clusters")
     interval = IntervalSettings(method, settings.resampling)
     if reading.symmetric:
         return symmetric_alpha(patterns, interval=interval)
