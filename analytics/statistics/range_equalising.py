@@ -15,6 +15,8 @@ from analytics.statistics.distinct_rows import FloatArray, IntArray
 
 # Equal numbers of ratings each, in the order of time.
 WINDOWS = 4
+# An import that knows no times leaves those of its own writing, which are over soon and mean nothing.
+_SHORTEST_S = 3600.0
 # A system is absent from a window rather than rare when chance would leave it out less often than this.
 _BY_CHANCE = 1e-3
 
@@ -69,9 +71,9 @@ def company(system: IntArray, group: IntArray) -> Company:
 
 
 def absences(system: IntArray, at: FloatArray) -> list[Absence]:
-    """Systems that came or went while the study ran. Ratings of the same moment, as an import leaves them, have no
-    order, so nothing is said of them."""
-    if len(np.unique(at)) < 2 * WINDOWS:
+    """Systems that came or went while the study ran. `at` in seconds; of a study that was over within an hour nothing
+    is said."""
+    if not len(at) or np.ptp(at) < _SHORTEST_S:
         return []
     order = np.argsort(at, kind="stable")
     window = np.empty(len(at), dtype=np.int64)

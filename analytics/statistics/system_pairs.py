@@ -7,9 +7,11 @@ are compared; that is fair as far as items fell to systems by chance.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
+from statistics import NormalDist
 
 import numpy as np
 
@@ -21,8 +23,9 @@ from analytics.statistics.two_way import Uncertainty, two_sided, uncertainty
 BoolArray = np.ndarray[tuple[int], np.dtype[np.bool_]]
 Interval = tuple[float, float]
 
-# Up to so many prompts every way to swap the two systems is gone through: 4,096 ways.
-_ALL_SWAPS = 12
+# Up to so many prompts every way to swap the two systems is gone through (4,096 ways); beyond many the sum of so many
+# signs is as good as normal.
+_ALL_SWAPS, _DRAWN_SWAPS = 12, 500
 _ROUNDING = 1e-9
 # How many numbers a piece of the work may hold at once.
 _CELLS = 2_000_000
@@ -164,6 +167,8 @@ def _swapped(parts: FloatArray, prompt: IntArray, *, resampling: Resampling) -> 
     if len(sums) <= _ALL_SWAPS:
         swaps = np.array(list(product((1.0, -1.0), repeat=len(sums)))).reshape(2 ** len(sums), len(sums))
         return float((np.abs(swaps @ sums) >= observed).mean())
+    if len(sums) > _DRAWN_SWAPS:
+        return 2 * NormalDist().cdf(-observed / math.sqrt(float(sums @ sums)))
     rng, extreme, drawn = np.random.default_rng(resampling.seed), 0, _draws(resampling)
     at_once = max(1, _CELLS // len(sums))
     for start in range(0, drawn, at_once):

@@ -42,7 +42,9 @@ def same_systems(rated: Rated) -> Iterator[Block]:
     groups: list[tuple[str, Company]] = []
     if len(np.unique(rater[named])) > 1:
         groups.append((_("Rater"), company(system[named], rater[named])))
-        groups.append((_("Sitting"), company(system[named], sittings(rater[named], at[named]))))
+        by_sitting = company(system[named], sittings(rater[named], at[named]))
+        if by_sitting.groups > groups[0][1].groups:
+            groups.append((_("Sitting"), by_sitting))
     if groups:
         if groups[0][1].differs:
             yield _company_warning(rated, groups[0][1])
@@ -172,7 +174,7 @@ def _company_table(rated: Rated, groups: Sequence[tuple[str, Company]]) -> Table
     }
     notes = [
         _("Overlap: of the systems that either of two met, the share that both met, on average over pairs."),
-        _("A sitting ends with a break of half an hour."),
+        *([_("A sitting ends with a break of half an hour.")] if len(groups) > 1 else []),
     ]
     return Table(rated.key("company"), title, columns, rows, notes)
 

@@ -128,7 +128,7 @@ def _notes(rated: Rated, found: Sequence[Opinion], *, words: bool, seconds: bool
         ) % {"level": percent}
     else:
         yield _(
-            "Means are over ratings, their intervals (%(level)s) clustered by item alone, as raters are not named: "
+            "Means are over ratings, their intervals (%(level)s) clustered by item alone, as not all raters are named: "
             "differences between raters are not in them, so they may be too narrow. Items with the same prompt or "
             "question are one cluster."
         ) % {"level": percent}

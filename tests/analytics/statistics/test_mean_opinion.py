@@ -1,0 +1,71 @@
+"""Means, medians and deviations of systems' ratings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analytics.statistics.mean_opinion import Ratings, opinion, opinions
+
+
+def ratings(system, value, *, item=None, rater=None) -> Ratings:
+    n = len(value)
+    return Ratings(
+        np.asarray(system, dtype=np.int64),
+        np.arange(n),
+        np.arange(n) if item is None else np.asarray(item),
+        np.full(n, -1) if rater is None else np.asarray(rater),
+        np.asarray(value, dtype=float),
+    )
+
+
+def test_figures_are_the_textbook_ones():
+    value = np.array([2.0, 3, 5, 5, 1, 4, 4])
+    found = opinion(ratings([0] * 7, value), level=0.95)
+    assert (found.ratings, found.units, found.mean, found.median) == (7, 7, value.mean(), 4.0)
+    assert found.sd == pytest.approx(value.std(ddof=1))
+    assert found.quartiles == tuple(np.quantile(value, [0.25, 0.75]))
+    assert found.interval == pytest.approx(stats.t.interval(0.95, 6, value.mean(), stats.sem(value)))
+
+
+def test_the_best_comes_first_and_votes_without_a_system_are_in_no_row():
+    found = opinions(ratings([2, 0, 0, 1, -1], [3, 1, 2, 3, 5]), level=0.95)
+    assert [one.system for one in found] == [1, 2, 0]
+
+
+def test_the_order_of_the_ratings_leaves_no_trace():
+    rng = np.random.default_rng(0)
+    system, value, item, rater = (
+        rng.integers(0, 3, 50),
+        rng.integers(1, 6, 50),
+        np.arange(50) % 11,
+        np.arange(50) % 4,
+    )
+    turned = rng.permutation(50)
+    here = opinions(ratings(system, value, item=item, rater=rater), level=0.95)
+    there = opinions(
+        ratings(system[turned], value[turned], item=item[turned], rater=rater[turned]), level=0.95
+    )
+    for one, other in zip(here, there, strict=True):
+        assert one.interval == pytest.approx(other.interval, abs=1e-12)
+        assert (one.system, one.median) == (other.system, other.median)
+
+
+def test_one_unnamed_rating_leaves_the_raters_out():
+    found = opinion(ratings([0] * 4, [1, 2, 3, 4], item=[0, 1, 0, 1], rater=[0, 0, 1, -1]), level=0.95)
+    assert (found.uncertainty.raters, found.uncertainty.by_raters) == (0, False)
+
+
+def test_equal_ratings_one_rating_and_none_have_no_interval():
+    same = opinion(ratings([0] * 3, [0.1] * 3), level=0.95)
+    assert (same.interval, same.uncertainty.reason, same.sd) == (None, "no_spread", 0.0)
+    single = opinion(ratings([0], [4]), level=0.95)
+    assert (single.mean, single.sd, single.uncertainty.reason) == (4.0, None, "one_cluster")
+    none = opinion(ratings([], []), level=0.95)
+    assert (none.mean, none.median, none.uncertainty.reason) == (None, None, "no_ratings")
+
+
+def test_infinite_ratings_are_refused():
+    with pytest.raises(ValueError, match="finite"):
+        ratings([0], [float("inf")])
