@@ -12,7 +12,7 @@ import numpy as np
 
 from analytics.statistics.bootstrap import Estimate, Resampling, estimate, numbered, weighted_mean
 from analytics.statistics.distinct_rows import FloatArray
-from analytics.statistics.equal_count import equal_count_bins
+from analytics.statistics.equal_count import equal_count_bins, sensible_bins
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,12 @@ def binned_means(
     x: Sequence[float] | FloatArray,
     y: Sequence[float] | FloatArray,
     *,
-    bins: int,
+    most_bins: int,
     clusters: Sequence[Hashable] | None = None,
     resampling: Resampling | None = None,
 ) -> tuple[BinnedMean, ...]:
-    """In ascending order of x. Items without a finite number in both are left out."""
+    """In ascending order of x. Items without a finite number in both are left out; there are fewer bins than
+    `most_bins` where they would hold fewer than ten items each."""
     resampling = resampling or Resampling()
     xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if xs.shape != ys.shape or xs.ndim != 1:
@@ -45,7 +46,7 @@ def binned_means(
     kept = np.isfinite(xs) & np.isfinite(ys)
     groups = numbered(clusters, n=len(xs))[kept]
     xs, ys = xs[kept], ys[kept]
-    bin_of = equal_count_bins(xs, bins=bins)
+    bin_of = equal_count_bins(xs, bins=sensible_bins(len(xs), most=most_bins))
     found = []
     for number in range(int(bin_of.max(initial=-1)) + 1):
         within = bin_of == number

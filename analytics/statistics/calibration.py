@@ -17,7 +17,7 @@ import numpy as np
 
 from analytics.statistics.bootstrap import Estimate, Resampling, estimate, numbered, undefined, weighted_mean
 from analytics.statistics.distinct_rows import FloatArray, IntArray
-from analytics.statistics.equal_count import equal_count_bins
+from analytics.statistics.equal_count import equal_count_bins, sensible_bins
 from analytics.statistics.logistic import cross_validated_logits, probability
 from analytics.statistics.sequential import wilson_interval
 
@@ -55,13 +55,14 @@ def calibration(
     for_first: Sequence[float] | FloatArray,
     for_second: Sequence[float] | FloatArray,
     *,
-    bins: int = BINS,
+    bins: int | None = None,
     clusters: Sequence[Hashable] | None = None,
     resampling: Resampling | None = None,
 ) -> Calibration:
     """logits: log-odds of the first side by the scorer, NaN where there is no score. for_first, for_second: votes.
 
-    Pairs without a score or without a vote for either side are left out; the others weigh the same.
+    Pairs without a score or without a vote for either side are left out; the others weigh the same. bins: by default
+    10, or fewer where they would hold fewer than ten pairs.
     """
     resampling = resampling or Resampling()
     logit, first, second = (np.asarray(one, dtype=np.float64) for one in (logits, for_first, for_second))
@@ -72,25 +73,21 @@ def calibration(
         nothing = undefined("no_decided_pairs", n=0, resampling=resampling)
         return Calibration(0, (), None, None, nothing, nothing)
     groups = np.unique(numbered(clusters, n=len(logit))[kept], return_inverse=True)[1]
-    size, predicted, share = folded(logit[kept], first[kept] / (first + second)[kept])
-    bin_of = equal_count_bins(predicted, bins=bins)
-    brier = weighted_mean((predicted - share) ** 2)
+    votes = (first + second)[kept]
+    size, toward = _folded(logit[kept], first[kept] / votes)
+    predicted = probability(size)
+    # Where it prefers neither, half of the votes are for the side that it prefers, whichever is stored first.
+    share = np.where(size > 0, toward, 0.5)
+    bin_of = equal_count_bins(predicted, bins=bins or sensible_bins(len(size), most=BINS))
+    brier, entropy = ((predicted - toward) ** 2, _cross_entropy(size, toward))
     return Calibration(
         n=int(kept.sum()),
         bins=_bins(predicted, share, bin_of, level=resampling.level),
         ece=_ece(predicted, share, bin_of),
-        ece_by_chance=_by_chance(predicted, (first + second)[kept], bin_of, seed=resampling.seed),
-        cross_entropy=estimate(weighted_mean(_cross_entropy(size, share)), groups, resampling=resampling),
-        brier=estimate(brier, groups, resampling=resampling),
+        ece_by_chance=_by_chance(predicted, votes, bin_of, seed=resampling.seed),
+        cross_entropy=estimate(weighted_mean(entropy), groups, resampling=resampling),
+        brier=estimate(weighted_mean(brier), groups, resampling=resampling),
     )
-
-
-def folded(logit: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The size of each logit, the probability of the side that the scorer prefers, and the share of votes for it. Where
-    it prefers neither, half of the votes are for what it prefers."""
-    size = np.abs(logit)
-    toward = np.where(logit > 0, share, np.where(logit < 0, 1 - share, 0.5))
-    return size, probability(size), toward
 
 
 def vote_entropy(for_first: FloatArray, for_second: FloatArray) -> float | None:
@@ -120,6 +117,11 @@ def recalibrated_logits(
     logits = np.full(len(leads), np.nan)
     logits[learnt] = found
     return logits
+
+
+def _folded(logit: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The size of each logit, and the share of votes for the side that it is in favour of."""
+    return np.abs(logit), np.where(logit < 0, 1 - share, share)
 
 
 def _bins(

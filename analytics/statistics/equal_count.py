@@ -7,6 +7,11 @@ import numpy as np
 from analytics.statistics.distinct_rows import FloatArray, IntArray
 
 
+def sensible_bins(n: int, *, most: int, fewest: int = 10) -> int:
+    """As many bins as n items fill with `fewest` each on average, one or more and `most` at most."""
+    return max(1, min(most, n // fewest))
+
+
 def equal_count_bins(values: FloatArray, *, bins: int) -> IntArray:
     """(n,) which bin each value is in, from 0 upwards without a gap.
 

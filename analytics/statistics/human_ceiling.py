@@ -27,7 +27,7 @@ from analytics.statistics.correlation import pearson, spearman, why_undefined
 from analytics.statistics.distinct_rows import FloatArray, IntArray
 
 SENTENCES = {
-    "no_rest": "No scored unit has two or more answers, so there is nobody to compare one person with.",
+    "no_rest": "No unit that has a score was answered twice, so there is nobody to compare one person with.",
     "constant_raters": "The persons who are compared with the rest all gave the same value.",
     "no_agreement": "People agree with each other no better than chance, so there is nothing to compare a scorer with.",
 }

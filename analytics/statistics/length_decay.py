@@ -28,13 +28,13 @@ def length_decay(
     lengths: Sequence[float] | FloatArray,
     values: Sequence[float] | FloatArray,
     *,
-    bins: int = BINS,
+    most_bins: int = BINS,
     clusters: Sequence[Hashable] | None = None,
     resampling: Resampling | None = None,
 ) -> Decay:
     """Items without a finite number in both are left out."""
     x, y = np.asarray(lengths, dtype=np.float64), np.asarray(values, dtype=np.float64)
     return Decay(
-        binned_means(x, y, bins=bins, clusters=clusters, resampling=resampling),
+        binned_means(x, y, most_bins=most_bins, clusters=clusters, resampling=resampling),
         linear_and_rank(x, y, clusters=clusters, resampling=resampling)[1],
     )

@@ -28,8 +28,8 @@ class AbsoluteError:
 class VarianceError:
     """Against the unbiased variance of each unit's ratings, where there are three or more.
 
-    floor: the error that remains, on average over seeded draws, for a scorer that knows each unit's distribution,
-    if that is the unit's own ratings together with one rating's worth of everybody's.
+    floor: the error that remains, on average over seeded draws, for a scorer that knows each unit's distribution, if
+    that is the unit's own ratings, spread as ratings given beside such ones are, to the variance that there is.
     """
 
     error: Estimate
@@ -76,7 +76,7 @@ def variance_error(
     if absolute.error.value is None:
         return VarianceError(absolute.error, None, None)
     there = np.isfinite(found)[of]
-    floor = _floor(of[there], value[there], everybody=value, seed=resampling.seed)
+    floor = _floor(of[there], value[there], seed=resampling.seed)
     return VarianceError(absolute.error, absolute.constant, floor)
 
 
@@ -88,21 +88,42 @@ def sample_variances(unit: IntArray, value: FloatArray, *, n: int) -> FloatArray
     return np.where(size > 1, squares / np.maximum(size - 1, 1), np.nan)
 
 
-def _floor(unit: IntArray, value: FloatArray, *, everybody: FloatArray, seed: int) -> float:
+def _floor(unit: IntArray, value: FloatArray, *, seed: int) -> float:
     """Draws as many ratings of each unit as it has, and compares their variance with that of what they came from."""
-    points, code = np.unique(everybody, return_inverse=True)
-    share = np.bincount(code) / len(everybody)
+    points, code = np.unique(value, return_inverse=True)
     unit = np.unique(unit, return_inverse=True)[1]
     count = np.zeros((unit.max() + 1, len(points)))
-    np.add.at(count, (unit, np.searchsorted(points, value)), 1.0)
+    np.add.at(count, (unit, code), 1.0)
     size = count.sum(axis=1).astype(np.int64)
-    chance = (count + share) / (size + 1)[:, None]
-    true = chance @ points**2 - (chance @ points) ** 2
+    chance = _chances(count, points)
+    true = _variance(chance, points)
     rng = np.random.default_rng(seed)
     errors = []
     for _ in range(_DRAWS):
         drawn = rng.multinomial(size, chance)
-        mean = drawn @ points / size
-        variance = (drawn * (points - mean[:, None]) ** 2).sum(axis=1) / (size - 1)
-        errors.append(np.abs(variance - true).mean())
+        sampled = _variance(drawn / size[:, None], points) * size / (size - 1)
+        errors.append(np.abs(sampled - true).mean())
     return float(np.mean(errors))
+
+
+def _chances(count: FloatArray, points: FloatArray) -> FloatArray:
+    """(units, points) of another rating: between the unit's own ratings, which vary too little, and what is said beside
+    each of them in all units, which varies too much; where between, the mean variance tells, which is known."""
+    size = count.sum(axis=1, keepdims=True)
+    together = (count / (size - 1)).T @ count - np.diag((count / (size - 1)).sum(axis=0))
+    own = count / size
+    beside = own @ (together / together.sum(axis=1, keepdims=True))
+    target = (_variance(own, points) * size[:, 0] / (size[:, 0] - 1)).mean()
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        share = (low + high) / 2
+        if _variance((1 - share) * own + share * beside, points).mean() < target:
+            low = share
+        else:
+            high = share
+    found = (1 - high) * own + high * beside
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def _variance(chance: FloatArray, points: FloatArray) -> FloatArray:
+    return np.asarray(chance @ points**2 - (chance @ points) ** 2)

@@ -27,8 +27,6 @@ _MOST_SYSTEMS = 60
 
 @dataclass(frozen=True, eq=False)
 class _Curve:
-    """`digits`: of a mean; shares are drawn from 0 to 1."""
-
     name: str
     decay: Decay
 
@@ -77,8 +75,7 @@ def _of_ratings(asked: Asked, found: Rated, lengths: dict[int, int]) -> Iterator
     )
     errors = [
         _Curve(one.name, decay(places_apart(one.of(found.candidate), found.mean)))
-        for one in asked.contenders
-        if np.isfinite(one.of(found.candidate)).any()
+        for one in asked.varying(lambda one: one.of(found.candidate))
     ]
     if errors:
         yield from _table_and_figure(
@@ -111,7 +108,7 @@ def _of_preferences(asked: Asked, pairs: Compared, lengths: dict[int, int]) -> I
             note=_("Pairs of equal length do not count, nor do votes for neither."),
         )  # fmt: skip
     right = []
-    for one in asked.contenders:
+    for one in asked.varying(lambda one: one.leads(pairs.first, pairs.second)):
         leads = one.leads(pairs.first, pairs.second)
         agree = (1 + np.sign(leads) * np.sign(pairs.lead)) / 2
         agree[~pairs.decided] = np.nan

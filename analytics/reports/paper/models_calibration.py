@@ -93,9 +93,9 @@ def _summary(asked: Asked, found: Compared, each: list[_Calibrated]) -> Table:
                 "(Platt scaling, five folds, no intercept)."
             ),
             _(
-                "ECE: expected calibration error over %(bins)s bins of about equal counts. By chance: what a perfectly "
-                "calibrated scorer with these probabilities would show on as many votes, by simulation. It has no "
-                "interval, since resampled data are always less well calibrated than the data."
+                "ECE: expected calibration error over at most %(bins)s bins of equal counts, of ten pairs or more. By "
+                "chance: what a perfectly calibrated scorer with these probabilities would show on as many votes, "
+                "by simulation. It has no interval, since resampled data are always less well calibrated than the data."
             )
             % {"bins": BINS},
             drawn_by_prompt(asked.resampling),
@@ -171,11 +171,11 @@ def rating_curves(asked: Asked, found: Rated) -> Iterator[Block]:
         (
             one,
             binned_means(
-                one.of(found.candidate), found.mean, bins=BINS, clusters=found.prompt.tolist(),
+                one.of(found.candidate), found.mean, most_bins=BINS, clusters=found.prompt.tolist(),
                 resampling=asked.resampling,
             ),
         )
-        for one in asked.contenders
+        for one in asked.varying(lambda one: one.of(found.candidate))
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [one.name, bin_.n, bin_.lowest, bin_.highest, bin_.x, measured(bin_.mean)]
@@ -194,7 +194,7 @@ def rating_curves(asked: Asked, found: Rated) -> Iterator[Block]:
         ],
         rows=rows,
         notes=[
-            _("%(bins)s bins of about equal counts by score; equal scores share a bin.") % {"bins": BINS},
+            _("At most %(bins)s bins of about equal counts by score; equal scores share a bin.") % {"bins": BINS},
             drawn_by_prompt(asked.resampling),
         ],
     )  # fmt: skip

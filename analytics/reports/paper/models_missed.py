@@ -13,7 +13,6 @@ from analytics.reports.paper.models_judged import Compared, Rated
 from analytics.reports.paper.models_question import Asked
 from analytics.reports.paper.models_scores import Contender
 from analytics.statistics.bootstrap import Resampling
-from analytics.statistics.calibration import recalibrated_logits
 from analytics.statistics.correlation import linear_and_rank
 from analytics.statistics.distinct_rows import FloatArray, IntArray
 from analytics.statistics.logistic import probability
@@ -39,6 +38,8 @@ def missed_ratings(asked: Asked, found: Rated) -> Table | None:
     scores = best.of(found.candidate)
     apart = places_apart(scores, found.mean)
     worst = _worst(apart, found.candidate)
+    if not len(worst):
+        return None
     names = item_names(found.item[worst].tolist())
     rows: list[list[Cell]] = [
         [
@@ -67,7 +68,7 @@ def missed_ratings(asked: Asked, found: Rated) -> Table | None:
 
 
 def missed_preferences(asked: Asked, found: Compared) -> Table | None:
-    """By how far the share of votes is from the scorer's probability, rescaled where that can be learnt."""
+    """By how far the share of votes is from the scorer's probability."""
 
     def accuracy(one: Contender) -> float | None:
         leads = one.leads(found.first, found.second)
@@ -78,11 +79,13 @@ def missed_preferences(asked: Asked, found: Compared) -> Table | None:
         return None
     leads = best.leads(found.first, found.second)
     first, second = found.votes[:, 0], found.votes[:, 1]
-    learnt = recalibrated_logits(leads, first, second, clusters=found.prompt, seed=asked.resampling.seed)
-    chance = probability(best.logits(leads) if learnt is None else learnt)
+    chance = probability(best.logits(leads))
     share = np.divide(first, first + second, out=np.full(len(found), np.nan), where=first + second > 0)
+    # Where people decide alike, this is the order of the leads.
     apart = np.where(leads * found.lead < 0, np.abs(share - chance), np.nan)
     worst = _worst(apart, found.first, found.second)
+    if not len(worst):
+        return None
     names = item_names(found.item[worst].tolist())
     rows = [_pair_row(asked, found, int(row), names, float(leads[row]), float(chance[row])) for row in worst]
     return Table(

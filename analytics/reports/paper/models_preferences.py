@@ -80,9 +80,10 @@ def _by_confidence(asked: Asked, found: Compared) -> Iterator[Group]:
 
 def _by_part(asked: Asked, found: Compared, groups: list[Group]) -> Table:
     rows: list[list[Cell]] = []
+    varying = asked.varying(lambda one: one.leads(found.first, found.second))
     for group in groups:
         pairs = found.select(group.rows)
-        for one in asked.contenders:
+        for one in varying:
             accuracy = pairwise_accuracy(
                 one.leads(pairs.first, pairs.second),
                 pairs.lead,

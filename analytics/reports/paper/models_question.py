@@ -41,6 +41,10 @@ class Asked:
         left = [one for one in self.contenders if np.isfinite(scores(one)).any()]
         return replace(self, contenders=left) if left else None
 
+    def varying(self, scores: Callable[[Contender], FloatArray]) -> list[Contender]:
+        """Those whose scores differ: one that says the same of everything is told once, not for every part."""
+        return [one for one in self.contenders if _varies(scores(one))]
+
     def by_column(self) -> Column:
         return Column("by", _("By"))
 
@@ -49,6 +53,11 @@ class Asked:
 
     def statistic_column(self) -> Column:
         return Column("statistic", _("Statistic"))
+
+
+def _varies(scores: FloatArray) -> bool:
+    known = scores[np.isfinite(scores)]
+    return len(known) > 0 and bool((known != known[0]).any())
 
 
 def asked_with(votes: Votes, scored: Sequence[ScoredBy], resampling: Resampling) -> Asked:

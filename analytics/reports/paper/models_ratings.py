@@ -110,8 +110,9 @@ def _over_systems(asked: Asked, found: Rated) -> Table:
 
 def _by_part(asked: Asked, found: Rated, groups: Sequence[Group]) -> Table:
     rows: list[list[Cell]] = []
+    varying = asked.varying(lambda one: one.of(found.candidate))
     for group in groups:
-        for one in asked.contenders:
+        for one in varying:
             lcc, srcc = linear_and_rank(
                 one.of(found.candidate[group.rows]),
                 found.mean[group.rows],

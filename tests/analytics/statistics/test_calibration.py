@@ -89,6 +89,7 @@ def test_certainty_costs_what_it_should_and_never_infinitely_much():
 def test_a_scorer_without_a_preference_is_right_half_the_time():
     even = calibration([0.0] * 4, [1, 1, 0, 2], [0, 0, 1, 0], resampling=QUICK)
     assert even.cross_entropy.value == pytest.approx(np.log(2))
+    assert even.brier.value == pytest.approx(0.25)
     assert (even.ece, even.bins[0].observed) == (0.0, 0.5)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from analytics.statistics.binned_means import binned_means
 from analytics.statistics.bootstrap import Resampling
-from analytics.statistics.equal_count import equal_count_bins
+from analytics.statistics.equal_count import equal_count_bins, sensible_bins
 
 
 def test_distinct_values_are_dealt_out_evenly():
@@ -31,8 +31,11 @@ def test_bins_have_no_gaps_and_none_are_made_of_nothing():
 
 def test_a_binned_mean_is_that_of_its_items_and_resamples_their_clusters():
     x, y = [1, 2, 3, 4, np.nan, 6], [0, 1, 1, 1, 5, np.inf]
-    low, high = binned_means(x, y, bins=2, clusters=list("aabbcc"), resampling=Resampling(replicates=50))
-    assert (low.x, low.lowest, low.highest, low.mean.value, low.n) == (1.5, 1, 2, 0.5, 2)
+    x, y = [*x] * 5, [*y] * 5
+    low, high = binned_means(
+        x, y, most_bins=2, clusters=list("aabbcc") * 5, resampling=Resampling(replicates=50)
+    )
+    assert (low.x, low.lowest, low.highest, low.mean.value, low.n) == (1.5, 1, 2, 0.5, 10)
     assert (low.mean.interval, low.mean.reason) == (None, "one_cluster")
     assert (high.mean.value, high.mean.clusters) == (1.0, 1)
 
@@ -41,9 +44,13 @@ def test_an_interval_of_a_bin_is_the_clusters_own():
     (only,) = binned_means(
         [1] * 40,
         [0, 1] * 20,
-        bins=4,
+        most_bins=4,
         clusters=[n // 2 for n in range(40)],
         resampling=Resampling(replicates=50),
     )
     # Each cluster holds a 0 and a 1, so that no resample differs.
     assert only.mean.interval == (0.5, 0.5)
+
+
+def test_few_items_make_few_bins():
+    assert [sensible_bins(n, most=6) for n in (0, 9, 25, 59, 60, 1000)] == [1, 1, 2, 5, 6, 6]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.rating_error import absolute_error, sample_variances, variance_error
@@ -51,3 +52,21 @@ def test_the_floor_is_what_chance_leaves_to_one_who_knows():
     found = variance_error(np.full(3000, true), unit, value, resampling=QUICK)
     assert found.floor == pytest.approx(found.error.value, rel=0.05)
     assert variance_error(np.full(3000, true), unit, value, resampling=QUICK).floor == found.floor
+
+
+@pytest.mark.parametrize(("spread", "noise"), [(1.5, 0.5), (4.0, 0.4)])
+def test_the_floor_is_near_what_it_would_be_if_the_truth_were_known(spread, noise):
+    rng = np.random.default_rng(3)
+    points, cuts = np.array([0, 0.25, 0.5, 0.75, 1]), np.array([-np.inf, -1.5, -0.5, 0.5, 1.5, np.inf])
+    middle, width = rng.normal(size=1200) * spread, noise * np.exp(rng.normal(size=1200) / 2)
+    chance = np.diff(norm.cdf((cuts - middle[:, None]) / width[:, None]), axis=1)
+    drawn = rng.multinomial(3, chance / chance.sum(axis=1, keepdims=True))
+    true = chance @ points**2 - (chance @ points) ** 2
+    value = np.concatenate([np.repeat(points, row) for row in drawn])
+    found = variance_error(true, np.repeat(np.arange(1200), 3), value, resampling=Resampling(replicates=2))
+    assert found.floor == pytest.approx(found.error.value, rel=0.12)
+
+
+def test_people_who_never_differ_leave_nothing_to_chance():
+    found = variance_error([0.0, 0.2], np.repeat([0, 1], 3), np.repeat([0.25, 1.0], 3), resampling=QUICK)
+    assert (found.error.value, found.floor) == (pytest.approx(0.1), pytest.approx(0))
