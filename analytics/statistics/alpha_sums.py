@@ -7,6 +7,8 @@ data set, and a matrix product makes thousands of such rows from those of the di
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from analytics.statistics.distinct_rows import FloatArray, IntArray
@@ -16,11 +18,19 @@ from analytics.statistics.levels import AnyLevel, distances
 MOST_VALUES = 40
 
 
+@cache
+def pairs_of_values(size: int) -> tuple[IntArray, IntArray]:
+    """(Q,) the codes c and k of all pairs c < k of `size` values, in the order of the sums."""
+    first, second = np.triu_indices(size, 1)
+    first.flags.writeable = second.flags.writeable = False
+    return first, second
+
+
 def unit_sums(counts: IntArray) -> FloatArray:
     """(P, V + Q) what a unit with each of the count rows (P, V) adds: n_c, then o_ck for the Q pairs c < k."""
     counts = counts.astype(np.float64)
     size = counts.sum(axis=1, keepdims=True)
-    first, second = np.triu_indices(counts.shape[1], 1)
+    first, second = pairs_of_values(counts.shape[1])
     pairs = counts[:, first] * counts[:, second] / np.maximum(size - 1, 1)
     return np.where(size >= 2, np.hstack([counts, pairs]), 0.0)
 
@@ -29,7 +39,7 @@ def alphas(sums: FloatArray, values: FloatArray, *, level: AnyLevel) -> FloatArr
     """(B,) alpha of each row of sums (B, V + Q) over the ascending `values`; NaN where it is not defined."""
     size = len(values)
     totals, pairs = sums[:, :size], sums[:, size:]
-    first, second = np.triu_indices(size, 1)
+    first, second = pairs_of_values(size)
     apart = distances(level, values, totals, first=first, second=second)
     n = totals.sum(axis=1)
     # Both sums run over c < k: half of what the formula has, above and below the line.

@@ -11,9 +11,9 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from analytics.statistics.alpha_sums import alphas
+from analytics.statistics.alpha_sums import pairs_of_values
 from analytics.statistics.distinct_rows import FloatArray, IntArray
-from analytics.statistics.levels import LEVELS, AnyLevel
+from analytics.statistics.levels import LEVELS, AnyLevel, distances
 
 RunningLevel = AnyLevel
 
@@ -32,8 +32,9 @@ class RunningAlpha:
         self.level: RunningLevel = level
         self._values = _scale(values, level)
         self._code = {float(value): code for code, value in enumerate(self._values)}
-        self._first, self._second = np.triu_indices(len(self._values), 1)
+        self._first, self._second = pairs_of_values(len(self._values))
         self._counts: dict[Hashable, IntArray] = {}
+        self._fixed = self._apart(np.zeros(len(self._values)))
         # By m, the sum of x_c x_k (c < k) over the units with m votes, whose counts are x: whole, so never rounded.
         self._products: dict[int, IntArray] = {}
         self._coincidences = np.zeros(len(self._first))
@@ -65,8 +66,16 @@ class RunningAlpha:
         """None where `reason` says why."""
         if self.reason() is not None:
             return None
-        sums = np.concatenate([self._totals, self._coincidences])[None, :]
-        return float(alphas(sums, self._values, level=self.level)[0])
+        totals = self._totals.astype(np.float64)
+        n = float(totals.sum())
+        apart = distances(self.level, self._values, totals[None, :], first=self._first, second=self._second)[
+            0
+        ]
+        if self.level == "symmetric":
+            expected = n**2 / 4
+        else:
+            expected = float((totals[self._first] * totals[self._second]) @ apart)
+        return 1 - (n - 1) * float(self._coincidences @ apart) / expected
 
     def reason(self) -> str | None:
         """A code of `reasons.SENTENCES` where alpha is not defined."""
@@ -77,6 +86,11 @@ class RunningAlpha:
         if self.level != "symmetric" and np.count_nonzero(self._totals) < 2:
             return "no_variation"
         return None
+
+    def _apart(self, totals: FloatArray) -> FloatArray:
+        """(Q,) squared distances of the pairs of values; only ordinal ones depend on how often values were given."""
+        told = totals[None, :]
+        return distances(self.level, self._values, told, first=self._first, second=self._second)[0]
 
     def _code_of(self, value: float) -> int:
         code = self._code.get(float(value))
