@@ -9,7 +9,8 @@ from annotation.models import Judgment
 def among_first(question: MeasuredQuestion) -> str:
     """SQL for answers `a` of %(study)s: a further condition that keeps those of the first votes, or nothing.
 
-    Votes that are asked for only while the others differ make all of them together disagree more than people do.
+    Which tasks get later votes depends on what the first ones said, so all of them together say nothing about how far
+    raters agree.
     """
     if question.first_votes is None:
         return ""

@@ -19,12 +19,12 @@ class StoppingForm(forms.Form):
         label=_("Ask for more votes while this is undecided"), required=False, widget=forms.RadioSelect
     )
     threshold = forms.FloatField(
-        label=_("Decided once the majority is right with a chance of so many %"),
+        label=_("Certainty that decides, in %"),
         min_value=51,
         max_value=100 * rules.MOST_CERTAIN,
         help_text=_(
-            "With 90 %, three votes of three decide, five of six, or six of eight. A vote for neither counts as half "
-            "a vote for each."
+            "The chance that the majority is right. With 90 %, three votes of three decide, five of six, or six of "
+            "eight; a vote for neither is half a vote for each."
         ),
     )
     most = forms.IntegerField(label=_("Votes that a pair gets at most"), max_value=rules.MOST_VOTES)
