@@ -13,7 +13,7 @@ from analytics.figures.value_bars import value_bars
 from analytics.reports.document import Block, Cell, Column, Figure, Measured, Table
 from analytics.reports.paper.material import ReportSettings
 from analytics.reports.paper.preferences_votes import PROMPT, PairVotes
-from analytics.reports.paper.preferences_words import because, drawn_anew, measured_share
+from analytics.reports.paper.preferences_words import because, measured_share, resampled
 from analytics.reports.paper.readings import Reading, agreement_of, measured
 from analytics.statistics.preference_agreement import SamePreference, pair_agreement, same_preference
 
@@ -70,7 +70,7 @@ def _vote_pairs(asked: Sequence[PairVotes], settings: ReportSettings) -> Table:
             "is one half and every pair of votes a unit of its own. The other alpha lets every vote weigh the same and "
             "takes chance as of a finite sample (Krippendorff)."
         ),
-        drawn_anew([(PROMPT, prompts)], settings.resampling),
+        resampled([(PROMPT, prompts)], settings.resampling),
     ]
     return Table("preferences-agreement", _("Agreement of pairs of votes"), columns, rows, notes)
 

@@ -11,7 +11,7 @@ from analytics.questions import MeasuredQuestion
 from analytics.reports.document import Block, Cell, Column, Measured, Table
 from analytics.reports.paper.material import ReportSettings
 from analytics.reports.paper.preferences_votes import PROMPT, PairVotes
-from analytics.reports.paper.preferences_words import by_cluster, drawn_anew, measured_share
+from analytics.reports.paper.preferences_words import by_cluster, measured_share, resampled
 from analytics.reports.paper.readings import Reading, agreement_of, measured
 from analytics.statistics.preference_agreement import pair_agreement
 from analytics.statistics.vote_confidence import agrees_with_others, by_confidence
@@ -68,7 +68,7 @@ def _levels(pairs: PairVotes, settings: ReportSettings) -> Table:
         ),
         _("Mean confidence %(mean)s; %(missing)s votes have none.")
         % {"mean": f"{np.sort(confidence[given]).mean():.3f}", "missing": f"{int((~given).sum()):,}"},
-        drawn_anew([(by, _n_clusters(decided, by)) for by in found], settings.resampling),
+        resampled([(by, _n_clusters(decided, by)) for by in found], settings.resampling),
     ]
     caption = _("Confidence: %(question)s") % {"question": question.title}
     return Table(f"preferences-{question.key}-confidence", caption, columns, rows, notes)
@@ -106,7 +106,7 @@ def _strata(pairs: PairVotes, settings: ReportSettings) -> Table:
         rows.append((name, found.units, found.votes, found.agreeing.hits, found.disagreements, rate, alpha))
     notes = [
         _("Among the votes of each row alone, where two or more of them prefer a side of the same pair."),
-        _("Rates: prompts drawn anew; alpha: as in the section on agreement."),
+        _("Rates: prompts resampled; alpha: as in the section on agreement."),
     ]
     caption = _("Agreement by confidence: %(question)s") % {"question": question.title}
     return Table(f"preferences-{question.key}-confidence-agreement", caption, columns, rows, notes)

@@ -12,7 +12,7 @@ from analytics.figures.win_matrix import MatrixCell, win_matrix
 from analytics.reports.document import Block, Cell, Column, Figure, Measured, Paragraph, Table
 from analytics.reports.paper.material import ReportSettings
 from analytics.reports.paper.preferences_votes import PairVotes
-from analytics.reports.paper.preferences_words import drawn_anew, measured_share
+from analytics.reports.paper.preferences_words import measured_share, resampled
 from analytics.statistics.clustered_share import Share, clustered_share
 from analytics.statistics.ranking import rank_systems
 from analytics.statistics.ranking_results import WALD, RankingSettings
@@ -105,8 +105,8 @@ def _table(pairs: PairVotes, found: list[_Pair], settings: ReportSettings) -> Ta
         _(
             "(Wins + ties / 2) / (wins + losses + ties) of the system named first, the better placed of the two."
         ),
-        drawn_anew([(pairs.leading, clusters)], settings.resampling),
-        _("Drawn are those who voted on the pair, who can be far fewer."),
+        resampled([(pairs.leading, clusters)], settings.resampling),
+        _("Resampled are those who voted on the pair, who can be far fewer."),
     ]
     return Table(f"preferences-{pairs.votes.question.key}-pairs", caption, columns, rows, notes)
 

@@ -13,9 +13,9 @@ from analytics.reports.paper.preferences_votes import PairVotes
 from analytics.reports.paper.preferences_words import (
     because,
     by_cluster,
-    drawn_anew,
     measured,
     measured_share,
+    resampled,
 )
 from analytics.statistics.position_bias import OrderBalance, order_balance, position_bias
 from analytics.statistics.ranking import rank_systems
@@ -77,7 +77,7 @@ def _bias(known: PairVotes, settings: ReportSettings) -> Table:
             "The effect is what being shown first adds to the log-odds, estimated together with the strengths of the "
             "systems: 0 is no effect."
         ),
-        drawn_anew([(by, one.first.clusters or 0) for by, one in biases.items()], settings.resampling),
+        resampled([(by, one.first.clusters or 0) for by, one in biases.items()], settings.resampling),
     ]
     caption = _("Position bias: %(question)s") % {"question": known.votes.question.title}
     return Table(f"preferences-{known.votes.question.key}-position", caption, columns, rows, notes)

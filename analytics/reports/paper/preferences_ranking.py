@@ -11,7 +11,7 @@ from analytics.figures.interval_plot import Point, interval_plot
 from analytics.reports.document import Block, Cell, Column, Figure, Paragraph, Table
 from analytics.reports.paper.material import ReportSettings
 from analytics.reports.paper.preferences_votes import PairVotes
-from analytics.reports.paper.preferences_words import because, by_cluster, drawn_anew, measured, n_clusters
+from analytics.reports.paper.preferences_words import because, by_cluster, measured, n_clusters, resampled
 from analytics.statistics.ranking import rank_systems
 from analytics.statistics.ranking_results import RankedGroup, RankedSystem, Ranking, RankingSettings
 from analytics.statistics.ranking_win_rates import pairs as pairs_of
@@ -22,7 +22,7 @@ RIDGE = 0.1
 # With fewer of them, intervals between percentiles are known to be too narrow.
 _FEW = 10
 
-# By what was drawn anew; the first leads.
+# By what was resampled; the first leads.
 Rankings = Mapping[str, Ranking]
 
 
@@ -80,8 +80,8 @@ def _separated(group: RankedGroup) -> str:
     text = _(
         "None of these groups of systems ever lost to a later one, so nothing bounds how much better it is and maximum "
         "likelihood gives no strengths: %(blocks)s. The strengths below are drawn towards 0 by a ridge of %(ridge)s "
-        "(half of it times the sum of squared strengths is taken off the log-likelihood); the order of the groups does "
-        "not depend on it, the distances between them do."
+        "(half of it times the sum of squared strengths is taken off the log-likelihood); how far apart the groups "
+        "are, and where few votes join them even their order, depends on it."
     )
     listed = " › ".join(_names(block) for block in group.blocks)
     return text % {"blocks": listed, "ridge": f"{RIDGE:g}"}
@@ -126,8 +126,8 @@ def _notes(found: Rankings, settings: ReportSettings) -> Iterator[str]:
         "about which is better and is no part of them."
     )
     counts = [(by, ranking.clusters) for by, ranking in found.items()]
-    yield drawn_anew(counts, settings.resampling)
-    yield _("Intervals of ranks hold the ranks that the systems had in these drawings, all ranked together.")
+    yield resampled(counts, settings.resampling)
+    yield _("Intervals of ranks hold the ranks that the systems had in these resamples, all ranked together.")
     for by, ranking in found.items():
         if ranking.clusters < _FEW:
             text = _("With %(clusters)s such intervals come out too narrow.")
@@ -135,8 +135,9 @@ def _notes(found: Rankings, settings: ReportSettings) -> Iterator[str]:
         lost = sum(group.degenerate for group in ranking.groups)
         if lost:
             text = _(
-                "In %(lost)s of %(times)s drawings from %(clusters)s strengths had no maximum, since some systems "
-                "never lost to the others or were not joined to them; the intervals rest on the other drawings."
+                "In %(lost)s of %(times)s resamples of %(clusters)s the likelihood of the strengths had no maximum, "
+                "since some systems never lost to the others or were not joined to them; the intervals rest on the "
+                "others."
             )
             yield (
                 text
@@ -196,7 +197,7 @@ def _win_rates(votes: Votes, found: Rankings, settings: ReportSettings) -> Table
     counts = [(by, ranking.clusters) for by, ranking in found.items()]
     caption = _("Win rates: %(question)s") % {"question": votes.question.title}
     key = f"preferences-{votes.question.key}-wins"
-    return Table(key, caption, columns, rows, [note, drawn_anew(counts, settings.resampling)])
+    return Table(key, caption, columns, rows, [note, resampled(counts, settings.resampling)])
 
 
 def _rate(line: RankedSystem) -> Cell:
@@ -216,9 +217,7 @@ def _parameters(votes: Votes, found: Rankings) -> Table | None:
     for groups in zip(*(one.groups for one in found.values()), strict=True):
         figures = [group.nu for group in groups]
         if figures[0] is not None:
-            name = (
-                _("ν") if len(next(iter(found.values())).groups) == 1 else "ν: " + groups[0].systems[0].system
-            )
+            name = "ν" if len(next(iter(found.values())).groups) == 1 else "ν: " + groups[0].systems[0].system
             cells = [
                 measured(one.value, one.interval, reason=group.interval_reason)
                 for one, group in zip(figures, groups, strict=True)

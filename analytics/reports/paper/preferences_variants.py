@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from analytics.reports.document import Block, Cell, Column, Paragraph, Table
 from analytics.reports.paper.material import ReportSettings
 from analytics.reports.paper.preferences_votes import PairVotes
-from analytics.reports.paper.preferences_words import drawn_anew, measured
+from analytics.reports.paper.preferences_words import measured, resampled
 from analytics.statistics.ranking import rank_systems
 from analytics.statistics.ranking_changes import RankChanges, rank_changes
 from analytics.statistics.ranking_results import WALD, RankedGroup, RankedSystem, Ranking, RankingSettings
@@ -39,7 +39,7 @@ def _with_excluded(votes: Votes, plain: Ranking) -> Iterator[Block]:
         yield Paragraph(_("No vote was excluded, so there is no other ranking with those put back."))
         return
     back = PairVotes(votes.select(np.isin(votes.status, [COUNTED, EXCLUDED]) & ~votes.again))
-    # Only the order is compared, so nothing needs drawing anew.
+    # Only the order is compared, so nothing needs resampling.
     other = rank_systems(back.comparisons, RankingSettings(intervals=WALD))
     changes = rank_changes(plain, other)
     columns = (
@@ -113,7 +113,7 @@ def _confidence_notes(pairs: PairVotes, found: Sequence[Ranking], settings: Repo
     if found[1].without_confidence:
         text = _("%(n)s votes without a confidence are part of the plain ranking only.")
         yield text % {"n": f"{found[1].without_confidence:,}"}
-    yield drawn_anew([(pairs.leading, found[0].clusters)], settings.resampling)
+    yield resampled([(pairs.leading, found[0].clusters)], settings.resampling)
 
 
 def _lines(ranking: Ranking) -> Lines:

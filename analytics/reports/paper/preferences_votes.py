@@ -62,7 +62,7 @@ class PairVotes:
 
     @property
     def clusterings(self) -> tuple[str, ...]:
-        """What can be drawn anew for an interval. Raters only where every vote names one; the first leads."""
+        """What can be resampled for an interval. Raters only where every vote names one; the first leads."""
         return (PROMPT,) if self.unnamed else (RATER, PROMPT)
 
     @property

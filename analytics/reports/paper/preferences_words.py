@@ -38,7 +38,7 @@ REASONS = {
     ),
     "no_votes": gettext_noop("There is no such vote."),
     "all_alike": gettext_noop(
-        "Everybody's votes have the same share, so drawing them anew cannot say how uncertain it is."
+        "Everybody's votes have the same share, so resampling cannot say how uncertain it is."
     ),
 }
 
@@ -61,11 +61,11 @@ def measured(
 
 
 def by_cluster(label: str, by: str, *, clusterings: Sequence[str]) -> str:
-    """A column's label; what was drawn is said where there are several ways."""
+    """A column's label; what was resampled is said where there are several ways."""
     if len(clusterings) == 1:
         return label
-    drawn = gettext("raters drawn") if by == RATER else gettext("prompts drawn")
-    return gettext("%(label)s, %(drawn)s") % {"label": label, "drawn": drawn}
+    text = gettext("%(label)s, by rater") if by == RATER else gettext("%(label)s, by prompt")
+    return text % {"label": label}
 
 
 def n_clusters(by: str, n: int) -> str:
@@ -74,11 +74,11 @@ def n_clusters(by: str, n: int) -> str:
     return ngettext("%(n)s prompt", "%(n)s prompts", n) % {"n": f"{n:,}"}
 
 
-def drawn_anew(clusters: Sequence[tuple[str, int]], resampling: Resampling) -> str:
-    """How intervals were made: what was drawn, how many there are of it, how often, at which level."""
-    listed = gettext(" and, apart from these, ").join(n_clusters(by, n) for by, n in clusters)
+def resampled(clusters: Sequence[tuple[str, int]], resampling: Resampling) -> str:
+    """How intervals were made: of what, how many there are of it, how often, at which level."""
+    listed = gettext(", and of ").join(n_clusters(by, n) for by, n in clusters)
     text = gettext(
-        "Intervals at %(level)s: drawn anew %(times)s times are %(clusters)s, each with all its votes (percentiles)."
+        "%(level)s intervals: percentiles of %(times)s bootstrap resamples of %(clusters)s, each with all its votes."
     )
     return text % {
         "level": f"{100 * resampling.level:g} %",

@@ -167,7 +167,7 @@ def test_where_nobody_is_named_intervals_are_by_prompt():
     assert [column.key for column in found["ranking"].columns] == [
         "system", "strength_by_prompt", "rank_by_prompt",
     ]  # fmt: skip
-    assert any("8 prompts" in note for note in found["ranking"].notes)
+    assert any("resamples of 8 prompts" in note for note in found["ranking"].notes)
 
 
 def test_a_system_that_never_lost_is_ranked_with_a_ridge_and_that_is_said():
