@@ -9,13 +9,16 @@ from __future__ import annotations
 import io
 import json
 
+import pandas as pd
 import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.test import TestCase
 
+from annotation.importers.aes import AXES
 from annotation.models import Study, System
 from tests.reference.imported import imported
+from tests.reference.report_tables import rating_tables
 
 FILE = settings.REFERENCE_DATA / "aes_pam" / "AES_PAM.jsonl"
 
@@ -51,3 +54,21 @@ class TestReleasedRatings(TestCase):
         assert self.study.state == Study.State.CLOSED
         assert (self.study.n_items, self.study.n_tasks) == (200, 1000)
         assert System.objects.filter(study=self.study).count() == 9
+
+    def test_the_report_says_of_systems_what_pandas_finds_in_the_file(self):
+        given = pd.read_json(FILE, lines=True)
+        given["system"] = given.data_path.str.split("/").str[-2]
+        given["text"] = given.data_path.str.split("/").str[-1]
+        for column in ("Production_Quality", "Content_Enjoyment"):
+            long = given[["system", "text", column]].explode(column).astype({column: float})
+            *systems, everything = rating_tables(self.study, AXES[column])["systems"]
+            expected = long.groupby("system")[column].agg(["mean", "count", "std", "median"])
+            assert [row["system"] for row in systems] == list(
+                expected.sort_values("mean", ascending=False).index
+            )
+            for row in systems:
+                own = expected.loc[row["system"]]
+                found = (row["mean"].value, row["ratings"], row["sd"], row["median"])
+                assert found == pytest.approx((own["mean"], own["count"], own["std"], own["median"]))
+                assert row["mean"].low < own["mean"] < row["mean"].high
+            assert everything["mean"].value == pytest.approx(long[column].mean())

@@ -23,7 +23,9 @@ from analytics.review_frames import COMMENT
 from analytics.services import figures
 from annotation.models import Job, ReviewCase, Study
 from annotation.services import import_orders, imports, jobs
+from tests.reference import rated_orca
 from tests.reference.flagged_orca import flagged
+from tests.reference.report_tables import rating_tables
 
 FOLDER = settings.REFERENCE_DATA / "orca"
 
@@ -152,6 +154,38 @@ class TestPublishedRatings(TestCase):
         assert (gama["answers"], gama["ratings"], round(gama["mean"], 2)) == (103, 267, 2.25)
         assert round(gama["words"], 1) == 15.7
         assert sum(one["answers"] for one in systems.values()) == 2459
+
+    def test_the_report_says_of_systems_what_pandas_finds_in_the_files(self):
+        given = rated_orca.ratings(FOLDER)
+        expected, far = rated_orca.by_system(given), rated_orca.far_apart(given)
+        tables = rating_tables(self.orca, "correctness")
+        *systems, everything = tables["systems"]
+        assert [row["system"] for row in systems] == list(expected.index)
+        for row in systems:
+            found = expected.loc[row["system"]]
+            assert (row["ratings"], row["answers"], row["median"]) == (
+                found.ratings,
+                found.answers,
+                found["median"],
+            )
+            assert (row["mean"].value, row["sd"], row["words"]) == pytest.approx(
+                (found["mean"], found.sd, found.words)
+            )
+            assert row["mean"].high - row["mean"].value == pytest.approx(found.half)
+        assert (everything["ratings"], everything["mean"].value) == (6578, pytest.approx(given.rating.mean()))
+        for row in tables["distribution"][1:]:
+            assert {key: row[key] for key in row if key.startswith("n_")} == {
+                f"n_{value}": expected.loc[row["system"], f"n_{value}"] for value in range(1, 6)
+            }
+        assert [row["units"] for row in tables["variance"]] == [169, 257, 288, 324]
+        assert (tables["contested"][0]["far"], tables["contested"][0]["contested"]) == (
+            len(far),
+            (~far.coded).sum(),
+        )
+        for row in tables["disputed"]:
+            assert far.loc[f"{row['item']}_{row['system']}"].to_dict() == {
+                "variance": pytest.approx(row["variance"]), "coded": False,
+            }  # fmt: skip
 
     def test_the_rules_flag_the_questions_that_pandas_finds_in_the_files(self):
         expected = flagged(FOLDER)
