@@ -26,21 +26,19 @@ FROM annotation_judgment j JOIN annotation_task t ON t.id = j.task_id
 WHERE j.study_id = %(study)s GROUP BY fate, reason
 """
 
-# Named raters of counted judgments, found by index: counting distinct raters would read every judgment.
-_RATERS = f"""
-SELECT count(*) FROM annotation_rater r WHERE r.study_id = %(study)s AND EXISTS (
-    SELECT 1 FROM annotation_judgment j JOIN annotation_task t ON t.id = j.task_id
-    WHERE j.rater_id = r.id AND j.effective AND NOT j.excluded AND NOT j.surplus
-      AND j.origin <> {Judgment.Origin.EXPERT:d} AND t.kind = {Task.Kind.REGULAR:d})
+_COUNTS = f"""
+    j.effective AND NOT j.excluded AND NOT j.surplus AND j.origin <> {Judgment.Origin.EXPERT:d}
 """
-
+# Each rater's and each task's first such judgment is found by index; counting distinct ones would sort every judgment.
 _MATERIAL = f"""
 SELECT (SELECT count(*) FROM annotation_item i WHERE i.study_id = %(study)s),
        (SELECT count(*) FROM annotation_task t WHERE t.study_id = %(study)s AND t.kind = {Task.Kind.REGULAR:d}),
-       (SELECT count(DISTINCT t.id) FROM annotation_task t WHERE t.study_id = %(study)s
-        AND t.kind = {Task.Kind.REGULAR:d} AND t.n_judgments > 0),
+       (SELECT count(*) FROM annotation_task t WHERE t.study_id = %(study)s AND t.kind = {Task.Kind.REGULAR:d}
+        AND EXISTS (SELECT 1 FROM annotation_judgment j WHERE j.task_id = t.id AND {_COUNTS})),
        (SELECT count(*) FROM annotation_system s WHERE s.study_id = %(study)s),
-       ({_RATERS})
+       (SELECT count(*) FROM annotation_rater r WHERE r.study_id = %(study)s AND EXISTS (
+            SELECT 1 FROM annotation_judgment j JOIN annotation_task t ON t.id = j.task_id
+            WHERE j.rater_id = r.id AND t.kind = {Task.Kind.REGULAR:d} AND {_COUNTS}))
 """
 
 

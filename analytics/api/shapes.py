@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from rest_framework import serializers
 
 from analytics.exporters import EXPORTERS
 from analytics.records.items import TEXTS
+from analytics.services.report_jobs import INTERVALS, MOST_REPLICATES, MOST_SEED
+from analytics.statistics.bootstrap import REPLICATES
 from annotation.api.shapes import In
 from annotation.models import Job
 
@@ -65,3 +68,40 @@ class ExportOut(serializers.Serializer):
     job = serializers.UUIDField()
     state = serializers.ChoiceField(Job.State.choices)
     file = serializers.CharField(help_text="Path of the archive once the job is done.")
+
+
+class ReportIn(In):
+    interval = serializers.ChoiceField(
+        list(INTERVALS), default="jackknife", help_text="Of Krippendorff's alpha."
+    )
+    replicates = serializers.IntegerField(
+        min_value=1, max_value=MOST_REPLICATES, default=REPLICATES, help_text="Of every bootstrap."
+    )
+    seed = serializers.IntegerField(min_value=0, max_value=MOST_SEED, default=0)
+    language = serializers.ChoiceField([code for code, _name in settings.LANGUAGES], default="en")
+
+
+class ReportJobOut(serializers.Serializer):
+    job = serializers.UUIDField()
+    state = serializers.ChoiceField(Job.State.choices)
+
+
+class ReportSectionOut(serializers.Serializer):
+    key = serializers.CharField()
+    title = serializers.CharField()
+    blocks = serializers.ListField(
+        child=serializers.DictField(), help_text="Each has a `kind`: table, figure or paragraph."
+    )
+
+
+class DocumentOut(serializers.Serializer):
+    title = serializers.CharField()
+    language = serializers.CharField()
+    facts = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
+    sections = ReportSectionOut(many=True)
+
+
+class ReportOut(serializers.Serializer):
+    computed_at = serializers.DateTimeField(allow_null=True, help_text="Null before the first report.")
+    settings = ReportIn(allow_null=True)
+    document = DocumentOut(allow_null=True)

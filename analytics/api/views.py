@@ -11,8 +11,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from analytics.api.shapes import AgreementOut, ExportIn, ExportOut
-from analytics.services import export_jobs, figures
+from analytics.api.shapes import AgreementOut, ExportIn, ExportOut, ReportIn, ReportJobOut, ReportOut
+from analytics.services import export_jobs, figures, report_jobs
 from annotation import access
 from annotation.api import ranges
 from annotation.api.shapes import problems
@@ -58,3 +58,24 @@ class ExportFileView(APIView):
         )
         response["Content-Disposition"] = f'attachment; filename="{export_jobs.file_stem(job)}.zip"'
         return response
+
+
+class ReportView(APIView):
+    @extend_schema(operation_id="report", responses={200: ReportOut, **problems(403, 404)})
+    def get(self, request: Request, slug: str) -> Response:
+        """The last report that was made of the study, as data."""
+        done = report_jobs.last_made(access.managed_study(request.user, slug))
+        if done is None:
+            return Response({"computed_at": None, "settings": None, "document": None})
+        return Response({"computed_at": done.finished_at, "settings": done.params, "document": done.report})
+
+    @extend_schema(
+        operation_id="start_report",
+        request=ReportIn,
+        responses={202: ReportJobOut, **problems(400, 403, 404)},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Start making a report in the background; one that is under way is not started again."""
+        study = access.managed_study(request.user, slug)
+        job = report_jobs.start(study, actor=request.user, **ReportIn.parsed(request.data))
+        return Response({"job": job.pk, "state": job.state}, status=202)

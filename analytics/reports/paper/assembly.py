@@ -21,6 +21,7 @@ from analytics.reports.paper.material import Material, ReportSettings
 from analytics.reports.paper.methods import interval_words, methods_section
 from analytics.reports.paper.models import models_section
 from analytics.reports.paper.preferences import preferences_section
+from analytics.reports.paper.raters import raters_section
 from analytics.reports.paper.ratings import ratings_section
 from analytics.reports.paper.references import references_section
 from analytics.reports.paper.words import numbers
@@ -36,6 +37,7 @@ _SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
     agreement_section,
     preferences_section,
     ratings_section,
+    raters_section,
     models_section,
     length_section,
     methods_section,

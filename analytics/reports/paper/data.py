@@ -17,23 +17,23 @@ from annotation.rules import stopping
 
 
 def data_section(material: Material) -> Section | None:
-    blocks: list[Block] = [_collected(material)]
+    fates = judgment_counts.fates(material.study)
+    blocks: list[Block] = [_collected(material, fates)]
     if material.votes:
         blocks.append(_questions(material))
     else:
         blocks.append(
             Paragraph(_("This study asks nothing on a scale of measurement, so no figure can be computed."))
         )
-    blocks.append(_left_out(judgment_counts.fates(material.study)))
+    blocks.append(_left_out(fates))
     if any(votes.units.corrected.any() for votes in material.votes):
         blocks.append(_corrected(material))
     blocks += _adaptive(material)
     return Section("data", _("Data"), blocks)
 
 
-def _collected(material: Material) -> Table:
+def _collected(material: Material, fates: list[Fate]) -> Table:
     found = judgment_counts.material_counts(material.study)
-    fates = judgment_counts.fates(material.study)
     unnamed = any((votes.rater == NOBODY).any() for votes in material.votes)
     rows = [
         (_("Items"), found.items),

@@ -24,9 +24,10 @@ def methods_section(material: Material) -> Section | None:
         return None
     parts = [_data(material), _questions(asked), _agreement(material)]
     if any(votes.question.is_preference for votes in asked):
-        parts.append(_preferences(material))
+        parts.append(_preferences())
     if any(not votes.question.is_preference for votes in asked):
         parts.append(_ratings(material, asked))
+    parts.append(_resampled(material.settings))
     return Section("methods", _("Methods"), [Paragraph(sentences(list(part))) for part in parts])
 
 
@@ -126,7 +127,7 @@ def _agreement(material: Material) -> Iterator[str]:
     yield _("Where a figure or its interval is not defined, a dash stands in its place and a note says why.")
 
 
-def _preferences(material: Material) -> Iterator[str]:
+def _preferences() -> Iterator[str]:
     yield _(
         "Which of two candidates is stored first is arbitrary, so agreement on preferences treats the sides as "
         "interchangeable; ties and “both bad” are left out of it."
@@ -143,12 +144,6 @@ def _preferences(material: Material) -> Iterator[str]:
     yield _(
         "“Both bad” does not say which is better: it is counted apart, and part of no strength and no win rate."
     )
-    text = _(
-        "Intervals of strengths, ranks and win rates lie between percentiles of %(n)s bootstrap replicates (seed "
-        "%(seed)s) that draw raters, or prompts, each with all their votes (Efron & Tibshirani, 1993)."
-    )
-    resampling = material.settings.resampling
-    yield text % {"n": f"{resampling.replicates:,}", "seed": resampling.seed}
 
 
 def _ratings(material: Material, asked: list[Votes]) -> Iterator[str]:
@@ -163,9 +158,17 @@ def _ratings(material: Material, asked: list[Votes]) -> Iterator[str]:
             "Gelbach & Miller, 2011)."
         )
     yield text % values
-    yield _(
-        "Differences between systems are tested prompt by prompt, corrected for the number of pairs (Holm, 1979)."
+    yield _("Tests of differences between systems are corrected for the number of pairs (Holm, 1979).")
+
+
+def _resampled(settings: ReportSettings) -> Iterator[str]:
+    text = _(
+        "Where a note says that something is drawn anew, %(level)s intervals lie between percentiles of %(n)s "
+        "bootstrap replicates (seed %(seed)s) that draw raters or prompts, each with all their votes (Efron & "
+        "Tibshirani, 1993)."
     )
+    resampling = settings.resampling
+    yield text % {"level": _percent(settings), "n": f"{resampling.replicates:,}", "seed": resampling.seed}
 
 
 def _percent(settings: ReportSettings) -> str:

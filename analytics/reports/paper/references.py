@@ -39,13 +39,11 @@ def references_section(material: Material) -> Section | None:
     asked = [votes for votes in material.votes if len(votes)]
     if not asked:
         return None
-    works = [KRIPPENDORFF]
+    works = [KRIPPENDORFF, EFRON]
     if material.settings.interval == "jackknife":
         works.append(HUGHES)
     if any(votes.question.is_preference for votes in asked):
-        works += [BRADLEY_TERRY, DAVIDSON, EFRON]
-    elif material.settings.interval != "jackknife":
-        works.append(EFRON)
+        works += [BRADLEY_TERRY, DAVIDSON]
     if rated := [votes for votes in asked if not votes.question.is_preference]:
         works.append(HOLM)
         if not any((votes.rater == NOBODY).any() for votes in rated):

@@ -10,6 +10,7 @@ STEPS = (
     _("Agreement"),
     _("Preferences"),
     _("Ratings"),
+    _("Raters"),
     _("Models against people"),
     _("Length of answers"),
     _("Methods"),

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from analytics.renderings.latex import escaped, latex_text
+from analytics.reports.document import Column, Table
+from tests.analytics.renderings.documents import TABLE
+
+
+def test_a_table_is_what_booktabs_asks_for():
+    assert latex_text(TABLE).splitlines() == [
+        r"\begin{table}",
+        r"  \centering",
+        r"  \caption{Strengths of 2 systems \& more}",
+        r"  \label{tab:strengths}",
+        r"  \begin{tabular}{lrr@{ }lr}",
+        r"    \toprule",
+        r"    \multicolumn{1}{l}{System} & \multicolumn{1}{r}{Votes} & \multicolumn{2}{c}{Strength} & "
+        r"\multicolumn{1}{r}{Win rate} \\",
+        r"    \midrule",
+        r"    Aria\_1 & 1,234 & 0.00 & [$-$0.50, 0.25] & 12.3~\% \\",
+        r"    =cmd() & 3 & --\textsuperscript{a} &  & -- \\",
+        r"    Brook & 0 & 1.00\textsuperscript{b} &  & 100.0~\% \\",
+        r"    Coda & 2 & 0.50 & [$-$0.25, 1.25] & 50.0~\% \\",
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"  \par\smallskip",
+        r"  \begin{minipage}{\linewidth}\footnotesize",
+        r"    \textsuperscript{a} Nobody voted.\par",
+        r"    \textsuperscript{b} Only one cluster.\par",
+        r"    100 \% of votes count.\par",
+        r"  \end{minipage}",
+        r"\end{table}",
+    ]
+
+
+def test_every_letter_means_itself():
+    assert escaped(r"a\b{c}$d&e#f_g%h~i^j") == (
+        r"a\textbackslash{}b\{c\}\$d\&e\#f\_g\%h\textasciitilde{}i\textasciicircum{}j"
+    )
+    assert escaped("α ≥ 0.8 − “so”…") == r"$\alpha$ $\geq$ 0.8 $-$ ``so''\dots{}"
+    assert escaped("one\n\ntwo") == "one two"
+
+
+def test_a_row_that_begins_with_a_bracket_is_not_taken_for_a_length():
+    table = Table("t", "", (Column("x", ""),), [("a",), ("[2em]",)])
+    assert r"{}[2em] \\" in latex_text(table)

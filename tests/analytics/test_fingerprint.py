@@ -1,0 +1,94 @@
+"""The hash of a study's data says that the same people said the same, and nothing of where that is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from analytics import vote_frames
+from analytics.fingerprint import data_sha256
+from analytics.questions import measured_questions
+from annotation.models import Answer, Item, Judgment, Study
+from annotation.services import exclusions
+from tests import factories
+from tests.analytics.votes import vote
+
+pytestmark = pytest.mark.django_db
+
+# Item, rater and value of each vote.
+SAID = (("a", "one", 3.0), ("a", "two", 5.0), ("b", "one", 1.0), ("c", "", 2.0), ("c", "", 4.0))
+
+
+def told(
+    said: Sequence[tuple[str, str, float]] = SAID, *, items: str = "abc", confidence: float | None = None
+) -> Study:
+    """A study of its own in which this was said, in this order, about items made in the order of `items`."""
+    study = factories.StudyFactory(overlap=9)
+    tasks = {name: factories.rating_task(study, name) for name in items}
+    raters = {name: factories.rater(study) for name in dict.fromkeys(name for _, name, _ in said) if name}
+    for item, rater, value in said:
+        vote(tasks[item], value, rater=raters.get(rater), confidence=confidence)
+    return study
+
+
+def sha256(study: Study) -> str:
+    return data_sha256(study, [vote_frames.votes(question) for question in measured_questions(study)])
+
+
+def test_ids_order_and_pseudonyms_change_nothing():
+    assert sha256(told()) == sha256(told(SAID[::-1], items="cab"))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        SAID[:-1],
+        (*SAID[:-1], ("c", "", 5.0)),
+        (*SAID[:-1], ("b", "", 4.0)),
+        (*SAID[:2], ("b", "two", 1.0), *SAID[3:]),
+        (*SAID[:3], ("c", "one", 2.0), *SAID[4:]),
+        (*SAID, SAID[0]),
+    ],
+    ids=["a vote less", "a value", "a unit", "another's vote", "a name", "said again"],
+)
+def test_whatever_was_said_otherwise_changes_it(said):
+    assert sha256(told()) != sha256(told(said))
+
+
+def excluded(study: Study) -> None:
+    chosen = Judgment.objects.filter(pk=Judgment.objects.filter(study=study).earliest("pk").pk)
+    exclusions.mark(chosen, study=study, action="exclude", reason="careless", actor=None)
+
+
+CHANGES: dict[str, Callable[[Study], object]] = {
+    "an exclusion": excluded,
+    "a stratum": lambda study: Item.objects.filter(study=study, external_id="a").update(
+        strata={"kind": "music"}
+    ),
+    "a system": lambda study: study.systems.update(name="another"),
+    "the rule of stopping": lambda study: setattr(study, "rules", {"stopping": {"question": "q", "most": 5}}),
+}
+
+
+@pytest.mark.parametrize("change", list(CHANGES))
+def test_what_figures_rest_on_besides_changes_it(change):
+    study = told()
+    before = sha256(study)
+    CHANGES[change](study)
+    assert sha256(study) != before
+
+
+def test_confidence_and_order_count():
+    assert sha256(told()) != sha256(told(confidence=3.0))
+    hashes = set()
+    for shown in ([0, 1], [1, 0], None):
+        study = factories.StudyFactory(preset="cmi-pref")
+        task = factories.comparison_task(study, "a")
+        vote(task, question="alignment", choice=Answer.Choice.FIRST, presentation=shown)
+        hashes.add(sha256(study))
+    assert len(hashes) == 3
+
+
+def test_a_study_without_votes_has_one_too():
+    assert sha256(told(())) == sha256(told(()))
