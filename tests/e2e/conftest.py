@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import mimetypes
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
+from django.contrib.staticfiles import finders
+from django.contrib.staticfiles.handlers import StaticFilesHandler
+from django.http import Http404, HttpRequest, HttpResponse
 from django.test import Client
 
 from annotation.models import User
@@ -21,6 +26,27 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+@functools.cache
+def _static_file(path: str) -> tuple[bytes, str]:
+    found = finders.find(path)
+    if found is None:
+        raise Http404(path)
+    return Path(found).read_bytes(), mimetypes.guess_type(path)[0] or "application/octet-stream"
+
+
+def _serve(handler: StaticFilesHandler, request: HttpRequest) -> HttpResponse:
+    body, kind = _static_file(handler.file_path(request.path))
+    return HttpResponse(body, content_type=kind, headers={"Cache-Control": "max-age=3600"})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_files_are_asked_for_once() -> Iterator[None]:
+    """By each window, as in production, where they are kept for ever."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(StaticFilesHandler, "serve", _serve)
+        yield
 
 
 @pytest.fixture(scope="session")
