@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import connection, transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from annotation.models import Judgment, Question, StoppingSweep, Study, Task
 from annotation.rules import stopping as rules
@@ -88,6 +88,12 @@ def sweep() -> Asked:
     return asked
 
 
+def apply(study: Study) -> Asked:
+    """Look at all tasks of a study now, whatever its state."""
+    StoppingSweep.objects.get_or_create(study=study)
+    return _look(study, Task.objects.filter(study=study))
+
+
 def look_again(study: Study) -> None:
     """Have the next sweep look at all of a study: its rule has changed. In the transaction that changes it."""
     StoppingSweep.objects.filter(study=study).delete()
@@ -98,20 +104,22 @@ def _sweep(study_id: int) -> Asked:
     mark, _ = StoppingSweep.objects.get_or_create(study_id=study_id)
     study = Study.objects.get(pk=study_id)
     sight = sweep_marks.in_sight(study, _HIGHEST)
-    tasks = Task.objects.filter(_may_change(), study=study, kind=Task.Kind.REGULAR)
-    if mark.seen:
-        tasks = tasks.filter(pk__in=_changed(study, mark.seen))
-    ids = list(tasks.exclude(state=Task.State.WITHDRAWN).order_by("pk").values_list("pk", flat=True))
-    asked = Asked()
-    for start in range(0, len(ids), _CHUNK):
-        asked += look_at(study, ids[start : start + _CHUNK])
-    sweep_marks.move_on(mark, sight, n_asked=F("n_asked") + asked.more + asked.fewer)
+    tasks = Task.objects.filter(study=study)
+    asked = _look(study, tasks.filter(pk__in=_changed(study, mark.seen)) if mark.seen else tasks)
+    sweep_marks.move_on(mark, sight)
     return asked
 
 
-def _may_change() -> Q:
-    """Tasks that have all their judgments, and those with a place that was added and stands open."""
-    return Q(n_judgments__gte=F("overlap")) | Q(overlap_added__gt=0)
+def _look(study: Study, tasks: QuerySet[Task]) -> Asked:
+    """Tasks that have all their judgments may need a place more, and those with one that was added a place less."""
+    may_change = Q(n_judgments__gte=F("overlap")) | Q(overlap_added__gt=0)
+    regular = tasks.filter(may_change, kind=Task.Kind.REGULAR).exclude(state=Task.State.WITHDRAWN)
+    ids = list(regular.order_by("pk").values_list("pk", flat=True))
+    asked = Asked()
+    for start in range(0, len(ids), _CHUNK):
+        asked += look_at(study, ids[start : start + _CHUNK])
+    StoppingSweep.objects.filter(study=study).update(n_asked=F("n_asked") + asked.more + asked.fewer)
+    return asked
 
 
 def _changed(study: Study, seen: Mapping[str, int]) -> set[int]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from django.db import connection
 from django.utils import timezone
@@ -35,8 +34,8 @@ def in_sight(study: Study, highest: Mapping[str, str]) -> InSight:
     return dict(zip(highest, found, strict=True)), oldest_open, next_to_open
 
 
-def move_on(mark: SweepMark, sight: InSight, **also: Any) -> None:
-    """Store how far has been looked at, now that everything in sight after `mark.seen` was; with other columns.
+def move_on(mark: SweepMark, sight: InSight) -> None:
+    """Store how far has been looked at, now that everything in sight after `mark.seen` was.
 
     A mark that was taken away meanwhile stays away: then there is a reason to look at everything again.
     """
@@ -47,7 +46,7 @@ def move_on(mark: SweepMark, sight: InSight, **also: Any) -> None:
         mark.seen, mark.ahead, mark.ahead_until = mark.ahead, heads, next_to_open
     moved = {"seen": mark.seen, "ahead": mark.ahead, "ahead_until": mark.ahead_until}
     marks = type(mark)._default_manager.filter(study_id=mark.study_id)
-    marks.update(**moved, swept_at=timezone.now(), **also)
+    marks.update(**moved, swept_at=timezone.now())
 
 
 @contextmanager

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from django.core.management import CommandError, call_command
 
 from annotation.errors import InvalidInput
 from annotation.models import Answer, AuditEvent, Judgment, StoppingSweep, Task
@@ -259,3 +262,19 @@ class TestSettings:
         events = AuditEvent.objects.count()
         stopping_settings.set_rule(study, actor=None, **RULE)
         assert AuditEvent.objects.count() == events
+
+
+def test_the_command_asks_at_once_and_says_how_many(study, task, capsys):
+    vote(task, FIRST, SECOND, FIRST)
+    call_command("stop_early", study.slug)
+    assert "Votes asked for: 1. Open places taken away: 0." in capsys.readouterr().out
+    call_command("stop_early", study.slug, json=True)
+    assert json.loads(capsys.readouterr().out) == {"more": 0, "fewer": 0}
+
+
+def test_the_command_tells_what_is_missing(db):
+    without = factories.StudyFactory(preset="cmi-pref")
+    with pytest.raises(CommandError, match="set a rule"):
+        call_command("stop_early", without.slug)
+    with pytest.raises(CommandError, match="no study"):
+        call_command("stop_early", "nowhere")

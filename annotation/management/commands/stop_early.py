@@ -1,0 +1,33 @@
+"""`manage.py stop_early SLUG`: ask for one more vote on each undecided pair of a study, as its rule says."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.models import Study
+from annotation.services import stopping
+
+
+class Command(BaseCommand):
+    help = (
+        "Look at all tasks of a study that stops early: undecided ones that have all their votes get a place for one "
+        "more, and places that are not needed any more go. A worker does this every ten seconds; harmless to repeat."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", help="the study's address")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(slug=options["slug"]).first()
+        if study is None:
+            raise CommandError(f"There is no study with the address {options['slug']!r}.")
+        if stopping.rule_of(study) is None:
+            raise CommandError("This study does not stop early; set a rule on its settings page first.")
+        asked = stopping.apply(study)
+        line = f"Votes asked for: {asked.more}. Open places taken away: {asked.fewer}."
+        self.stdout.write(json.dumps(asdict(asked)) if options["json"] else line)
