@@ -48,10 +48,11 @@ _VOTE_TYPES = {
 _TASKS = f"""
 WITH {CORRECTED}
 SELECT t.id, v.item_id,
-       hashtextextended(coalesce(nullif(v.prompt, ''), nullif(v.question, ''), v.item_id::text), 0),
+       hashtextextended(coalesce(nullif(v.prompt, ''), nullif(v.question, ''), i.external_id), 0),
        coalesce(k0.candidate_id, 0), coalesce(k1.candidate_id, 0), (c.id IS NOT NULL)::int::int2, t.overlap::int4
 FROM annotation_task t
 JOIN annotation_itemversion v ON v.id = t.item_version_id
+JOIN annotation_item i ON i.id = v.item_id
 LEFT JOIN corrected c ON c.id = v.id
 LEFT JOIN annotation_taskcandidate k0 ON k0.task_id = t.id AND k0.slot = 0
 LEFT JOIN annotation_taskcandidate k1 ON k1.task_id = t.id AND k1.slot = 1
