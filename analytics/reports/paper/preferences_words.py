@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.utils.translation import gettext, gettext_noop, ngettext
+from django.utils.translation import gettext as look_up
 
 from analytics.reports.document import Measured
 from analytics.reports.paper.preferences_votes import RATER
@@ -44,7 +45,7 @@ REASONS = {
 
 
 def because(reason: str | None) -> str | None:
-    return None if reason is None else gettext(REASONS[reason]) % {"most": MAX_SYSTEMS}
+    return None if reason is None else look_up(REASONS[reason]) % {"most": MAX_SYSTEMS}
 
 
 def measured_share(share: Share) -> Measured:
