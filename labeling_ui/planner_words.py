@@ -22,6 +22,9 @@ ASSUMPTIONS: dict[str, Promise] = {
     "severity_falls_evenly": _(
         "A rater's severity falls on either system as often, so it adds noise, not a lean."
     ),
+    "many_raters": _(
+        "Some 20 raters or more take part; an interval that counts fewer as clusters is wider than this."
+    ),
     "ties_half": _("A tie is half a vote for each side."),
     "ties_left_out": _("Ties decide nothing and are left out of the test, so they cost votes."),
     "exact_binomial": _("The test is the exact two-sided binomial test against one half."),

@@ -22,7 +22,7 @@ _MOST_EXACT = 3000
 # How far beyond the first number with enough power a larger one can fall short of it again: the exact test's power
 # goes up and down with n, by less and less.
 _TEETH = 60
-_SAMPLING = ("random_raters", "equal_loads", "independent_items")
+_SAMPLING = ("random_raters", "many_raters", "equal_loads", "independent_items")
 
 
 def vote_components(

@@ -13,6 +13,7 @@ SENTENCES = {
     "one_comparison": "The power is that of one comparison; among many pairs, ask for more confidence.",
     "panel_cancels": "A rater hears the systems of an item together, so that their severity cancels.",
     "severity_falls_evenly": "A rater's severity falls on either system as often, so it adds noise, not a lean.",
+    "many_raters": "Some 20 raters or more take part; an interval that counts fewer as clusters is wider than this.",
     "ties_half": "A tie is half a vote for each side.",
     "ties_left_out": "Ties decide nothing and are left out of the test, so they cost votes.",
     "exact_binomial": "The test is the exact two-sided binomial test against one half.",

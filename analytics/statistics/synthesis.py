@@ -19,6 +19,9 @@ from analytics.statistics.distinct_rows import FloatArray, IntArray
 from analytics.statistics.planning import Components, Design
 
 _NORMAL = NormalDist()
+# Where a unit normal lies, and how often.
+_SHARED = np.linspace(-6, 6, 241).tolist()
+_WEIGHTS = np.exp(-np.square(_SHARED) / 2) / np.exp(-np.square(_SHARED) / 2).sum()
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,9 @@ def draw_preferences(
     """(runs, items, pairs, overlap): 1 where the better system wins, 0.5 for a tie, 0."""
     runs, shape = len(raters.careless), raters.who.shape
     lead, width = _lead_and_width(world)
-    item, rater = (_latent_correlation(r) for r in (world.between_items, world.between_raters))
+    item, rater = (
+        _latent_correlation(r, lead=lead, width=width) for r in (world.between_items, world.between_raters)
+    )
     steps = np.array([other - one for one, other in pairs_of(systems)], dtype=np.float64)
     latent = np.broadcast_to((lead * steps)[None, None, :, None], shape).copy()
     latent += rng.normal(0, math.sqrt(item), (runs, design.items, design.blocks, 1))
@@ -154,6 +159,28 @@ def _inside(share: float) -> float:
     return min(max(share, 1e-9), 1 - 1e-9)
 
 
-def _latent_correlation(of_votes: float) -> float:
-    """Two signs of normals with correlation r have the correlation (2 / pi) asin r (Sheppard 1899), at even chances."""
-    return math.sin(math.pi / 2 * of_votes)
+def _latent_correlation(of_votes: float, *, lead: float, width: float) -> float:
+    """What two unit normals of mean `lead` have to share for votes made of them to be so correlated.
+
+    Given what is shared, votes are independent, so their covariance is the variance of a vote's mean given that. At
+    even chances and without ties it is (2 / pi) asin r (Sheppard 1899).
+    """
+    if of_votes <= 0:
+        return 0.0
+    low, high = 0.0, 1 - 1e-6
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _vote_correlation(middle, lead, width) >= of_votes else (middle, high)
+    return high
+
+
+def _vote_correlation(latent: float, lead: float, width: float) -> float:
+    wins, losses = _NORMAL.cdf(lead - width), _NORMAL.cdf(-lead - width)
+    mean = (1 + wins - losses) / 2
+    total = wins + (1 - wins - losses) / 4 - mean**2
+    own = math.sqrt(1 - latent)
+    given = [
+        sum(_NORMAL.cdf((lead + math.sqrt(latent) * z + side) / own) for side in (width, -width)) / 2
+        for z in _SHARED
+    ]
+    return float(np.dot(_WEIGHTS, (np.array(given) - mean) ** 2)) / total

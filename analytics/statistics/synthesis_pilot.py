@@ -23,9 +23,12 @@ from analytics.statistics.synthesis import (
     pairs_of,
 )
 
-# How many votes are in memory at once, and how many alpha is followed through, a vote at a time.
+# How many votes are in memory at once.
 _CELLS = 400_000
+# Alpha is followed a vote at a time, so in some runs only: through so many votes, or in one run of five times as many.
+# A vote costs more where there are many values.
 _ALPHA_VOTES = 40_000
+_CHEAP_VALUES = 2000  # squared
 STEPS = 12
 Progress = Callable[[int, int], None]
 
@@ -93,7 +96,7 @@ def simulated_pilot(
     if design.blocks != blocks or design.items < 2 or runs < 2:
         raise ValueError(f"{systems} systems have {blocks} blocks, and a pilot two items and runs or more.")
     rng, stops = np.random.default_rng(seed), _stops(design.items)
-    alpha_runs = min(runs, max(1, _ALPHA_VOTES // design.votes)) if design.overlap > 1 else 0
+    alpha_runs = min(runs, _alpha_runs(world, design))
     size = max(1, _CELLS // design.votes)
     moments: list[list[_Run]] = [[] for _ in stops]
     for done in range(0, runs, size):
@@ -110,6 +113,17 @@ def simulated_pilot(
         raters=design.raters,
         moments=tuple(_moment(stop, stop * per_item, moments[k]) for k, stop in enumerate(stops)),
     )
+
+
+def _alpha_runs(world: RatingWorld | PreferenceWorld, design: Design) -> int:
+    if design.overlap < 2:
+        return 0
+    cost = design.votes * (1 + len(_values(world)) ** 2 // _CHEAP_VALUES)
+    return max(_ALPHA_VOTES // cost, int(cost <= 5 * _ALPHA_VOTES))
+
+
+def _values(world: RatingWorld | PreferenceWorld) -> tuple[float, ...]:
+    return (0.0, 0.5, 1.0) if isinstance(world, PreferenceWorld) else world.scale.points
 
 
 def _said(
@@ -134,7 +148,7 @@ def _alphas(
     runs: int,
 ) -> FloatArray:
     """(stops, runs) of the first runs of a batch; NaN for those that are not followed."""
-    values = (0.0, 0.5, 1.0) if isinstance(world, PreferenceWorld) else world.scale.points
+    values = _values(world)
     alphas = np.full((len(stops), runs), np.nan)
     for run, votes in enumerate(followed):
         alphas[:, run] = followed_alpha(votes, stops, values=values, level=level)
