@@ -55,7 +55,7 @@ def _readings(rated: Rated, threshold: float) -> Table:
     ):
         of_pairable = n / found.pairable_units if found.pairable_units else None
         rows.append([f"{divided}, {how % {'threshold': f'{threshold:g}'}}", n, of_pairable, n / found.units])
-    title = _("%(question)s: outputs with ratings far apart") % {"question": rated.question.title}
+    title = _("Outputs with ratings far apart: %(question)s") % {"question": rated.question.title}
     notes = [
         _("%(units)s outputs were rated, %(pairable)s of them twice or more.")
         % {"units": f"{found.units:,}", "pairable": f"{found.pairable_units:,}"},
@@ -95,7 +95,7 @@ def _noise(rated: Rated, thresholds: tuple[float, ...]) -> Iterator[Block]:
         ]
         for one in found.shares
     ]
-    title = _("%(question)s: disagreement, and what noise alone would lead to") % {
+    title = _("Disagreement, and what noise alone would lead to: %(question)s") % {
         "question": rated.question.title
     }
     notes = [
@@ -110,7 +110,7 @@ def _noise(rated: Rated, thresholds: tuple[float, ...]) -> Iterator[Block]:
             "units": f"{found.units:,}",
             "r": found.consistency,
             "repetitions": f"{found.repetitions:,}",
-            "level": f"{100 * rated.level:g} %",
+            "level": f"{100 * rated.level:g}\N{NO-BREAK SPACE}%",
         }
     ]
     yield Table(rated.key("noise"), title, columns, rows, notes)
@@ -149,7 +149,7 @@ def _shares(rated: Rated, found: Contested, order: Sequence[int], threshold: flo
     for key in sorted(units.strata):
         stratum = units.strata[key]
         rows += [_part(found, key, value, stratum.of_unit, n) for n, value in enumerate(stratum.values)]
-    title = _("%(question)s: contested outputs") % {"question": rated.question.title}
+    title = _("Contested outputs: %(question)s") % {"question": rated.question.title}
     notes = [
         _("Far apart: variance (divided by n) above %(threshold)s.") % {"threshold": f"{threshold:g}"},
         _("Contested: far apart, nobody gave a feedback code, and still far apart without raters' severity.")
@@ -194,7 +194,7 @@ def _listed(rated: Rated, found: Contested) -> Iterator[Block]:
         ]
         for one in shown
     ]
-    title = _("%(question)s: what people disagree about most") % {"question": rated.question.title}
+    title = _("What people disagree about most: %(question)s") % {"question": rated.question.title}
     notes = [_("%(shown)s of %(n)s contested outputs, by variance, then by ratings.")
              % {"shown": len(shown), "n": f"{len(listed):,}"}]  # fmt: skip
     used = columns if severity else [column for column in columns if column.key != "rest"]

@@ -30,7 +30,7 @@ def distribution(rated: Rated, order: list[int]) -> Iterator[Block]:
         rows += [(rated.votes.systems[one], found.counts(after.value[of == one])) for one in order]
     yield _table(rated, found, rows)
     if len(rows) > 1:
-        title = _("%(question)s: shares of ratings by system") % {"question": rated.question.title}
+        title = _("Shares of ratings by system: %(question)s") % {"question": rated.question.title}
         svg = stacked_bars(title, found.labels, [(name, n.tolist()) for name, n in rows], on_its_own=False)
         yield Figure(rated.key("shares"), title, svg)
 
@@ -49,10 +49,10 @@ def reviewed(votes: Votes) -> bool:
 def _histogram(rated: Rated, found: Bins, before: Votes) -> Figure:
     after = found.counts(rated.ratings.value)
     if not reviewed(rated.votes):
-        title = _("%(question)s: how often each value was given") % {"question": rated.question.title}
+        title = _("How often each value was given: %(question)s") % {"question": rated.question.title}
         svg = value_bars(title, list(zip(found.labels, after.tolist(), strict=True)), on_its_own=False)
         return Figure(rated.key("values"), title, svg)
-    title = _("%(question)s: how often each value was given, before and after the review") % {
+    title = _("How often each value was given, before and after the review: %(question)s") % {
         "question": rated.question.title
     }
     rows = list(zip(found.labels, found.counts(before.value).tolist(), after.tolist(), strict=True))
@@ -69,5 +69,5 @@ def _table(rated: Rated, found: Bins, rows: list[tuple[str, IntArray]]) -> Table
         notes.append(_("Ratings that count now, after the review."))
     if found.ranges:
         notes.append(_("A range holds its lower end; the last one holds both ends."))
-    title = _("%(question)s: ratings by value") % {"question": rated.question.title}
+    title = _("Ratings by value: %(question)s") % {"question": rated.question.title}
     return Table(rated.key("distribution"), title, columns, cells, notes)

@@ -50,7 +50,7 @@ def _table(rated: Rated, everybody: list[Opinion], left: dict[int, Opinion]) -> 
         name = rated.votes.systems[one.system]
         cells: list[Cell] = [name, rated.roles.get(name, ""), *_cells(one)]
         rows.append(cells + (_cells(left.get(one.system)) if left else []))
-    title = _("%(question)s: medians and interquartile ranges") % {"question": rated.question.title}
+    title = _("Medians and interquartile ranges: %(question)s") % {"question": rated.question.title}
     notes = [
         _("Range: from the first to the third quartile. Quartiles lie between ratings where they have to."),
         _("Intervals of means as in the table of systems."),

@@ -88,7 +88,7 @@ def _normalised(rated: Rated, ratings: Ratings, order: Sequence[int]) -> Iterato
         for (_title, means), of in zip(variants, ranks, strict=True):
             cells += [means[one], of.get(one)]
         rows.append(cells)
-    title = _("%(question)s: means with raters' use of the scale taken out") % {
+    title = _("Means with raters' use of the scale taken out: %(question)s") % {
         "question": rated.question.title
     }
     notes = list(_notes(severities, shared=shared, left_out=scored.left_out))
@@ -168,7 +168,7 @@ def _company_table(rated: Rated, groups: Sequence[tuple[str, Company]]) -> Table
         [name, one.groups, one.all, one.most, one.few, _overlap(one), one.never_together]
         for name, one in groups
     ]
-    title = _("%(question)s: who met which of the %(n)s systems") % {
+    title = _("Who met which of the %(n)s systems: %(question)s") % {
         "question": rated.question.title,
         "n": groups[0][1].systems,
     }

@@ -105,7 +105,7 @@ def _table(rated: Rated, found: list[Opinion], marks: dict[int, str]) -> Table:
     rows = [cells(one, names[one.system], marks[one.system]) for one in found]
     if len(found) != 1:
         rows.append(cells(opinion(rated.ratings, level=rated.level), _("All"), ""))
-    title = _("%(question)s: ratings by system") % {"question": rated.question.title}
+    title = _("Ratings by system: %(question)s") % {"question": rated.question.title}
     notes = list(_notes(rated, found, words=with_words, seconds=with_seconds))
     return Table(rated.key("systems"), title, columns, rows, notes)
 
@@ -118,7 +118,7 @@ def _outputs(rated: Rated, unit: np.ndarray[tuple[int], np.dtype[np.int64]]) -> 
 
 
 def _notes(rated: Rated, found: Sequence[Opinion], *, words: bool, seconds: bool) -> Iterator[str]:
-    percent = f"{100 * rated.level:g} %"
+    percent = f"{100 * rated.level:g}\N{NO-BREAK SPACE}%"
     if rated.all_named:
         yield _(
             "Means are over ratings, their intervals (%(level)s) clustered by rater and by item: variance between "
@@ -141,7 +141,7 @@ def _notes(rated: Rated, found: Sequence[Opinion], *, words: bool, seconds: bool
 
 
 def _figure(rated: Rated, found: Sequence[Opinion]) -> Figure:
-    title = _("%(question)s: mean ratings by system") % {"question": rated.question.title}
+    title = _("Mean ratings by system: %(question)s") % {"question": rated.question.title}
     points = [_point(rated.votes.systems[one.system], measured(one)) for one in found]
     svg = interval_plot(title, [PlotBlock(_("Mean"), points)], on_its_own=False)
     return Figure(rated.key("means"), title, svg)
@@ -166,7 +166,7 @@ def _pair_table(rated: Rated, pairs: Sequence[SystemPair], *, paired: bool) -> T
         low, high = one.interval or (None, None)
         difference = Measured(one.difference, low, high, None if one.interval else because(one.reason))
         rows.append([names[one.first], names[one.second], one.items, difference, one.p, one.adjusted])
-    title = _("%(question)s: differences between systems") % {"question": rated.question.title}
+    title = _("Differences between systems: %(question)s") % {"question": rated.question.title}
     return Table(rated.key("pairs"), title, columns, rows, list(_pair_notes(rated, pairs, paired=paired)))
 
 
@@ -186,6 +186,8 @@ def _pair_notes(rated: Rated, pairs: Sequence[SystemPair], *, paired: bool) -> I
             "from their clustered intervals. This is fair only if items were dealt out among the systems by chance."
         )
     yield _("p (Holm): corrected for all pairs tested (Holm 1979). Intervals are for each pair alone.")
+    if any(one.p is not None and one.p < 0.00005 for one in pairs):
+        yield _("A p of 0.0000 is less than 0.00005.")
     if left_out := sum(one.p is None for one in pairs):
         yield _("%(n)s pairs could not be tested: they have too little in common, or no spread.") % {
             "n": left_out
