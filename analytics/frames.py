@@ -7,6 +7,7 @@ tables. A unit is a task, or one candidate of a task where the question is asked
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -186,7 +187,7 @@ def count_rows(question: MeasuredQuestion) -> Counted:
     """Value counts of the units by one GROUP BY; a preference's values are the codes of `Answer.Choice`.
 
     The same rows come back whatever the order of the votes, but not in a fixed order. A scale without points keeps
-    every value.
+    every finite value.
     """
     points, arrays = question.categories, _ARRAYS.format(first=among_first(question))
     if not 0 < len(points) <= _MOST_COLUMNS:
@@ -199,15 +200,15 @@ def count_rows(question: MeasuredQuestion) -> Counted:
 
 
 def on_scale(rows: list[CountRow], points: Sequence[float]) -> Counted:
-    """The rows without values that are none of the points, if there are points; the rows keep their order."""
-    if not points:
-        return Counted(rows)
+    """The rows without values that are none of the points, or not finite; the rows keep their order."""
     known = frozenset(points)
-    strange = sum(n * units for counts, units in rows for value, n in counts.items() if value not in known)
-    return Counted(
-        [({value: n for value, n in counts.items() if value in known}, units) for counts, units in rows],
-        strange,
-    )
+
+    def fits(value: float) -> bool:
+        return value in known if known else math.isfinite(value)
+
+    strange = sum(n * units for counts, units in rows for value, n in counts.items() if not fits(value))
+    kept = [({value: n for value, n in counts.items() if fits(value)}, units) for counts, units in rows]
+    return Counted(kept, strange)
 
 
 def _counts_by_column(question: MeasuredQuestion) -> str:

@@ -77,14 +77,16 @@ def test_a_question_asked_of_each_candidate_has_a_unit_per_candidate(study):
     assert counted(study, "quality") == [({1.0: 1, 2.0: 1}, 1), ({5.0: 2}, 1)]
 
 
-def test_a_scale_without_points_keeps_every_value(study):
+def test_a_scale_without_points_keeps_every_finite_value(study):
     free = scale(minimum=0, maximum=100)
     del free["points"]
     protocols.add_version(study, definition=protocol(free), actor=None)
     task = factories.rating_task(study, "a")
-    for value in (0.25, 71.5, 0.25):
+    for value in (0.25, 71.5, 0.25, float("inf"), float("nan")):
         vote(task, value, question="quality")
     assert counted(study, "quality") == [({0.25: 2, 71.5: 1}, 1)]
+    (question,) = [question for question in measured_questions(study) if question.key == "quality"]
+    assert frames.count_rows(question).off_scale == 2
 
 
 @pytest.mark.parametrize("most", [12, 2], ids=["counted by column", "as arrays"])

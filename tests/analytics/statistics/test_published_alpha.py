@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from analytics.statistics.agreement import IntervalSettings, krippendorff_alpha, symmetric_alpha
@@ -127,3 +130,18 @@ def test_cmi_pref_agreement_is_reproduced(disagreeing, agreement, alpha, symmetr
     assert 1 - (1 - share) / 0.5 == pytest.approx(alpha, abs=5e-4)
     assert result == pytest.approx(symmetric, abs=5e-5)
     assert result == pytest.approx(1 - disagreeing / 644 / (0.5 * 1288 / 1287), abs=1e-15)
+
+
+def documented() -> list[tuple[str, list[str], float]]:
+    """Level, ratings and alpha of each line in the table of published figures."""
+    text = (Path(__file__).parents[3] / "docs" / "agreement.md").read_text()
+    lines = text.partition("## Published figures")[2].splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.count("|") == 5]
+    return [(level, re.findall("`([^`]+)`", ratings), float(alpha)) for _, level, ratings, alpha in cells[2:]]
+
+
+def test_the_documented_table_is_what_is_computed():
+    rows = documented()
+    assert len(rows) == 15
+    for level, ratings, alpha in rows:
+        assert krippendorff_alpha(table(*ratings), level=level).alpha == pytest.approx(alpha, abs=5e-11)
