@@ -132,7 +132,7 @@ def _table_and_figure(
         caption=caption,
         columns=[
             Column("curve", _("What")), count_column("n", _("Answers or pairs")),
-            number_column("shortest", _("Words from"), digits=0), number_column("longest", _("to"), digits=0),
+            number_column("shortest", _("Words from"), digits=0), number_column("longest", _("Words to"), digits=0),
             number_column("words", _("Mean words"), digits=1), number_column("value", y_label),
         ],
         rows=[

@@ -189,7 +189,7 @@ def rating_curves(asked: Asked, found: Rated) -> Iterator[Block]:
         caption=_("%(question)s: mean rating by score") % asked.named,
         columns=[
             scorer_column(), count_column("n", _("Items")), number_column("lowest", _("Scores from")),
-            number_column("highest", _("to")), number_column("score", _("Mean score")),
+            number_column("highest", _("Scores to")), number_column("score", _("Mean score")),
             number_column("rating", _("Mean rating"), digits=2),
         ],
         rows=rows,

@@ -61,7 +61,7 @@ def missed_ratings(asked: Asked, found: Rated) -> Table | None:
             _("The scorer with the highest rank correlation; at most %(n)s items.") % {"n": SHOWN},
             _(
                 "Places apart: how far an item’s place by score is from its place by mean rating, of all items with "
-                "both; 100 %% would be first by one and last by the other."
+                "both; the whole way would be first by one and last by the other."
             ),
         ],
     )  # fmt: skip
@@ -92,9 +92,9 @@ def missed_preferences(asked: Asked, found: Compared) -> Table | None:
         key=asked.key("missed"),
         caption=_("%(question)s: what %(scorer)s misses") % {**asked.named, "scorer": best.name},
         columns=[
-            Column("item", _("Item")), Column("preferred", _("People prefer")), Column("other", _("to")),
-            count_column("for", _("Votes for it")), count_column("against", _("for the other")),
-            count_column("neither", _("for neither")), number_column("lead", _("Its lead by score")),
+            Column("item", _("Item")), Column("preferred", _("People prefer")), Column("other", _("over")),
+            count_column("for", _("Votes for it")), count_column("against", _("Votes for the other")),
+            count_column("neither", _("Votes for neither")), number_column("lead", _("Its lead by score")),
             number_column("probability", _("Its probability"), digits=2),
         ],
         rows=rows,

@@ -201,7 +201,7 @@ def ceiling_table(asked: Asked, rows: Sequence[Sequence[Cell]], how: str) -> Tab
         columns=[
             scorer_column(), asked.statistic_column(), count_column("units", _("Items")),
             count_column("answers", _("Answers")), number_column("person", _("One person")),
-            number_column("model", _("Scorer")), number_column("ratio", _("Scorer by person")),
+            number_column("model", _("Scorer")), number_column("ratio", _("Scorer / person")),
         ],
         rows=rows,
         notes=[
