@@ -128,6 +128,8 @@ ROWS = [
     Row("api_undo", "post", EXPERTS),
     Row("api_imports", "post", MANAGERS, 202, body=table, multipart=True),
     Row("api_agreement", "get", MANAGERS),
+    Row("api_report", "get", MANAGERS),
+    Row("api_report", "post", MANAGERS, 202, body=lambda w: {}),
     Row("api_exports", "post", MANAGERS, 202, body=lambda w: {"format": "jsonl"}),
     Row("api_export_file", "get", JOB_MANAGERS),
     Row("api_job", "get", JOB_MANAGERS),
