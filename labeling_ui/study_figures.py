@@ -69,7 +69,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class SystemRow:
-    """A system's mean rating or its win rate, `value`; None where nothing was decided."""
+    """A system's mean rating or its win rate, `value`; None where nothing was decided. `strength`: of the ranking."""
 
     system: str
     n: int
@@ -79,6 +79,7 @@ class SystemRow:
     wins: int = 0
     ties: int = 0
     losses: int = 0
+    strength: float | None = None
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,14 @@ def _wins(question: QuestionOverview) -> Iterator[SystemRow]:
     for one in question.wins:
         length = round(100 * one.win_rate, 2) if one.win_rate is not None else 0.0
         yield SystemRow(
-            one.system, one.n, one.win_rate, length, wins=one.wins, ties=one.ties, losses=one.losses
+            one.system,
+            one.n,
+            one.win_rate,
+            length,
+            wins=one.wins,
+            ties=one.ties,
+            losses=one.losses,
+            strength=one.strength,
         )
 
 

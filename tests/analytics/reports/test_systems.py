@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from analytics.frames import PairVotes, SystemRatings
 from analytics.reports.systems import SystemMean, SystemWins, means, wins
+
+# Three wins to one are log-odds of log 3, whatever the ties, and half of that on either side of the mean.
+HALF_LOG_3, MINUS_HALF_LOG_3 = pytest.approx(math.log(3) / 2), pytest.approx(-math.log(3) / 2)
 
 
 def test_means_come_with_n_and_spread_the_best_first():
@@ -23,8 +28,26 @@ def test_equal_ratings_have_no_spread_in_spite_of_rounding():
 def test_a_win_for_one_is_a_loss_for_the_other_and_a_tie_half_of_each():
     found = wins([PairVotes("a", "b", first=3, second=1, tie=2, both_bad=4)])
     assert found == [
-        SystemWins("a", n=10, wins=3, losses=1, ties=2, both_bad=4, win_rate=pytest.approx(4 / 6)),
-        SystemWins("b", n=10, wins=1, losses=3, ties=2, both_bad=4, win_rate=pytest.approx(2 / 6)),
+        SystemWins(
+            "a",
+            n=10,
+            wins=3,
+            losses=1,
+            ties=2,
+            both_bad=4,
+            win_rate=pytest.approx(4 / 6),
+            strength=HALF_LOG_3,
+        ),
+        SystemWins(
+            "b",
+            n=10,
+            wins=1,
+            losses=3,
+            ties=2,
+            both_bad=4,
+            win_rate=pytest.approx(2 / 6),
+            strength=MINUS_HALF_LOG_3,
+        ),
     ]
 
 
@@ -39,3 +62,17 @@ def test_a_system_is_not_compared_with_itself():
 
 def test_votes_for_neither_alone_give_no_rate():
     assert [one.win_rate for one in wins([PairVotes("a", "b", 0, 0, 0, 2)])] == [None, None]
+
+
+def test_a_strength_does_not_depend_on_whom_a_system_met():
+    """The worst system against the best has the lowest rate; who beat only the worst is not the best for that."""
+    rows = [PairVotes("a", "b", 6, 4, 0, 0), PairVotes("b", "c", 9, 1, 0, 0)]
+    found = {one.system: one for one in wins(rows)}
+    assert found["b"].win_rate > found["a"].win_rate
+    assert found["a"].strength > found["b"].strength > found["c"].strength
+
+
+def test_systems_that_cannot_be_compared_have_no_strengths():
+    apart = [PairVotes("a", "b", 3, 1, 0, 0), PairVotes("c", "d", 3, 1, 0, 0)]
+    never_lost = [PairVotes("a", "b", 3, 0, 0, 0)]
+    assert [one.strength for rows in (apart, never_lost) for one in wins(rows)] == [None] * 6
