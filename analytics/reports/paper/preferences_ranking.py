@@ -185,7 +185,7 @@ def _win_rates(votes: Votes, found: Rankings, settings: ReportSettings) -> Table
         by: {line.system: line for group in one.groups for line in group.systems} for by, one in found.items()
     }
     leading = lines[clusterings[0]]
-    order = sorted(leading, key=lambda name: (-(leading[name].win_rate or -1.0), name))
+    order = sorted(leading, key=lambda name: (-_sortable(leading[name].win_rate), name))
     rows: list[tuple[Cell, ...]] = []
     for name in order:
         rates = [_rate(lines[by][name]) for by in clusterings]
@@ -200,9 +200,17 @@ def _win_rates(votes: Votes, found: Rankings, settings: ReportSettings) -> Table
     return Table(key, caption, columns, rows, [note, resampled(counts, settings.resampling)])
 
 
+def _sortable(rate: float | None) -> float:
+    return -1.0 if rate is None else rate
+
+
 def _rate(line: RankedSystem) -> Cell:
-    reason = "no_comparisons" if line.win_rate is None else "one_cluster"
-    return measured(line.win_rate, line.win_rate_interval, reason=reason)
+    interval, reason = line.win_rate_interval, "one_cluster"
+    if line.win_rate is None:
+        reason = "no_comparisons"
+    elif interval is not None and interval[0] == interval[1]:
+        interval, reason = None, "all_alike"
+    return measured(line.win_rate, interval, reason=reason)
 
 
 def _parameters(votes: Votes, found: Rankings) -> Table | None:

@@ -225,3 +225,10 @@ def test_figures_show_every_system():
 def test_every_reason_has_a_sentence():
     assert REASONS.keys() == ranking_results.SENTENCES.keys() | clustered_share.SENTENCES.keys()
     assert "500" in because("too_many")
+
+
+def test_a_win_rate_that_no_resample_changes_has_no_interval():
+    rows = tables(asked([(0, 1, FIRST)] * 9 + [(1, 2, FIRST)] * 9))["wins"].rows
+    assert [row[0] for row in rows] == ["alto", "bass", "cello"]
+    assert rows[0][1] == Measured(1.0, reason=because("all_alike"))
+    assert rows[2][1] == Measured(0.0, reason=because("all_alike"))
