@@ -49,8 +49,9 @@ def sources() -> Iterator[tuple[Path, bytes]]:
         for path in sorted((ROOT / folder).rglob("*.py")):
             if "migrations" not in path.parts:
                 yield path, path.read_bytes()
-    for path in sorted((ROOT / "labeling_ui" / "templates").rglob("*.html")):
-        yield path, templatize(path.read_text(encoding="utf-8")).encode()
+    for app in ("labeling_ui", "analytics"):
+        for path in sorted((ROOT / app / "templates").rglob("*.html")):
+            yield path, templatize(path.read_text(encoding="utf-8")).encode()
 
 
 def test_every_text_in_the_code_is_in_the_catalogue(catalogue):

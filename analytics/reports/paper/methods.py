@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from analytics import judgment_counts
 from analytics.judgment_counts import COUNTED, EXCLUDED, SURPLUS
@@ -58,12 +59,20 @@ def _data(material: Material) -> Iterator[str]:
     )
     if n[EXCLUDED]:
         reasons = "; ".join(f"{excluded_because(one)}: {one.n:,}" for one in fates if one.fate == EXCLUDED)
-        values = {"n": f"{n[EXCLUDED]:,}", "reasons": reasons}
-        yield _("%(n)s judgments were excluded (%(reasons)s).") % values
+        text = ngettext(
+            "%(n)s judgment was excluded (%(reasons)s).",
+            "%(n)s judgments were excluded (%(reasons)s).",
+            n[EXCLUDED],
+        )
+        yield text % {"n": f"{n[EXCLUDED]:,}", "reasons": reasons}
     else:
         yield _("No judgment was excluded.")
     if n[SURPLUS]:
-        text = _("%(n)s judgments arrived after their task had all it wanted; they are left out.")
+        text = ngettext(
+            "%(n)s judgment arrived after its task had all it wanted; it is left out.",
+            "%(n)s judgments arrived after their task had all it wanted; they are left out.",
+            n[SURPLUS],
+        )
         yield text % {"n": f"{n[SURPLUS]:,}"}
     if any(votes.units.corrected.any() for votes in material.votes):
         yield _(
@@ -163,9 +172,8 @@ def _ratings(material: Material, asked: list[Votes]) -> Iterator[str]:
 
 def _resampled(settings: ReportSettings) -> Iterator[str]:
     text = _(
-        "Where a note says that something is drawn anew, %(level)s intervals lie between percentiles of %(n)s "
-        "bootstrap replicates (seed %(seed)s) that draw raters or prompts, each with all their votes (Efron & "
-        "Tibshirani, 1993)."
+        "Where a note speaks of resamples or of drawing anew, %(level)s intervals are percentiles of %(n)s bootstrap "
+        "replicates (seed %(seed)s) of raters or prompts, each with all their votes (Efron & Tibshirani, 1993)."
     )
     resampling = settings.resampling
     yield text % {"level": _percent(settings), "n": f"{resampling.replicates:,}", "seed": resampling.seed}

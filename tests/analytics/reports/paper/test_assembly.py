@@ -129,7 +129,7 @@ def test_what_is_left_out_is_counted_by_reason():
     (row,) = table(document, "questions").rows
     assert row[3:8] == (4, 4, 11, 3, 1)
     assert "We analysed 11 judgments of 4 tasks by 3 raters." in said(document, "methods")
-    assert "1 judgments were excluded (careless: 1)." in said(document, "methods")
+    assert "1 judgment was excluded (careless: 1)." in said(document, "methods")
 
 
 def test_the_methods_are_those_that_were_used():
