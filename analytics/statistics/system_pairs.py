@@ -121,9 +121,13 @@ def _of_means(
     weight = np.where(is_first, 1 / max(int(is_first.sum()), 1), -1 / max(int((~is_first).sum()), 1))
     both = np.intersect1d(shared[is_first], shared[~is_first])
     difference, interval, found = _difference(ratings, weight, is_first, resampling)
-    p = two_sided(difference, found) if found.items >= FEWEST else None
-    reason = None if p is not None else TOO_FEW if found.items < FEWEST else found.reason
-    return SystemPair(first, second, len(both), difference, interval, p, None, reason)
+    # One item of a system does not differ from its own mean, which is not certainty.
+    alone = min(len(np.unique(ratings.item[side])) for side in (is_first, ~is_first)) < 2
+    if alone or found.items < FEWEST:
+        interval = None if alone else interval
+        return SystemPair(first, second, len(both), difference, interval, None, None, TOO_FEW)
+    p = two_sided(difference, found)
+    return SystemPair(first, second, len(both), difference, interval, p, None, found.reason)
 
 
 def _paired(

@@ -6,10 +6,11 @@ between the cells where they cross, which the other two both hold. It is never t
 where sampling error could put it. Student's t with one degree of freedom less than there are clusters of the rarer
 kind (their section 2.4).
 
-Tried against the pigeonhole bootstrap (Owen 2007, raters and items drawn with replacement and their weights
-multiplied) on simulated ratings 1-5 with 6 to 37 raters and 30 to 200 items: intervals of nominal 95 % covered the
-truth in 95 to 98 % here, 93 to 99 % there (too wide where few rate each item: own noise counts up to three times), and
-73 % or less where ratings were taken for independent.
+Tried on simulated ratings 1-5 of 6 to 37 raters, 30 to 200 items and 2 to 5 ratings per item, against the pigeonhole
+bootstrap (Owen, Annals of Applied Statistics 2007: raters and items drawn with replacement, their weights multiplied):
+intervals of nominal 95 % covered the truth in 95 to 98 % here and in 93 to 99 % there, at more width, since it counts
+the ratings' own noise up to three times where few rate each item; clustered by item alone in 67 to 97 %, and in 56 to
+87 % with ratings taken for independent.
 """
 
 from __future__ import annotations

@@ -142,13 +142,18 @@ def _notes(rated: Rated, found: Sequence[Opinion], *, words: bool, seconds: bool
 
 def _figure(rated: Rated, found: Sequence[Opinion]) -> Figure:
     title = _("Mean ratings by system: %(question)s") % {"question": rated.question.title}
-    points = [_point(rated.votes.systems[one.system], measured(one)) for one in found]
+    points = [_point(rated, one) for one in found]
     svg = interval_plot(title, [PlotBlock(_("Mean"), points)], on_its_own=False)
     return Figure(rated.key("means"), title, svg)
 
 
-def _point(name: str, mean: Measured) -> Point:
-    return Point(name, mean.value, mean.low, mean.high, "–" if mean.value is None else f"{mean.value:.2f}")
+def _point(rated: Rated, one: Opinion) -> Point:
+    """An interval that reaches beyond the scale is drawn to its end."""
+    low, high = one.interval or (None, None)
+    if rated.ends is not None and low is not None and high is not None:
+        low, high = max(low, rated.ends[0]), min(high, rated.ends[1])
+    shown = "–" if one.mean is None else f"{one.mean:.2f}"
+    return Point(rated.votes.systems[one.system], one.mean, low, high, shown)
 
 
 def _pair_table(rated: Rated, pairs: Sequence[SystemPair], *, paired: bool) -> Table:

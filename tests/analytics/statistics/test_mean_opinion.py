@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from analytics.statistics.mean_opinion import Ratings, opinion, opinions
@@ -69,3 +71,17 @@ def test_equal_ratings_one_rating_and_none_have_no_interval():
 def test_infinite_ratings_are_refused():
     with pytest.raises(ValueError, match="finite"):
         ratings([0], [float("inf")])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.1, 20), st.floats(-50, 50))
+def test_another_unit_of_the_scale_stretches_the_interval_and_nothing_else(seed, stretch, shift):
+    rng = np.random.default_rng(seed)
+    value, item, rater = rng.integers(1, 6, 40), rng.integers(0, 9, 40), rng.integers(0, 5, 40)
+    here = opinion(ratings([0] * 40, value, item=item, rater=rater), level=0.95)
+    there = opinion(ratings([0] * 40, stretch * value + shift, item=item, rater=rater), level=0.95)
+    assert there.mean == pytest.approx(stretch * here.mean + shift)
+    assert there.uncertainty.se == pytest.approx(stretch * here.uncertainty.se)
+    # Said twice over by everybody, nothing is surer than before.
+    twice = ratings([0] * 80, np.tile(value, 2), item=np.tile(item, 2), rater=np.tile(rater, 2))
+    assert opinion(twice, level=0.95).uncertainty.se == pytest.approx(here.uncertainty.se)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from analytics.statistics.rater_normalised import rater_severities, z_scored
@@ -90,3 +92,19 @@ def test_raters_who_say_nothing_about_differences_are_left_out_of_z_scores():
     assert found.left_out == 2
     assert np.isnan(found.value).tolist() == [False, False, True, True, True, True]
     assert np.isnan(z_scored(np.array([3.0]), np.array([0])).value).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.1, 20), st.floats(-50, 50))
+def test_another_unit_of_the_scale_and_other_numbers_change_nothing_else(seed, stretch, shift):
+    unit, rater, value, _ = scattered(seed, units=8, raters=4, n=30)
+    here, there = rater_severities(unit, rater, value), rater_severities(unit, rater, stretch * value + shift)
+    assert there.severity == pytest.approx(stretch * here.severity, abs=1e-6)
+    assert there.adjusted == pytest.approx(stretch * here.adjusted + shift, abs=1e-6)
+    turned, renamed = np.random.default_rng(seed).permutation(30), np.array([2, 0, 3, 1])
+    other = rater_severities(unit[turned], renamed[rater[turned]], value[turned])
+    assert other.severity[renamed[np.unique(rater)]] == pytest.approx(
+        here.severity[np.unique(rater)], abs=1e-8
+    )
+    scored, moved = z_scored(value, rater).value, z_scored(stretch * value + shift, rater).value
+    assert moved == pytest.approx(stretch * scored + shift, abs=1e-6, nan_ok=True)

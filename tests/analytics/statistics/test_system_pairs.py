@@ -75,6 +75,14 @@ def test_means_are_compared_where_items_were_dealt_out():
     assert (undefined.difference, undefined.reason) == (None, NO_SHARED)
 
 
+def test_a_system_with_one_item_is_not_taken_for_certain():
+    value = np.array([1.0, 2, 1, 2, 1, 2, 1, 2, 1, 5])
+    ratings = Ratings(np.array([0] * 9 + [1]), np.arange(10), np.arange(10), np.full(10, -1), value)
+    (found,) = compared(ratings, paired=False)
+    assert found.difference == pytest.approx(13 / 9 - 5)
+    assert (found.interval, found.p, found.reason) == (None, None, TOO_FEW)
+
+
 def test_every_item_weighs_the_same_however_many_rated_it():
     # Item 0: 5 against 1, the 5 said three times; item 1: 2 against 2.
     ratings = Ratings(

@@ -10,13 +10,16 @@ from analytics.reports.document import Figure, Measured, Paragraph, Table
 from analytics.reports.paper.material import ReportSettings
 from analytics.reports.paper.rated import Rated
 from analytics.reports.paper.ratings import question_blocks
+from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.screening import Screened
 from analytics.vote_frames import EXCLUDED_BY_REVIEW, Votes
 from tests.analytics.vote_columns import made_votes, rating_question
 
+QUICK = ReportSettings(resampling=Resampling(replicates=60))
+
 
 def blocks(votes: Votes, **facts) -> list:
-    return list(question_blocks(Rated(votes, ReportSettings(), **facts)))
+    return list(question_blocks(Rated(votes, QUICK, **facts)))
 
 
 def table(what: str, votes: Votes, **facts) -> Table:
