@@ -69,6 +69,8 @@ def test_every_page_of_those_who_run_a_study(looked_at, boss):
         "ratings",
         "pairs",
         "pairs/settings",
+        "ratings/plan",
+        "pairs/plan",
         "ratings/import",
         "pairs/import",
         "ratings/export",
