@@ -70,7 +70,7 @@ def _of_ratings(asked: Asked, found: Rated, lengths: dict[int, int]) -> Iterator
         asked,
         [people],
         key="rating",
-        caption=_("%(question)s: mean rating by length"),
+        caption=_("Mean rating by length: %(question)s"),
         y_label=_("Mean rating"),
     )
     errors = [
@@ -79,7 +79,7 @@ def _of_ratings(asked: Asked, found: Rated, lengths: dict[int, int]) -> Iterator
     ]
     if errors:
         yield from _table_and_figure(
-            asked, errors, key="error", caption=_("%(question)s: scorers’ errors by length"),
+            asked, errors, key="error", caption=_("Scorers’ errors by length: %(question)s"),
             y_label=_("Places apart"),
             note=_(
                 "Error: how far an item’s place by score is from its place by mean rating, of all items with both, "
@@ -103,7 +103,7 @@ def _of_preferences(asked: Asked, pairs: Compared, lengths: dict[int, int]) -> I
     if people.bins:
         yield from _table_and_figure(
             asked, [_Curve(_("votes for the longer"), people)], key="longer",
-            caption=_("%(question)s: votes for the longer of two, by how many words longer"),
+            caption=_("Votes for the longer of two, by how many words longer: %(question)s"),
             y_label=_("Share of votes"),
             note=_("Pairs of equal length do not count, nor do votes for neither."),
         )  # fmt: skip
@@ -118,7 +118,7 @@ def _of_preferences(asked: Asked, pairs: Compared, lengths: dict[int, int]) -> I
     if right:
         yield from _table_and_figure(
             asked, right, key="accuracy",
-            caption=_("%(question)s: scorers’ accuracy by mean length of the two"), y_label=_("Accuracy"),
+            caption=_("Scorers’ accuracy by mean length of the two: %(question)s"), y_label=_("Accuracy"),
         )  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def _table_and_figure(
     )  # fmt: skip
     yield Table(
         key=f"length_{asked.question.key}_{key}_rank",
-        caption=_("%(caption)s, as a rank correlation") % {"caption": caption},
+        caption=_("%(caption)s (rank correlation)") % {"caption": caption},
         columns=[
             Column("curve", _("What")), count_column("n", _("Answers or pairs")),
             number_column("spearman", _("Spearman (SRCC)")),
@@ -181,7 +181,7 @@ def _by_system(asked: Asked, found: Rated, long: FloatArray) -> Table | None:
         rows.append([name, decay.srcc.n, mean, measured(decay.srcc)])
     return Table(
         key=f"length_{asked.question.key}_systems",
-        caption=_("%(question)s: length and rating, system by system") % asked.named,
+        caption=_("Length and rating, system by system: %(question)s") % asked.named,
         columns=[
             Column("system", _("System")), count_column("n", _("Answers or pairs")),
             number_column("words", _("Mean words"), digits=1), number_column("spearman", _("Spearman (SRCC)")),

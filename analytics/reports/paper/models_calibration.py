@@ -75,7 +75,7 @@ def _summary(asked: Asked, found: Compared, each: list[_Calibrated]) -> Table:
     rows.append([_("each pair’s own share of votes"), "", None, least, 0.0, None, None])
     return Table(
         key=asked.key("calibration"),
-        caption=_("%(question)s: scores as probabilities of votes") % asked.named,
+        caption=_("Scores as probabilities of votes: %(question)s") % asked.named,
         columns=[
             scorer_column(), Column("scale", _("Scale")), count_column("n", _("Pairs")),
             number_column("cross_entropy", _("Cross-entropy")), number_column("brier", _("Brier")),
@@ -131,7 +131,7 @@ def _reliability(asked: Asked, each: list[_Calibrated]) -> Table:
             ]
     return Table(
         key=asked.key("reliability"),
-        caption=_("%(question)s: probability and share of votes, by bin") % asked.named,
+        caption=_("Probability and share of votes, by bin: %(question)s") % asked.named,
         columns=[
             scorer_column(), Column("scale", _("Scale")), count_column("n", _("Pairs")),
             number_column("predicted", _("Probability")), number_column("observed", _("Share of votes")),
@@ -142,7 +142,7 @@ def _reliability(asked: Asked, each: list[_Calibrated]) -> Table:
 
 
 def _diagram(asked: Asked, one: _Calibrated, number: int) -> Figure:
-    caption = _("%(question)s: reliability of %(scorer)s") % {**asked.named, "scorer": one.contender.name}
+    caption = _("Reliability of %(scorer)s: %(question)s") % {**asked.named, "scorer": one.contender.name}
     lines = [_line(_("as scored"), one.raw)]
     if one.again is not None:
         lines.append(_line(_("rescaled"), one.again))
@@ -186,7 +186,7 @@ def rating_curves(asked: Asked, found: Rated) -> Iterator[Block]:
         return
     yield Table(
         key=asked.key("curve"),
-        caption=_("%(question)s: mean rating by score") % asked.named,
+        caption=_("Mean rating by score: %(question)s") % asked.named,
         columns=[
             scorer_column(), count_column("n", _("Items")), number_column("lowest", _("Scores from")),
             number_column("highest", _("Scores to")), number_column("score", _("Mean score")),
@@ -204,7 +204,7 @@ def rating_curves(asked: Asked, found: Rated) -> Iterator[Block]:
 
 
 def _curve(asked: Asked, one: Contender, bins: tuple[BinnedMean, ...], number: int) -> Figure:
-    caption = _("%(question)s: mean rating by the score of %(scorer)s") % {**asked.named, "scorer": one.name}
+    caption = _("Mean rating by the score of %(scorer)s: %(question)s") % {**asked.named, "scorer": one.name}
     points = [(bin_.x, float(bin_.mean.value or 0.0), *(bin_.mean.interval or (None, None))) for bin_ in bins]
     svg = line_plot(
         caption,

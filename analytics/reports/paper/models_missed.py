@@ -50,7 +50,7 @@ def missed_ratings(asked: Asked, found: Rated) -> Table | None:
     ]  # fmt: skip
     return Table(
         key=asked.key("missed"),
-        caption=_("%(question)s: what %(scorer)s misses") % {**asked.named, "scorer": best.name},
+        caption=_("What %(scorer)s misses: %(question)s") % {**asked.named, "scorer": best.name},
         columns=[
             Column("item", _("Item")), Column("system", _("System")), count_column("n", _("Ratings")),
             number_column("mean", _("Mean rating"), digits=2), number_column("score", _("Score")),
@@ -90,7 +90,7 @@ def missed_preferences(asked: Asked, found: Compared) -> Table | None:
     rows = [_pair_row(asked, found, int(row), names, float(leads[row]), float(chance[row])) for row in worst]
     return Table(
         key=asked.key("missed"),
-        caption=_("%(question)s: what %(scorer)s misses") % {**asked.named, "scorer": best.name},
+        caption=_("What %(scorer)s misses: %(question)s") % {**asked.named, "scorer": best.name},
         columns=[
             Column("item", _("Item")), Column("preferred", _("People prefer")), Column("other", _("over")),
             count_column("for", _("Votes for it")), count_column("against", _("Votes for the other")),

@@ -46,7 +46,7 @@ def _accuracies(asked: Asked, found: Compared) -> Table:
     undecided = int((~found.decided).sum())
     return Table(
         key=asked.key("pairs"),
-        caption=_("%(question)s: how often a scorer prefers what people prefer") % asked.named,
+        caption=_("How often a scorer prefers what people prefer: %(question)s") % asked.named,
         columns=[
             scorer_column(), count_column("n", _("Pairs")), count_column("missing", _("No score")),
             count_column("ties", _("Scorer’s ties")), accuracy_column(),
@@ -91,18 +91,18 @@ def _by_part(asked: Asked, found: Compared, groups: list[Group]) -> Table:
                 resampling=asked.resampling,
             ).accuracy
             rows.append([group.by, group.name, one.name, accuracy.n, measured(accuracy)])
+    notes = [drawn_by_prompt(asked.resampling)]
+    if any(group.by == _("confidence") for group in groups):
+        notes.append(_("The confidence of a pair is the mean of what its voters gave."))
     return Table(
         key=asked.key("parts"),
-        caption=_("%(question)s: accuracy by part of the pairs") % asked.named,
+        caption=_("Accuracy by part of the pairs: %(question)s") % asked.named,
         columns=[
             asked.by_column(), asked.part_column(), scorer_column(), count_column("n", _("Pairs")),
             accuracy_column(),
         ],
         rows=rows,
-        notes=[
-            drawn_by_prompt(asked.resampling),
-            _("The confidence of a pair is the mean of what its voters gave."),
-        ],
+        notes=notes,
     )  # fmt: skip
 
 
@@ -160,7 +160,7 @@ def _regression(asked: Asked, name: str, digest: str, result: PreferenceRegressi
     }
     return Table(
         key=asked.key(f"heads_{digest}"),
-        caption=_("%(question)s: what it owes to the two outputs of %(scorer)s") % {**asked.named, "scorer": name},
+        caption=_("What it owes to the two outputs of %(scorer)s: %(question)s") % {**asked.named, "scorer": name},
         columns=[
             Column("predictor", _("Predictor")), accuracy_column(), number_column("auc", _("AUC")),
             number_column("mse", _("MSE")),

@@ -60,7 +60,7 @@ def _over_items(asked: Asked, found: Rated) -> Table:
         rows.append(row)
     return Table(
         key=asked.key("items"),
-        caption=_("%(question)s: scores and mean ratings, over items") % asked.named,
+        caption=_("Scores and mean ratings, over items: %(question)s") % asked.named,
         columns=[
             scorer_column(), count_column("n", _("Items")), count_column("missing", _("No score")),
             *correlation_columns(), number_column("kendall", _("Kendall (tau-b)")), number_column("mae", _("MAE")),
@@ -92,7 +92,7 @@ def _over_systems(asked: Asked, found: Rated) -> Table:
         rows.append([one.name, three.lcc.n, measured(three.lcc), measured(three.srcc), measured(three.ktau)])
     return Table(
         key=asked.key("systems"),
-        caption=_("%(question)s: mean scores and mean ratings, over systems") % asked.named,
+        caption=_("Mean scores and mean ratings, over systems: %(question)s") % asked.named,
         columns=[
             scorer_column(), count_column("systems", _("Systems")),
             *correlation_columns(), number_column("kendall", _("Kendall (tau-b)")),
@@ -130,7 +130,7 @@ def _by_part(asked: Asked, found: Rated, groups: Sequence[Group]) -> Table:
         )
     return Table(
         key=asked.key("parts"),
-        caption=_("%(question)s: scores and mean ratings, by part of the items") % asked.named,
+        caption=_("Scores and mean ratings, by part of the items: %(question)s") % asked.named,
         columns=[
             asked.by_column(), asked.part_column(), scorer_column(), count_column("n", _("Items")),
             *correlation_columns(),
@@ -197,7 +197,7 @@ def ceiling_row(name: str, statistic: str, ceiling: Ceiling) -> list[Cell]:
 def ceiling_table(asked: Asked, rows: Sequence[Sequence[Cell]], how: str) -> Table:
     return Table(
         key=asked.key("ceiling"),
-        caption=_("%(question)s: scorers and one person, each against the rest of the raters") % asked.named,
+        caption=_("Scorers and one person, each against the rest of the raters: %(question)s") % asked.named,
         columns=[
             scorer_column(), asked.statistic_column(), count_column("units", _("Items")),
             count_column("answers", _("Answers")), number_column("person", _("One person")),
@@ -208,8 +208,8 @@ def ceiling_table(asked: Asked, rows: Sequence[Sequence[Cell]], how: str) -> Tab
             how,
             _(
                 "Items with a score and two or more answers, each weighing the same. Above 1 a scorer foresees the "
-                "others better than one person does. As the rest is fewer raters than all, these figures are lower "
-                "than those above and not to be compared with them."
+                "others better than one person does. As the rest is fewer raters than all, figures are usually lower "
+                "than those above, and not to be compared with them."
             ),
             drawn_by_prompt(asked.resampling),
         ],
@@ -233,7 +233,7 @@ def _variances(asked: Asked, found: Rated) -> Iterator[Table]:
         rows.append([one.name, error.error.n, measured(error.error), error.constant, error.floor])
     yield Table(
         key=asked.key("variance"),
-        caption=_("%(question)s: expected and observed variance of ratings (MAE)") % asked.named,
+        caption=_("Expected and observed variance of ratings (MAE): %(question)s") % asked.named,
         columns=[
             scorer_column(), count_column("n", _("Items")), number_column("mae", _("MAE")),
             number_column("constant", _("Best constant")), number_column("floor", _("If known")),
