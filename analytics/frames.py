@@ -207,7 +207,9 @@ def on_scale(rows: list[CountRow], points: Sequence[float]) -> Counted:
         return value in known if known else math.isfinite(value)
 
     strange = sum(n * units for counts, units in rows for value, n in counts.items() if not fits(value))
-    kept = [({value: n for value, n in counts.items() if fits(value)}, units) for counts, units in rows]
+    kept: list[CountRow] = [
+        ({value: n for value, n in counts.items() if fits(value)}, units) for counts, units in rows
+    ]
     return Counted(kept, strange)
 
 

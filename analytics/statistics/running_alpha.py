@@ -90,7 +90,8 @@ class RunningAlpha:
     def _apart(self, totals: FloatArray) -> FloatArray:
         """(Q,) squared distances of the pairs of values; only ordinal ones depend on how often values were given."""
         told = totals[None, :]
-        return distances(self.level, self._values, told, first=self._first, second=self._second)[0]
+        found = distances(self.level, self._values, told, first=self._first, second=self._second)
+        return found.reshape(-1)
 
     def _code_of(self, value: float) -> int:
         code = self._code.get(float(value))
