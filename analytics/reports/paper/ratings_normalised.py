@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from analytics.reports.document import Block, Cell, Column, Measured, Paragraph, Table
 from analytics.reports.paper.rated import Rated
+from analytics.reports.paper.ratings_severity import severity_table
 from analytics.statistics.distinct_rows import FloatArray
 from analytics.statistics.mean_opinion import Ratings
 from analytics.statistics.range_equalising import Company, absences, company
@@ -94,6 +95,8 @@ def _normalised(rated: Rated, ratings: Ratings, order: Sequence[int]) -> Iterato
     notes = list(_notes(severities, shared=shared, left_out=scored.left_out))
     yield Table(rated.key("normalised"), title, columns, rows, notes)
     yield Paragraph(_rank_changes(rated, order, [title for title, _found in variants], ranks))
+    if shared:
+        yield severity_table(rated, ratings, severities)
 
 
 def _means(ratings: Ratings, value: FloatArray, order: Sequence[int]) -> dict[int, float | None]:

@@ -129,6 +129,17 @@ def test_raters_use_of_the_scale_is_taken_out_and_changed_ranks_are_told():
     assert any(text.startswith("No system's rank changes") for text in same)
 
 
+def test_the_strictest_rater_is_listed_first_with_what_the_figure_rests_on():
+    first, *others = cells(table("severities", crossed(items=30)))
+    assert (first["rater"], first["ratings"], first["shared"]) == ("R2", 90, 90)
+    assert first["severity"].low > max(one["severity"].high for one in others)
+    assert sum(one["severity"].value for one in (first, *others)) == pytest.approx(0, abs=1e-9)
+    apart = made_votes(rating_question(), [0, 0, 1, 2], [5, 3, 1, 2], rater=[0, 1, 2, 2], first=[0, 1, 1])
+    alone = next(row for row in cells(table("severities", apart)) if row["rater"] == "R2")
+    assert alone["severity"].low is None
+    assert alone["severity"].reason
+
+
 def test_raters_who_met_other_systems_are_warned_about():
     votes = made_votes(rating_question(), [0, 1, 2, 3], [1, 2, 4, 5], rater=[0, 0, 1, 1], first=[0, 1, 1, 2])
     (warning,) = warnings(blocks(votes))
