@@ -13,7 +13,7 @@ from analytics.figures.value_bars import value_bars
 from analytics.reports.document import Block, Cell, Column, Figure, Measured, Table
 from analytics.reports.paper.material import ReportSettings
 from analytics.reports.paper.preferences_votes import PROMPT, PairVotes
-from analytics.reports.paper.preferences_words import because, measured_share, resampled
+from analytics.reports.paper.preferences_words import because, first_votes_note, measured_share, resampled
 from analytics.reports.paper.readings import Reading, agreement_of, measured
 from analytics.statistics.preference_agreement import SamePreference, pair_agreement, same_preference
 
@@ -49,7 +49,8 @@ def _vote_pairs(asked: Sequence[PairVotes], settings: ReportSettings) -> Table:
     rows: list[tuple[Cell, ...]] = []
     prompts = 0
     for pairs in asked:
-        decided = pairs.select(pairs.decided)
+        early = pairs.for_agreement
+        decided = early.select(early.decided)
         clusters = decided.clusters(PROMPT)
         prompts = max(prompts, len(np.unique(clusters)))
         found = pair_agreement(
@@ -71,6 +72,7 @@ def _vote_pairs(asked: Sequence[PairVotes], settings: ReportSettings) -> Table:
             "takes chance as of a finite sample (Krippendorff)."
         ),
         resampled([(PROMPT, prompts)], settings.resampling),
+        *first_votes_note(asked),
     ]
     return Table("preferences-agreement", _("Agreement of pairs of votes"), columns, rows, notes)
 

@@ -11,7 +11,7 @@ from analytics.questions import MeasuredQuestion
 from analytics.reports.document import Block, Cell, Column, Measured, Table
 from analytics.reports.paper.material import ReportSettings
 from analytics.reports.paper.preferences_votes import PROMPT, PairVotes
-from analytics.reports.paper.preferences_words import by_cluster, measured_share, resampled
+from analytics.reports.paper.preferences_words import by_cluster, first_votes_note, measured_share, resampled
 from analytics.reports.paper.readings import Reading, agreement_of, measured
 from analytics.statistics.preference_agreement import pair_agreement
 from analytics.statistics.vote_confidence import agrees_with_others, by_confidence
@@ -32,7 +32,8 @@ def confidence_blocks(votes: Votes, pairs: PairVotes, settings: ReportSettings) 
 def _levels(pairs: PairVotes, settings: ReportSettings) -> Table:
     """Figure 4 of CMI-RewardBench in numbers, and the calibration of people against each other."""
     question, confidence = pairs.votes.question, pairs.votes.confidence
-    decided = pairs.select(pairs.decided)
+    early = pairs.for_agreement
+    decided = early.select(early.decided)
     agrees = agrees_with_others(decided.votes.unit, decided.second)
     found = {
         by: by_confidence(
@@ -69,6 +70,7 @@ def _levels(pairs: PairVotes, settings: ReportSettings) -> Table:
         _("Mean confidence %(mean)s; %(missing)s votes have none.")
         % {"mean": f"{np.sort(confidence[given]).mean():.3f}", "missing": f"{int((~given).sum()):,}"},
         resampled([(by, _n_clusters(decided, by)) for by in found], settings.resampling),
+        *first_votes_note([pairs]),
     ]
     caption = _("Confidence: %(question)s") % {"question": question.title}
     return Table(f"preferences-{question.key}-confidence", caption, columns, rows, notes)
@@ -80,7 +82,8 @@ def _n_clusters(pairs: PairVotes, by: str) -> int:
 
 def _strata(pairs: PairVotes, settings: ReportSettings) -> Table:
     """Agreement among those who were unsure, middling and sure: below, at and above the middle of the scale."""
-    question, confidence, middle = pairs.votes.question, pairs.votes.confidence, _middle(pairs.votes.question)
+    question, early = pairs.votes.question, pairs.for_agreement
+    confidence, middle = early.votes.confidence, _middle(question)
     columns = (
         Column("confidence", _("Confidence")),
         Column("units", _("Comparisons"), "count"),
@@ -97,7 +100,7 @@ def _strata(pairs: PairVotes, settings: ReportSettings) -> Table:
     )
     rows: list[tuple[Cell, ...]] = []
     for name, here in strata:
-        chosen = pairs.select(here & pairs.decided)
+        chosen = early.select(here & early.decided)
         found = pair_agreement(
             chosen.votes.unit, chosen.second, clusters=chosen.clusters(PROMPT), resampling=settings.resampling
         )
@@ -107,6 +110,7 @@ def _strata(pairs: PairVotes, settings: ReportSettings) -> Table:
     notes = [
         _("Among the votes of each row alone, where two or more of them prefer a side of the same pair."),
         _("Rates: prompts resampled; alpha: as in the section on agreement."),
+        *first_votes_note([pairs]),
     ]
     caption = _("Agreement by confidence: %(question)s") % {"question": question.title}
     return Table(f"preferences-{question.key}-confidence-agreement", caption, columns, rows, notes)

@@ -8,7 +8,7 @@ from django.utils.translation import gettext, gettext_noop, ngettext
 from django.utils.translation import gettext as look_up
 
 from analytics.reports.document import Measured
-from analytics.reports.paper.preferences_votes import RATER
+from analytics.reports.paper.preferences_votes import RATER, PairVotes
 from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.clustered_share import Share
 from analytics.statistics.ranking_results import MAX_SYSTEMS
@@ -67,6 +67,18 @@ def by_cluster(label: str, by: str, *, clusterings: Sequence[str]) -> str:
         return label
     text = gettext("%(label)s, by rater") if by == RATER else gettext("%(label)s, by prompt")
     return text % {"label": label}
+
+
+def first_votes_note(asked: Sequence[PairVotes]) -> list[str]:
+    """Said where agreement rests on fewer votes than there are."""
+    text = gettext(
+        "%(question)s The first %(n)s votes of each comparison, since more were asked for while these differed."
+    )
+    return [
+        text % {"question": pairs.votes.question.title, "n": pairs.votes.question.first_votes}
+        for pairs in asked
+        if pairs.votes.question.first_votes is not None
+    ]
 
 
 def n_clusters(by: str, n: int) -> str:

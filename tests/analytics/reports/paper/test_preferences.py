@@ -232,3 +232,11 @@ def test_a_win_rate_that_no_resample_changes_has_no_interval():
     assert [row[0] for row in rows] == ["alto", "bass", "cello"]
     assert rows[0][1] == Measured(1.0, reason=because("all_alike"))
     assert rows[2][1] == Measured(0.0, reason=because("all_alike"))
+
+
+def test_agreement_rests_on_the_first_votes_where_later_ones_were_asked_for_while_these_differed():
+    unit, choice = [0, 0, 0, 1, 1], [FIRST, SECOND, SECOND, FIRST, FIRST]
+    question = preference_question(title="Which?", first_votes=2)
+    table = tables(made_votes(question, unit, choice, first=[0, 0], second=[1, 1]))["agreement"]
+    assert table.rows[0][1:5] == (2, 4, 1, 1)
+    assert "Which? The first 2 votes of each comparison" in table.notes[-1]
