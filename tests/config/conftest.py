@@ -37,6 +37,6 @@ def eventually() -> Callable[[Callable[[], object]], None]:
         deadline = time.monotonic() + 60
         while not condition():
             assert time.monotonic() < deadline, "this did not become true within a minute"
-            time.sleep(0.02)
+            time.sleep(0.1)  # some conditions look through every process of the machine
 
     return wait

@@ -73,7 +73,7 @@ def _everything_of(home: Path) -> list[psutil.Process]:
     return [process for process in psutil.process_iter() if belongs(process)]
 
 
-def test_it_serves_alone_heals_itself_and_stops_when_asked(
+def test_it_serves_alone_heals_itself_survives_being_killed_and_stops_when_asked(
     launch: Launch, home: Path, port: int, eventually: Eventually
 ) -> None:
     process = launch()
@@ -83,7 +83,15 @@ def test_it_serves_alone_heals_itself_and_stops_when_asked(
     eventually(lambda: _only(home, "review").nice() == 10)  # but experts wait for drafts
     _check_a_second_is_refused(launch, home, port, process)
     _check_a_service_that_dies_is_reported_and_comes_back(home, process, eventually)
-    _check_it_stops(process, signal.SIGINT, home)
+    process.kill()
+    process.wait()
+
+    following = launch()
+    assert _line(following).startswith(f"Concord is at http://127.0.0.1:{port}/"), (
+        "the killed one took all along"
+    )
+    _check_it_answers(port)
+    _check_it_stops(following, signal.SIGINT, home)
     assert {log.name for log in (home / "logs").iterdir()} >= {
         "prepare.log",
         "web.log",
@@ -92,19 +100,6 @@ def test_it_serves_alone_heals_itself_and_stops_when_asked(
         "writing.log",
         "beat.log",
     }
-
-
-def test_a_killed_launcher_takes_everything_along_and_the_next_one_starts(
-    launch: Launch, home: Path, port: int
-) -> None:
-    process = launch()
-    assert _line(process)
-    process.kill()
-    process.wait()
-
-    following = launch()
-    assert _line(following).startswith(f"Concord is at http://127.0.0.1:{port}/")
-    _check_it_stops(following, signal.SIGTERM, home)
 
 
 def _check_it_answers(port: int) -> None:
