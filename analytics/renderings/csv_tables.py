@@ -48,4 +48,4 @@ def _cell(cell: Cell, column: Column) -> str:
         return defused(cell)
     if isinstance(cell, float) and column.kind == "count" and cell.is_integer():
         return str(int(cell))
-    return raw(float(cell) if isinstance(cell, int) and column.kind in ("number", "percent") else cell)
+    return raw(float(cell) if isinstance(cell, int) and column.kind in ("number", "percent", "p") else cell)

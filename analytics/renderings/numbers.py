@@ -15,6 +15,8 @@ def written(value: float | str | None, column: Column) -> str:
         return UNDEFINED
     if isinstance(value, str):
         return value
+    if column.kind == "p" and value < 10**-column.digits:
+        return f"< {10**-column.digits:.{column.digits}f}"
     unit = f"{_BEFORE_PERCENT}%" if column.kind == "percent" else ""
     return _number(value, column) + unit
 
@@ -43,6 +45,6 @@ def _number(value: float, column: Column) -> str:
 def _digits(value: float, column: Column) -> str:
     if column.kind == "percent":
         return f"{100 * value:.{column.digits}f}"
-    if column.kind == "number":
+    if column.kind in ("number", "p"):
         return f"{value:.{column.digits}f}"
     return f"{value:,.0f}" if column.kind == "count" else f"{value:g}"

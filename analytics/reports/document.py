@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 # text: a name. count: a whole number. number, percent: with `digits` places; a percent is a fraction of 1.
-Kind = Literal["text", "count", "number", "percent"]
+# p: a p-value, of which a reader sees no more than that it is below the last of its digits.
+Kind = Literal["text", "count", "number", "percent", "p"]
 
 
 @dataclass(frozen=True)

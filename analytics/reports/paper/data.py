@@ -11,7 +11,7 @@ from analytics import judgment_counts, vote_frames
 from analytics.judgment_counts import COUNTED, EXCLUDED, EXPERT, SUPERSEDED, SURPLUS, Fate
 from analytics.reports.document import Block, Column, Paragraph, Section, Table
 from analytics.reports.paper.material import Material
-from analytics.reports.paper.words import kind_word, level_word, numbers
+from analytics.reports.paper.words import level_word, numbers
 from analytics.vote_frames import EXCLUDED_BY_REVIEW, NOBODY, Votes
 from annotation.rules import stopping
 
@@ -56,29 +56,28 @@ def _collected(material: Material, fates: list[Fate]) -> Table:
 
 
 def _questions(material: Material) -> Table:
+    others = any(votes.question.other_versions for votes in material.votes)
     columns = (
         Column("question", _("Question")),
-        Column("kind", _("Kind")),
         Column("level", _("Level")),
         Column("units", _("Units"), "count"),
-        Column("shared_units", _("Units with two votes or more"), "count"),
+        Column("shared_units", _("With 2 votes or more"), "count"),
         Column("votes", _("Votes"), "count"),
         Column("raters", _("Raters"), "count"),
         Column("excluded", _("Excluded votes"), "count"),
         Column("versions", _("Protocol versions")),
-        Column("versions_left_out", _("Versions left out")),
+        *([Column("versions_left_out", _("Versions left out"))] if others else []),
     )
     notes = [
         _("A unit is a task, or one candidate of a task where the question is asked of each."),
         _("A vote is one answer; a judgment can leave a question open."),
     ]
-    if any(votes.question.other_versions for votes in material.votes):
+    rows = [_row(votes)[: len(columns)] for votes in material.votes]
+    if others:
         notes.append(
             _("Versions left out ask the question on another scale; their answers are in no figure.")
         )
-    return Table(
-        "questions", _("Questions and the votes on them"), columns, [_row(v) for v in material.votes], notes
-    )
+    return Table("questions", _("Questions and the votes on them"), columns, rows, notes)
 
 
 def _row(votes: Votes) -> tuple[str | int | None, ...]:
@@ -87,7 +86,6 @@ def _row(votes: Votes) -> tuple[str | int | None, ...]:
     named = np.unique(counted.rater[counted.rater != NOBODY])
     return (
         question.title,
-        kind_word(question.kind),
         level_word(question.level),
         int((sizes > 0).sum()),
         int((sizes > 1).sum()),
@@ -95,7 +93,7 @@ def _row(votes: Votes) -> tuple[str | int | None, ...]:
         None if not len(named) and len(counted) else len(named),
         int((votes.status != vote_frames.COUNTED).sum()),
         numbers(question.versions),
-        numbers(question.other_versions) or "–",
+        numbers(question.other_versions),
     )
 
 

@@ -24,7 +24,7 @@ def _abx(found: trials.AbxReport, *, level: float) -> Table:
         Column("answers", _("Answers"), "count"),
         Column("right", _("Right"), "count"),
         Column("share", _("Share right"), "percent", 1),
-        Column("p", _("p, by guessing"), "number", 4),
+        Column("p", _("p, by guessing"), "p", 4),
     )
     rows: list[tuple[Cell, ...]] = []
     for name, one in [*((pair.name, pair) for pair in found.pairs), (_("All pairs"), found.total)]:

@@ -163,8 +163,8 @@ def _pair_table(rated: Rated, pairs: Sequence[SystemPair], *, paired: bool) -> T
         Column("second", _("compared with")),
         Column("items", _("Items in common"), "count"),
         Column("difference", _("Difference"), "number", 2),
-        Column("p", _("p"), "number", 4),
-        Column("p_holm", _("p (Holm)"), "number", 4),
+        Column("p", _("p"), "p", 4),
+        Column("p_holm", _("p (Holm)"), "p", 4),
     )
     rows: list[list[Cell]] = []
     for one in pairs:

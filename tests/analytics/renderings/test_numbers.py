@@ -7,6 +7,8 @@ from analytics.reports.document import Column, Measured
 
 NUMBER, PERCENT, COUNT = Column("n", "", "number", 2), Column("p", "", "percent", 1), Column("c", "", "count")
 
+P = Column("p", "", "p", 3)
+
 
 @pytest.mark.parametrize(
     ("value", "column", "text"),
@@ -21,6 +23,11 @@ NUMBER, PERCENT, COUNT = Column("n", "", "number", 2), Column("p", "", "percent"
         (1234567, COUNT, "1,234,567"),
         (3.0, COUNT, "3"),
         (-1, COUNT, "−1"),
+        (0.00009, P, "< 0.001"),
+        (0.0, P, "< 0.001"),
+        (0.001, P, "0.001"),
+        (0.25, P, "0.250"),
+        (None, P, "–"),
         (None, NUMBER, "–"),
         ("∞", NUMBER, "∞"),
         (2.5, Column("t", ""), "2.5"),

@@ -127,7 +127,7 @@ def test_what_is_left_out_is_counted_by_reason():
         ("The rater changed the judgment later", 1),
     ]
     (row,) = table(document, "questions").rows
-    assert row[3:8] == (4, 4, 11, 3, 1)
+    assert row[2:7] == (4, 4, 11, 3, 1)
     assert "We analysed 11 judgments of 4 tasks by 3 raters." in said(document, "methods")
     assert "1 judgment was excluded (careless: 1)." in said(document, "methods")
 
