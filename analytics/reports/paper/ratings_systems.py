@@ -191,8 +191,6 @@ def _pair_notes(rated: Rated, pairs: Sequence[SystemPair], *, paired: bool) -> I
             "from their clustered intervals. This is fair only if items were dealt out among the systems by chance."
         )
     yield _("p (Holm): corrected for all pairs tested (Holm 1979). Intervals are for each pair alone.")
-    if any(one.p is not None and one.p < 0.00005 for one in pairs):
-        yield _("A p of 0.0000 is less than 0.00005.")
     if left_out := sum(one.p is None for one in pairs):
         yield _("%(n)s pairs could not be tested: they have too little in common, or no spread.") % {
             "n": left_out
