@@ -15,6 +15,7 @@ from analytics.reports.paper.material import Material, ReportSettings
 from analytics.reports.paper.readings import (
     Reading,
     agreement_of,
+    for_agreement,
     leading,
     measured,
     patterns_of,
@@ -24,7 +25,6 @@ from analytics.reports.paper.sentences import because
 from analytics.statistics.percent_agreement import percent_agreement
 from analytics.statistics.self_consistency import self_consistency
 from analytics.vote_frames import COUNTED, NOBODY, Votes
-from annotation.rules import stopping
 
 
 def agreement_section(material: Material) -> Section | None:
@@ -32,12 +32,10 @@ def agreement_section(material: Material) -> Section | None:
     if not asked:
         return None
     settings = material.settings
-    rule = stopping.settings(material.study.rules)
     blocks: list[Block] = [*_warnings(material), _overview(asked, settings), _by_level(asked, settings)]
     blocks.append(_percent(asked))
     for votes in asked:
-        adaptive = rule is not None and rule.question == votes.question.key
-        cut = list(parts(votes, at_first=material.study.overlap if adaptive else None))
+        cut = list(parts(votes))
         if cut:
             table = _by_part(votes, cut, settings)
             blocks += [table, _figure(votes, table, settings)]
@@ -47,6 +45,12 @@ def agreement_section(material: Material) -> Section | None:
 def _warnings(material: Material) -> Iterator[Paragraph]:
     for votes in material.votes:
         question = votes.question
+        if question.first_votes is not None and len(votes):
+            text = _(
+                "%(question)s: more votes are asked for while the first ones differ, so agreement rests on the first "
+                "%(n)s of each unit; all of them together would misstate it."
+            )
+            yield Paragraph(text % {"question": question.title, "n": question.first_votes})
         if question.other_versions:
             versions = ", ".join(map(str, question.other_versions))
             text = _(
@@ -69,7 +73,7 @@ def _overview(asked: list[Votes], settings: ReportSettings) -> Table:
     )
     rows = []
     for votes in asked:
-        counted, reading = votes.counted(), leading(votes.question)
+        counted, reading = for_agreement(votes.counted()), leading(votes.question)
         row = _row(counted, reading, settings)
         rows.append((votes.question.title, reading.title, *row, _raters(counted), _with_themselves(votes)))
     return Table("agreement", _("Krippendorff's alpha"), columns, rows, [*_notes(asked)])
@@ -85,7 +89,7 @@ def _by_level(asked: list[Votes], settings: ReportSettings) -> Table:
     )
     rows: list[tuple[Cell, ...]] = []
     for votes in asked:
-        counted = votes.counted()
+        counted = for_agreement(votes.counted())
         for reading in readings(votes.question, counted):
             found = agreement_of(counted, reading, settings)
             rows.append(
@@ -119,7 +123,7 @@ def _percent(asked: list[Votes]) -> Table:
     )
     rows: list[tuple[Cell, ...]] = []
     for votes in asked:
-        found = percent_agreement(patterns_of(votes.counted(), Reading("nominal")))
+        found = percent_agreement(patterns_of(for_agreement(votes.counted()), Reading("nominal")))
         shares = (found.pooled_pairs, found.per_unit_mean, found.observed)
         cells = [Measured(share, reason=because(found.reason)) for share in shares]
         rows.append((votes.question.title, *cells, found.pairable_units, found.pairs))
@@ -156,7 +160,7 @@ def _by_part(votes: Votes, cut: list[Part], settings: ReportSettings) -> Table:
 
 
 def _figure(votes: Votes, table: Table, settings: ReportSettings) -> Figure:
-    whole = measured(agreement_of(votes.counted(), leading(votes.question), settings))
+    whole = measured(agreement_of(for_agreement(votes.counted()), leading(votes.question), settings))
     blocks = {"": [_point(_("all"), whole)]}
     for by, name, alpha, *_rest in table.rows:
         assert isinstance(alpha, Measured)

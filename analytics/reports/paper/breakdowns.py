@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 from django.utils.translation import gettext as _
 
-from analytics.statistics.first_votes import first_votes
+from analytics.reports.paper.readings import for_agreement
 from analytics.vote_frames import COUNTED, EXCLUDED, EXCLUDED_BY_REVIEW, NOBODY, Votes
 
 # Systems, strata and periods beyond this would make a table that nobody reads; the export has the votes themselves.
@@ -26,16 +26,15 @@ class Part:
     votes: Votes
 
 
-def parts(votes: Votes, *, at_first: int | None = None) -> Iterator[Part]:
-    """From all votes with their marks. at_first: how many votes every task got before they decided about more."""
-    counted = votes.counted()
+def parts(votes: Votes) -> Iterator[Part]:
+    """From all votes with their marks; each part has what agreement may rest on, but for the one that has all votes."""
+    counted = for_agreement(votes.counted())
     yield from _strata(counted)
     yield from _systems(counted)
     yield from _periods(counted)
     yield from _review(votes)
     yield from _exclusions(votes)
-    if at_first is not None:
-        yield from _early(counted, at_first)
+    yield from _overlap(votes.counted())
 
 
 def _strata(votes: Votes) -> Iterator[Part]:
@@ -88,21 +87,22 @@ def _review(votes: Votes) -> Iterator[Part]:
         (_("after"), counted),
     )
     for name, chosen in named:
-        yield Part(_("review"), name, votes.select(chosen & first_time))
+        yield Part(_("review"), name, for_agreement(votes.select(chosen & first_time)))
 
 
 def _exclusions(votes: Votes) -> Iterator[Part]:
     if (votes.status == EXCLUDED).any():
         put_back = (votes.status != EXCLUDED_BY_REVIEW) & ~votes.again
-        yield Part(_("exclusions"), _("without excluded votes"), votes.counted())
-        yield Part(_("exclusions"), _("with excluded votes put back"), votes.select(put_back))
+        with_them = for_agreement(votes.select(put_back))
+        yield Part(_("exclusions"), _("without excluded votes"), for_agreement(votes.counted()))
+        yield Part(_("exclusions"), _("with excluded votes put back"), with_them)
 
 
-def _early(votes: Votes, k: int) -> Iterator[Part]:
-    """Votes come in the order of time, so that their own order breaks ties."""
-    yield Part(_("overlap"), _("all votes"), votes)
-    early = first_votes(votes.unit, votes.at, k=k, ids=np.arange(len(votes)))
-    yield Part(_("overlap"), _("the first %(n)s of each unit") % {"n": k}, votes.select(early.kept))
+def _overlap(votes: Votes) -> Iterator[Part]:
+    first = votes.question.first_votes
+    if first is not None:
+        yield Part(_("overlap"), _("the first %(n)s of each unit") % {"n": first}, for_agreement(votes))
+        yield Part(_("overlap"), _("all votes"), votes)
 
 
 def _date(day: float) -> datetime:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from analytics.reports.document import Block, Cell, Column, Measured, Paragraph, Section, Table
 from analytics.reports.paper.material import Material
-from analytics.reports.paper.readings import Reading, leading, values_of
+from analytics.reports.paper.readings import Reading, for_agreement, leading, values_of
 from analytics.reports.paper.sentences import because
 from analytics.statistics.agreement import krippendorff_alpha, symmetric_alpha
 from analytics.statistics.distinct_rows import IntArray
@@ -38,7 +38,7 @@ def raters_section(material: Material) -> Section | None:
 def _table(votes: Votes) -> Table:
     question, reading = votes.question, leading(votes.question)
     counted = votes.counted()
-    found, alpha = _left_out(counted, reading)
+    found, alpha = _left_out(for_agreement(counted), reading)
     scale = not question.is_preference and question.level != "nominal"
     columns = [
         Column("rater", _("Rater")),

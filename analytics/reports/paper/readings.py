@@ -22,6 +22,7 @@ from analytics.statistics.agreement import (
 )
 from analytics.statistics.alpha_intervals import Method
 from analytics.statistics.distinct_rows import FloatArray
+from analytics.statistics.first_votes import first_votes
 from analytics.statistics.patterns import Patterns, patterns_from_long
 from analytics.vote_frames import Votes
 
@@ -66,6 +67,17 @@ def readings(question: MeasuredQuestion, votes: Votes) -> list[Reading]:
     levels: tuple[Level, ...] = ("nominal", "ordinal", "interval")
     positive = bool(len(votes)) and float(votes.value.min()) >= 0
     return [Reading(level) for level in (*levels, "ratio") if level != "ratio" or positive]
+
+
+def for_agreement(votes: Votes) -> Votes:
+    """What agreement may rest on: all the votes, or the first of each unit where the rest came because these differed.
+
+    Votes are in the order of time, so that their own order breaks ties.
+    """
+    k = votes.question.first_votes
+    if k is None:
+        return votes
+    return votes.select(first_votes(votes.unit, votes.at, k=k, ids=np.arange(len(votes))).kept)
 
 
 def patterns_of(votes: Votes, reading: Reading, *, by_prompt: bool = False) -> Patterns:

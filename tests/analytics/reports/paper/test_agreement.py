@@ -86,6 +86,15 @@ def test_a_single_rater_is_warned_of():
     assert any(isinstance(block, Paragraph) and block.warning for block in blocks(votes))
 
 
+def test_where_votes_stop_early_agreement_rests_on_the_first_ones_and_says_so():
+    votes = made_votes(rating_question(first_votes=2), [0, 0, 0, 1, 1], [1, 5, 1, 4, 4])
+    first = krippendorff_alpha(patterns_from_long([0, 0, 1, 1], [1, 5, 4, 4]), level="ordinal")
+    assert table("agreement", votes).rows[0][2].value == first.alpha
+    assert table("agreement", votes).rows[0][5] == 4
+    (said,) = [block for block in blocks(votes) if isinstance(block, Paragraph)]
+    assert "the first 2" in said.text
+
+
 def test_other_versions_of_a_question_are_named():
     votes = made_votes(rating_question(other_versions=(2, 3)), [0, 0], [1, 2], rater=[0, NOBODY])
     (warning,) = [block for block in blocks(votes) if isinstance(block, Paragraph)]

@@ -12,8 +12,8 @@ from tests.analytics.vote_columns import made_votes, preference_question, rating
 DAY = 86_400
 
 
-def cut(votes: Votes, **options: int) -> dict[tuple[str, str], list[float]]:
-    return {(part.by, part.name): part.votes.value.tolist() for part in parts(votes, **options)}
+def cut(votes: Votes) -> dict[tuple[str, str], list[float]]:
+    return {(part.by, part.name): part.votes.value.tolist() for part in parts(votes)}
 
 
 def test_votes_go_with_the_stratum_of_their_unit():
@@ -91,8 +91,16 @@ def test_excluded_votes_can_be_put_back_and_repeats_cannot():
     }
 
 
-def test_under_adaptive_overlap_the_first_votes_of_every_unit_stand_apart():
-    votes = made_votes(rating_question(), [0, 1, 0, 0, 1], [1, 2, 3, 4, 5])
-    found = cut(votes, at_first=2)
-    assert found["overlap", "all votes"] == [1.0, 2.0, 3.0, 4.0, 5.0]
-    assert found["overlap", "the first 2 of each unit"] == [1.0, 2.0, 3.0, 5.0]
+def test_where_votes_stop_early_every_part_has_the_first_votes_of_its_units():
+    votes = made_votes(
+        rating_question(first_votes=2),
+        [0, 1, 0, 0, 1],
+        [1, 2, 3, 4, 5],
+        strata={"modality": (("music", "speech"), (0, 1))},
+    )
+    assert cut(votes) == {
+        ("modality", "music"): [1.0, 3.0],
+        ("modality", "speech"): [2.0, 5.0],
+        ("overlap", "the first 2 of each unit"): [1.0, 2.0, 3.0, 5.0],
+        ("overlap", "all votes"): [1.0, 2.0, 3.0, 4.0, 5.0],
+    }
