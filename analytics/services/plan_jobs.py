@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from analytics.records.moment import one_moment
 from analytics.reports.plan import Asked, answer, asked_from_json
 from analytics.reports.plan_pilot import pilot_figures
-from analytics.reports.plan_simulation import Habits, simulate
+from analytics.reports.plan_simulation import MOST_VOTES, Habits, simulate
 from annotation.models import Job, Study, User
 from annotation.services import jobs
 from annotation.services.jobs import Failure, Running
@@ -39,13 +39,12 @@ def run_pilot(running: Running) -> dict[str, Any]:
 def run_simulation(running: Running) -> dict[str, Any]:
     """The job's work; what it returns is the job's report."""
     asked = asked_from_json(running.job.params["asked"])
-    try:
-        design = answer(asked).plan.design
-        if design is None:
-            raise Failure("There is no design to try: the plan has no answer.")
-        return simulate(asked, design, Habits(**running.job.params["habits"]), progress=running.progress)
-    except ValueError as error:
-        raise Failure(str(error)) from error
+    design = answer(asked).plan.design
+    if design is None:
+        raise Failure("There is no design to try: the plan has no answer.")
+    if design.votes > MOST_VOTES:
+        raise Failure(f"A simulated pilot has {MOST_VOTES:,} votes at most; this plan has {design.votes:,}.")
+    return simulate(asked, design, Habits(**running.job.params["habits"]), progress=running.progress)
 
 
 def latest(study: Study, kind: str) -> tuple[Job | None, Job | None]:

@@ -188,7 +188,7 @@ def clustered_half_widths(said: FloatArray, raters: Raters, *, confidence: float
     by_item = (apart.sum(axis=3) ** 2).sum(axis=1) * items / (items - 1)
     cell = (np.arange(runs)[:, None, None, None] * blocks + np.arange(blocks)[:, None]) * n_raters
     sums = np.bincount(
-        (cell + raters.who[:, :items]).ravel(), apart.ravel(), minlength=runs * blocks * n_raters
+        (cell + raters.who[:, :items, :blocks]).ravel(), apart.ravel(), minlength=runs * blocks * n_raters
     )
     by_rater = (sums.reshape(runs, blocks, n_raters) ** 2).sum(axis=2) * n_raters / (n_raters - 1)
     by_vote = (apart**2).sum(axis=(1, 3)) * n / (n - 1)

@@ -122,6 +122,16 @@ def test_a_simulated_comparison_has_the_power_that_was_planned():
     assert found.moments[-1].found == pytest.approx(plan.reached, abs=0.07)
 
 
+def test_three_systems_are_compared_pair_by_pair_and_ranked_by_all_of_their_wins():
+    found = simulated_pilot(
+        PreferenceWorld(0.7, between_raters=0.05), Design(3, 60, 2, 12), systems=3, level="symmetric", runs=60
+    )
+    last = found.moments[-1]
+    assert last.votes == 360
+    assert last.found > 0.9
+    assert last.ranked == pytest.approx(last.better, abs=0.05)
+
+
 def test_figures_settle_as_votes_come_in():
     found = simulated_pilot(
         RatingWorld(FIVE, PARTS, 0.5), Design(4, 60, 2, 24), systems=4, level="ordinal", runs=40
