@@ -78,6 +78,7 @@ def test_platt_learns_from_shares_of_other_clusters():
     assert found[:2] == pytest.approx(learnt.coefficients[0] * leads[:2])
     assert np.isnan(found[[3, 5]]).all()
     assert recalibrated_logits(leads, first, second, clusters=np.zeros(6, dtype=int)) is None
+    assert recalibrated_logits(np.full(2, np.nan), np.ones(2), np.ones(2), clusters=np.arange(2)) is None
 
 
 def test_certainty_costs_what_it_should_and_never_infinitely_much():

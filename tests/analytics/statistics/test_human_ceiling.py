@@ -124,3 +124,9 @@ def test_exchanging_the_sides_of_a_pair_changes_nothing():
 def test_single_votes_and_ties_alone_have_no_rest_that_decides(votes):
     found = preference_ceiling(np.array(votes * 3), [1.0, 2, 3], resampling=QUICK)
     assert (found.human.reason, found.units) == ("no_rest", 0)
+
+
+def test_without_any_answer_there_is_nobody_to_compare():
+    nobody = rating_ceiling(np.zeros(0, dtype=int), [], [], resampling=QUICK)
+    assert (nobody.lcc.human.reason, nobody.srcc.answers) == ("no_rest", 0)
+    assert preference_ceiling(np.zeros((0, 3)), [], resampling=QUICK).model.reason == "no_rest"
