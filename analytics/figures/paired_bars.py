@@ -10,6 +10,7 @@ _TOP, _BOTTOM, _GAP = 48, 28, 0.22
 # Counts stand on the bars where there is room for them; a table has them anyway.
 _ROOM_FOR_COUNTS = 60
 _ROOM_FOR_LETTER = 8
+_LONGEST_BESIDE = 22
 
 # For a file on its own: the house's colours by day and by night. A page brings its own rules for these classes.
 _STYLE = """<style>
@@ -46,9 +47,11 @@ def paired_bars(
 
 
 def _legend(names: tuple[str, str]) -> Iterator[str]:
-    for x, name, colour in zip((0, WIDTH // 2), names, ("first", "second"), strict=True):
-        yield f'<rect class="{colour}" x="{x}" y="4" width="12" height="12"/>'
-        yield f'<text x="{x + 18}" y="15">{escape(name)}</text>'
+    """Side by side, or one below the other where the first would run into the second."""
+    places = ((0, 4), (0, 22)) if len(names[0]) > _LONGEST_BESIDE else ((0, 4), (WIDTH // 2, 4))
+    for (x, y), name, colour in zip(places, names, ("first", "second"), strict=True):
+        yield f'<rect class="{colour}" x="{x}" y="{y}" width="12" height="12"/>'
+        yield f'<text x="{x + 18}" y="{y + 11}">{escape(name)}</text>'
 
 
 def _bars(rows: Sequence[tuple[str, int, int]]) -> Iterator[str]:

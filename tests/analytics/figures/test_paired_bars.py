@@ -34,3 +34,12 @@ def test_many_long_labels_are_thinned_out():
 def test_nothing_counted_is_drawn_flat():
     assert [float(bar.get("height")) for bar in drawn([("1", 0, 0)]).iter(f"{SVG}rect")][2:] == [0, 0]
     assert drawn([]).tag == f"{SVG}svg"
+
+
+def test_a_long_name_in_the_legend_pushes_the_other_below_it():
+    for names, places in (
+        (("Before", "After"), {"15"}),
+        (("Which follows the instruction better?", "B"), {"15", "33"}),
+    ):
+        picture = ET.fromstring(paired_bars("T", names, [("1", 2, 3)]))
+        assert {text.get("y") for text in picture.iter(f"{SVG}text") if text.text in names} == places
