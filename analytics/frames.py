@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 
 from analytics.first_votes import among_first
 from analytics.questions import MeasuredQuestion, abx_questions, screening_questions
@@ -186,13 +186,15 @@ class PairVotes:
 def count_rows(question: MeasuredQuestion) -> Counted:
     """Value counts of the units by one GROUP BY; a preference's values are the codes of `Answer.Choice`.
 
-    The same rows come back whatever the order of the votes, but not in a fixed order. A scale without points keeps
-    every finite value.
+    The rows come in no fixed order. A scale without points keeps every finite value.
     """
     points, arrays = question.categories, _ARRAYS.format(first=among_first(question))
     if not 0 < len(points) <= _MOST_COLUMNS:
         return on_scale([(Counter(given), units) for given, units in _rows(arrays, question)], points)
-    rows = _rows(_counts_by_column(question), question, values=list(points))
+    with transaction.atomic(), connection.cursor() as cursor:
+        # Room for the counts of three million units; with the default 4 MB they go through files, at half the speed.
+        cursor.execute("SET LOCAL work_mem = '256MB'")
+        rows = _rows(_counts_by_column(question), question, values=list(points))
     return Counted(
         [(dict(zip(points, counts, strict=True)), units) for *counts, _, units in rows],
         sum(strange * units for *_, strange, units in rows),
@@ -207,10 +209,7 @@ def on_scale(rows: list[CountRow], points: Sequence[float]) -> Counted:
         return value in known if known else math.isfinite(value)
 
     strange = sum(n * units for counts, units in rows for value, n in counts.items() if not fits(value))
-    kept: list[CountRow] = [
-        ({value: n for value, n in counts.items() if fits(value)}, units) for counts, units in rows
-    ]
-    return Counted(kept, strange)
+    return Counted([({v: n for v, n in counts.items() if fits(v)}, units) for counts, units in rows], strange)
 
 
 def _counts_by_column(question: MeasuredQuestion) -> str:
