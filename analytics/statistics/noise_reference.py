@@ -21,7 +21,7 @@ from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.distinct_rows import FloatArray, IntArray
 
 # Draws of ratings in all, and the fewest repetitions of the study.
-_DRAWS, _FEWEST = 2_000_000, 20
+_DRAWS, _FEWEST = 12_000_000, 20
 _NODES = 400
 # A continuous scale is described by so many of its quantiles.
 _MOST_VALUES = 512
@@ -32,13 +32,15 @@ NO_PAIRABLE, NO_VARIATION = "no_pairable_units", "no_variation"
 @dataclass(frozen=True)
 class Share:
     """Units whose variance (divided by n) is above `threshold`, of all units with two ratings or more: how many, the
-    share that noise alone leads to, and between which shares it falls at the level asked for."""
+    share that noise alone leads to, and between which shares it falls at the level asked for. p: how often noise alone
+    leads to a share as far out on either side, the study as it is counted in, so never 0."""
 
     threshold: float
     above: int
     expected: float
     low: float
     high: float
+    p: float
 
 
 @dataclass(frozen=True)
@@ -84,15 +86,22 @@ def noise_reference(
     low, high = np.quantile(drawn, [(1 - resampling.level) / 2, (1 + resampling.level) / 2], axis=0)
     shares = tuple(
         Share(
-            threshold,
-            int((observed > threshold).sum()),
-            float(drawn[:, k].mean()),
-            float(low[k]),
-            float(high[k]),
+            threshold=threshold,
+            above=(above := int((observed > threshold).sum())),
+            expected=float(drawn[:, k].mean()),
+            low=float(low[k]),
+            high=float(high[k]),
+            p=_two_sided(drawn[:, k], above / len(sizes)),
         )
         for k, threshold in enumerate(thresholds)
     )
     return NoiseReference(len(sizes), consistency, shares, repetitions)
+
+
+def _two_sided(drawn: FloatArray, observed: float) -> float:
+    """Twice the smaller tail. Shares are fractions of one number of units, so equal ones may differ by rounding."""
+    tails = (drawn >= observed - 1e-12).sum(), (drawn <= observed + 1e-12).sum()
+    return min(1.0, 2 * (int(min(tails)) + 1) / (len(drawn) + 1))
 
 
 def _scale(given: FloatArray) -> tuple[FloatArray, FloatArray]:

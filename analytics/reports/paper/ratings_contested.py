@@ -12,7 +12,7 @@ from analytics.reports.paper.rated import Rated
 from analytics.reports.paper.ratings_normalised import severities_of
 from analytics.statistics.contested import Contested, contested
 from analytics.statistics.distinct_rows import FloatArray, IntArray
-from analytics.statistics.noise_reference import NO_PAIRABLE, NO_VARIATION, Share, noise_reference
+from analytics.statistics.noise_reference import NO_PAIRABLE, NO_VARIATION, noise_reference
 from analytics.statistics.patterns import patterns_from_long
 from analytics.statistics.spread import spread
 
@@ -83,7 +83,7 @@ def _noise(rated: Rated, thresholds: tuple[float, ...]) -> Iterator[Block]:
         Column("units", _("Outputs"), "count"),
         Column("observed", _("Share"), "percent", 1),
         Column("expected", _("Share by noise alone"), "percent", 1),
-        Column("verdict", _("Disagreement is")),
+        Column("p", _("p"), "p", 4),
     )
     rows: list[list[Cell]] = [
         [
@@ -91,7 +91,7 @@ def _noise(rated: Rated, thresholds: tuple[float, ...]) -> Iterator[Block]:
             one.above,
             one.above / found.units,
             Measured(one.expected, one.low, one.high),
-            _verdict(one, found.units),
+            one.p,
         ]
         for one in found.shares
     ]
@@ -111,18 +111,13 @@ def _noise(rated: Rated, thresholds: tuple[float, ...]) -> Iterator[Block]:
             "r": found.consistency,
             "repetitions": f"{found.repetitions:,}",
             "level": f"{100 * rated.level:g}\N{NO-BREAK SPACE}%",
-        }
+        },
+        _(
+            "p: how often such noise leads to a share as far out on either side, not corrected for the two thresholds. A "
+            "larger share than by noise means disagreement gathered in some outputs, a smaller one that it is spread."
+        ),
     ]
     yield Table(rated.key("noise"), title, columns, rows, notes)
-
-
-def _verdict(one: Share, units: int) -> str:
-    share = one.above / units
-    if share > one.high:
-        return _("gathered in some outputs, more than noise explains")
-    if share < one.low:
-        return _("spread over more outputs than by equal noise")
-    return _("no more gathered than by noise")
 
 
 def _contested(rated: Rated, threshold: float) -> Contested:
