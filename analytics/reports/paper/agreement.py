@@ -26,6 +26,9 @@ from analytics.statistics.percent_agreement import percent_agreement
 from analytics.statistics.self_consistency import self_consistency
 from analytics.vote_frames import COUNTED, NOBODY, Votes
 
+# One part with two units would draw all the others together.
+_LOWEST = -1.0
+
 
 def agreement_section(material: Material) -> Section | None:
     asked = [votes for votes in material.votes if len(votes)]
@@ -169,12 +172,15 @@ def _figure(votes: Votes, table: Table, settings: ReportSettings) -> Figure:
     plot = interval_plot(
         title, [PlotBlock(heading, points) for heading, points in blocks.items()], on_its_own=False
     )
-    return Figure(f"agreement-{votes.question.key}", title, plot)
+    cut = any(point.low == _LOWEST for points in blocks.values() for point in points)
+    note = _("Intervals that reach below −1 are cut there; the table has them whole.")
+    return Figure(f"agreement-{votes.question.key}", f"{title}. {note}" if cut else title, plot)
 
 
 def _point(name: str, alpha: Measured) -> Point:
     shown = "–" if alpha.value is None else f"{alpha.value:.3f}".replace("-", "−")
-    return Point(name, alpha.value, alpha.low, alpha.high, shown)
+    value, low = (None if one is None else max(one, _LOWEST) for one in (alpha.value, alpha.low))
+    return Point(name, value, low, alpha.high, shown)
 
 
 def _figures() -> tuple[Column, ...]:
