@@ -8,8 +8,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from analytics.renderings.document_json import as_json
+from analytics.reports.paper.assembly import report
+from analytics.reports.paper.material import ReportSettings
 from analytics.reports.sensitivity import sensitivity
 from analytics.services import figures
+from analytics.statistics.bootstrap import Resampling
 from annotation.models import Candidate, Job, Study, User
 from annotation.services import people
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
@@ -64,6 +68,7 @@ def fill(study: Study) -> None:
 
 def test_every_page_of_those_who_run_a_study(looked_at, boss):
     study = Study.objects.get(slug="ratings")
+    reported(Study.objects.get(slug="pairs"))
     for path in (
         "empty",
         "ratings",
@@ -74,6 +79,8 @@ def test_every_page_of_those_who_run_a_study(looked_at, boss):
         "ratings/import",
         "pairs/import",
         "ratings/export",
+        "empty/report",
+        "pairs/report",
         "empty/review",
         "ratings/review",
     ):
@@ -94,6 +101,13 @@ def test_every_page_of_those_who_run_a_study(looked_at, boss):
             kind="import", study=study, params={"format": "csv", "dry_run": True}, **fields
         )
         visit(looked_at, f"/jobs/{job.pk}/")
+
+
+def reported(study: Study) -> None:
+    settings = ReportSettings(resampling=Resampling(replicates=20))
+    document = report(study, settings, language="en", progress=lambda done: None)
+    fields = {"report": as_json(document), "finished_at": timezone.now()}
+    Job.objects.create(kind="report", study=study, params={}, state="done", **fields)
 
 
 def test_every_page_about_models(looked_at, signed_in):
