@@ -113,8 +113,8 @@ def _noise(rated: Rated, thresholds: tuple[float, ...]) -> Iterator[Block]:
             "level": f"{100 * rated.level:g}\N{NO-BREAK SPACE}%",
         },
         _(
-            "p: how often such noise leads to a share as far out on either side, not corrected for the two thresholds. A "
-            "larger share than by noise means disagreement gathered in some outputs, a smaller one that it is spread."
+            "p: how often such noise leads to a share as far out on either side, not corrected for the two thresholds. "
+            "A larger share than by noise means disagreement gathered in some outputs, a smaller one that it is spread."
         ),
     ]
     yield Table(rated.key("noise"), title, columns, rows, notes)
