@@ -13,6 +13,7 @@ from babel.messages.extract import extract_python
 from babel.messages.pofile import read_po
 from django.utils.translation.template import templatize
 
+from analytics.reports.agreement import SENTENCES as REASONS
 from labeling_ui.scorer_words import TEXTS, WRITER_TEXTS
 from labeling_ui.sentences import PATTERNS, SENTENCES, with_blanks
 from scoring.metrics.catalogue import ENTRIES
@@ -96,6 +97,11 @@ def test_what_scorers_say_of_themselves_is_listed_as_they_say_it():
     said = {text for kind in KINDS.values() for text in (kind.title, kind.summary)}
     said |= {option.help for kind in KINDS.values() for option in kind.options}
     assert set(WRITER_TEXTS) == said
+
+
+def test_why_agreement_is_missing_is_in_the_catalogue(catalogue):
+    """Statistics know no languages, so their sentences are collected by nobody."""
+    assert [sentence for sentence in REASONS.values() if sentence not in catalogue] == []
 
 
 def _key(message_id: str | tuple[str, ...] | list[str]) -> str:
