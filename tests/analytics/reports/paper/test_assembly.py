@@ -135,7 +135,7 @@ def test_what_is_left_out_is_counted_by_reason():
 def test_the_methods_are_those_that_were_used():
     methods = said(made(rated("one")), "methods")
     for sentence in (
-        "the source does not name all raters",
+        "the source does not name the raters",
         "No judgment was excluded.",
         "values 1–5) was measured at the ordinal level",
         "the jackknife’s over units",
