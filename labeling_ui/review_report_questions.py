@@ -12,11 +12,12 @@ from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from analytics.figures.paired_bars import paired_bars
+from analytics.reports.paper.sentences import because
 from analytics.review_frames import PARTS
 from annotation.protocols import Protocol
 from labeling_ui.review_report_tables import Table, Text
 from labeling_ui.review_words import CHOICES
-from labeling_ui.study_figures import LEVELS, REASONS
+from labeling_ui.study_figures import LEVELS
 from labeling_ui.templatetags.figures import count, decimals, percent
 
 Stored = Mapping[str, Any]
@@ -114,7 +115,7 @@ def _agreement(found: Stored) -> Table:
             for part, row in shown.items()
         ),
         notes=tuple(
-            f"{PART_TITLES[part]}: {REASONS.get(row['reason'], row['reason'])}"
+            f"{PART_TITLES[part]}: {because(row['reason'])}"
             for part, row in shown.items()
             if row["reason"]
         ),

@@ -11,6 +11,7 @@ from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
 from analytics.reports.overview import QuestionOverview, StudyOverview
+from analytics.reports.paper.sentences import because
 from analytics.reports.stopping import StoppedEarly
 from annotation.protocols import Protocol, QuestionSpec
 
@@ -20,26 +21,6 @@ LEVELS: dict[str, Promise] = {
     "interval": gettext_lazy("interval"),
     "ratio": gettext_lazy("ratio"),
     "nominal-symmetric": gettext_lazy("nominal, sides interchangeable, without ties"),
-}
-# Why there is no figure, or no interval: the codes of analytics.reports.agreement.SENTENCES.
-REASONS: dict[str, Promise] = {
-    "no_ratings": gettext_lazy("There are no ratings yet."),
-    "no_pairable_units": gettext_lazy("No unit has two or more ratings yet, so there is nothing to compare."),
-    "no_variation": gettext_lazy(
-        "All ratings that can be compared are equal, so agreement cannot be told from chance."
-    ),
-    "one_pairable_unit": gettext_lazy(
-        "Only one unit has two or more ratings; an interval needs at least two."
-    ),
-    "variation_in_one_unit": gettext_lazy(
-        "Without one of the units all ratings would be equal; there is no interval yet."
-    ),
-    "no_spread": gettext_lazy(
-        "Leaving any unit out gives the same figure, so the data cannot say how uncertain it is."
-    ),
-    "negative_values": gettext_lazy(
-        "The ratio level needs a scale that starts at zero; this one goes below."
-    ),
 }
 
 
@@ -152,7 +133,7 @@ def _card(question: QuestionOverview, spec: QuestionSpec | None) -> QuestionCard
         alpha=leading["alpha"],
         ci=ci,
         interval=None if leading["alpha"] is None else _interval(leading["alpha"], ci),
-        reason=str(REASONS.get(leading["reason"] or "", "")),
+        reason=because(leading["reason"]) or "",
         as_stored=None if leading is result else result["alpha"],
         percent=result["percent_agreement"],
         units=result["units"],

@@ -3,15 +3,14 @@ from __future__ import annotations
 import pytest
 from django.utils import translation
 
-from analytics.reports.agreement import SENTENCES
 from analytics.reports.overview import Progress, QuestionOverview, RaterPage, StudyOverview
 from analytics.reports.systems import SystemMean, SystemWins
 from annotation.protocols import preset
 from labeling_ui import study_figures
 
 UNDEFINED = {
-    "alpha": None, "ci95": None, "reason": "no_ratings", "units": 0, "pairable_units": 0, "ratings": 0,
-    "percent_agreement": None, "raters": 0, "unnamed_raters": False, "protocol_versions_left_out": [],
+    "level": "ordinal", "alpha": None, "ci95": None, "reason": "no_ratings", "units": 0, "pairable_units": 0,
+    "ratings": 0, "percent_agreement": None, "raters": 0, "unnamed_raters": False, "protocol_versions_left_out": [],
 }  # fmt: skip
 DEFINED = {
     **UNDEFINED,
@@ -39,14 +38,26 @@ def card(question: QuestionOverview, key: str = "orca") -> study_figures.Questio
     return study_figures.question_cards(found(question), preset(key))[0]
 
 
-def test_every_reason_has_a_sentence_to_translate():
-    assert study_figures.REASONS.keys() == SENTENCES.keys()
-
-
 def test_an_undefined_alpha_says_why_and_draws_nothing():
     question = card(correctness(UNDEFINED))
     assert question.reason == "There are no ratings yet."
     assert question.interval is None
+
+
+def test_a_preference_leads_with_the_alpha_that_no_choice_of_sides_changes():
+    symmetric = {**DEFINED, "level": "nominal-symmetric", "alpha": 0.57, "ci95": [0.55, 0.59]}
+    asked = QuestionOverview(
+        "alignment",
+        "?",
+        "preference",
+        "nominal",
+        {**DEFINED, "level": "nominal", "symmetric": symmetric},
+        (),
+        (),
+        (),
+    )
+    question = card(asked, "cmi-pref")
+    assert (question.alpha, question.ci, question.as_stored) == (0.57, (0.55, 0.59), 0.82)
 
 
 def test_the_line_runs_from_chance_to_perfect_agreement():
