@@ -293,9 +293,9 @@ def test_every_route_and_method_has_its_row():
 
 
 def test_everybody_hears_what_the_row_says(people, world):
-    faults = []
+    faults, own = [], objects(world)
     for row in ROWS:
-        path = path_of(row, objects(world))
+        path = path_of(row, own)
         for actor, verdict in zip(ACTORS, row.verdicts, strict=True):
             response = call(people[actor], row, path, world)
             if verdict != OK:
@@ -309,19 +309,19 @@ def test_everybody_hears_what_the_row_says(people, world):
 
 
 def test_another_studys_objects_are_not_there(people, world, elsewhere):
-    faults = []
+    faults, theirs = [], objects(elsewhere)
     for row in ABOUT_AN_OBJECT:
         for actor in INSIDERS:
-            response = call(people[actor], row, path_of(row, objects(elsewhere)), elsewhere)
+            response = call(people[actor], row, path_of(row, theirs), elsewhere)
             wrong = fault(response, {403 if actor == "anonymous" else 404})
             faults += [(row.route, row.method, actor, wrong)] if wrong else []
     assert faults == []
 
 
 def test_another_studys_objects_are_not_there_under_the_own_studys_name_either(people, world, elsewhere):
-    faults = []
+    faults, theirs = [], {**objects(elsewhere), "slug": world.study.slug}
     for row in BELOW_A_STUDY:
-        path = path_of(row, {**objects(elsewhere), "slug": world.study.slug})
+        path = path_of(row, theirs)
         for actor in INSIDERS:
             wrong = fault(call(people[actor], row, path, elsewhere), {403, 404})
             faults += [(row.route, row.method, actor, wrong)] if wrong else []
@@ -329,11 +329,11 @@ def test_another_studys_objects_are_not_there_under_the_own_studys_name_either(p
 
 
 def test_what_is_somebody_elses_looks_like_what_is_not_there(people, world, elsewhere):
+    theirs = objects(elsewhere)
     for row in ABOUT_AN_OBJECT:
         for actor in ("stranger", "annotator", "admin"):
             foreign, nothing = (
-                call(people[actor], row, path_of(row, values), elsewhere)
-                for values in (objects(elsewhere), NOWHERE)
+                call(people[actor], row, path_of(row, values), elsewhere) for values in (theirs, NOWHERE)
             )
             assert (row.route, foreign.status_code) == (row.route, nothing.status_code)
             assert (foreign.content, dict(foreign.items())) == (nothing.content, dict(nothing.items()))
