@@ -3,6 +3,7 @@ r"""A table as LaTeX for a paper that has `\usepackage{booktabs}`; nothing else 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 
 from analytics.renderings.layout import Entry, Head, LaidOut, laid_out
@@ -13,6 +14,8 @@ _ESCAPED = {
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}",
 }  # fmt: skip
+# A label is not broken into shorter lines.
+_LABEL = 9
 # What not every font of a paper has as a letter of its own.
 _SIGNS = {
     "−": "$-$", "–": "--", "—": "---", "±": r"$\pm$", "×": r"$\times$", "·": r"$\cdot$", "≤": r"$\leq$",
@@ -37,9 +40,10 @@ def latex_text(table: Table) -> str:
         r"  \centering",
         rf"  \caption{{{escaped(table.caption)}}}",
         rf"  \label{{tab:{table.key}}}",
+        *([r"  \footnotesize\setlength{\tabcolsep}{3pt}"] if found.is_wide else []),
         rf"  \begin{{tabular}}{{{''.join(_alignment(head) for head in found.heads)}}}",
         r"    \toprule",
-        _row([_heading(head) for head in found.heads]),
+        _row([_heading(head, width) for head, width in zip(found.heads, found.widths, strict=True)]),
         r"    \midrule",
         *(_row([_entry(entry) for entry in row]) for row in found.rows),
         r"    \bottomrule",
@@ -66,9 +70,14 @@ def _entry(entry: Entry) -> str:
     return f"{guarded} & {escaped(entry.interval)}" if entry.head.spread else guarded
 
 
-def _heading(head: Head) -> str:
-    columns, side = (2, "c") if head.spread else (1, _alignment(head))
-    return rf"\multicolumn{{{columns}}}{{{side}}}{{{escaped(head.label)}}}"
+def _heading(head: Head, width: int) -> str:
+    """Broken between words where it would be wider than its column, since LaTeX breaks no cell by itself."""
+    columns, side = (2, "c") if head.spread else (1, "l" if head.kind != "number" else "r")
+    lines = [escaped(line) for line in textwrap.wrap(head.label, max(width, _LABEL), break_on_hyphens=False)]
+    label = "".join(lines)
+    if len(lines) > 1:
+        label = rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}" + r"\\".join(lines) + r"\end{tabular}"
+    return rf"\multicolumn{{{columns}}}{{{side}}}{{{label}}}"
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -76,6 +85,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _alignment(head: Head) -> str:
+    """Texts that are no names are set as paragraphs, a quarter of the page wide."""
     if head.kind != "number":
-        return "l"
+        return "l" if head.kind == "name" else r"p{0.25\linewidth}"
     return "r@{ }l" if head.spread else "r"

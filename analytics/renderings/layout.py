@@ -10,7 +10,7 @@ from string import ascii_lowercase
 from analytics.renderings.numbers import interval, written
 from analytics.reports.document import Cell, Column, Measured, Table
 
-# Names up to here are not broken over lines; longer texts are sentences.
+# Names are not broken over lines: what is no longer than this, and what has no blanks. Other texts are sentences.
 _NAME = 22
 # How many letters of small print a page is wide, and what stands between two columns.
 _PAGE, _GAP = 96, 3
@@ -18,7 +18,7 @@ _PAGE, _GAP = 96, 3
 
 @dataclass(frozen=True)
 class Head:
-    """`kind`: number, name (short texts) or text. `spread`: intervals stand in a column of their own beside values."""
+    """`kind`: number, name or text. `spread`: intervals stand in a column of their own beside values."""
 
     label: str
     kind: str
@@ -39,13 +39,20 @@ class Entry:
 class LaidOut:
     """`reasons`: each letter with its sentence, in the order in which a reader meets them.
 
-    is_wide: it needs smaller print to fit on a page.
+    widths: letters of the longest cell of each column; texts are broken over lines.
     """
 
     heads: Sequence[Head]
     rows: Sequence[Sequence[Entry]]
     reasons: Sequence[tuple[str, str]]
-    is_wide: bool
+    widths: Sequence[int]
+
+    @property
+    def is_wide(self) -> bool:
+        """It needs smaller print to fit on a page, even with its labels broken between words."""
+        words = (max(map(len, head.label.split()), default=0) for head in self.heads)
+        needed = map(max, words, self.widths)
+        return sum(needed) + _GAP * len(self.heads) > _PAGE
 
 
 def laid_out(table: Table, *, most_rows: int | None = None) -> LaidOut:
@@ -60,9 +67,9 @@ def laid_out(table: Table, *, most_rows: int | None = None) -> LaidOut:
                 letters[cell.reason] = next(names)
         cells = zip(row, table.columns, heads, strict=True)
         rows.append([_entry(cell, column, head, letters) for cell, column, head in cells])
-    return LaidOut(
-        heads, rows, [(letter, reason) for reason, letter in letters.items()], _is_wide(heads, rows)
-    )
+    reasons = [(letter, reason) for reason, letter in letters.items()]
+    widths = [_width(head, [row[place] for row in rows]) for place, head in enumerate(heads)]
+    return LaidOut(heads, rows, reasons, widths)
 
 
 def _head(column: Column, cells: Sequence[Cell]) -> Head:
@@ -71,8 +78,8 @@ def _head(column: Column, cells: Sequence[Cell]) -> Head:
     )
     if column.kind != "text":
         return Head(column.label, "number", spread)
-    is_short = all(len(str(cell)) <= _NAME for cell in cells if cell is not None)
-    return Head(column.label, "name" if is_short else "text", spread)
+    is_name = all(len(str(cell)) <= _NAME or " " not in str(cell) for cell in cells if cell is not None)
+    return Head(column.label, "name" if is_name else "text", spread)
 
 
 def _entry(cell: Cell, column: Column, head: Head, letters: dict[str, str]) -> Entry:
@@ -82,14 +89,9 @@ def _entry(cell: Cell, column: Column, head: Head, letters: dict[str, str]) -> E
     return Entry(head, written(cell.value, column), interval(cell, column), letter)
 
 
-def _is_wide(heads: Sequence[Head], rows: Sequence[Sequence[Entry]]) -> bool:
-    """By the longest cell of each column; texts and labels can be broken between words."""
-    widths = [max((len(word) for word in head.label.split()), default=0) for head in heads]
-    for row in rows:
-        needed = (len(entry.text) + len(entry.interval) + bool(entry.interval) for entry in row)
-        limits = (_NAME if entry.head.kind == "text" else 1000 for entry in row)
-        widths = [max(pair) for pair in zip(widths, map(min, needed, limits), strict=True)]
-    return sum(widths) + _GAP * len(widths) > _PAGE
+def _width(head: Head, entries: Sequence[Entry]) -> int:
+    longest = max((len(f"{entry.text} {entry.interval}".strip()) for entry in entries), default=0)
+    return min(longest, _NAME) if head.kind == "text" else longest
 
 
 def _letters() -> Iterator[str]:

@@ -40,6 +40,13 @@ def test_every_letter_means_itself():
     assert escaped("one\n\ntwo") == "one two"
 
 
+def test_a_wide_table_is_set_smaller():
+    columns = [Column(f"c{n}", f"Column {n}") for n in range(12)]
+    wide = Table("t", "", columns, [("a long name",) * 12])
+    assert r"\footnotesize\setlength{\tabcolsep}{3pt}" in latex_text(wide)
+    assert "tabcolsep" not in latex_text(TABLE)
+
+
 def test_a_row_that_begins_with_a_bracket_is_not_taken_for_a_length():
     table = Table("t", "", (Column("x", ""),), [("a",), ("[2em]",)])
     assert r"{}[2em] \\" in latex_text(table)
