@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
     monkeypatch.setattr(install, "PYTHON", tmp_path / ".venv" / "bin" / "python")
     monkeypatch.setattr(install, "MODULES", tmp_path / "node_modules")
     monkeypatch.setattr(install, "_call", recorder)
+    monkeypatch.setattr(install, "_compile", lambda: None)
     monkeypatch.setattr(install, "_venv_works", lambda: install.PYTHON.exists())
     monkeypatch.setattr(install, "_npm", lambda: ["/usr/bin/npm"])
     return recorder
@@ -78,6 +80,19 @@ def test_a_changed_list_installs_its_own_kind_only(
     install.main(tests=False)
     assert len(calls) == 1
     assert calls[0].startswith(called)
+
+
+def test_packages_are_compiled_but_for_their_tests_whatever_is_no_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(install, "VENV", tmp_path)
+    monkeypatch.setattr(install, "PYTHON", Path(sys.executable))
+    for name in ("package/module.py", "package/template.py", "package/tests/test_it.py"):
+        path = tmp_path / "lib" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{{ none }} of it" if "template" in name else "")
+    install._compile()
+    assert [path.name.split(".")[0] for path in tmp_path.rglob("*.pyc")] == ["module"]
 
 
 def test_what_failed_is_tried_again(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
