@@ -10,10 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
+from django.db import connection
 
-from analytics import binary_copy
+from analytics import binary_copy, judgment_counts
 from analytics.statistics.distinct_rows import IntArray
 from analytics.vote_frames import NOBODY, Votes
 from annotation.models import Study
@@ -26,7 +29,7 @@ FROM (SELECT id, encode(sha256(convert_to(said::text, 'UTF8')), 'hex') AS hash F
 _TASKS = _NAMED.format(
     names="""
 SELECT t.id, jsonb_build_array(t.external_id, i.external_id, i.strata, v.prompt, v.question, (
-    SELECT jsonb_agg(jsonb_build_array(s.name, c.take) ORDER BY k.slot) FROM annotation_taskcandidate k
+    SELECT jsonb_agg(jsonb_build_array(s.name, c.take, c.text) ORDER BY k.slot) FROM annotation_taskcandidate k
     JOIN annotation_candidate c ON c.id = k.candidate_id JOIN annotation_system s ON s.id = c.system_id
     WHERE k.task_id = t.id)) AS said
 FROM annotation_task t JOIN annotation_itemversion v ON v.id = t.item_version_id
@@ -35,10 +38,41 @@ JOIN annotation_item i ON i.id = v.item_id WHERE t.study_id = %(study)s
 )
 _CANDIDATES = _NAMED.format(
     names="""
-SELECT c.id, jsonb_build_array(s.name, c.take) AS said
+SELECT c.id, jsonb_build_array(s.name, c.take, c.text) AS said
 FROM annotation_candidate c JOIN annotation_system s ON s.id = c.system_id WHERE s.study_id = %(study)s
 """
 )
+
+# What figures rest on besides votes: codes and comments, answers to ABX trials, and what models said.
+_BESIDES = (
+    """
+SELECT jsonb_build_array(t.external_id, j.codes, j.comment <> '')
+FROM annotation_judgment j JOIN annotation_task t ON t.id = j.task_id
+WHERE j.study_id = %(study)s AND j.effective AND NOT j.surplus AND NOT j.excluded
+  AND (cardinality(j.codes) > 0 OR j.comment <> '')
+""",
+    """
+SELECT jsonb_build_array(t.external_id, q.key, a.choice, j.presentation)
+FROM annotation_question q JOIN annotation_protocolversion p ON p.id = q.protocol_version_id
+JOIN annotation_answer a ON a.question_id = q.id JOIN annotation_judgment j ON j.id = a.judgment_id
+JOIN annotation_task t ON t.id = a.task_id
+WHERE p.study_id = %(study)s AND q.level = '' AND a.choice IS NOT NULL AND a.counted
+""",
+    """
+SELECT jsonb_build_array(r.key, r.digest, o.output, o.value, i.external_id, s.name, c.take, s2.name, c2.take)
+FROM scoring_score o JOIN scoring_scorer r ON r.id = o.scorer_id
+JOIN annotation_candidate c ON c.id = o.candidate_id JOIN annotation_system s ON s.id = c.system_id
+JOIN annotation_itemversion v ON v.id = c.item_version_id JOIN annotation_item i ON i.id = v.item_id
+LEFT JOIN annotation_candidate c2 ON c2.id = o.other_id LEFT JOIN annotation_system s2 ON s2.id = c2.system_id
+WHERE i.study_id = %(study)s
+""",
+)
+# A sum knows no order and needs no memory.
+_SUMMED = """
+SELECT count(*), coalesce(sum(('x' || substr(hash, 1, 16))::bit(64)::int8::numeric), 0),
+       coalesce(sum(('x' || substr(hash, 17, 16))::bit(64)::int8::numeric), 0)
+FROM (SELECT encode(sha256(convert_to(said::text, 'UTF8')), 'hex') FROM ({rows}) AS one (said)) AS hashed (hash)
+"""
 _TYPES = {"id": "int8", "high": "int8", "low": "int8"}
 
 
@@ -59,11 +93,20 @@ def data_sha256(study: Study, votes: Sequence[Votes]) -> str:
     named = sorted(b"".join(said) for rater, said in by_rater.items() if rater != NOBODY)
     for digest in [b"".join(by_rater.get(NOBODY, [])), *named]:
         whole.update(hashlib.sha256(digest).digest())
-    whole.update(
-        "".join(sorted(study.protocol_versions.values_list("definition_sha256", flat=True))).encode()
-    )
-    whole.update(json.dumps(study.rules.get("stopping", {}), sort_keys=True).encode())
+    protocols = sorted(study.protocol_versions.values_list("definition_sha256", flat=True))
+    rest = [_besides(study), protocols, study.rules.get("stopping", {})]
+    whole.update(json.dumps(rest, sort_keys=True).encode())
     return whole.hexdigest()
+
+
+def _besides(study: Study) -> list[Any]:
+    found: list[Any] = [[one.fate, one.reason, one.n] for one in judgment_counts.fates(study)]
+    found.append(asdict(judgment_counts.material_counts(study)))
+    with connection.cursor() as cursor:
+        for rows in _BESIDES:
+            cursor.execute(_SUMMED.format(rows=rows), {"study": study.pk})
+            found.append([str(part) for part in cursor.fetchone()])
+    return found
 
 
 def _asked(votes: Votes) -> str:

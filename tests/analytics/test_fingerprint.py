@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
+from django.db.models import QuerySet
 
 from analytics import vote_frames
 from analytics.fingerprint import data_sha256
 from analytics.questions import measured_questions
-from annotation.models import Answer, Item, Judgment, Study
+from annotation.models import Answer, Candidate, Item, Judgment, Study
 from annotation.services import exclusions
+from scoring.models import Score, Scorer
 from tests import factories
 from tests.analytics.votes import vote
 
@@ -61,12 +63,25 @@ def excluded(study: Study) -> None:
     exclusions.mark(chosen, study=study, action="exclude", reason="careless", actor=None)
 
 
+def candidates(study: Study) -> QuerySet[Candidate]:
+    return Candidate.objects.filter(item_version__item__study=study).order_by("pk")
+
+
+def scorer() -> Scorer:
+    return Scorer.objects.get_or_create(key="dummy", digest="0" * 10, config={})[0]
+
+
 CHANGES: dict[str, Callable[[Study], object]] = {
     "an exclusion": excluded,
     "a stratum": lambda study: Item.objects.filter(study=study, external_id="a").update(
         strata={"kind": "music"}
     ),
     "a system": lambda study: study.systems.update(name="another"),
+    "a model's score": lambda study: Score.objects.create(
+        scorer=scorer(), candidate=candidates(study)[0], value=0.5
+    ),
+    "a remark": lambda study: vote(study.tasks.earliest("pk"), codes=["Q"]),
+    "a judgment that does not count": lambda study: vote(study.tasks.earliest("pk"), 5, effective=False),
     "the rule of stopping": lambda study: setattr(study, "rules", {"stopping": {"question": "q", "most": 5}}),
 }
 
@@ -77,6 +92,26 @@ def test_what_figures_rest_on_besides_changes_it(change):
     before = sha256(study)
     CHANGES[change](study)
     assert sha256(study) != before
+
+
+def test_the_value_of_a_score_counts_and_not_where_it_is_stored():
+    def scored(value: float) -> str:
+        study = told()
+        for candidate in candidates(study):
+            Score.objects.create(scorer=scorer(), candidate=candidate, value=value)
+        return sha256(study)
+
+    assert scored(0.5) == scored(0.5)
+    assert scored(0.5) != scored(0.25)
+
+
+def test_texts_that_figures_group_or_measure_count():
+    hashes = set()
+    for version in ({"prompt": "A bell"}, {"prompt": "Two bells"}, {"prompt": "A bell"}):
+        study = factories.StudyFactory()
+        vote(factories.rating_task(study, "a", **version), 3)
+        hashes.add(sha256(study))
+    assert len(hashes) == 2
 
 
 def test_confidence_and_order_count():

@@ -48,8 +48,12 @@ def _data(material: Material) -> Iterator[str]:
     values = {"judgments": f"{n[COUNTED]:,}", "tasks": f"{found.judged:,}", "raters": f"{found.raters:,}"}
     if any((votes.rater == NOBODY).any() for votes in material.votes):
         text = _(
-            "We analysed %(judgments)s judgments of %(tasks)s tasks; the source does not name all raters."
+            "We analysed %(judgments)s judgments of %(tasks)s tasks; the source does not name the raters."
         )
+        if found.raters:
+            text = _(
+                "We analysed %(judgments)s judgments of %(tasks)s tasks; the source does not name all raters."
+            )
         yield text % values
     else:
         yield _("We analysed %(judgments)s judgments of %(tasks)s tasks by %(raters)s raters.") % values

@@ -25,7 +25,9 @@ FEW = Resampling(replicates=20)
 VALUES = ((1, 2, 2), (4, 5, 5), (3, 3, 1), (2, 2, 2))
 
 
-def rated(slug: str, *, values: Sequence[Sequence[int]] = VALUES, named: bool = False, **version: str) -> Study:
+def rated(
+    slug: str, *, values: Sequence[Sequence[int]] = VALUES, named: bool = False, **version: str
+) -> Study:
     study = factories.StudyFactory(slug=slug, title="Answers", overlap=9)
     raters = [factories.rater(study) for _ in range(3)] if named else [None] * 3
     for place, given in enumerate(values):
@@ -75,7 +77,9 @@ def test_a_second_run_gives_the_same_bytes(study_of):
 
 def test_the_same_data_elsewhere_give_the_same_bytes():
     for version in ({}, {"question": ""}):
-        pages = [standalone(made(rated(slug, **version), interval="items")) for slug in ("study-1", "study-2")]
+        pages = [
+            standalone(made(rated(slug, **version), interval="items")) for slug in ("study-1", "study-2")
+        ]
         assert pages[0].replace("study-1", "study-2") == pages[1]
         Study.objects.update(slug=Concat(Value("former-"), "slug"))
 
