@@ -67,7 +67,8 @@ def _pairs(rated: Rated, order: list[int]) -> tuple[list[SystemPair], bool]:
 
 def _table(rated: Rated, found: list[Opinion], marks: dict[int, str]) -> Table:
     names = rated.votes.systems
-    with_words = any(row.words is not None for row in rated.answers.values())
+    # Outputs of which the import brought neither a text nor a clip count as having no words.
+    with_words = any(row.words for row in rated.answers.values())
     with_seconds = any(row.seconds is not None for row in rated.answers.values())
     columns = [
         Column("system", _("System")),
