@@ -88,6 +88,13 @@ def page(context) -> Iterator:
 
 
 @pytest.fixture
+def looked_at(page):
+    """A page used on a telephone; `check_widths` looks at it on a wide screen too."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    return page
+
+
+@pytest.fixture
 def signed_in(context, live_server) -> Callable[[User], None]:
     """Give the browser the session of an account, without the form."""
 

@@ -25,12 +25,6 @@ RUN = """async (options) => (await axe.run(options)).violations
 SIDEWAYS = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
 
-@pytest.fixture(params=[1280, 390])
-def looked_at(page, request):
-    page.set_viewport_size({"width": request.param, "height": 844})
-    return page
-
-
 def check(page) -> None:
     """Look at the page light and dark, at rest. Nothing but colours can differ between the two."""
     if page.evaluate("!globalThis.axe"):
@@ -41,33 +35,40 @@ def check(page) -> None:
         assert not page.evaluate(SIDEWAYS), "the page scrolls sideways"
 
 
+def check_widths(page, *, wide: int = 1280) -> None:
+    """Look at the page on a wide screen, then on the narrow one that it is used on."""
+    for width in (wide, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        check(page)
+
+
 def test_sign_in_and_the_page_for_nothing_found(looked_at):
     looked_at.goto("/sign-in/")
     looked_at.get_by_role("main").get_by_role("button", name="Sign in").click()
-    check(looked_at)
+    check_widths(looked_at)
     looked_at.goto("/nothing/here/")
-    check(looked_at)
+    check_widths(looked_at)
 
 
 def test_a_comparison_from_home_to_the_end(looked_at, signed_in):
     study = studies.comparison_study(tasks=1)
     signed_in(member(study))
     looked_at.goto("/")
-    check(looked_at)
+    check_widths(looked_at)
     looked_at.goto(f"/studies/{study.slug}/guidelines/")
-    check(looked_at)
+    check_widths(looked_at)
     studies.open_work(looked_at, study)
-    check(looked_at)
+    check_widths(looked_at)
     studies.submit(looked_at)  # with everything missing marked
-    check(looked_at)
+    check_widths(looked_at)
     looked_at.get_by_role("button", name="Skip…").click()
-    check(looked_at)
+    check_widths(looked_at)
     looked_at.keyboard.press("Escape")
     studies.answer_comparison(looked_at)
-    check(looked_at)
+    check_widths(looked_at)
     studies.submit(looked_at)
     looked_at.get_by_role("heading", name="Thank you").wait_for()
-    check(looked_at)
+    check_widths(looked_at)
 
 
 def test_a_comparison_that_must_be_heard_first_and_a_break(looked_at, signed_in):
@@ -76,12 +77,12 @@ def test_a_comparison_that_must_be_heard_first_and_a_break(looked_at, signed_in)
     signed_in(member(study))
     studies.open_work(looked_at, study)
     assert looked_at.locator(".hold").is_visible()
-    check(looked_at)
+    check_widths(looked_at)
     hours_ago = "JSON.stringify({began: Date.now() - 3 * 3600e3, last: Date.now(), prompted: 0})"
     looked_at.evaluate(f"localStorage.setItem('concord.work', {hours_ago})")
     looked_at.reload()
     looked_at.get_by_role("heading", name="That is enough listening for now").wait_for()
-    check(looked_at)
+    check_widths(looked_at)
 
 
 def test_a_rating(looked_at, signed_in):
@@ -89,7 +90,7 @@ def test_a_rating(looked_at, signed_in):
     signed_in(member(study))
     studies.open_work(looked_at, study)
     looked_at.get_by_label("Almost correct").check(force=True)
-    check(looked_at)
+    check_widths(looked_at)
 
 
 def test_what_came_back_from_an_expert(looked_at, signed_in):
@@ -98,9 +99,9 @@ def test_what_came_back_from_an_expert(looked_at, signed_in):
     studies.returned_answer(study, user)
     signed_in(user)
     looked_at.goto("/")
-    check(looked_at)
+    check_widths(looked_at)
     looked_at.goto(f"/studies/{study.slug}/returned/")
-    check(looked_at)
+    check_widths(looked_at)
 
 
 @pytest.mark.parametrize("preset", ["aqeval", "relate", "musiceval", "mushra", "abx", "music-arena"])
@@ -108,11 +109,11 @@ def test_every_other_way_of_asking(looked_at, signed_in, tmp_path, preset):
     study = presets.running_study(preset, tmp_path)
     signed_in(member(study))
     looked_at.goto(f"/studies/{study.slug}/guidelines/")
-    check(looked_at)
+    check_widths(looked_at)
     studies.open_work(looked_at, study)
-    check(looked_at)
+    check_widths(looked_at)
     studies.submit(looked_at)  # with everything missing marked
-    check(looked_at)
+    check_widths(looked_at)
 
 
 def test_the_list_of_keys_and_spectrograms(looked_at, signed_in):
@@ -121,12 +122,12 @@ def test_the_list_of_keys_and_spectrograms(looked_at, signed_in):
     signed_in(member(study))
     studies.open_work(looked_at, study)
     looked_at.get_by_role("button", name="Spectrograms").click()
-    check(looked_at)
+    check_widths(looked_at)
     looked_at.keyboard.press("?")
-    check(looked_at)
+    check_widths(looked_at)
     looked_at.get_by_role("button", name="Change the key for: Submit").click()
     looked_at.keyboard.press("m")  # taken
-    check(looked_at)
+    check_widths(looked_at)
 
 
 def test_a_study_that_pauses_while_somebody_works(looked_at, signed_in):
@@ -137,7 +138,7 @@ def test_a_study_that_pauses_while_somebody_works(looked_at, signed_in):
     looked_at.get_by_role("button", name="Start rating").click()
     looked_at.goto(f"/studies/{study.slug}/work/")
     looked_at.get_by_role("heading", name="No task right now").wait_for()
-    check(looked_at)
+    check_widths(looked_at)
 
 
 def test_the_listening_checks(looked_at, signed_in):
@@ -147,13 +148,13 @@ def test_the_listening_checks(looked_at, signed_in):
     looked_at.goto(f"/studies/{study.slug}/guidelines/")
     looked_at.get_by_role("button", name="Start rating").click()
     looked_at.get_by_role("heading", name="Before you start: your listening").wait_for()
-    check(looked_at)
+    check_widths(looked_at)
     looked_at.get_by_role("button", name="Begin").click()
     looked_at.get_by_role("button", name="Play the noise").click()
-    check(looked_at)
+    check_widths(looked_at)
     looked_at.get_by_role("button", name="The volume is comfortable").click()
     looked_at.get_by_role("heading", name="The volume is set").wait_for()
-    check(looked_at)
+    check_widths(looked_at)
     looked_at.get_by_role("button", name="Next check").click()
     looked_at.get_by_role("button", name="Play the tones").wait_for()
-    check(looked_at)
+    check_widths(looked_at)

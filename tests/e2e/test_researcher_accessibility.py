@@ -19,7 +19,7 @@ from annotation.services import people
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
 from tests.analytics.votes import vote
 from tests.annotation.services.reviewing import case as flagged
-from tests.e2e.test_accessibility import check
+from tests.e2e.test_accessibility import check_widths
 from tests.factories import StudyFactory, comparison_task, member, membership, rater, rating_task
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -30,12 +30,6 @@ JOBS = [
     {"state": "failed", "message": "Bad.", "report": {"problems": [PROBLEM], "n_problems": 1}},
     {"state": "done", "report": {"tasks": 5, "judgments": 0, "notes": ["a.wav is silent."], "dry_run": True}},
 ]
-
-
-@pytest.fixture(params=[1440, 390])
-def looked_at(page, request):
-    page.set_viewport_size({"width": request.param, "height": 844})
-    return page
 
 
 @pytest.fixture
@@ -94,7 +88,7 @@ def test_every_page_of_those_who_run_a_study(looked_at, boss):
     looked_at.goto("/studies/ratings/review/rules/")
     for details in looked_at.locator(".rule details").all():
         details.locator("summary").click()
-    check(looked_at)
+    check_widths(looked_at, wide=1440)
     visit(looked_at, f"/studies/ratings/items/{study.items.first().pk}/")
     for fields in JOBS:
         job = Job.objects.create(
@@ -125,7 +119,7 @@ def test_every_page_about_models(looked_at, signed_in):
     looked_at.get_by_role("link", name="Show these rows").click()
     looked_at.get_by_role("cell", name="Broken at 0.50 s.").wait_for()
     looked_at.get_by_text("Exactly which version").click()
-    check(looked_at)
+    check_widths(looked_at, wide=1440)
     visit(looked_at, f"/studies/ratings/models/{run.scorer_id}/sensitivity/")
 
 
@@ -160,4 +154,4 @@ def visit(page, path: str, *, press: str = "") -> None:
     page.goto(path)
     if press:
         page.get_by_role("button", name=press).click()
-    check(page)
+    check_widths(page, wide=1440)
