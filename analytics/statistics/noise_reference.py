@@ -4,7 +4,9 @@ The reference is a latent scale on which units lie normally and every rating add
 size, whichever unit it is about; the points of the real scale are cut from it so that each is as frequent as it was
 (the model behind polychoric correlations: Olsson, Psychometrika 1979). The noise is made as large as it takes for
 units to vary within as much, on average, as they did. Then the share of units above a threshold is drawn from the
-model, for units with as many ratings as the real ones have.
+model, for units with as many ratings as the real ones have. The real share is beside a model fitted to the real units,
+so each drawn share has to be beside one fitted to its own: what its own variance within would have made the model
+expect is taken off, to first order. Without that the range would be as wide as if nothing had been fitted.
 
 More units above the threshold than that: disagreement is gathered in some units, which are disputed rather than noisily
 rated. Fewer: it is spread more evenly than equal noise would.
@@ -23,6 +25,8 @@ from analytics.statistics.distinct_rows import FloatArray, IntArray
 # Draws of ratings in all, and the fewest repetitions of the study.
 _DRAWS, _FEWEST = 12_000_000, 20
 _NODES = 400
+# How far to either side of the consistency, and in how many draws, the slope of the share is taken.
+_STEP, _FOR_SLOPE = 0.05, 50
 # A continuous scale is described by so many of its quantiles.
 _MOST_VALUES = 512
 
@@ -32,8 +36,9 @@ NO_PAIRABLE, NO_VARIATION = "no_pairable_units", "no_variation"
 @dataclass(frozen=True)
 class Share:
     """Units whose variance (divided by n) is above `threshold`, of all units with two ratings or more: how many, the
-    share that noise alone leads to, and between which shares it falls at the level asked for. p: how often noise alone
-    leads to a share as far out on either side, the study as it is counted in, so never 0."""
+    share that noise alone leads to, and between which shares it falls at the level asked for, all at the variance
+    within that was observed. p: how often noise alone leads to a share as far out on either side, the study as it is
+    counted in, so never 0."""
 
     threshold: float
     above: int
@@ -76,15 +81,14 @@ def noise_reference(
     if given.min() == given.max():
         return NoiseReference(len(sizes), None, (), 0, NO_VARIATION)
     observed = population_variances(number, given, units=len(sizes))
-    within = float((observed * sizes).sum() / (sizes - 1).sum())
+    within = _within(observed, sizes)
     values, cuts = _scale(given)
     consistency = _consistency(values, cuts, within)
     repetitions = max(_FEWEST, min(resampling.replicates, _DRAWS // len(given)))
-    drawn = _drawn(
-        sizes, values, cuts, consistency, thresholds, repetitions=repetitions, seed=resampling.seed
-    )
+    model = _Model(np.sort(sizes), values, cuts, thresholds, seed=resampling.seed)
+    drawn = model.refitted(consistency, within, repetitions=repetitions)
     low, high = np.quantile(drawn, [(1 - resampling.level) / 2, (1 + resampling.level) / 2], axis=0)
-    shares = tuple(
+    found = tuple(
         Share(
             threshold=threshold,
             above=(above := int((observed > threshold).sum())),
@@ -95,7 +99,12 @@ def noise_reference(
         )
         for k, threshold in enumerate(thresholds)
     )
-    return NoiseReference(len(sizes), consistency, shares, repetitions)
+    return NoiseReference(len(sizes), consistency, found, repetitions)
+
+
+def _within(variances: FloatArray, sizes: IntArray) -> float:
+    """Of all ratings about their own unit's mean, from each unit's variance divided by n."""
+    return float((variances * sizes).sum() / (sizes - 1).sum())
 
 
 def _two_sided(drawn: FloatArray, observed: float) -> float:
@@ -141,24 +150,39 @@ def _expected_variance(values: FloatArray, cuts: FloatArray, consistency: float)
     return float((chances @ centred**2 - (chances @ centred) ** 2).mean())
 
 
-def _drawn(
-    sizes: IntArray,
-    values: FloatArray,
-    cuts: FloatArray,
-    consistency: float,
-    thresholds: tuple[float, ...],
-    *,
-    repetitions: int,
-    seed: int,
-) -> FloatArray:
-    """(repetitions, thresholds) shares of units above."""
-    rng = np.random.default_rng(seed)
-    # Sizes in order, so that the order of the units leaves no trace.
-    unit = np.repeat(np.arange(len(sizes)), np.sort(sizes))
-    shares = np.empty((repetitions, len(thresholds)))
-    for row in shares:
-        place = math.sqrt(consistency) * rng.standard_normal(len(sizes))
-        latent = place[unit] + math.sqrt(1 - consistency) * rng.standard_normal(len(unit))
-        variance = population_variances(unit, values[np.searchsorted(cuts, latent)], units=len(sizes))
-        row[:] = [(variance > threshold).mean() for threshold in thresholds]
-    return shares
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """sizes: in order, so that the order of the units leaves no trace in the draws."""
+
+    sizes: IntArray
+    values: FloatArray
+    cuts: FloatArray
+    thresholds: tuple[float, ...]
+    seed: int
+
+    def refitted(self, consistency: float, within: float, *, repetitions: int) -> FloatArray:
+        """(repetitions, thresholds) shares of units above, each moved by as much as the share that is expected moves
+        from the drawn variance within to the real one. No share is beyond 0 or 1."""
+        shares, drawn_within = self.drawn(consistency, repetitions=repetitions)
+        ends = max(0.0, consistency - _STEP), min(1.0, consistency + _STEP)
+        # The same draws at both ends: a few tell the slope.
+        (low, low_within), (high, high_within) = (
+            self.drawn(end, repetitions=min(repetitions, _FOR_SLOPE)) for end in ends
+        )
+        apart = float((high_within - low_within).mean())
+        slope = (high - low).mean(axis=0) / apart if apart else np.zeros(len(self.thresholds))
+        return np.clip(shares - np.outer(drawn_within - within, slope), 0.0, 1.0)
+
+    def drawn(self, consistency: float, *, repetitions: int) -> tuple[FloatArray, FloatArray]:
+        """(repetitions, thresholds) shares of units above, and (repetitions,) the variance within."""
+        rng, units = np.random.default_rng(self.seed), len(self.sizes)
+        unit = np.repeat(np.arange(units), self.sizes)
+        shares, within = np.empty((repetitions, len(self.thresholds))), np.empty(repetitions)
+        for row in range(repetitions):
+            place = math.sqrt(consistency) * rng.standard_normal(units)
+            latent = place[unit] + math.sqrt(1 - consistency) * rng.standard_normal(len(unit))
+            value = self.values[np.searchsorted(self.cuts, latent)]
+            variance = population_variances(unit, value, units=units)
+            shares[row] = [(variance > threshold).mean() for threshold in self.thresholds]
+            within[row] = _within(variance, self.sizes)
+        return shares, within

@@ -26,6 +26,8 @@ Interval = tuple[float, float]
 # Up to so many prompts every way to swap the two systems is gone through (4,096 ways); beyond many the sum of so many
 # signs is as good as normal.
 _ALL_SWAPS, _DRAWN_SWAPS = 12, 500
+# Ways drawn for every pair: at least so many, and no more than can be gone through for hundreds of pairs.
+_FEWEST_DRAWS, _MOST_DRAWS = 9_999, 99_999
 _ROUNDING = 1e-9
 # How many numbers a piece of the work may hold at once.
 _CELLS = 2_000_000
@@ -42,8 +44,9 @@ class SystemPair:
     once. Its interval is clustered by rater and by item.
 
     p: two-sided, from the clustered interval; paired, by swapping the systems prompt by prompt, unless raters are named
-    and that of the interval is larger. adjusted: after Holm (1979) for all pairs that could be tested. reason: why
-    there is no p, or else no interval.
+    and that of the interval is larger. swapped: p rests on the swaps. It does not where not even the clearest of them
+    could be significant beside so many other pairs: the fewer the prompts, the larger the smallest p there can be.
+    adjusted: after Holm (1979) for all pairs that could be tested. reason: why there is no p, or else no interval.
     """
 
     first: int
@@ -54,6 +57,7 @@ class SystemPair:
     p: float | None
     adjusted: float | None
     reason: str | None
+    swapped: bool = False
 
 
 def mostly_shared(ratings: Ratings, shared: IntArray) -> bool:
@@ -75,10 +79,10 @@ def system_pairs(
     """Every two systems of `order` (the best first). `shared`: (n,) what two ratings must have in common to be
     compared, the thing that was judged; `ratings.item` are the clusters, which may hold several of those."""
     compare = _paired if paired else _of_means
-    found = []
-    for first, second in combinations(order, 2):
+    found, pairs = [], list(combinations(order, 2))
+    for first, second in pairs:
         rows = np.flatnonzero((ratings.system == first) | (ratings.system == second))
-        found.append(compare(ratings.of(rows), shared[rows], first, second, resampling))
+        found.append(compare(ratings.of(rows), shared[rows], first, second, resampling, pairs=len(pairs)))
     adjusted = iter(holm([one.p for one in found if one.p is not None]))
     return [one if one.p is None else replace(one, adjusted=next(adjusted)) for one in found]
 
@@ -115,7 +119,7 @@ def letters(order: Sequence[int], pairs: Sequence[SystemPair], *, level: float) 
 
 
 def _of_means(
-    ratings: Ratings, shared: IntArray, first: int, second: int, resampling: Resampling
+    ratings: Ratings, shared: IntArray, first: int, second: int, resampling: Resampling, *, pairs: int
 ) -> SystemPair:
     is_first = ratings.system == first
     weight = np.where(is_first, 1 / max(int(is_first.sum()), 1), -1 / max(int((~is_first).sum()), 1))
@@ -131,7 +135,7 @@ def _of_means(
 
 
 def _paired(
-    ratings: Ratings, shared: IntArray, first: int, second: int, resampling: Resampling
+    ratings: Ratings, shared: IntArray, first: int, second: int, resampling: Resampling, *, pairs: int
 ) -> SystemPair:
     is_first = ratings.system == first
     both = np.intersect1d(shared[is_first], shared[~is_first])
@@ -144,9 +148,13 @@ def _paired(
     difference, interval, found = _difference(ratings, weight, is_first, resampling)
     if found.items < FEWEST:
         return SystemPair(first, second, len(both), difference, interval, None, None, TOO_FEW)
-    by_raters = two_sided(difference, found) if found.by_raters else None
-    p = max(_swapped(weight * ratings.value, ratings.item, resampling=resampling), by_raters or 0.0)
-    return SystemPair(first, second, len(both), difference, interval, p, None, found.reason)
+    p, draws = two_sided(difference, found), _draws(resampling, pairs)
+    # Whatever the ratings say, so the choice favours no result; only without spread there is nothing else.
+    swapped = p is None or _smallest(found.items, draws) * pairs < 1 - resampling.level
+    if swapped:
+        by_raters = p if found.by_raters and p is not None else 0.0
+        p = max(_swapped(weight * ratings.value, ratings.item, draws=draws, seed=resampling.seed), by_raters)
+    return SystemPair(first, second, len(both), difference, interval, p, None, found.reason, swapped)
 
 
 def _difference(
@@ -163,7 +171,7 @@ def _difference(
     return difference, None if half is None else (difference - half, difference + half), found
 
 
-def _swapped(parts: FloatArray, prompt: IntArray, *, resampling: Resampling) -> float:
+def _swapped(parts: FloatArray, prompt: IntArray, *, draws: int, seed: int) -> float:
     """How often prompts whose two systems changed places by chance would add up to as large a difference."""
     sums = np.bincount(np.unique(prompt, return_inverse=True)[1], weights=parts)
     sums = sums[np.abs(sums) > _ROUNDING * np.abs(parts).max(initial=0.0)]
@@ -173,19 +181,26 @@ def _swapped(parts: FloatArray, prompt: IntArray, *, resampling: Resampling) -> 
         return float((np.abs(swaps @ sums) >= observed).mean())
     if len(sums) > _DRAWN_SWAPS:
         return 2 * NormalDist().cdf(-observed / math.sqrt(float(sums @ sums)))
-    rng, extreme, drawn = np.random.default_rng(resampling.seed), 0, _draws(resampling)
+    rng, extreme = np.random.default_rng(seed), 0
     at_once = max(1, _CELLS // len(sums))
-    for start in range(0, drawn, at_once):
-        rows = min(at_once, drawn - start)
+    for start in range(0, draws, at_once):
+        rows = min(at_once, draws - start)
         signs = rng.integers(0, 2, size=(rows, len(sums)), dtype=np.int8) * 2.0 - 1.0
         extreme += int((np.abs(signs @ sums) >= observed).sum())
     # The order as it is, is one of the ways.
-    return (extreme + 1) / (drawn + 1)
+    return (extreme + 1) / (draws + 1)
 
 
-def _draws(resampling: Resampling) -> int:
-    """Enough that a hundred pairs can be told from chance together."""
-    return max(resampling.replicates, 9_999)
+def _draws(resampling: Resampling, pairs: int) -> int:
+    """Enough that the smallest p there can be is half of what so many pairs together ask for."""
+    wanted = math.ceil(2 * pairs / (1 - resampling.level))
+    return max(resampling.replicates, min(max(wanted, _FEWEST_DRAWS), _MOST_DRAWS))
+
+
+def _smallest(prompts: int, draws: int) -> float:
+    """The p of a difference that all prompts share, two ways of swapping them being as clear."""
+    exact = 2.0 ** (1 - prompts)
+    return max(exact, 1 / (draws + 1)) if _ALL_SWAPS < prompts <= _DRAWN_SWAPS else exact
 
 
 def _letter(number: int) -> str:

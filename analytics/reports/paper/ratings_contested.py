@@ -104,7 +104,7 @@ def _noise(rated: Rated, thresholds: tuple[float, ...]) -> Iterator[Block]:
             "on a latent scale, every rating adds normal noise of the same size, and points are cut so that each is "
             "as frequent as it was; the noise is as large as it takes for outputs to vary within as much as they did "
             "(two ratings of an output then correlate at %(r).2f). Range of %(repetitions)s simulated studies at "
-            "%(level)s."
+            "%(level)s, each beside noise as large as fits itself."
         )
         % {
             "units": f"{found.units:,}",

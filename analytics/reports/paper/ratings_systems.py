@@ -186,6 +186,11 @@ def _pair_notes(rated: Rated, pairs: Sequence[SystemPair], *, paired: bool) -> I
             yield _(
                 "Where the interval clustered by rater and by item gives a larger p, that one is printed."
             )
+        if n := sum(one.p is not None and not one.swapped for one in pairs):
+            yield _(
+                "For %(n)s pairs p is from their clustered intervals: they share so few prompts that not even the "
+                "clearest way to swap the systems could be significant after the correction for all pairs."
+            ) % {"n": n}
     else:
         yield _(
             "Most items were not rated with both systems, so differences are of the means of all ratings, and p is "

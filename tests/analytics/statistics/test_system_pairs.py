@@ -59,6 +59,25 @@ def test_many_items_are_swapped_by_chance_and_very_many_as_if_normal(items, tole
     assert found.p == pytest.approx(stats.ttest_rel(values[:, 0], values[:, 1]).pvalue, abs=tolerance)
 
 
+def test_a_clear_difference_shows_however_few_prompts_and_many_systems_there_are():
+    # Eight systems give 28 pairs. The clearest swap of 10 prompts has a p of 1/512, and 28/512 is above 0.05.
+    rng = np.random.default_rng(5)
+    values = 10.0 * np.arange(8) + rng.normal(0, 1, (10, 8))
+    found = compared(table(values))
+    assert all(one.adjusted < 0.001 and not one.swapped for one in found)
+    assert found[0].p == pytest.approx(stats.ttest_rel(values[:, 0], values[:, 1]).pvalue)
+    assert len(set(letters(range(8), found, level=0.95).values())) == 8
+    assert all(one.swapped for one in compared(table(values[:, :7])))
+
+
+def test_more_ways_are_drawn_where_more_is_asked_of_each_pair():
+    # The smallest p of 9,999 ways times the ten pairs is 0.001, which is not below 0.001.
+    ratings = table(10.0 * np.arange(5) + np.random.default_rng(6).normal(0, 1, (18, 5)))
+    strict = Resampling(level=0.999)
+    found = system_pairs(ratings, range(5), shared=ratings.item, paired=True, resampling=strict)
+    assert all(one.swapped and one.adjusted < 0.001 for one in found)
+
+
 def test_means_are_compared_where_items_were_dealt_out():
     rng = np.random.default_rng(7)
     values = rng.normal(3, 1, (400, 2))
