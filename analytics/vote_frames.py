@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from analytics import binary_copy, case_frames
+from analytics.first_votes import FIRST_SAID
 from analytics.questions import MeasuredQuestion
 from analytics.review_frames import BY_REVIEW, CORRECTED
 from analytics.statistics.distinct_rows import FloatArray, IntArray
@@ -27,7 +28,7 @@ BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 _VOTES = f"""
 SELECT coalesce(t.repeats_id, t.id), coalesce(a.candidate_id, 0), coalesce(j.rater_id, 0),
        coalesce(a.choice, a.value)::float8, coalesce(a.confidence, 'NaN')::float8,
-       extract(epoch FROM j.submitted_at)::float8, coalesce(j.presentation[1], {NOBODY})::int2,
+       extract(epoch FROM {FIRST_SAID})::float8 AS said_at, coalesce(j.presentation[1], {NOBODY})::int2,
        (CASE WHEN NOT j.excluded THEN {COUNTED} WHEN {BY_REVIEW} THEN {EXCLUDED_BY_REVIEW} ELSE {EXCLUDED} END)::int2,
        (t.kind = {Task.Kind.REPEAT:d})::int::int2, j.id,
        coalesce(extract(epoch FROM j.submitted_at - j.started_at), 'NaN')::float8
@@ -37,7 +38,7 @@ JOIN annotation_task t ON t.id = a.task_id
 WHERE a.question_id = ANY(%(questions)s) AND coalesce(a.choice, a.value) IS NOT NULL
   AND j.effective AND NOT j.surplus AND j.origin <> {Judgment.Origin.EXPERT:d}
   AND (t.kind = {Task.Kind.REGULAR:d} OR (t.kind = {Task.Kind.REPEAT:d} AND t.repeats_id IS NOT NULL))
-ORDER BY j.submitted_at, a.id
+ORDER BY said_at, a.id
 """
 _VOTE_TYPES = {
     "task": "int8", "candidate": "int8", "rater": "int8", "value": "float8", "confidence": "float8", "at": "float8",
@@ -115,7 +116,8 @@ class Votes:
 
     unit: number of the unit. rater: index into `raters`, NOBODY where an import named nobody. value: of a preference
     the code of `Answer.Choice`, naming slots: 1 is `units.first`. confidence: NaN where none was given.
-    at: seconds since the epoch. shown_first: the slot the rater saw first, NOBODY where unknown.
+    at: seconds since the epoch; of a vote that was changed, when it was first given. shown_first: the slot the rater
+    saw first, NOBODY where unknown.
     status: COUNTED, EXCLUDED or EXCLUDED_BY_REVIEW. again: the rater had answered the same unit before.
     judgment: database id, shared by the answers to all questions of a task. seconds: from first sight to submitting,
     NaN where nobody measured it.
@@ -170,7 +172,7 @@ def votes(question: MeasuredQuestion) -> Votes:
         at=said["at"],
         shown_first=said["shown_first"],
         status=said["status"],
-        again=(said["again"] == 1) | _said_before(unit, rater, said["status"]),
+        again=(said["again"] == 1) | said_before(unit, rater, said["status"]),
         judgment=said["judgment"],
         seconds=said["seconds"],
     )
@@ -233,7 +235,7 @@ def _index(values: IntArray, known: IntArray | list[int]) -> IntArray:
     return np.where(listed[order][place] == values, order[place], NOBODY)
 
 
-def _said_before(unit: IntArray, rater: IntArray, status: IntArray) -> BoolArray:
+def said_before(unit: IntArray, rater: IntArray, status: IntArray | int = COUNTED) -> BoolArray:
     """Whether the same named rater has a vote on the unit earlier in the rows that has the same standing."""
     key = (unit * (rater.max(initial=NOBODY) + 2) + rater + 1) * 3 + status
     _, first, number = np.unique(key, return_index=True, return_inverse=True)

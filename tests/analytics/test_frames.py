@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+from datetime import timedelta
 
-from analytics import frames
+import pytest
+from django.utils import timezone
+
+from analytics import frames, vote_frames
 from analytics.cluster_frames import count_rows_by_prompt
 from analytics.questions import measured_questions
-from annotation.models import Answer, Judgment, Study, Task
+from analytics.reports.paper.readings import for_agreement
+from annotation.models import Answer, Assignment, Judgment, Study, Task
 from annotation.services import exclusions, protocols
 from tests import factories
 from tests.analytics.protocols import protocol, scale, side
@@ -249,3 +253,29 @@ def test_agreement_rests_on_the_first_votes_where_more_are_asked_for_while_they_
     by_prompt = count_rows_by_prompt(question).counted.rows
     assert sorted(sum(row.values()) for row, _ in by_prompt) == [2, 2, 2]
     assert [(pair.first, pair.second) for pair in frames.pair_votes(question)] == [(5, 3)]
+
+
+def test_a_changed_vote_keeps_its_place_among_the_first():
+    study = factories.StudyFactory(overlap=2, preset="cmi-pref", rules={"stopping": {"question": ""}})
+    task = factories.comparison_task(study, "a", overlap=9)
+    start, raters = timezone.now(), [factories.rater(study) for _ in range(3)]
+    held = Assignment.objects.create(
+        task=task,
+        rater=raters[0],
+        protocol_version=study.protocol_version,
+        presentation=[0, 1],
+        expires_at=start,
+    )
+    times = {"submitted_at": start, "assignment": held}
+    vote(task, question="alignment", choice=1, rater=raters[0], effective=False, **times)
+    for minute, choice in ((1, 1), (2, 2)):
+        at = start + timedelta(minutes=minute)
+        vote(task, question="alignment", choice=choice, rater=raters[minute], submitted_at=at)
+    times["submitted_at"] = start + timedelta(minutes=3)
+    vote(task, question="alignment", choice=1, rater=raters[0], revision=2, **times)
+    assert counted(study, "alignment") == [({1.0: 2}, 1)]
+    (question,) = [asked for asked in measured_questions(study) if asked.key == "alignment"]
+    found = vote_frames.votes(question)
+    assert [found.raters[rater] for rater in found.rater] == [rater.pseudonym for rater in raters]
+    assert found.value.tolist() == [1, 1, 2]
+    assert for_agreement(found.counted()).value.tolist() == [1, 1]
