@@ -27,6 +27,10 @@ ASSUMPTIONS: dict[str, Promise] = {
     ),
     "ties_half": _("A tie is half a vote for each side."),
     "ties_left_out": _("Ties decide nothing and are left out of the test, so they cost votes."),
+    "ties_unpaired": _(
+        "Agreement is between votes for a side. Comparisons that ties leave with fewer than two are made up for by "
+        "more of them; count votes that both are bad as ties."
+    ),
     "exact_binomial": _("The test is the exact two-sided binomial test against one half."),
     "normal_binomial": _("So many votes that the normal approximation of the binomial test is used."),
     "same_correlation": _(

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
 from analytics.statistics.planning import Components, Design, Plan, plan_difference, plan_mean
-from analytics.statistics.planning_agreement import moved_root_error, plan_alpha
+from analytics.statistics.planning_agreement import moved_root_error, pairable_overlap, plan_alpha
 from analytics.statistics.planning_majority import MajorityPlan, plan_majority
 from analytics.statistics.planning_pairs import plan_preference, plan_win_rate, vote_components
 
@@ -127,19 +127,7 @@ def asked_from_json(stored: Mapping[str, Any]) -> Asked:
 
 def _plan(asked: Asked) -> Plan:
     if asked.goal == "alpha":
-        moved = abs(asked.overlap - asked.pilot_overlap) > 0.5
-        error = asked.alpha_error
-        if moved:
-            error = moved_root_error(
-                error, asked.alpha, pilot_overlap=asked.pilot_overlap, overlap=asked.overlap
-            )
-        return plan_alpha(
-            error,
-            replace(asked.design, blocks=1),
-            half_width=asked.half_width,
-            confidence=asked.confidence,
-            moved=moved,
-        )
+        return _plan_alpha(asked)
     if asked.goal == "width":
         plan = plan_win_rate if asked.kind == "preference" else plan_mean
         return plan(asked.components, asked.design, half_width=asked.half_width, confidence=asked.confidence)
@@ -159,6 +147,24 @@ def _plan(asked: Asked) -> Plan:
         difference=asked.difference,
         power=asked.power,
         confidence=asked.confidence,
+    )
+
+
+def _plan_alpha(asked: Asked) -> Plan:
+    """The pilot's error and overlap are of what two votes for a side are left of, so ties come on top."""
+    ties = asked.ties if asked.kind == "preference" else 0.0
+    overlap = pairable_overlap(ties, asked.overlap)
+    moved = abs(overlap - asked.pilot_overlap) > 0.5
+    error = asked.alpha_error
+    if moved:
+        error = moved_root_error(error, asked.alpha, pilot_overlap=asked.pilot_overlap, overlap=overlap)
+    return plan_alpha(
+        error,
+        replace(asked.design, blocks=1),
+        half_width=asked.half_width,
+        confidence=asked.confidence,
+        moved=moved,
+        ties=ties,
     )
 
 

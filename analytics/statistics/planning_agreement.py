@@ -14,6 +14,18 @@ def root_n_error(error: float, *, units: int) -> float:
     return error * math.sqrt(units)
 
 
+def pairable_share(ties: float, overlap: int) -> float:
+    """The chance that a unit keeps two votes for a side or more, where each of `overlap` is for none with `ties`."""
+    return 1 - ties**overlap - overlap * (1 - ties) * ties ** (overlap - 1)
+
+
+def pairable_overlap(ties: float, overlap: int) -> float:
+    """The votes for a side of the units that keep two or more, on average."""
+    share = pairable_share(ties, overlap)
+    alone = overlap * (1 - ties) * ties ** (overlap - 1)
+    return (overlap * (1 - ties) - alone) / share if share > 0 else 2.0
+
+
 def alpha_half_width(root_error: float, units: int, *, confidence: float = 0.95) -> float | None:
     """Of the jackknife interval that agreement is reported with; None below two units."""
     if units < 2:
@@ -48,22 +60,35 @@ def plan_alpha(
     half_width: float,
     confidence: float = 0.95,
     moved: bool = False,
+    ties: float = 0.0,
 ) -> Plan:
-    """The fewest units for which alpha's interval is no wider than that. `moved`: the error is of another overlap."""
+    """The fewest units for which alpha's interval is no wider than that. `moved`: the error is of another overlap.
+
+    ties: the share of votes that alpha of preferences leaves out; `root_error` is by the root of pairable units, which
+    are as many fewer.
+    """
     if design.overlap < 2:
         raise ValueError(f"Agreement needs two ratings of a unit or more; got {design.overlap}.")
     if not half_width > 0:
         raise ValueError(f"The half width is a number above zero; got {half_width}.")
-    words = ("se_shrinks", "normal_icc" if moved else "same_overlap", "independent_items", "random_raters")
+    if not 0 <= ties < 1:
+        raise ValueError(f"The share of ties lies between 0 and 1; got {ties}.")
+    words: tuple[str, ...] = ("se_shrinks", "normal_icc" if moved else "same_overlap")
+    words += (*(("ties_unpaired",) if ties else ()), "independent_items", "random_raters")
+    share = pairable_share(ties, design.overlap)
     if not root_error:
         return Plan(None, None, words, reason="at_the_edge")
 
+    def reached(units: int) -> float | None:
+        # The product is a whole number without ties, but for rounding.
+        return alpha_half_width(root_error, int(units * share + 1e-9), confidence=confidence)
+
     def enough(units: int) -> bool:
-        reached = alpha_half_width(root_error, units, confidence=confidence)
-        return reached is not None and reached <= half_width
+        width = reached(units)
+        return width is not None and width <= half_width
 
     units = fewest(enough, least=2)
     if units is None:
         return Plan(None, None, words, reason="too_many")
     found = replace(design, items=units)
-    return Plan(found, alpha_half_width(root_error, units, confidence=confidence), words)
+    return Plan(found, reached(units), words)

@@ -16,6 +16,8 @@ SENTENCES = {
     "many_raters": "Some 20 raters or more take part; an interval that counts fewer as clusters is wider than this.",
     "ties_half": "A tie is half a vote for each side.",
     "ties_left_out": "Ties decide nothing and are left out of the test, so they cost votes.",
+    "ties_unpaired": "Agreement is between votes for a side. Comparisons that ties leave with fewer than two are made "
+    "up for by more of them; count votes that both are bad as ties.",
     "exact_binomial": "The test is the exact two-sided binomial test against one half.",
     "normal_binomial": "So many votes that the normal approximation of the binomial test is used.",
     "same_correlation": "Votes on one comparison, and votes of one rater, are as correlated as the figures say.",

@@ -41,6 +41,14 @@ def test_published_figures_answer_every_goal_with_one_to_seven_votes_on_each(ask
     assert items == sorted(items, reverse=True)
 
 
+def test_ties_cost_comparisons_where_agreement_is_asked_for():
+    few, many = (
+        answer(replace(PREFERENCE, goal="alpha", overlap=2, half_width=0.1, ties=ties)).plan
+        for ties in (0.0, 0.3)
+    )
+    assert many.design.items * 0.7**2 == pytest.approx(few.design.items, abs=1)
+
+
 def test_hours_are_votes_times_seconds():
     found = answer(replace(PREFERENCE, seconds=36.0))
     assert found.hours == pytest.approx(found.plan.design.votes / 100)

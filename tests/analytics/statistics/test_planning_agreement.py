@@ -7,13 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from analytics.statistics.agreement import krippendorff_alpha
+from analytics.statistics.agreement import Agreement, krippendorff_alpha, symmetric_alpha
 from analytics.statistics.patterns import patterns_from_long
 from analytics.statistics.planning import Design
 from analytics.statistics.planning_agreement import (
     alpha_half_width,
     moved_root_error,
     normal_root_error,
+    pairable_overlap,
+    pairable_share,
     plan_alpha,
     root_n_error,
 )
@@ -77,3 +79,32 @@ def test_what_makes_no_sense_is_refused(call, message):
 
 def test_one_unit_has_no_interval():
     assert alpha_half_width(0.9, 1) is None
+
+
+@pytest.mark.parametrize(("ties", "overlap"), [(0.0, 3), (0.3, 2), (0.4, 5)])
+def test_what_ties_leave_is_counted_over_all_outcomes(ties, overlap):
+    chance = {
+        n: math.comb(overlap, n) * (1 - ties) ** n * ties ** (overlap - n) for n in range(2, overlap + 1)
+    }
+    assert pairable_share(ties, overlap) == pytest.approx(sum(chance.values()))
+    mean = sum(n * p for n, p in chance.items()) / sum(chance.values())
+    assert pairable_overlap(ties, overlap) == pytest.approx(mean)
+
+
+def test_the_promised_width_is_delivered_where_a_third_of_the_votes_are_ties():
+    """A pilot's error is by its pairable comparisons; the plan counts the ones to collect."""
+    rng = np.random.default_rng(2)
+
+    def alpha(units: int) -> Agreement:
+        leaning = rng.beta(0.8, 0.8, units)[:, None]
+        votes = np.where(rng.random((units, 2)) < leaning, 1.0, 2.0)
+        votes[rng.random(votes.shape) < 1 / 3] = np.nan
+        return symmetric_alpha(patterns_from_long(np.repeat(np.arange(units), 2), votes.ravel()))
+
+    pilot = alpha(2000)
+    error = (pilot.alpha - pilot.ci[0]) / 1.9625
+    found = plan_alpha(root_n_error(error, units=pilot.pairable_units), PAIRS, half_width=0.1, ties=1 / 3)
+    widths = [np.ptp(alpha(found.design.items).ci) / 2 for _ in range(20)]
+    assert found.reached <= 0.1
+    assert np.mean(widths) == pytest.approx(0.1, rel=0.05)
+    assert "ties_unpaired" in found.assumptions
