@@ -134,7 +134,7 @@ def _card(question: QuestionOverview, spec: QuestionSpec | None) -> QuestionCard
         ci=ci,
         interval=None if leading["alpha"] is None else _interval(leading["alpha"], ci),
         reason=because(leading["reason"]) or "",
-        as_stored=None if leading is result else result["alpha"],
+        as_stored=result["alpha"] if leading is not result and result["level"] == "nominal" else None,
         percent=result["percent_agreement"],
         units=result["units"],
         pairable_units=result["pairable_units"],

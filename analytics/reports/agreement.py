@@ -39,7 +39,7 @@ SENTENCES = {
 class QuestionAgreement:
     """Agreement on one question. `patterns` are the ratings that `alpha` and `percent` rest on.
 
-    symmetric: for preferences at the nominal level, whose stored labels name slots and are arbitrary; without ties.
+    symmetric: for preferences, whose stored labels name slots and are arbitrary; without ties.
     raters: how many named people answered; None where the import named nobody.
     off_scale: how many ratings are none of the scale's points, and left out.
     """
@@ -136,12 +136,11 @@ def alphas(
     clusters: Sequence[int] | None = None,
     interval: IntervalSettings = _JACKKNIFE,
 ) -> tuple[Patterns, Agreement, Agreement | None]:
-    """The ratings of `rows`, their alpha, and, for preferences at the nominal level, the one symmetric in the sides."""
-    sided = question.is_preference and level == "nominal"
+    """The ratings of `rows`, their alpha, and, for preferences, the one symmetric in the sides."""
     ordered = question.is_preference and level != "nominal"
     patterns = patterns_from_rows(recoded(rows, ORDERED) if ordered else rows, clusters=clusters)
     symmetric = None
-    if sided:
+    if question.is_preference:
         symmetric = symmetric_alpha(
             patterns_from_rows(recoded(rows, SIDES), clusters=clusters), interval=interval
         )

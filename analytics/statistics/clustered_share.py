@@ -1,8 +1,8 @@
 """A share of votes with its interval, where votes by one person or about one prompt are not independent.
 
-With clusters, these are drawn with replacement, each with all its votes (see `bootstrap`); without, votes count as
-independent and the interval is Wilson's. A share whose resamples are all alike has no interval: that everybody says the
-same does not mean that the next one will.
+With clusters, these are drawn with replacement, each with all its votes (see `bootstrap`), and the interval is widened
+as `few_clusters` says; without, votes count as independent and the interval is Wilson's. A share whose resamples are
+all alike has no interval: that everybody says the same does not mean that the next one will.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from numpy.typing import ArrayLike
 
 from analytics.statistics.bootstrap import Resampling, resamples
 from analytics.statistics.distinct_rows import FloatArray, IntArray
+from analytics.statistics.few_clusters import FEWEST, tails
 from analytics.statistics.sequential import wilson_interval
 
 SENTENCES = {
     "no_votes": "There is no such vote.",
     "one_cluster": "All votes belong together, so they cannot say how uncertain this is.",
+    "few_clusters": "Fewer than five raters or prompts cannot say how uncertain this is.",
     "all_alike": "Everybody's votes have the same share, so drawing them anew cannot say how uncertain it is.",
 }
 
@@ -77,9 +79,10 @@ def _resampled(
     shares = hit / of
     if np.ptp(shares) < _ROUNDING:
         return None, "all_alike"
+    if len(of) < FEWEST:
+        return None, "few_clusters"
     drawn = np.concatenate(
         [(weights @ hit) / (weights @ of) for weights in resamples(np.arange(len(of)), len(of), resampling)]
     )
-    tail = (1 - resampling.level) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
+    low, high = np.quantile(drawn, tails(resampling.level, len(of)))
     return (float(low), float(high)), None

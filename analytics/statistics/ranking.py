@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.statistics.distinct_rows import FloatArray, IntArray
+from analytics.statistics.few_clusters import FEWEST
 from analytics.statistics.ranking_components import components
 from analytics.statistics.ranking_counts import BOTH_BAD, TIE, Comparisons
 from analytics.statistics.ranking_fit import Fits, fit
@@ -58,14 +59,14 @@ def rank_systems(comparisons: Comparisons, settings: RankingSettings) -> Ranking
     groups = components(len(comparisons.systems), one=comparisons.first[used], other=comparisons.second[used])
     fitted = [_fitted(comparisons, use, group, settings) for group in groups]
     rates: list[FloatArray] = []
-    if clusters > 1:
+    if clusters >= FEWEST:
         for cells in replicate_counts(comparisons, by=by, resampling=settings.resampling):
             rates.append(tallies(comparisons, cells).rate)
             for one in fitted:
                 if isinstance(one, _Fitted):
                     one.replicates.add(cells)
     once = tallies(comparisons, comparisons.count[None].astype(np.float64))
-    votes = _Votes(comparisons.systems, once, _rate_intervals(rates, settings))
+    votes = _Votes(comparisons.systems, once, _rate_intervals(rates, settings, clusters))
     return Ranking(
         settings=settings,
         groups=tuple(
@@ -108,20 +109,22 @@ def _intervals(fitted: _Fitted | str, settings: RankingSettings, clusters: int) 
     if isinstance(fitted, str):
         return Intervals()
     if settings.intervals != WALD:
-        if clusters < 2:
-            return Intervals(reason="one_cluster")
-        return fitted.replicates.intervals(settings.resampling.level)
+        if clusters < FEWEST:
+            return Intervals(reason="one_cluster" if clusters < 2 else "few_clusters")
+        return fitted.replicates.intervals(settings.resampling.level, clusters)
     if settings.confidence == "weight":
         return Intervals(reason="weighted")
     return from_information(fitted.table, fitted.fits, level=settings.resampling.level)
 
 
-def _rate_intervals(rates: list[FloatArray], settings: RankingSettings) -> list[Interval | None] | None:
+def _rate_intervals(
+    rates: list[FloatArray], settings: RankingSettings, clusters: int
+) -> list[Interval | None] | None:
     """Per system; None for one that most replicates do not compare."""
     if not rates:
         return None
     return [
-        between(column[np.isfinite(column)], settings.resampling, n=len(column))
+        between(column[np.isfinite(column)], settings.resampling.level, n=len(column), clusters=clusters)
         for column in np.concatenate(rates).T
     ]
 

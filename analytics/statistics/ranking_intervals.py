@@ -7,8 +7,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.distinct_rows import FloatArray, IntArray
+from analytics.statistics.few_clusters import tails
 from analytics.statistics.ranking_fit import Fits, fit
 from analytics.statistics.ranking_models import BoolArray, Davidson
 from analytics.statistics.ranking_tables import Table
@@ -46,16 +46,12 @@ def natural(table: Table, parameters: FloatArray, counts: FloatArray) -> FloatAr
     return out
 
 
-def between(valid: FloatArray, resampling: Resampling, *, n: int) -> Interval | None:
+def between(valid: FloatArray, level: float, *, n: int, clusters: int) -> Interval | None:
     """The interval between quantiles of the replicates that are defined, if that is at least half of all `n`."""
     if 2 * len(valid) < n:
         return None
-    low, high = np.quantile(valid, _tails(resampling.level))
+    low, high = np.quantile(valid, tails(level, clusters))
     return float(low), float(high)
-
-
-def _tails(level: float) -> list[float]:
-    return [(1 - level) / 2, (1 + level) / 2]
 
 
 class Collected:
@@ -72,20 +68,23 @@ class Collected:
         self._parameters.append(natural(self._table, fits.parameters, counts))
         self._found.append(fits.found)
 
-    def intervals(self, level: float) -> Intervals:
-        """Between quantiles of the replicates; of the ranks, between the ranks that replicates had."""
+    def intervals(self, level: float, clusters: int) -> Intervals:
+        """Between quantiles of the replicates; of the ranks, between the ranks that replicates had.
+
+        clusters: what they were drawn from, which has to be `few_clusters.FEWEST` or more.
+        """
         found = np.concatenate(self._found)
         degenerate = int((~found).sum())
         if 2 * degenerate > len(found):
             return Intervals(degenerate=degenerate, reason="mostly_undefined")
         parameters = np.concatenate(self._parameters)[found]
-        tails = _tails(level)
+        quantiles = tails(level, clusters)
         ranks = ranks_of(parameters[:, : self._table.design.n])
         return Intervals(
-            _as_pairs(np.quantile(parameters, tails, axis=0)),
+            _as_pairs(np.quantile(parameters, quantiles, axis=0)),
             [
                 (int(low), int(high))
-                for low, high in np.quantile(ranks, tails, axis=0, method="inverted_cdf").T.tolist()
+                for low, high in np.quantile(ranks, quantiles, axis=0, method="inverted_cdf").T.tolist()
             ],
             degenerate,
         )

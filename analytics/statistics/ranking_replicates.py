@@ -1,7 +1,7 @@
 """Resampled count tables: what the study might have counted with other raters, other prompts or other votes.
 
 Raters (or prompts) are drawn with replacement, each with all their votes, by weighing their tables: no vote is read
-again. With few clusters, some ten or fewer, intervals between quantiles come out too narrow.
+again. With few clusters plain intervals between quantiles come out too narrow: see `few_clusters`.
 """
 
 from __future__ import annotations

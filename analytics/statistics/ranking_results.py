@@ -25,6 +25,7 @@ SENTENCES = {
     "disconnected": "Comparisons do not join all systems: strengths and ranks hold within each group alone.",
     "too_many": f"There are more than {MAX_SYSTEMS} systems, too many to be ranked together.",
     "one_cluster": "All votes belong together, so they cannot say how uncertain this is.",
+    "few_clusters": "Fewer than five raters or prompts cannot say how uncertain this is.",
     "mostly_undefined": "In most resamples of the votes the strengths are not defined, so there is no interval.",
     "weighted": "Weighted votes do not hold the information that their weights add up to: resample them instead.",
 }

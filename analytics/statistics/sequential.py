@@ -35,7 +35,7 @@ class SequentialComparison:
     """What the votes so far say about two systems, and when they first said it.
 
     votes: those that preferred one of the two; wins: of these, the ones for the first. share: wins / votes.
-    e_value: the evidence now against equal systems; 1 is none, and 1 / (1 - level) decides.
+    log_e_value: the natural logarithm of the evidence now against equal systems; 0 is none, -log(1 - level) decides.
     decided_at: the number of votes at which it was decided for the first time. A decision stands: what comes later
     may weaken the evidence, but the chance of ever having decided wrongly stays 1 - level.
     direction: the system ahead at that moment; None while it is open.
@@ -47,11 +47,15 @@ class SequentialComparison:
     votes: int
     wins: int
     share: float | None
-    e_value: float
+    log_e_value: float
     decided_at: int | None
     direction: Literal["first", "second"] | None
     interval: tuple[float, float] | None
     fixed_interval: tuple[float, float] | None
+
+    @property
+    def e_value(self) -> float:
+        return math.exp(min(self.log_e_value, 700.0))
 
     @property
     def decided(self) -> bool:
@@ -79,7 +83,7 @@ def sequential_comparison(
         votes=n,
         wins=total,
         share=total / n if n else None,
-        e_value=math.exp(min(float(evidence[-1]), 700.0)) if n else 1.0,
+        log_e_value=float(evidence[-1]) if n else 0.0,
         decided_at=at,
         direction=None if at is None else "first" if 2 * int(won[at - 1]) > at else "second",
         interval=anytime_interval(total, n, level=level) if n else None,

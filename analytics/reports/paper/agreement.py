@@ -132,9 +132,17 @@ def _percent(asked: list[Votes]) -> Table:
         rows.append((votes.question.title, *cells, found.pairable_units, found.pairs))
     note = _(
         "Equal pairs of ratings of a unit, not corrected for chance: of all pairs together (a unit weighs as many as "
-        "it has), averaged over units, and 1 less the observed disagreement of nominal alpha. Ties count as answers."
+        "it has), averaged over units, and 1 less the observed disagreement of nominal alpha."
     )
-    return Table("agreement-percent", _("Percent agreement"), columns, rows, [note])
+    notes = [note]
+    if any(votes.question.is_preference for votes in asked):
+        notes.append(
+            _(
+                "Here ties and “both bad” count as answers; equal pairs beside an alpha are of the votes that the "
+                "alpha is of."
+            )
+        )
+    return Table("agreement-percent", _("Percent agreement"), columns, rows, notes)
 
 
 def _by_part(votes: Votes, cut: list[Part], settings: ReportSettings) -> Table:
@@ -194,7 +202,7 @@ def _figures() -> tuple[Column, ...]:
 
 def _row(votes: Votes, reading: Reading, settings: ReportSettings) -> tuple[Cell, ...]:
     found = agreement_of(votes, reading, settings)
-    equal = percent_agreement(patterns_of(votes, Reading("nominal"))).pooled_pairs
+    equal = percent_agreement(patterns_of(votes, reading)).pooled_pairs
     return measured(found), equal, found.pairable_units, found.pairable_ratings
 
 

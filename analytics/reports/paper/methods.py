@@ -177,7 +177,8 @@ def _ratings(material: Material, asked: list[Votes]) -> Iterator[str]:
 def _resampled(settings: ReportSettings) -> Iterator[str]:
     text = _(
         "Where a note speaks of resamples or of drawing anew, %(level)s intervals are percentiles of %(n)s bootstrap "
-        "replicates (seed %(seed)s) of raters or prompts, each with all their votes (Efron & Tibshirani, 1993)."
+        "replicates (seed %(seed)s) of raters or prompts, each with all their votes (Efron & Tibshirani, 1993); those "
+        "of preferences are expanded for the number of raters or prompts (Hesterberg, 2015) and not given below five."
     )
     resampling = settings.resampling
     yield text % {"level": _percent(settings), "n": f"{resampling.replicates:,}", "seed": resampling.seed}

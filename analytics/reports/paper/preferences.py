@@ -20,14 +20,11 @@ from analytics.reports.paper.preferences_votes import PairVotes
 from analytics.reports.paper.words import sentences
 from analytics.vote_frames import Votes
 
-# Of the whole question and its counted votes, in the order in which they are read.
-_PARTS: tuple[Callable[[Votes, PairVotes, ReportSettings], Iterator[Block]], ...] = (
-    ranking_blocks,
-    variant_blocks,
-    pair_blocks,
-    position_blocks,
-    confidence_blocks,
-)
+# Of the whole question and some of its counted votes, in the order in which they are read.
+_Part = Callable[[Votes, PairVotes, ReportSettings], Iterator[Block]]
+# Which is better: votes that were asked for because the first ones differed would draw it towards even.
+_OF_FIRST_VOTES: tuple[_Part, ...] = (ranking_blocks, variant_blocks, pair_blocks)
+_OF_ALL: tuple[_Part, ...] = (position_blocks, confidence_blocks)
 
 
 def preferences_section(material: Material) -> Section | None:
@@ -36,7 +33,9 @@ def preferences_section(material: Material) -> Section | None:
     for votes in asked:
         pairs = PairVotes(votes.counted())
         blocks.append(_introduction(pairs))
-        for part in _PARTS:
+        for part in _OF_FIRST_VOTES:
+            blocks += part(votes, pairs.first_votes, material.settings)
+        for part in _OF_ALL:
             blocks += part(votes, pairs, material.settings)
     blocks += agreement_blocks([PairVotes(votes.counted()) for votes in asked], material.settings)
     blocks += trial_blocks(material)

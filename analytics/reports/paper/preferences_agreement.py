@@ -49,7 +49,7 @@ def _vote_pairs(asked: Sequence[PairVotes], settings: ReportSettings) -> Table:
     rows: list[tuple[Cell, ...]] = []
     prompts = 0
     for pairs in asked:
-        early = pairs.for_agreement
+        early = pairs.first_votes
         decided = early.select(early.decided)
         clusters = decided.clusters(PROMPT)
         prompts = max(prompts, len(np.unique(clusters)))
@@ -91,8 +91,10 @@ def _same_preferences(both: Sequence[tuple[PairVotes, PairVotes]], settings: Rep
         Column("other_confidence_different", _("Of the other"), "number", 3),
     )
     rows: list[tuple[Cell, ...]] = []
+    fewest: dict[str, int] = {}
     for one, other in both:
-        found = _joined(one, other, settings)
+        found, by = _joined(one, other, settings), one.leading
+        fewest[by] = min(fewest.get(by, len(one.votes)), found.same.clusters or 0)
         confidences = (*found.confidence_same, *found.confidence_different)
         titles = (one.votes.question.title, other.votes.question.title)
         rows.append((*titles, found.same.hits, found.different, measured_share(found.same), *confidences))
@@ -100,6 +102,7 @@ def _same_preferences(both: Sequence[tuple[PairVotes, PairVotes]], settings: Rep
         _(
             "Judgments that prefer a side in both questions. Confidence is that of the first, then of the second."
         ),
+        resampled(sorted(fewest.items()), settings.resampling),
     ]
     return Table("preferences-same", _("One person's two preferences"), columns, rows, notes)
 

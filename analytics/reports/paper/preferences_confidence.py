@@ -32,7 +32,7 @@ def confidence_blocks(votes: Votes, pairs: PairVotes, settings: ReportSettings) 
 def _levels(pairs: PairVotes, settings: ReportSettings) -> Table:
     """Figure 4 of CMI-RewardBench in numbers, and the calibration of people against each other."""
     question, confidence = pairs.votes.question, pairs.votes.confidence
-    early = pairs.for_agreement
+    early = pairs.first_votes
     decided = early.select(early.decided)
     agrees = agrees_with_others(decided.votes.unit, decided.second)
     found = {
@@ -82,7 +82,7 @@ def _n_clusters(pairs: PairVotes, by: str) -> int:
 
 def _strata(pairs: PairVotes, settings: ReportSettings) -> Table:
     """Agreement among those who were unsure, middling and sure: below, at and above the middle of the scale."""
-    question, early = pairs.votes.question, pairs.for_agreement
+    question, early = pairs.votes.question, pairs.first_votes
     confidence, middle = early.votes.confidence, _middle(question)
     columns = (
         Column("confidence", _("Confidence")),

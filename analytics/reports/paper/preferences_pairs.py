@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from analytics.figures.win_matrix import MatrixCell, win_matrix
 from analytics.reports.document import Block, Cell, Column, Figure, Measured, Paragraph, Table
 from analytics.reports.paper.material import ReportSettings
 from analytics.reports.paper.preferences_votes import PairVotes
-from analytics.reports.paper.preferences_words import measured_share, resampled
+from analytics.reports.paper.preferences_words import first_votes_note, measured_share, resampled
 from analytics.statistics.clustered_share import Share, clustered_share
 from analytics.statistics.ranking import rank_systems
 from analytics.statistics.ranking_results import WALD, RankingSettings
@@ -107,6 +108,7 @@ def _table(pairs: PairVotes, found: list[_Pair], settings: ReportSettings) -> Ta
         ),
         resampled([(pairs.leading, clusters)], settings.resampling),
         _("Resampled are those who voted on the pair, who can be far fewer."),
+        *first_votes_note([pairs]),
     ]
     return Table(f"preferences-{pairs.votes.question.key}-pairs", caption, columns, rows, notes)
 
@@ -141,7 +143,7 @@ def _sequence(pairs: PairVotes, found: list[_Pair], settings: ReportSettings) ->
         Column("other", _("Against")),
         Column("decided_votes", _("Votes that prefer one"), "count"),
         Column("share", _("Share of the first"), "percent", 1),
-        Column("e_value", _("Evidence (e-value)"), "number", 2),
+        Column("log10_e_value", _("Evidence (log10 of the e-value)"), "number", 2),
         Column("settled_after", _("Settled after"), "count"),
         Column("ahead", _("Ahead then")),
     )
@@ -151,15 +153,18 @@ def _sequence(pairs: PairVotes, found: list[_Pair], settings: ReportSettings) ->
         _(
             "Intervals at %(level)s that hold whenever they are looked at (confidence sequences of a mixture of "
             "likelihood ratios), over votes that prefer one of the two, as if independent. A pair is settled when the "
-            "evidence against equal systems first reaches %(limit)s; of the %(pairs)s pairs together, at %(all)s "
-            "(Bonferroni)."
+            "evidence against equal systems first reaches %(limit)s, whose log10 is %(log_limit)s; of the %(pairs)s "
+            "pairs together, at %(all)s, whose log10 is %(log_all)s (Bonferroni)."
         )
         % {
             "level": f"{100 * level:g} %",
             "limit": f"{1 / (1 - level):.4g}",
             "pairs": f"{len(found):,}",
             "all": f"{len(found) / (1 - level):.4g}",
-        }
+            "log_limit": f"{-math.log10(1 - level):.2f}",
+            "log_all": f"{math.log10(len(found) / (1 - level)):.2f}",
+        },
+        *first_votes_note([pairs]),
     ]
     return Table(f"preferences-{pairs.votes.question.key}-sequential", caption, columns, rows, notes)
 
@@ -169,4 +174,12 @@ def _sequential_row(pair: _Pair, found: SequentialComparison) -> tuple[Cell, ...
     ahead = {"first": pair.one, "second": pair.other}.get(found.direction or "")
     reason = None if found.votes else _("No vote prefers one of the two.")
     share = Measured(found.share, low, high, reason)
-    return (pair.one, pair.other, found.votes, share, found.e_value, found.decided_at, ahead)
+    return (
+        pair.one,
+        pair.other,
+        found.votes,
+        share,
+        found.log_e_value / math.log(10),
+        found.decided_at,
+        ahead,
+    )

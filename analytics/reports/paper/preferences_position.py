@@ -71,7 +71,8 @@ def _bias(known: PairVotes, settings: ReportSettings) -> Table:
     notes = [
         _("The share is of votes that prefer one side; without bias it is one half."),
         _(
-            "The test takes votes as independent; where raters differ, the interval of the share is the one to go by."
+            "The test takes votes as independent; where raters differ, the interval of the share is the one to go by, "
+            "if there are raters enough for one."
         ),
         _(
             "The effect is what being shown first adds to the log-odds, estimated together with the strengths of the "

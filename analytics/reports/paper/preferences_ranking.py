@@ -11,7 +11,14 @@ from analytics.figures.interval_plot import Point, interval_plot
 from analytics.reports.document import Block, Cell, Column, Figure, Paragraph, Table
 from analytics.reports.paper.material import ReportSettings
 from analytics.reports.paper.preferences_votes import PairVotes
-from analytics.reports.paper.preferences_words import because, by_cluster, measured, n_clusters, resampled
+from analytics.reports.paper.preferences_words import (
+    because,
+    by_cluster,
+    first_votes_note,
+    measured,
+    n_clusters,
+    resampled,
+)
 from analytics.statistics.ranking import rank_systems
 from analytics.statistics.ranking_results import RankedGroup, RankedSystem, Ranking, RankingSettings
 from analytics.statistics.ranking_win_rates import pairs as pairs_of
@@ -19,8 +26,6 @@ from analytics.vote_frames import Votes
 
 # A normal prior on strengths with a standard deviation of 3.2 log-odds: weak, but enough to bound what never lost.
 RIDGE = 0.1
-# With fewer of them, intervals between percentiles are known to be too narrow.
-_FEW = 10
 
 # By what was resampled; the first leads.
 Rankings = Mapping[str, Ranking]
@@ -38,10 +43,12 @@ def ranking_blocks(votes: Votes, pairs: PairVotes, settings: ReportSettings) -> 
     ridged = "separated" in {group.reason for group in plain[pairs.leading].groups}
     found = _rankings(pairs, settings, ridge=RIDGE) if ridged else plain
     caption = _("Systems ranked: %(question)s") % {"question": question.title}
-    yield _strengths(f"preferences-{question.key}-ranking", caption, found, settings)
+    said = first_votes_note([pairs])
+    notes = [*_notes(found, settings), *said]
+    yield _strengths(f"preferences-{question.key}-ranking", caption, found, notes)
     yield _figure(f"preferences-{question.key}-strengths", caption, found, settings)
-    yield _win_rates(votes, plain, settings)
-    if parameters := _parameters(votes, found):
+    yield _win_rates(votes, plain, settings, said)
+    if parameters := _parameters(votes, found, said):
         yield parameters
 
 
@@ -91,7 +98,7 @@ def _names(systems: Iterator[str] | tuple[str, ...]) -> str:
     return ", ".join(systems)
 
 
-def _strengths(key: str, caption: str, found: Rankings, settings: ReportSettings) -> Table:
+def _strengths(key: str, caption: str, found: Rankings, notes: list[str]) -> Table:
     clusterings = list(found)
     grouped = len(next(iter(found.values())).groups) > 1
     columns = [Column("group", _("Group"), "count")] if grouped else []
@@ -116,7 +123,7 @@ def _strengths(key: str, caption: str, found: Rankings, settings: ReportSettings
                 for line, group in zip(lines, groups, strict=True)
             ]
             rows.append((*([number] if grouped else []), lines[0].system, *strengths, *ranks))
-    return Table(key, caption, columns, rows, list(_notes(found, settings)))
+    return Table(key, caption, columns, rows, notes)
 
 
 def _notes(found: Rankings, settings: ReportSettings) -> Iterator[str]:
@@ -129,9 +136,6 @@ def _notes(found: Rankings, settings: ReportSettings) -> Iterator[str]:
     yield resampled(counts, settings.resampling)
     yield _("Intervals of ranks hold the ranks that the systems had in these resamples, all ranked together.")
     for by, ranking in found.items():
-        if ranking.clusters < _FEW:
-            text = _("With %(clusters)s such intervals come out too narrow.")
-            yield text % {"clusters": n_clusters(by, ranking.clusters)}
         lost = sum(group.degenerate for group in ranking.groups)
         if lost:
             text = _(
@@ -168,7 +172,7 @@ def _point(line: RankedSystem) -> Point:
     return Point(line.system, line.strength, low, high, shown)
 
 
-def _win_rates(votes: Votes, found: Rankings, settings: ReportSettings) -> Table:
+def _win_rates(votes: Votes, found: Rankings, settings: ReportSettings, said: list[str]) -> Table:
     clusterings = list(found)
     columns = [
         Column("system", _("System")),
@@ -188,7 +192,7 @@ def _win_rates(votes: Votes, found: Rankings, settings: ReportSettings) -> Table
     order = sorted(leading, key=lambda name: (-_sortable(leading[name].win_rate), name))
     rows: list[tuple[Cell, ...]] = []
     for name in order:
-        rates = [_rate(lines[by][name]) for by in clusterings]
+        rates = [_rate(lines[by][name], clusters=found[by].clusters) for by in clusterings]
         one = leading[name]
         rows.append((name, *rates, one.wins, one.losses, one.ties, one.both_bad))
     note = _(
@@ -197,15 +201,15 @@ def _win_rates(votes: Votes, found: Rankings, settings: ReportSettings) -> Table
     counts = [(by, ranking.clusters) for by, ranking in found.items()]
     caption = _("Win rates: %(question)s") % {"question": votes.question.title}
     key = f"preferences-{votes.question.key}-wins"
-    return Table(key, caption, columns, rows, [note, resampled(counts, settings.resampling)])
+    return Table(key, caption, columns, rows, [note, resampled(counts, settings.resampling), *said])
 
 
 def _sortable(rate: float | None) -> float:
     return -1.0 if rate is None else rate
 
 
-def _rate(line: RankedSystem) -> Cell:
-    interval, reason = line.win_rate_interval, "one_cluster"
+def _rate(line: RankedSystem, *, clusters: int) -> Cell:
+    interval, reason = line.win_rate_interval, "one_cluster" if clusters < 2 else "few_clusters"
     if line.win_rate is None:
         reason = "no_comparisons"
     elif interval is not None and interval[0] == interval[1]:
@@ -213,7 +217,7 @@ def _rate(line: RankedSystem) -> Cell:
     return measured(line.win_rate, interval, reason=reason)
 
 
-def _parameters(votes: Votes, found: Rankings) -> Table | None:
+def _parameters(votes: Votes, found: Rankings, said: list[str]) -> Table | None:
     """Davidson's tie parameter of every group that has ties."""
     clusterings = list(found)
     columns = [Column("parameter", _("Parameter"))]
@@ -236,4 +240,4 @@ def _parameters(votes: Votes, found: Rankings) -> Table | None:
         return None
     note = _("The chance of a tie between two equal systems is ν / (2 + ν) (Davidson 1970).")
     caption = _("Ties: %(question)s") % {"question": votes.question.title}
-    return Table(f"preferences-{votes.question.key}-ties", caption, columns, rows, [note])
+    return Table(f"preferences-{votes.question.key}-ties", caption, columns, rows, [note, *said])

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from analytics.reports.document import Block, Cell, Column, Paragraph, Table
 from analytics.reports.paper.material import ReportSettings
 from analytics.reports.paper.preferences_votes import PairVotes
-from analytics.reports.paper.preferences_words import measured, resampled
+from analytics.reports.paper.preferences_words import first_votes_note, measured, resampled
 from analytics.statistics.ranking import rank_systems
 from analytics.statistics.ranking_changes import RankChanges, rank_changes
 from analytics.statistics.ranking_results import WALD, RankedGroup, RankedSystem, Ranking, RankingSettings
@@ -40,7 +40,7 @@ def _with_excluded(votes: Votes, plain: Ranking) -> Iterator[Block]:
         return
     back = PairVotes(votes.select(np.isin(votes.status, [COUNTED, EXCLUDED]) & ~votes.again))
     # Only the order is compared, so nothing needs resampling.
-    other = rank_systems(back.comparisons, RankingSettings(intervals=WALD))
+    other = rank_systems(back.first_votes.comparisons, RankingSettings(intervals=WALD))
     changes = rank_changes(plain, other)
     columns = (
         Column("system", _("System")),
@@ -51,7 +51,7 @@ def _with_excluded(votes: Votes, plain: Ranking) -> Iterator[Block]:
     )
     rows = [(one.system, *one.ranks, *one.strengths) for one in changes.systems]
     caption = _("Ranking with and without excluded votes: %(question)s")
-    notes = [_excluded_note(excluded, changes)]
+    notes = [_excluded_note(excluded, changes), *first_votes_note([back])]
     if not rows:
         notes.append(_("Strengths are not defined with and without them, so that ranks cannot be compared."))
     yield Table(
@@ -114,6 +114,7 @@ def _confidence_notes(pairs: PairVotes, found: Sequence[Ranking], settings: Repo
         text = _("%(n)s votes without a confidence are part of the plain ranking only.")
         yield text % {"n": f"{found[1].without_confidence:,}"}
     yield resampled([(pairs.leading, found[0].clusters)], settings.resampling)
+    yield from first_votes_note([pairs])
 
 
 def _lines(ranking: Ranking) -> Lines:

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from analytics.reports.paper.readings import for_agreement
 from analytics.statistics.distinct_rows import IntArray
-from analytics.statistics.first_votes import first_votes
 from analytics.statistics.ranking_counts import BOTH_BAD, FIRST, SECOND, TIE, Comparisons, count_comparisons
 from analytics.vote_frames import NOBODY, BoolArray, Votes
 from annotation.models import Answer
@@ -84,13 +84,12 @@ class PairVotes:
         return self._counted(self.ranks_systems & self.order_known)
 
     @cached_property
-    def for_agreement(self) -> PairVotes:
-        """Where more votes are asked for while they differ, the first ones of each comparison; else all."""
-        k, votes = self.votes.question.first_votes, self.votes
-        if k is None:
-            return self
-        # Votes come in the order of time, so that their own order breaks ties.
-        return self.select(first_votes(votes.unit, votes.at, k=k, ids=np.arange(len(votes))).kept)
+    def first_votes(self) -> PairVotes:
+        """Where more votes are asked for while they differ, the first ones of each comparison; else all.
+
+        The later ones come where people differ: with them, neither agreement nor which system is better is what all
+        comparisons would show."""
+        return self if self.votes.question.first_votes is None else PairVotes(for_agreement(self.votes))
 
     def select(self, mask: BoolArray) -> PairVotes:
         return PairVotes(self.votes.select(mask))

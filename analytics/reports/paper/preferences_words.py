@@ -9,9 +9,14 @@ from django.utils.translation import gettext as look_up
 
 from analytics.reports.document import Measured
 from analytics.reports.paper.preferences_votes import RATER, PairVotes
+from analytics.reports.paper.words import sentences
 from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.clustered_share import Share
+from analytics.statistics.few_clusters import FEWEST
 from analytics.statistics.ranking_results import MAX_SYSTEMS
+
+# With fewer of them, expanded intervals of nominal 95 % hold the truth in 90 to 95 %.
+_FEW = 10
 
 # The codes of ranking_results and clustered_share.
 REASONS = {
@@ -31,6 +36,7 @@ REASONS = {
     ),
     "too_many": gettext_noop("There are more than %(most)s systems, too many to be ranked together."),
     "one_cluster": gettext_noop("All votes belong together, so they cannot say how uncertain this is."),
+    "few_clusters": gettext_noop("Fewer than five raters or prompts cannot say how uncertain this is."),
     "mostly_undefined": gettext_noop(
         "In most resamples of the votes the strengths are not defined, so there is no interval."
     ),
@@ -70,7 +76,7 @@ def by_cluster(label: str, by: str, *, clusterings: Sequence[str]) -> str:
 
 
 def first_votes_note(asked: Sequence[PairVotes]) -> list[str]:
-    """Said where agreement rests on fewer votes than there are."""
+    """Said where a table rests on fewer votes than there are."""
     text = gettext(
         "%(question)s The first %(n)s votes of each comparison, since more were asked for while these differed."
     )
@@ -88,13 +94,25 @@ def n_clusters(by: str, n: int) -> str:
 
 
 def resampled(clusters: Sequence[tuple[str, int]], resampling: Resampling) -> str:
-    """How intervals were made: of what, how many there are of it, how often, at which level."""
+    """How intervals were made, of what and how many of it; and what so few of it cannot tell."""
     listed = gettext(", and of ").join(n_clusters(by, n) for by, n in clusters)
     text = gettext(
-        "%(level)s intervals: percentiles of %(times)s bootstrap resamples of %(clusters)s, each with all its votes."
+        "%(level)s intervals: percentiles of %(times)s bootstrap resamples of %(clusters)s, each with all its votes, "
+        "expanded for their number (Hesterberg, 2015)."
     )
-    return text % {
+    said = text % {
         "level": f"{100 * resampling.level:g} %",
         "times": f"{resampling.replicates:,}",
         "clusters": listed,
     }
+    return sentences([said, *(_so_few(by, n) for by, n in clusters)])
+
+
+def _so_few(by: str, n: int) -> str:
+    if n < FEWEST:
+        text = gettext("%(clusters)s cannot say how uncertain a figure is, so there is no interval.")
+    elif n < _FEW:
+        text = gettext("With %(clusters)s such intervals may still be too narrow.")
+    else:
+        return ""
+    return text % {"clusters": n_clusters(by, n)}

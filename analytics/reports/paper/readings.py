@@ -52,16 +52,17 @@ class Reading:
 
 
 def leading(question: MeasuredQuestion) -> Reading:
-    """What is printed first. Which side of a comparison was stored first is arbitrary, so no figure may rest on it."""
+    """What is printed first. Which side of a comparison was stored first is arbitrary, so what leads does not rest on
+    it, whatever the level of the question: with ties between the sides (ordinal) it would, as De counts each side."""
     if question.is_preference:
-        return _SIDED if question.level == "nominal" else _IN_ORDER
+        return _SIDED
     return Reading(_level(question.level))
 
 
 def readings(question: MeasuredQuestion, votes: Votes) -> list[Reading]:
     """All that make sense, from the least that is assumed to the most."""
     if question.is_preference:
-        return [_SIDED, Reading("nominal"), _IN_ORDER]
+        return [_SIDED, Reading("nominal"), Reading("ordinal", ORDERED)]
     if question.level == "nominal":
         return [Reading("nominal")]
     levels: tuple[Level, ...] = ("nominal", "ordinal", "interval")
@@ -118,4 +119,3 @@ def _level(level: str) -> Level:
 
 
 _SIDED = Reading("nominal", SIDES, symmetric=True)
-_IN_ORDER = Reading("ordinal", ORDERED)

@@ -28,6 +28,10 @@ CAMERON = (
     "Cameron, A. C., Gelbach, J. B., & Miller, D. L. (2011). Robust inference with multiway clustering. Journal of "
     "Business & Economic Statistics, 29(2), 238–249."
 )
+HESTERBERG = (
+    "Hesterberg, T. C. (2015). What teachers should know about the bootstrap: Resampling in the undergraduate "
+    "statistics curriculum. The American Statistician, 69(4), 371–386."
+)
 HOLM = (
     "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics, "
     "6(2), 65–70."
@@ -43,7 +47,7 @@ def references_section(material: Material) -> Section | None:
     if material.settings.interval == "jackknife":
         works.append(HUGHES)
     if any(votes.question.is_preference for votes in asked):
-        works += [BRADLEY_TERRY, DAVIDSON]
+        works += [BRADLEY_TERRY, DAVIDSON, HESTERBERG]
     if rated := [votes for votes in asked if not votes.question.is_preference]:
         works.append(HOLM)
         if not any((votes.rater == NOBODY).any() for votes in rated):

@@ -134,7 +134,7 @@ def test_swapping_the_listed_order_moves_only_the_alpha_of_stored_labels():
 def test_on_an_ordered_level_a_tie_lies_between_the_sides_and_both_bad_nowhere(compared):
     found = result(compared, "better", level="ordinal")
     assert (found["units"], found["ratings"]) == (5, 9)
-    assert "symmetric" not in found
+    assert found["symmetric"] == result(compared, "better")["symmetric"]
 
 
 def test_a_preference_has_no_ratio_scale(compared):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.clustered_share import SENTENCES, Share, clustered_share
+from analytics.statistics.few_clusters import tails
 from analytics.statistics.sequential import wilson_interval
 
 rows = st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=1, max_size=30)
@@ -27,15 +28,15 @@ def test_without_clusters_the_interval_is_wilsons():
 
 
 def test_whole_clusters_are_drawn():
-    hits, clusters = [1, 1, 1, 0, 0, 1, 0, 1], [9, 9, 9, 4, 4, 7, 7, 2]
-    by_cluster = {9: (3, 3), 4: (0, 2), 7: (1, 2), 2: (1, 1)}
+    hits, clusters = [1, 1, 1, 0, 0, 1, 0, 1, 0, 1, 1], [9, 9, 9, 4, 4, 7, 7, 2, 5, 5, 5]
+    by_cluster = {9: (3, 3), 4: (0, 2), 7: (1, 2), 2: (1, 1), 5: (2, 3)}
     rng, drawn = np.random.default_rng(1), []
     for _ in range(5_000):
-        chosen = [by_cluster[c] for c in rng.choice([9, 4, 7, 2], size=4)]
+        chosen = [by_cluster[c] for c in rng.choice([9, 4, 7, 2, 5], size=5)]
         drawn.append(sum(hit for hit, _ in chosen) / sum(n for _, n in chosen))
     found = share(hits, clusters, replicates=5_000)
-    assert found.clusters == 4
-    assert found.interval == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.03)
+    assert found.clusters == 5
+    assert found.interval == pytest.approx(np.quantile(drawn, tails(0.95, 5)), abs=0.05)
 
 
 def test_rows_may_stand_for_several_votes():
@@ -61,7 +62,12 @@ def test_the_same_votes_twice_change_nothing_but_their_number(rows):
 
 @pytest.mark.parametrize(
     ("hits", "clusters", "reason"),
-    [([], [], "no_votes"), ([1, 0], [3, 3], "one_cluster"), ([1, 1, 1], [0, 1, 2], "all_alike")],
+    [
+        ([], [], "no_votes"),
+        ([1, 0], [3, 3], "one_cluster"),
+        ([1, 1, 1], [0, 1, 2], "all_alike"),
+        ([1, 0, 0, 0], [0, 1, 2, 3], "few_clusters"),
+    ],
 )
 def test_what_has_no_interval_says_why(hits, clusters, reason):
     found = share(hits, clusters)

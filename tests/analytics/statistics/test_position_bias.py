@@ -30,9 +30,9 @@ def test_no_votes_are_no_evidence():
 
 
 def test_the_share_is_of_what_was_shown_first():
-    found = position_bias([True, True, False, True], clusters=[0, 0, 1, 2], resampling=FEW)
-    assert (found.first.hits, found.first.n, found.first.value) == (3, 4, 0.75)
-    assert found.p_value == pytest.approx(0.625)
+    found = position_bias([True, True, False, True] * 2, clusters=[0, 0, 1, 2, 3, 3, 4, 5], resampling=FEW)
+    assert (found.first.hits, found.first.n, found.first.value) == (6, 8, 0.75)
+    assert found.p_value == pytest.approx(74 / 256)
     assert found.first.interval is not None
 
 

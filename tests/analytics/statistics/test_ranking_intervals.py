@@ -156,7 +156,7 @@ def test_margins_and_position_have_intervals_by_rater():
 
 def test_win_rates_have_the_interval_of_the_drawn_clusters():
     comparisons = count_comparisons(
-        "ab", [0] * 40, [1] * 40, [FIRST, SECOND] * 20, clusters={"rater": np.repeat([0, 1, 2, 3], 10)}
+        "ab", [0] * 40, [1] * 40, [FIRST, SECOND] * 20, clusters={"rater": np.repeat(np.arange(5), 8)}
     )
 
     # Every rater is split in halves, so whoever is drawn, the rate is a half.

@@ -149,10 +149,10 @@ def test_one_rater_gives_strengths_without_intervals():
 
 
 def test_intervals_are_refused_where_most_resamples_are_undefined():
-    rows = [(a + k, b + k, outcome) for k in range(4) for a, b, outcome in BOTH_WAYS]
+    rows = [(a + k, b + k, outcome) for k in range(5) for a, b, outcome in BOTH_WAYS]
 
     # Each rater judged a pair of their own: without any one of them the systems fall apart.
-    (group,) = ranking(rows, systems="abcde", raters=[0, 0, 1, 1, 2, 2, 3, 3], by="rater").groups
+    (group,) = ranking(rows, systems="abcdef", raters=[0, 0, 1, 1, 2, 2, 3, 3, 4, 4], by="rater").groups
 
     assert group.interval_reason == "mostly_undefined"
     assert group.degenerate > 25

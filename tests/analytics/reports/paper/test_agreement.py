@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -52,11 +54,12 @@ def test_the_overview_leads_with_the_level_of_the_question_and_its_interval():
     assert row[4:7] == (30, 90, 3)
 
 
-def test_what_leads_for_preferences_does_not_depend_on_the_sides_stored():
+@pytest.mark.parametrize("level", ["nominal", "ordinal"])
+def test_what_leads_for_preferences_does_not_depend_on_the_sides_stored(level):
     rng = np.random.default_rng(3)
     unit, value = np.repeat(np.arange(20), 3), rng.integers(1, 4, 60)
     turned = np.where((unit % 2 == 0) & (value < 3), 3 - value, value)
-    asked = preference_question()
+    asked = replace(preference_question(), level=level)
     as_stored, otherwise = (made_votes(asked, unit.tolist(), v.tolist()) for v in (value, turned))
     assert table("agreement", as_stored).rows[0][2] == table("agreement", otherwise).rows[0][2]
     levels = [table("agreement-levels", votes).rows[1][2].value for votes in (as_stored, otherwise)]
@@ -106,3 +109,12 @@ def test_a_study_without_votes_has_no_section():
         agreement_section(Material(Study(), (made_votes(rating_question(), [], []),), ReportSettings()))
         is None
     )
+
+
+def test_equal_pairs_are_of_the_ratings_beside_them():
+    votes = made_votes(preference_question(), [0, 0, 0, 1, 1, 1], [1, 1, 3, 2, 2, 4])
+    (row,) = table("agreement", votes).rows
+    assert row[3:6] == (1.0, 2, 4)
+    percent = table("agreement-percent", votes)
+    assert percent.rows[0][1].value == pytest.approx(2 / 6)
+    assert "beside an alpha" in percent.notes[1]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from analytics.reports.document import Block, Figure, Measured, Paragraph, Table
-from analytics.reports.paper.material import ReportSettings
+from analytics.reports.paper import preferences
+from analytics.reports.paper.material import Material, ReportSettings
 from analytics.reports.paper.preferences_agreement import agreement_blocks
 from analytics.reports.paper.preferences_pairs import pair_blocks
 from analytics.reports.paper.preferences_position import position_blocks
@@ -19,6 +21,7 @@ from analytics.reports.paper.preferences_words import REASONS, because
 from analytics.statistics import clustered_share, ranking_results
 from analytics.statistics.bootstrap import Resampling
 from analytics.vote_frames import EXCLUDED, EXCLUDED_BY_REVIEW, NOBODY, Votes
+from annotation.models import Study
 from tests.analytics.vote_columns import made_votes, preference_question
 
 SETTINGS = ReportSettings(resampling=Resampling(replicates=20))
@@ -249,3 +252,47 @@ def test_the_effect_of_being_shown_first_is_positive_where_the_first_wins_more()
     found = {row[0]: row[1] for row in tables(votes)["position"].rows}
     assert found["Effect of being shown first (log-odds)"].value == pytest.approx(np.log(3) / 2)
     assert found["Share that prefers the side shown first"].value == 10 / 16
+
+
+def test_systems_are_ranked_by_first_votes_where_later_ones_were_asked_for_while_these_differed(
+    monkeypatch,
+):
+    """Alto is preferred by three of four; what was asked for where people differ draws all votes towards even."""
+    unit, choice = [], []
+    for number, said in enumerate([(1, 1), (1, 1), (1, 2, 2, 2, 1), (2, 1, 2, 1, 2)]):
+        unit += [number] * len(said)
+        choice += said
+    question = preference_question(title="Which?", first_votes=2)
+    votes = made_votes(
+        question, unit, choice, first=[0] * 4, second=[1] * 4, shown_first=[k % 2 for k in range(14)]
+    )
+    monkeypatch.setattr(preferences, "trial_blocks", lambda material: ())  # these are of a stored study
+    section = preferences.preferences_section(Material(Study(), (votes,), SETTINGS))
+    found = {block.key: block for block in section.blocks if isinstance(block, Table)}
+    assert found["preferences-quality-wins"].rows[0][:4:2] == ("alto", 6)
+    strength = found["preferences-quality-ranking"].rows[0][1]
+    assert strength.value == pytest.approx(np.log(3) / 2)
+    assert found["preferences-quality-pairs"].rows[0][2:5] == (8, 6, 2)
+    assert found["preferences-quality-sequential"].rows[0][2] == 8
+    for key in ("wins", "ranking", "pairs", "sequential"):
+        assert "The first 2 votes of each comparison" in found[f"preferences-quality-{key}"].notes[-1]
+
+
+def test_every_table_of_resamples_says_what_few_raters_cannot_tell():
+    few, several = (tables(asked(drawn(), raters=n)) for n in (3, 7))
+    for key in ("ranking", "wins", "pairs", "position"):
+        assert any("3 raters cannot say" in note for note in few[key].notes)
+        assert any(
+            "With 7 raters such intervals may still be too narrow" in note for note in several[key].notes
+        )
+    assert few["wins"].rows[0][1].reason == because("few_clusters")
+    assert few["ranking"].rows[0][1].low is None
+    assert several["ranking"].rows[0][1].low is not None
+
+
+def test_evidence_beyond_counting_stays_readable():
+    rows = [(0, 1, FIRST if k % 4 else SECOND) for k in range(8000)]
+    (row,) = tables(asked(rows))["sequential"].rows
+    e_value = math.lgamma(6001) + math.lgamma(2001) - math.lgamma(8002) + 8000 * math.log(2)
+    assert row[4] == pytest.approx(e_value / math.log(10))
+    assert row[4] > 400
