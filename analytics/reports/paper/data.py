@@ -161,8 +161,11 @@ def _adaptive(material: Material) -> Iterator[Block]:
         return
     said = _(
         "The overlap was adaptive: each task got %(first)d judgments, then one more at a time, up to %(most)d, while "
-        "the majority on “%(question)s” was right with a posterior chance below %(threshold)s. Figures that such "
-        "stopping would bias say which votes they take."
+        "the majority on “%(question)s” was right with a posterior chance below %(threshold)s. So later votes came "
+        "where the first ones differed. Only the first votes are in agreement; in win rates, strengths and "
+        "comparisons of systems by preference; in what one person achieves beside scorers; and in how scores and the "
+        "length of answers go with shares of votes and the variance of ratings. Everything else, mean ratings and "
+        "scorers’ accuracy among it, rests on all votes."
     )
     titles = {votes.question.key: votes.question.title for votes in material.votes}
     yield Paragraph(

@@ -93,10 +93,11 @@ def _of_ratings(asked: Asked, found: Rated, lengths: dict[int, int]) -> Iterator
 def _of_preferences(asked: Asked, pairs: Compared, lengths: dict[int, int]) -> Iterator[Block]:
     """The share of votes for the longer of two, by how much longer it is; and how often a scorer is right."""
     first, second = _lengths(pairs.first, lengths), _lengths(pairs.second, lengths)
-    gap, voted = first - second, pairs.votes[:, 0] + pairs.votes[:, 1]
+    votes = compared(asked.first_votes).votes
+    gap, voted = first - second, votes[:, 0] + votes[:, 1]
     if not np.isfinite(gap).any():
         return
-    share = np.divide(pairs.votes[:, 0], voted, out=np.full(len(pairs), np.nan), where=voted > 0)
+    share = np.divide(votes[:, 0], voted, out=np.full(len(pairs), np.nan), where=voted > 0)
     longer = np.where(gap > 0, share, np.where(gap < 0, 1 - share, np.nan))
     clusters = pairs.prompt.tolist()
     people = length_decay(np.abs(gap), longer, clusters=clusters, resampling=asked.resampling)
@@ -105,7 +106,9 @@ def _of_preferences(asked: Asked, pairs: Compared, lengths: dict[int, int]) -> I
             asked, [_Curve(_("votes for the longer"), people)], key="longer",
             caption=_("Votes for the longer of two, by how many words longer: %(question)s"),
             y_label=_("Share of votes"),
-            note=_("Pairs of equal length do not count, nor do votes for neither."),
+            note=" ".join(
+                [_("Pairs of equal length do not count, nor do votes for neither."), *asked.first_votes_note()]
+            ),
         )  # fmt: skip
     right = []
     for one in asked.varying(lambda one: one.leads(pairs.first, pairs.second)):

@@ -47,14 +47,15 @@ def _blocks(asked: Asked, texts: dict[int, Answer]) -> Iterator[Block]:
 
 
 def _of_preferences(asked: Asked, pairs: Compared) -> Iterator[Block]:
-    yield from preference_tables(asked, pairs)
-    yield from calibration_blocks(asked, pairs)
+    early = compared(asked.first_votes)
+    yield from preference_tables(asked, pairs, early)
+    yield from calibration_blocks(asked, early)
     if missed := missed_preferences(asked, pairs):
         yield missed
 
 
 def _of_ratings(asked: Asked, found: Rated, texts: dict[int, Answer]) -> Iterator[Block]:
-    yield from rating_tables(asked, found, texts)
+    yield from rating_tables(asked, found, rated(asked.first_votes), texts)
     yield from rating_curves(asked, found)
     if missed := missed_ratings(asked, found):
         yield missed

@@ -70,14 +70,12 @@ def _summary(asked: Asked, found: Compared, each: list[_Calibrated]) -> Table:
         rows.append(_summary_row(one.contender.name, _("as scored"), one.raw))
         if one.again is not None:
             rows.append(_summary_row(one.contender.name, _("rescaled"), one.again))
-    least = vote_entropy(found.votes[:, 0], found.votes[:, 1])
-    rows.append([_("one half for every pair"), "", None, float(np.log(2)), _brier_of_half(found), None, None])
-    rows.append([_("each pair’s own share of votes"), "", None, least, 0.0, None, None])
+        rows += _references(found, one)
     return Table(
         key=asked.key("calibration"),
         caption=_("Scores as probabilities of votes: %(question)s") % asked.named,
         columns=[
-            scorer_column(), Column("scale", _("Scale")), count_column("n", _("Pairs")),
+            scorer_column(), Column("scale", _("Probabilities")), count_column("n", _("Pairs")),
             number_column("cross_entropy", _("Cross-entropy")), number_column("brier", _("Brier")),
             number_column("ece", _("ECE")), number_column("ece_by_chance", _("ECE by chance")),
         ],
@@ -98,6 +96,8 @@ def _summary(asked: Asked, found: Compared, each: list[_Calibrated]) -> Table:
                 "by simulation. It has no interval, since resampled data are always less well calibrated than the data."
             )
             % {"bins": BINS},
+            _("Below each scorer: what one half for every pair, and each pair’s own share, come to on its very pairs."),
+            *asked.first_votes_note(),
             drawn_by_prompt(asked.resampling),
         ],
     )  # fmt: skip
@@ -109,10 +109,19 @@ def _summary_row(name: str, scale: str, found: Calibration) -> list[Cell]:
     ]  # fmt: skip
 
 
-def _brier_of_half(found: Compared) -> float | None:
-    voted = found.votes[:, :2].sum(axis=1)
-    share = found.votes[voted > 0, 0] / voted[voted > 0]
-    return float(((share - 0.5) ** 2).mean()) if len(share) else None
+def _references(found: Compared, one: _Calibrated) -> list[list[Cell]]:
+    """What its figures lie between, over the very pairs that it has a score of."""
+    if not one.raw.n:
+        return []
+    name, scored = one.contender.name, np.isfinite(one.contender.leads(found.first, found.second))
+    first, second = found.votes[scored, 0], found.votes[scored, 1]
+    voted = first + second > 0
+    brier = float(((first[voted] / (first + second)[voted] - 0.5) ** 2).mean())
+    least = vote_entropy(first, second)
+    return [
+        [name, _("one half for every pair"), one.raw.n, float(np.log(2)), brier, None, None],
+        [name, _("each pair’s own share of votes"), one.raw.n, least, 0.0, None, None],
+    ]
 
 
 def _reliability(asked: Asked, each: list[_Calibrated]) -> Table:
@@ -137,7 +146,10 @@ def _reliability(asked: Asked, each: list[_Calibrated]) -> Table:
             number_column("predicted", _("Probability")), number_column("observed", _("Share of votes")),
         ],
         rows=rows,
-        notes=[_("Intervals are Wilson’s for as many votes as there are pairs, rather too wide than too narrow.")],
+        notes=[
+            _("Intervals are Wilson’s for as many votes as there are pairs, rather too wide than too narrow."),
+            *asked.first_votes_note(),
+        ],
     )  # fmt: skip
 
 

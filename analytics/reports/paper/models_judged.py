@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from analytics.statistics.distinct_rows import FloatArray, IntArray
-from analytics.vote_frames import NOBODY, BoolArray, Votes
+from analytics.vote_frames import NOBODY, BoolArray, Votes, said_before
 from annotation.models import Answer
 
 
@@ -74,9 +74,11 @@ class Group:
 
 
 def rated(votes: Votes) -> Rated:
-    """From votes that count. One answer about several candidates together is about none of them."""
+    """From votes that count, of each named rater the first on a candidate: tasks may share it, and a person who meets
+    it twice is still one. One answer about several candidates together is about none of them."""
     units, unit = votes.units, votes.unit
     kept = (units.candidate[unit] > 0) & np.isfinite(votes.value)
+    kept[kept] = ~said_before(units.candidate[unit[kept]], votes.rater[kept])
     unit, value = unit[kept], votes.value[kept]
     candidate, first, row = np.unique(units.candidate[unit], return_index=True, return_inverse=True)
     n = np.bincount(row, minlength=len(candidate))
@@ -88,13 +90,17 @@ def rated(votes: Votes) -> Rated:
 
 
 def compared(votes: Votes) -> Compared:
-    """From votes that count. Tasks may show a pair either way round."""
-    units, unit = votes.units, votes.unit
-    kept = (units.candidate[unit] > 0) & (units.other[unit] > 0)
-    unit, value, sure = unit[kept], votes.value[kept], votes.confidence[kept]
+    """From votes that count, of each named rater the first on a pair. Tasks may show a pair either way round."""
+    units = votes.units
+    low, high = np.minimum(units.candidate, units.other), np.maximum(units.candidate, units.other)
+    pair_of = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)[1].ravel()
+    kept = low[votes.unit] > 0
+    kept[kept] = ~said_before(pair_of[votes.unit[kept]], votes.rater[kept])
+    unit, value, sure = votes.unit[kept], votes.value[kept], votes.confidence[kept]
     left, right = units.candidate[unit], units.other[unit]
-    pair = np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1)
-    pairs, first, row = np.unique(pair, axis=0, return_index=True, return_inverse=True)
+    pairs, first, row = np.unique(
+        np.stack([low[unit], high[unit]], axis=1), axis=0, return_index=True, return_inverse=True
+    )
     side = np.where(value == Answer.Choice.FIRST, 0, np.where(value == Answer.Choice.SECOND, 1, 2))
     side = np.where((left > right) & (side < 2), 1 - side, side)
     votes_of = np.bincount(row.ravel() * 3 + side, minlength=3 * len(pairs)).reshape(-1, 3)

@@ -24,12 +24,13 @@ from analytics.statistics.pairwise_accuracy import pairwise_accuracy
 from analytics.statistics.preference_regression import PreferenceRegression, preference_regression
 
 
-def preference_tables(asked: Asked, found: Compared) -> Iterator[Block]:
+def preference_tables(asked: Asked, found: Compared, early: Compared) -> Iterator[Block]:
+    """`early`: the same pairs with their first votes only, as `Asked.first_votes` has them."""
     yield _accuracies(asked, found)
-    groups = [*_by_confidence(asked, found), *by_strata(asked.votes, found.unit)]
+    groups = [*_by_confidence(asked, early), *by_strata(asked.votes, found.unit)]
     if groups:
         yield _by_part(asked, found, groups)
-    yield _ceilings(asked, found)
+    yield _ceilings(asked, early)
     yield from _regressions(asked, found)
 
 
@@ -94,6 +95,13 @@ def _by_part(asked: Asked, found: Compared, groups: list[Group]) -> Table:
     notes = [drawn_by_prompt(asked.resampling)]
     if any(group.by == _("confidence") for group in groups):
         notes.append(_("The confidence of a pair is the mean of what its voters gave."))
+        if (first := asked.question.first_votes) is not None:
+            notes.append(
+                _(
+                    "That of its first %(n)s, since more were asked while these differed; the accuracy is of all."
+                )
+                % {"n": first}
+            )
     return Table(
         key=asked.key("parts"),
         caption=_("Accuracy by part of the pairs: %(question)s") % asked.named,

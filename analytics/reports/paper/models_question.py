@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from analytics.questions import MeasuredQuestion
 from analytics.reports.document import Column
 from analytics.reports.paper.models_scores import Contender, ScoredBy
+from analytics.reports.paper.readings import for_agreement
 from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.distinct_rows import FloatArray
 from analytics.vote_frames import Votes
@@ -28,6 +29,19 @@ class Asked:
     @property
     def question(self) -> MeasuredQuestion:
         return self.votes.question
+
+    @property
+    def first_votes(self) -> Votes:
+        """All, or the first of each unit where later ones came because these differed: how far people agree, and in
+        which shares they vote, is told by these alone. They are about the same things as all the votes."""
+        return for_agreement(self.votes)
+
+    def first_votes_note(self) -> list[str]:
+        """Said where a table rests on them and they are not all."""
+        if self.question.first_votes is None:
+            return []
+        text = _("The first %(n)s votes on each, since more were asked for while these differed.")
+        return [text % {"n": self.question.first_votes}]
 
     @property
     def named(self) -> dict[str, str]:

@@ -31,15 +31,16 @@ from analytics.text_frames import Answer
 MOST_PARTS = 60
 
 
-def rating_tables(asked: Asked, found: Rated, texts: dict[int, Answer]) -> Iterator[Block]:
+def rating_tables(asked: Asked, found: Rated, early: Rated, texts: dict[int, Answer]) -> Iterator[Block]:
+    """`early`: with the first ratings only, as `Asked.first_votes` has them."""
     yield _over_items(asked, found)
     if len(np.unique(found.system)) > 1:
         yield _over_systems(asked, found)
     groups = [*by_strata(asked.votes, found.unit), *_types(found, texts), *_systems(asked, found)]
     if groups:
         yield _by_part(asked, found, groups)
-    yield _ceilings(asked, found)
-    yield from _variances(asked, found)
+    yield _ceilings(asked, early)
+    yield from _variances(asked, early)
 
 
 def _over_items(asked: Asked, found: Rated) -> Table:
@@ -211,6 +212,7 @@ def ceiling_table(asked: Asked, rows: Sequence[Sequence[Cell]], how: str) -> Tab
                 "others better than one person does. As the rest is fewer raters than all, figures are usually lower "
                 "than those above, and not to be compared with them."
             ),
+            *asked.first_votes_note(),
             drawn_by_prompt(asked.resampling),
         ],
     )  # fmt: skip
@@ -246,5 +248,6 @@ def _variances(asked: Asked, found: Rated) -> Iterator[Table]:
                 "known”: the error that chance leaves to a scorer that knows each item’s distribution, by simulation."
             )
             % {"n": FEWEST_RATINGS},
+            *asked.first_votes_note(),
         ],
     )  # fmt: skip

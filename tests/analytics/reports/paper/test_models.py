@@ -193,10 +193,14 @@ def test_calibration_stands_between_its_references_and_both_heads_explain_the_pr
     entropy = -(share * np.log(p) + (1 - share) * np.log(1 - p)).mean()
     assert (scored["n"], scored["cross_entropy"].value) == (4, pytest.approx(entropy))
     assert scored["brier"].value == pytest.approx(((p - share) ** 2).mean())
-    half = row(table, "one half for every pair")
+    half = row(table, "heads@hhhhhhhh, alignment", "one half for every pair")
     assert half["cross_entropy"] == pytest.approx(np.log(2))
     assert half["brier"] == pytest.approx(((share - 0.5) ** 2).mean())
-    assert 0 < row(table, "each pair’s own share of votes")["cross_entropy"] < half["cross_entropy"]
+    own = row(table, "heads@hhhhhhhh, alignment", "each pair’s own share of votes")
+    assert 0 < own["cross_entropy"] < half["cross_entropy"]
+    # The other scorer has no score of the pair of 0:2, so its references are not about it either.
+    fewer = row(table, "pairs@pppppppp", "one half for every pair")
+    assert (fewer["n"], fewer["brier"]) == (3, pytest.approx(((share[[0, 2, 3]] - 0.5) ** 2).mean()))
     regression = found["models_alignment_heads_hhhhhhhh"]
     assert row(regression, "Musicality difference")["accuracy"].value == pytest.approx(
         0.5 * (2 / 3) + 0.5 / 3
@@ -204,6 +208,25 @@ def test_calibration_stands_between_its_references_and_both_heads_explain_the_pr
     assert row(regression, "Alignment difference")["accuracy"].value == pytest.approx(1.0)
     drawn = [block.key for block in section.blocks if isinstance(block, Figure)]
     assert drawn == ["models_alignment_reliability_1", "models_alignment_reliability_2"]
+
+
+def test_votes_that_were_asked_for_because_the_first_differed_tell_nothing_of_one_person(compared):
+    Study.objects.filter(pk=compared.pk).update(
+        overlap=2,
+        rules={**compared.rules, "stopping": {"question": "alignment", "most": 9, "threshold": 0.9}},
+    )
+    compared.refresh_from_db()
+    found = tables(models_section(material(compared)))
+    person = row(found["models_alignment_ceiling"], "heads@hhhhhhhh, alignment")
+    # The first two of p and q agree; those of s differ, of t are undecided, and r has but one.
+    assert (person["units"], person["answers"], person["person"].value) == (3, 6, pytest.approx(2 / 3))
+    calibrated = row(
+        found["models_alignment_calibration"], "heads@hhhhhhhh, alignment", "one half for every pair"
+    )
+    assert calibrated["brier"] == pytest.approx((3 * 0.25 + 0) / 4)
+    assert row(found["models_alignment_pairs"], "heads@hhhhhhhh, alignment")["n"] == 3
+    for table in ("ceiling", "calibration", "reliability"):
+        assert any("first 2 votes" in note for note in found[f"models_alignment_{table}"].notes)
 
 
 def test_what_a_scorer_prefers_wrongly_names_who_should_have_won(compared):

@@ -52,6 +52,14 @@ def test_a_pair_is_one_pair_whichever_way_round_it_was_shown():
     assert (found.lead.tolist(), found.confidence.tolist()) == ([1], [3])
 
 
+def test_a_rater_who_meets_a_clip_or_a_pair_in_two_tasks_is_one_person():
+    twice = {"unit": [0, 1, 0, 1, 1], "rater": [0, 0, 1, -1, -1]}
+    ratings = rated(about(made_votes(rating_question(), value=[1, 5, 2, 3, 3], **twice), [7, 7]))
+    assert (ratings.value.tolist(), ratings.n.tolist()) == ([1, 2, 3, 3], [4])
+    votes = made_votes(preference_question(), value=[FIRST, FIRST, TIE, FIRST, SECOND], **twice)
+    assert compared(about(votes, [3, 8], [8, 3])).votes.tolist() == [[2, 1, 1]]
+
+
 def test_parts_are_the_strata_that_have_several_values():
     strata = {"kind": (("a", "b"), [0, 1, -1]), "only": (("x",), [0, 0, 0])}
     votes = about(made_votes(rating_question(), [0, 1, 2], [1, 2, 3], strata=strata), [1, 2, 3])
