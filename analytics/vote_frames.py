@@ -17,6 +17,7 @@ from analytics.first_votes import FIRST_SAID
 from analytics.questions import MeasuredQuestion
 from analytics.review_frames import BY_REVIEW, CORRECTED
 from analytics.statistics.distinct_rows import FloatArray, IntArray
+from analytics.vote_order import as_they_come, in_order
 from annotation.models import Judgment, Rater, Study, System, Task
 from annotation.rules.review import EXCLUSIONS
 
@@ -31,7 +32,8 @@ SELECT coalesce(t.repeats_id, t.id), coalesce(a.candidate_id, 0), coalesce(j.rat
        extract(epoch FROM {FIRST_SAID})::float8 AS said_at, coalesce(j.presentation[1], {NOBODY})::int2,
        (CASE WHEN NOT j.excluded THEN {COUNTED} WHEN {BY_REVIEW} THEN {EXCLUDED_BY_REVIEW} ELSE {EXCLUDED} END)::int2,
        (t.kind = {Task.Kind.REPEAT:d})::int::int2, j.id,
-       coalesce(extract(epoch FROM j.submitted_at - j.started_at), 'NaN')::float8
+       coalesce(extract(epoch FROM j.submitted_at - j.started_at), 'NaN')::float8,
+       (j.origin = {Judgment.Origin.IMPORTED:d})::int::int2
 FROM annotation_answer a
 JOIN annotation_judgment j ON j.id = a.judgment_id
 JOIN annotation_task t ON t.id = a.task_id
@@ -43,8 +45,10 @@ ORDER BY said_at, a.id
 _VOTE_TYPES = {
     "task": "int8", "candidate": "int8", "rater": "int8", "value": "float8", "confidence": "float8", "at": "float8",
     "shown_first": "int2", "status": "int2", "again": "int2", "judgment": "int8", "seconds": "float8",
+    "imported": "int2",
 }  # fmt: skip
 
+# In an order that does not come from the database: where draws and sums go through units, so do their last digits.
 # Items about the same prompt or question are not independent of each other, whatever they are called.
 _TASKS = f"""
 WITH {CORRECTED}
@@ -57,7 +61,7 @@ JOIN annotation_item i ON i.id = v.item_id
 LEFT JOIN corrected c ON c.id = v.id
 LEFT JOIN annotation_taskcandidate k0 ON k0.task_id = t.id AND k0.slot = 0
 LEFT JOIN annotation_taskcandidate k1 ON k1.task_id = t.id AND k1.slot = 1
-WHERE t.study_id = %(study)s
+WHERE t.study_id = %(study)s ORDER BY i.external_id COLLATE "C", t.external_id COLLATE "C"
 """
 _TASK_TYPES = {
     "task": "int8", "item": "int8", "prompt": "int8", "candidate": "int8", "other": "int8", "corrected": "int2",
@@ -67,7 +71,8 @@ _TASK_TYPES = {
 _CANDIDATES = """
 SELECT c.id, c.system_id FROM annotation_candidate c
 JOIN annotation_itemversion v ON v.id = c.item_version_id
-JOIN annotation_item i ON i.id = v.item_id WHERE i.study_id = %(study)s
+JOIN annotation_item i ON i.id = v.item_id JOIN annotation_system s ON s.id = c.system_id
+WHERE i.study_id = %(study)s ORDER BY i.external_id COLLATE "C", v.number, s.name COLLATE "C", c.take
 """
 
 _STRATUM = """
@@ -86,7 +91,8 @@ class Stratum:
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What votes are about, a row per unit: a task, or one candidate of a task where each is asked about.
+    """What votes are about, a row per unit: a task, or one candidate of a task where each is asked about. They are in
+    the order of the names of items, tasks and systems.
 
     item, prompt: numbers of the item and of what it asks for (items may share a prompt); `task` and `item_ids` are
     database ids. first, second: indexes into `Votes.systems` of what is judged: `second` is NOBODY for one candidate.
@@ -112,7 +118,8 @@ class Units:
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """All votes on one question in the order of time; the columns have a row per vote.
+    """All votes on one question; the columns have a row per vote. Votes given here are in the order of time, after
+    imported ones, whose order only the data decide.
 
     unit: number of the unit. rater: index into `raters`, NOBODY where an import named nobody. value: of a preference
     the code of `Answer.Choice`, naming slots: 1 is `units.first`. confidence: NaN where none was given.
@@ -141,8 +148,8 @@ class Votes:
     def __len__(self) -> int:
         return len(self.unit)
 
-    def select(self, mask: BoolArray) -> Votes:
-        """Some of the votes; units, systems and raters keep their numbers."""
+    def select(self, mask: BoolArray | IntArray) -> Votes:
+        """Some of the votes, or all in another order; units, systems and raters keep their numbers."""
         columns = (f.name for f in fields(self) if f.name not in ("question", "units", "systems", "raters"))
         return replace(self, **{name: getattr(self, name)[mask] for name in columns})
 
@@ -155,14 +162,15 @@ def votes(question: MeasuredQuestion) -> Votes:
     """By a few queries, whatever the size of the study."""
     study = question.study_id
     said = binary_copy.columns(_VOTES, _VOTE_TYPES, _params(study, questions=list(question.ids)))
-    tasks = _sorted(binary_copy.columns(_TASKS, _TASK_TYPES, _params(study)), by="task")
-    keys, unit = _pairs(said["task"], said["candidate"])
+    tasks = binary_copy.columns(_TASKS, _TASK_TYPES, _params(study))
+    made = binary_copy.columns(_CANDIDATES, {"candidate": "int8", "system": "int8"}, _params(study))
+    keys, unit = _pairs(_index(said["task"], tasks["task"]), _index(said["candidate"], made["candidate"]))
     systems = list(System.objects.filter(study=study).order_by("name").values_list("pk", "name"))
     raters = list(Rater.objects.filter(study=study).order_by("pseudonym").values_list("pk", "pseudonym"))
     rater = _index(said["rater"], [pk for pk, _ in raters])
-    return Votes(
+    found = Votes(
         question=question,
-        units=_units(question, keys, tasks, [pk for pk, _ in systems]),
+        units=_units(question, keys, tasks, made, [pk for pk, _ in systems]),
         systems=tuple(name for _, name in systems),
         raters=tuple(name for _, name in raters),
         unit=unit,
@@ -176,26 +184,28 @@ def votes(question: MeasuredQuestion) -> Votes:
         judgment=said["judgment"],
         seconds=said["seconds"],
     )
+    what = (found.value, found.confidence, found.shown_first, found.status, found.again)
+    return found.select(in_order(said["imported"], unit, what, rater))
 
 
 def _units(
-    question: MeasuredQuestion, keys: IntArray, tasks: binary_copy.Columns, systems: list[int]
+    question: MeasuredQuestion,
+    keys: IntArray,
+    tasks: binary_copy.Columns,
+    made: binary_copy.Columns,
+    systems: list[int],
 ) -> Units:
-    row = np.searchsorted(tasks["task"], keys[0])
-    made = _sorted(
-        binary_copy.columns(_CANDIDATES, {"candidate": "int8", "system": "int8"}, _params(question.study_id)),
-        by="candidate",
-    )
-    own = keys[1] > 0
-    candidate = np.where(own, keys[1], tasks["candidate"][row])
-    other = np.where(own, 0, tasks["other"][row])
+    """keys: (2, units) the rows of their tasks and of their candidates, NOBODY where the whole task is asked about."""
+    row, own = keys[0], keys[1] != NOBODY
+    candidate, other = tasks["candidate"][row], np.where(own, 0, tasks["other"][row])
+    candidate[own] = made["candidate"][keys[1][own]]
     if not (question.is_preference or question.per_candidate or question.one_candidate):
         # One answer about several candidates together is about no system.
         candidate, other = np.zeros_like(candidate), np.zeros_like(other)
     item_ids = tasks["item"][row]
     return Units(
-        task=keys[0],
-        item=np.unique(item_ids, return_inverse=True)[1],
+        task=tasks["task"][row],
+        item=as_they_come(item_ids),
         item_ids=item_ids,
         prompt=np.unique(tasks["prompt"][row], return_inverse=True)[1],
         candidate=candidate,

@@ -35,7 +35,7 @@ class Rated:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A row per pair of candidates, the one that came to the study first as the first.
+    """A row per pair of candidates, the way round in which it was first voted on.
 
     votes: (n, 3) for the first, for the second, for neither ("tie" and "both bad"). confidence: the mean of those that
     were given, NaN without any.
@@ -80,9 +80,9 @@ def rated(votes: Votes) -> Rated:
     kept = (units.candidate[unit] > 0) & np.isfinite(votes.value)
     kept[kept] = ~said_before(units.candidate[unit[kept]], votes.rater[kept])
     unit, value = unit[kept], votes.value[kept]
-    candidate, first, row = np.unique(units.candidate[unit], return_index=True, return_inverse=True)
+    of, row = _by_unit(unit, units.candidate[unit])
+    candidate = units.candidate[of]
     n = np.bincount(row, minlength=len(candidate))
-    of = unit[first]
     mean = np.bincount(row, weights=value, minlength=len(candidate)) / np.maximum(n, 1)
     return Rated(
         candidate, of, units.item_ids[of], units.prompt[of], units.first[of], np.asarray(mean), n, row, value
@@ -97,22 +97,19 @@ def compared(votes: Votes) -> Compared:
     kept = low[votes.unit] > 0
     kept[kept] = ~said_before(pair_of[votes.unit[kept]], votes.rater[kept])
     unit, value, sure = votes.unit[kept], votes.value[kept], votes.confidence[kept]
-    left, right = units.candidate[unit], units.other[unit]
-    pairs, first, row = np.unique(
-        np.stack([low[unit], high[unit]], axis=1), axis=0, return_index=True, return_inverse=True
-    )
+    of, row = _by_unit(unit, pair_of[unit])
     side = np.where(value == Answer.Choice.FIRST, 0, np.where(value == Answer.Choice.SECOND, 1, 2))
-    side = np.where((left > right) & (side < 2), 1 - side, side)
-    votes_of = np.bincount(row.ravel() * 3 + side, minlength=3 * len(pairs)).reshape(-1, 3)
-    of = unit[first]
+    turned = units.candidate[unit] != units.candidate[of][row]
+    side = np.where(turned & (side < 2), 1 - side, side)
+    votes_of = np.bincount(row * 3 + side, minlength=3 * len(of)).reshape(-1, 3)
     return Compared(
-        first=pairs[:, 0],
-        second=pairs[:, 1],
+        first=units.candidate[of],
+        second=units.other[of],
         unit=of,
         item=units.item_ids[of],
         prompt=units.prompt[of],
         votes=votes_of.astype(np.float64),
-        confidence=_mean(row.ravel(), sure, len(pairs)),
+        confidence=_mean(row, sure, len(of)),
     )
 
 
@@ -130,6 +127,16 @@ def present_systems(found: Rated, votes: Votes) -> list[tuple[str, BoolArray]]:
         for number, name in enumerate(votes.systems)
         if number != NOBODY and (found.system == number).any()
     ]
+
+
+def _by_unit(unit: IntArray, what: IntArray) -> tuple[IntArray, IntArray]:
+    """Of each thing that votes are about, the unit of its first vote, ascending; and of each vote, which thing. Units
+    are in an order that does not come from the database, as ids of candidates do."""
+    _, first, number = np.unique(what, return_index=True, return_inverse=True)
+    order = np.argsort(unit[first])
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return unit[first][order], place[number]
 
 
 def _mean(row: IntArray, values: FloatArray, n: int) -> FloatArray:

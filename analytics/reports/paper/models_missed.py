@@ -37,7 +37,7 @@ def missed_ratings(asked: Asked, found: Rated) -> Table | None:
         return None
     scores = best.of(found.candidate)
     apart = places_apart(scores, found.mean)
-    worst = _worst(apart, found.candidate)
+    worst = _worst(apart)
     if not len(worst):
         return None
     names = item_names(found.item[worst].tolist())
@@ -83,7 +83,7 @@ def missed_preferences(asked: Asked, found: Compared) -> Table | None:
     share = np.divide(first, first + second, out=np.full(len(found), np.nan), where=first + second > 0)
     # Where people decide alike, this is the order of the leads.
     apart = np.where(leads * found.lead < 0, np.abs(share - chance), np.nan)
-    worst = _worst(apart, found.first, found.second)
+    worst = _worst(apart)
     if not len(worst):
         return None
     names = item_names(found.item[worst].tolist())
@@ -117,10 +117,7 @@ def _pair_row(
 ) -> list[Cell]:
     unit, votes = found.unit[row], [int(n) for n in found.votes[row]]
     units = asked.votes.units
-    # A task may have the pair the other way round.
-    straight = units.candidate[unit] == found.first[row]
-    sides = [int(units.first[unit]), int(units.second[unit])]
-    systems = [_system(asked, side) for side in (sides if straight else sides[::-1])]
+    systems = [_system(asked, int(side)) for side in (units.first[unit], units.second[unit])]
     if found.lead[row] < 0:
         systems, votes, lead, chance = systems[::-1], [votes[1], votes[0], votes[2]], -lead, 1 - chance
     return [names[int(found.item[row])], *systems, *votes, lead, chance]
@@ -132,9 +129,9 @@ def _best(contenders: Sequence[Contender], figures: Sequence[float | None]) -> C
     return max(known, key=lambda pair: pair[0])[1] if known else None
 
 
-def _worst(apart: FloatArray, *order: IntArray) -> IntArray:
-    """The rows that are furthest apart; of equals, what came to the study first."""
-    rows = np.lexsort((*order[::-1], -apart))
+def _worst(apart: FloatArray) -> IntArray:
+    """The rows that are furthest apart; equals stay in order."""
+    rows = np.argsort(-apart, kind="stable")
     return np.asarray(
         [row for row in rows if np.isfinite(apart[row]) and apart[row] > 0][:SHOWN], dtype=np.int64
     )

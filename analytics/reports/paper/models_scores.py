@@ -44,11 +44,15 @@ class Contender:
         return np.array([self.scores.get((one, 0), np.nan) for one in candidates.tolist()], dtype=np.float64)
 
     def leads(self, first: IntArray, second: IntArray) -> FloatArray:
-        """Above 0 where it prefers the first, which has to be the one that came to the study first."""
+        """Above 0 where it prefers the first; NaN where there is no score."""
         if self.even is None:
             return np.asarray(self.of(first) - self.of(second))
-        pairs = zip(first.tolist(), second.tolist(), strict=True)
-        return np.array([self.scores.get(pair, np.nan) - self.even for pair in pairs], dtype=np.float64)
+        ahead, behind = self._over(first, second), self._over(second, first)
+        return np.where(np.isnan(ahead), self.even - behind, ahead - self.even)
+
+    def _over(self, one: IntArray, other: IntArray) -> FloatArray:
+        pairs = zip(one.tolist(), other.tolist(), strict=True)
+        return np.array([self.scores.get(pair, np.nan) for pair in pairs], dtype=np.float64)
 
     def logits(self, leads: FloatArray) -> FloatArray:
         """Log-odds of the first. Of a scorer of pairs whose middle is 1/2, the value is the probability itself; of
