@@ -20,6 +20,7 @@ from analytics import binary_copy, judgment_counts
 from analytics.statistics.distinct_rows import IntArray
 from analytics.vote_frames import NOBODY, Votes
 from annotation.models import Study
+from annotation.rules import stopping
 
 # Two halves of 64 bits of a SHA-256 of what names a task to people: enough that no two of a study's are alike.
 _NAMED = """
@@ -94,7 +95,10 @@ def data_sha256(study: Study, votes: Sequence[Votes]) -> str:
     for digest in [b"".join(by_rater.get(NOBODY, [])), *named]:
         whole.update(hashlib.sha256(digest).digest())
     protocols = sorted(study.protocol_versions.values_list("definition_sha256", flat=True))
-    rest = [_besides(study), protocols, study.rules.get("stopping", {})]
+    # A rule that never asked for a vote is in no figure.
+    rule = stopping.adaptive(study.rules)
+    in_force = stopping.settings(study.rules) is not None
+    rest = [_besides(study), protocols, rule and [asdict(rule), in_force, study.overlap]]
     whole.update(json.dumps(rest, sort_keys=True).encode())
     return whole.hexdigest()
 

@@ -21,6 +21,8 @@ from annotation.rules.exclusions import Places
 _ROUNDING = 1e-9
 MOST_VOTES, MOST_CERTAIN = 1000, 0.999
 THRESHOLD = 0.9
+# In a study's `rules`: the rule by which a task was last given a place.
+GIVEN_BY = "stopping_gave"
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,16 @@ def settings(rules: Mapping[str, Any]) -> Stopping | None:
     return Stopping(**stated) if stated.get("question") else None
 
 
+def adaptive(rules: Mapping[str, Any]) -> Stopping | None:
+    """The rule by which tasks were given places beside their first ones: the one in force or, once it is switched off,
+    the last that gave any. None where none ever did: a rule that never asked for a vote changes no figure."""
+    given_by = rules.get(GIVEN_BY)
+    return None if given_by is None else settings(rules) or Stopping(**given_by)
+
+
 def first_votes(rules: Mapping[str, Any], *, overlap: int) -> int | None:
-    """How many votes of each task did not depend on what others had said, in a study that stops early or once did;
-    None where none depends on it."""
-    return overlap if "stopping" in rules else None
+    """How many votes of each task did not depend on what others had said; None where none depends on it."""
+    return None if adaptive(rules) is None else overlap
 
 
 def certainty(first: int, second: int, neither: int = 0) -> float:
@@ -80,13 +88,14 @@ def certainty(first: int, second: int, neither: int = 0) -> float:
     return min(1.0, 0.5 + added)
 
 
-def places_to_add(rule: Stopping | None, votes: Votes, places: Places, *, added: int) -> int:
+def places_to_add(rule: Stopping | None, votes: Votes, places: Places, *, added: int, overlap: int) -> int:
     """How many places a task needs beside those it has; negative where some of the `added` ones are not needed.
 
-    The first places (the study's overlap, and what others gave the task) always stay. Once they are filled, there is
-    one open place while the votes leave the task undecided, and none afterwards; live leases keep theirs.
+    The first places (what others gave the task and, under a rule, the study's `overlap` where that is more) always
+    stay. Once they are filled, there is one open place while the votes leave the task undecided, and none afterwards;
+    live leases keep theirs.
     """
-    first, n = places.overlap - added, places.n_judgments
+    first, n = max(places.overlap - added, overlap if rule else 0), places.n_judgments
     ends = rule is None or n < first or n >= rule.most or rule.is_met(votes)
     return max(first, n if ends else n + 1, n + places.n_leases) - places.overlap
 

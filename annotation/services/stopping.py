@@ -2,18 +2,20 @@
 
 A sweep looks at the tasks of which something new was said. One that has all its judgments and is undecided gets one
 more place; where a place stands open that is not needed any more (a vote was changed or excluded, the rule was
-changed), it goes. Tasks are decided under their own lock, so that no vote comes or goes meanwhile.
+changed), it goes. A task of which an expert asks the pool for votes is left alone until these are in. Tasks are decided
+under their own lock, so that no vote comes or goes meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 from django.db import connection, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from annotation.models import Judgment, Question, StoppingSweep, Study, Task
+from annotation.models import Judgment, Question, Return, StoppingSweep, Study, Task
 from annotation.rules import stopping as rules
 from annotation.rules.answers import FIRST, SECOND
 from annotation.rules.stopping import Stopping, Votes
@@ -52,6 +54,11 @@ UPDATE annotation_task t SET overlap_added = t.overlap_added + m.votes
 FROM unnest(%s::bigint[], %s::int[]) AS m (id, votes) WHERE t.id = m.id
 """
 
+_REMEMBER = f"""
+UPDATE annotation_study SET rules = rules || jsonb_build_object('{rules.GIVEN_BY}', %(rule)s::jsonb)
+WHERE id = %(study)s AND rules -> '{rules.GIVEN_BY}' IS DISTINCT FROM %(rule)s::jsonb
+"""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -79,10 +86,13 @@ def question_ids(study: Study, key: str) -> list[int]:
 
 
 def sweep() -> Asked:
-    """Look at what changed in every running study with a rule. For beat; a second sweep at once does nothing."""
+    """Look at what changed in every running study with a rule, and once, whatever its state, at one whose rule was
+    switched off. For beat; a second sweep at once does nothing."""
     asked = Asked()
+    just_off = Q(rules__stopping__question="") & ~Exists(StoppingSweep.objects.filter(study=OuterRef("pk")))
     with sweep_marks.alone(_SWEEP_LOCK) as alone:
-        studies = Study.objects.filter(rules__has_key="stopping", state=Study.State.RUNNING).order_by("pk")
+        ruled = Study.objects.filter(rules__has_key="stopping").order_by("pk")
+        studies = ruled.filter(Q(state=Study.State.RUNNING) | just_off)
         for study_id in studies.values_list("pk", flat=True) if alone else ():
             asked += _sweep(study_id)
     return asked
@@ -136,17 +146,31 @@ def look_at(study: Study, task_ids: Sequence[int]) -> Asked:
     """Give each of these tasks the place it needs, or take away those that it does not. Locks tasks, raters, study."""
     rule = rule_of(study)
     places = leases.lock_places(task_ids)
+    for pk in _awaited(places):
+        del places[pk]
     votes = _votes(study, rule, places) if rule else {}
     added = dict(Task.objects.filter(pk__in=places).values_list("pk", "overlap_added"))
     moves = {
         pk: move
         for pk, place in places.items()
-        if (move := rules.places_to_add(rule, votes.get(pk, Votes()), place, added=added[pk]))
+        if (
+            move := rules.places_to_add(
+                rule, votes.get(pk, Votes()), place, added=added[pk], overlap=study.overlap
+            )
+        )
     }
     overlaps.change(study, moves)
     with connection.cursor() as cursor:
         cursor.execute(_ADD, [list(moves), list(moves.values())])
+        if rule and any(move > 0 for move in moves.values()):
+            cursor.execute(_REMEMBER, {"study": study.pk, "rule": json.dumps(asdict(rule))})
     return _sum(moves.values())
+
+
+def _awaited(task_ids: Collection[int]) -> set[int]:
+    """Those of which an expert waits for votes of the pool: what the rule gives or takes would be taken for these."""
+    waits = Return.objects.filter(task__in=task_ids, assignment__isnull=True, state=Return.State.WAITING)
+    return set(waits.values_list("task_id", flat=True))
 
 
 def _votes(study: Study, rule: Stopping, task_ids: Iterable[int]) -> dict[int, Votes]:

@@ -20,6 +20,7 @@ class StoppingForm(forms.Form):
     )
     threshold = forms.FloatField(
         label=_("Certainty that decides, in %"),
+        required=False,
         min_value=51,
         max_value=100 * rules.MOST_CERTAIN,
         help_text=_(
@@ -27,7 +28,9 @@ class StoppingForm(forms.Form):
             "eight; a vote for neither is half a vote for each."
         ),
     )
-    most = forms.IntegerField(label=_("Votes that a pair gets at most"), max_value=rules.MOST_VOTES)
+    most = forms.IntegerField(
+        label=_("Votes that a pair gets at most"), required=False, max_value=rules.MOST_VOTES
+    )
 
     def __init__(self, data: Any = None, *, study: Study) -> None:
         settings = rules.as_json(study.rules)
@@ -48,6 +51,9 @@ class StoppingForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         threshold, most = cleaned.get("threshold"), cleaned.get("most")
+        for name in ("threshold", "most"):
+            if cleaned.get("question") and cleaned.get(name, "") is None:
+                self.add_error(name, self.fields[name].error_messages["required"])
         if most is not None and most <= self.overlap:
             text = _("Give more than the %(n)d that every pair gets first.") % {"n": self.overlap}
             self.add_error("most", text)
@@ -60,8 +66,11 @@ class StoppingForm(forms.Form):
         return cleaned
 
     def wanted(self) -> dict[str, Any]:
-        """The settings as the rule takes them."""
-        return {**self.cleaned_data, "threshold": round(self.cleaned_data["threshold"] / 100, 6)}
+        """The settings as the rule takes them; numbers that a rule switched off left empty stay as they were."""
+        given = {name: value for name, value in self.cleaned_data.items() if value is not None}
+        if "threshold" in given:
+            given["threshold"] = round(given["threshold"] / 100, 6)
+        return given
 
 
 def _title(protocol: Protocol, key: str) -> str:

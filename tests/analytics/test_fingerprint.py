@@ -11,6 +11,7 @@ from analytics import vote_frames
 from analytics.fingerprint import data_sha256
 from analytics.questions import measured_questions
 from annotation.models import Answer, Candidate, Item, Judgment, Study
+from annotation.rules import stopping
 from annotation.services import exclusions
 from scoring.models import Score, Scorer
 from tests import factories
@@ -82,8 +83,15 @@ CHANGES: dict[str, Callable[[Study], object]] = {
     ),
     "a remark": lambda study: vote(study.tasks.earliest("pk"), codes=["Q"]),
     "a judgment that does not count": lambda study: vote(study.tasks.earliest("pk"), 5, effective=False),
-    "the rule of stopping": lambda study: setattr(study, "rules", {"stopping": {"question": "q", "most": 5}}),
+    "the rule of stopping": lambda study: setattr(study, "rules", {stopping.GIVEN_BY: {"question": "q", "most": 5}}),
 }
+
+
+def test_a_rule_of_stopping_that_never_asked_for_a_vote_does_not_change_it():
+    study = told()
+    before = sha256(study)
+    study.rules = {"stopping": {"question": "", "most": 5}}
+    assert sha256(study) == before
 
 
 @pytest.mark.parametrize("change", list(CHANGES))

@@ -12,12 +12,15 @@ from analytics.cluster_frames import count_rows_by_prompt
 from analytics.questions import measured_questions
 from analytics.reports.paper.readings import for_agreement
 from annotation.models import Answer, Assignment, Judgment, Study, Task
+from annotation.rules import stopping
 from annotation.services import exclusions, protocols
 from tests import factories
 from tests.analytics.protocols import protocol, scale, side
 from tests.analytics.votes import vote, votes
 
 pytestmark = pytest.mark.django_db
+
+STOPPED = {stopping.GIVEN_BY: {"question": "alignment", "most": 9}}
 
 
 def counted(study: Study, key: str = "correctness") -> list[tuple[dict[float, int], int]]:
@@ -241,7 +244,7 @@ def test_a_withdrawn_task_wants_no_more_than_it_has(study):
 
 def test_agreement_rests_on_the_first_votes_where_more_are_asked_for_while_they_differ():
     """Stopped once they agree, or after; a vote that was excluded is none of the first."""
-    study = factories.StudyFactory(overlap=2, preset="cmi-pref", rules={"stopping": {"question": ""}})
+    study = factories.StudyFactory(overlap=2, preset="cmi-pref", rules=STOPPED)
     for name, choices in (("agreed", [1, 1]), ("differed", [1, 2, 2, 2]), ("excluded", [2, 1, 1])):
         task = factories.comparison_task(study, name, overlap=9)
         said = [vote(task, question="alignment", choice=choice) for choice in choices]
@@ -256,7 +259,7 @@ def test_agreement_rests_on_the_first_votes_where_more_are_asked_for_while_they_
 
 
 def test_a_changed_vote_keeps_its_place_among_the_first():
-    study = factories.StudyFactory(overlap=2, preset="cmi-pref", rules={"stopping": {"question": ""}})
+    study = factories.StudyFactory(overlap=2, preset="cmi-pref", rules=STOPPED)
     task = factories.comparison_task(study, "a", overlap=9)
     start, raters = timezone.now(), [factories.rater(study) for _ in range(3)]
     held = Assignment.objects.create(

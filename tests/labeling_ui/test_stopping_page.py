@@ -47,6 +47,17 @@ def test_it_is_switched_off_by_asking_nothing(client):
     assert rule() is None
 
 
+def test_it_is_switched_off_with_empty_numbers_which_stay_as_they_were(client):
+    client.post(reverse(PAGE, args=["s"]), FILLED)
+    client.post(reverse(PAGE, args=["s"]), {"question": "", "threshold": "", "most": ""})
+    assert rule() is None
+    assert stopping.as_json(Study.objects.get(slug="s").rules) == {
+        "question": "",
+        "threshold": 0.935,
+        "most": 9,
+    }
+
+
 @pytest.mark.parametrize(
     ("field", "value", "told"),
     [
@@ -54,6 +65,7 @@ def test_it_is_switched_off_by_asking_nothing(client):
         ("threshold", "100", "99.9"),
         ("threshold", "50", "51"),
         ("threshold", "", "required"),
+        ("most", "", "required"),
         ("most", "3", "more than the 3"),
         ("most", "1001", "1000"),
         ("most", "x", "whole number"),

@@ -156,7 +156,7 @@ def _corrected(material: Material) -> Table:
 
 
 def _adaptive(material: Material) -> Iterator[Block]:
-    rule = stopping.settings(material.study.rules)
+    rule = stopping.adaptive(material.study.rules)
     if rule is None:
         return
     said = _(
@@ -177,3 +177,10 @@ def _adaptive(material: Material) -> Iterator[Block]:
             "threshold": f"{rule.threshold:g}",
         }
     )
+    if stopping.settings(material.study.rules) is None:
+        yield Paragraph(
+            _(
+                "The rule was switched off later. Votes that it had asked for remain, so these figures still rest on "
+                "the first ones."
+            )
+        )

@@ -83,7 +83,7 @@ def _data(material: Material) -> Iterator[str]:
             "Where an expert corrected a text, votes on the text before are left out and votes on the corrected text "
             "count, unless a table says otherwise."
         )
-    if stopping.settings(material.study.rules):
+    if stopping.adaptive(material.study.rules):
         yield _("Overlap was adaptive, by the rule that the section on the data gives.")
 
 

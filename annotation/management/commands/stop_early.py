@@ -15,7 +15,8 @@ from annotation.services import stopping
 class Command(BaseCommand):
     help = (
         "Look at all tasks of a study that stops early: undecided ones that have all their votes get a place for one "
-        "more, and places that are not needed any more go. A worker does this every ten seconds; harmless to repeat."
+        "more, and places that are not needed any more go, all of them once the rule is switched off. A worker does "
+        "this every ten seconds; harmless to repeat."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -26,7 +27,7 @@ class Command(BaseCommand):
         study = Study.objects.filter(slug=options["slug"]).first()
         if study is None:
             raise CommandError(f"There is no study with the address {options['slug']!r}.")
-        if stopping.rule_of(study) is None:
+        if "stopping" not in study.rules:
             raise CommandError("This study does not stop early; set a rule on its settings page first.")
         asked = stopping.apply(study)
         line = f"Votes asked for: {asked.more}. Open places taken away: {asked.fewer}."

@@ -65,12 +65,35 @@ def test_a_threshold_that_votes_reach_exactly_is_reached():
     ],
 )
 def test_places_follow_the_votes_one_at_a_time(votes, places, added, move):
-    assert places_to_add(RULE, votes, places, added=added) == move
+    assert places_to_add(RULE, votes, places, added=added, overlap=3) == move
 
 
 def test_without_a_rule_places_that_were_added_go():
-    assert places_to_add(None, Votes(), Places(3, 0, 4), added=1) == -1
-    assert places_to_add(None, Votes(), Places(3, 0, 3), added=0) == 0
+    assert places_to_add(None, Votes(), Places(3, 0, 4), added=1, overlap=3) == -1
+    assert places_to_add(None, Votes(), Places(3, 0, 3), added=0, overlap=3) == 0
+    assert places_to_add(None, Votes(), Places(2, 0, 3), added=1, overlap=3) == -1
+
+
+def test_a_pair_that_was_given_fewer_places_than_the_study_gives_gets_as_many_whatever_its_votes():
+    for votes in (Votes(2, 0), Votes(1, 1)):
+        assert (
+            places_to_add(Stopping("q", most=9, threshold=0.8), votes, Places(2, 0, 2), added=0, overlap=3)
+            == 1
+        )
+        assert (
+            places_to_add(Stopping("q", most=9, threshold=0.8), votes, Places(2, 0, 3), added=1, overlap=3)
+            == 0
+        )
+
+
+def test_votes_are_limited_to_the_first_only_once_a_rule_has_asked_for_more():
+    on, off = {"question": "q", "most": 9, "threshold": 0.9}, {"question": "", "most": 9, "threshold": 0.9}
+    for unused in ({}, {"stopping": on}, {"stopping": off}):
+        assert stopping.first_votes(unused, overlap=3) is None
+    earlier = {stopping.GIVEN_BY: {"question": "earlier", "most": 5, "threshold": 0.8}}
+    assert stopping.first_votes({"stopping": off, **earlier}, overlap=3) == 3
+    assert stopping.adaptive({"stopping": off, **earlier}) == Stopping("earlier", most=5, threshold=0.8)
+    assert stopping.adaptive({"stopping": on, **earlier}) == Stopping("q", most=9)
 
 
 def faults(*, overlap: int = 3, **wanted) -> dict[str, str]:

@@ -187,6 +187,46 @@ def test_what_an_expert_does_not_ask_any_more_leaves_it_to_the_rule(study, task)
     assert stopping.sweep() == Asked(more=1)
 
 
+def test_what_an_expert_asks_of_the_pool_stays_after_votes_that_the_rule_had_asked_for(study, task):
+    vote(task, FIRST, SECOND, FIRST)
+    for choice in (SECOND, FIRST, SECOND, FIRST):
+        stopping.sweep()
+        vote(task, choice)
+    expert = factories.member(study, "expert")
+    case = desk.judged(expert, task)
+    returns.to_pool(expert, case.pk, "More ears, please.", votes=2)
+    assert stopping.sweep() == Asked()
+    assert places(task) == (7, 9, 4)
+    assert returns.settle() == 0
+    vote(task, FIRST, FIRST)
+    assert returns.settle() == 1
+    true_counters(study)
+
+
+def test_a_case_comes_back_with_the_votes_that_were_asked_for_before_the_rule_asks_for_more(study, task):
+    vote(task, FIRST, SECOND, FIRST)
+    expert = factories.member(study, "expert")
+    case = desk.judged(expert, task)
+    returns.to_pool(expert, case.pk, "More ears, please.", votes=1)
+    vote(task, SECOND)
+    assert stopping.sweep() == Asked()
+    assert returns.settle() == 1
+    assert stopping.sweep() == Asked(more=1)
+    assert places(task) == (4, 5, 1)
+
+
+def test_that_a_rule_asked_for_a_vote_is_remembered_and_by_which(study, task):
+    vote(task, FIRST, FIRST, FIRST)
+    stopping.sweep()
+    study.refresh_from_db()
+    assert rules.first_votes(study.rules, overlap=3) is None
+    vote(factories.comparison_task(study, "other"), FIRST, SECOND, FIRST)
+    stopping.sweep()
+    study = stopping_settings.set_rule(study, actor=None, question="")
+    assert rules.first_votes(study.rules, overlap=3) == 3
+    assert rules.adaptive(study.rules) == rules.Stopping(**RULE)
+
+
 def test_imported_votes_count_and_experts_own_do_not(study, task):
     reviewing.votes(task, 1, 1, 2)
     reviewing.vote(task, 1, origin=Judgment.Origin.EXPERT)
@@ -251,6 +291,16 @@ class TestSettings:
         assert stopping.sweep() == Asked(fewer=1)
         assert places(task) == (3, 3, 0)
 
+    def test_switched_off_while_the_study_is_paused_open_places_go_too(self, study, task):
+        vote(task, FIRST, SECOND, FIRST)
+        stopping.sweep()
+        study.refresh_from_db()
+        study.state = "paused"
+        study.save()
+        stopping_settings.set_rule(study, actor=None, question="")
+        assert stopping.sweep() == Asked(fewer=1)
+        assert places(task) == (3, 3, 0)
+
     def test_a_rule_that_cannot_be_used_changes_nothing(self, study):
         with pytest.raises(InvalidInput) as refused:
             stopping_settings.set_rule(study, actor=None, question="audio", most=3)
@@ -270,6 +320,14 @@ def test_the_command_asks_at_once_and_says_how_many(study, task, capsys):
     assert "Votes asked for: 1. Open places taken away: 0." in capsys.readouterr().out
     call_command("stop_early", study.slug, json=True)
     assert json.loads(capsys.readouterr().out) == {"more": 0, "fewer": 0}
+
+
+def test_the_command_takes_open_places_away_once_the_rule_is_off(study, task, capsys):
+    vote(task, FIRST, SECOND, FIRST)
+    stopping.sweep()
+    stopping_settings.set_rule(study, actor=None, question="")
+    call_command("stop_early", study.slug)
+    assert "Open places taken away: 1." in capsys.readouterr().out
 
 
 def test_the_command_tells_what_is_missing(db):

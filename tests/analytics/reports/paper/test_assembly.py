@@ -15,6 +15,7 @@ from analytics.reports.paper.material import ReportSettings
 from analytics.reports.paper.steps import STEPS
 from analytics.statistics.bootstrap import Resampling
 from annotation.models import Answer, Item, Judgment, Study
+from annotation.rules import stopping
 from annotation.services import exclusions
 from tests import factories
 from tests.analytics.votes import vote
@@ -168,8 +169,17 @@ def test_what_is_cited_is_listed():
 
 def test_an_adaptive_overlap_is_told():
     study = compared("one")
-    study.rules |= {"stopping": {"question": "alignment", "most": 20, "threshold": 0.95}}
-    study.save(update_fields=["rules"])
-    document = made(study)
-    assert "up to 20, while the majority on" in said(document, "data")
-    assert "Overlap was adaptive" in said(document, "methods")
+    rule = {"question": "alignment", "most": 20, "threshold": 0.95}
+
+    def told(rules):
+        study.rules = rules
+        study.save(update_fields=["rules"])
+        document = made(study)
+        return said(document, "data"), "Overlap was adaptive" in said(document, "methods")
+
+    data, methods = told({"stopping": rule, stopping.GIVEN_BY: rule})
+    assert ("up to 20, while the majority on" in data, "switched off" in data, methods) == (True, False, True)
+    data, methods = told({"stopping": {**rule, "question": ""}, stopping.GIVEN_BY: rule})
+    assert ("up to 20, while the majority on" in data, "switched off" in data, methods) == (True, True, True)
+    data, methods = told({"stopping": rule})
+    assert ("adaptive" in data, methods) == (False, False)

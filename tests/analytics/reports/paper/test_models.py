@@ -14,6 +14,7 @@ from analytics.reports.paper.models import models_section
 from analytics.statistics.bootstrap import Resampling
 from analytics.vote_frames import votes as read
 from annotation.models import Answer, Item, Judgment, Study, Task, TaskCandidate
+from annotation.rules import stopping
 from annotation.services import exclusions
 from scoring.models import Score, Scorer
 from tests import factories
@@ -213,7 +214,7 @@ def test_calibration_stands_between_its_references_and_both_heads_explain_the_pr
 def test_votes_that_were_asked_for_because_the_first_differed_tell_nothing_of_one_person(compared):
     Study.objects.filter(pk=compared.pk).update(
         overlap=2,
-        rules={**compared.rules, "stopping": {"question": "alignment", "most": 9, "threshold": 0.9}},
+        rules={**compared.rules, stopping.GIVEN_BY: {"question": "alignment", "most": 9, "threshold": 0.9}},
     )
     compared.refresh_from_db()
     found = tables(models_section(material(compared)))
