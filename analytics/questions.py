@@ -46,22 +46,23 @@ class MeasuredQuestion:
         return tuple(float(choice) for choice in Answer.Choice) if self.is_preference else self.points
 
 
-def measured_questions(study: Study) -> list[MeasuredQuestion]:
-    """The study's questions that have a level of measurement, as the newest version that asks each has them."""
+def measured_questions(study: Study, *, language: str = "en") -> list[MeasuredQuestion]:
+    """The study's questions that have a level of measurement, as the newest version that asks each has them. Titles
+    are in the language, where the protocol has it."""
     rows = Question.objects.filter(protocol_version__study=study).exclude(level="")
     by_key: dict[str, list[Question]] = {}
     for question in rows.select_related("protocol_version").order_by("-protocol_version__number", "position"):
         by_key.setdefault(question.key, []).append(question)
-    return [_measured(study, questions) for questions in by_key.values()]
+    return [_measured(study, questions, language) for questions in by_key.values()]
 
 
-def _measured(study: Study, questions: Sequence[Question]) -> MeasuredQuestion:
+def _measured(study: Study, questions: Sequence[Question], language: str) -> MeasuredQuestion:
     newest = questions[0]
     alike = [question for question in questions if _scale(question) == _scale(newest)]
     return MeasuredQuestion(
         study_id=study.pk,
         key=newest.key,
-        title=newest.title,
+        title=_spec(newest).title.in_language(language),
         kind=newest.kind,
         level=newest.level,
         points=tuple(newest.points),

@@ -1,9 +1,11 @@
-r"""A table as LaTeX for a paper that has `\usepackage{booktabs}`; nothing else is asked for."""
+r"""A table as LaTeX for a paper that has `\usepackage{booktabs}`. Nothing else is asked for, unless names have letters
+that the fonts of pdfLaTeX have not, as Chinese ones do: then the first line says what they need."""
 
 from __future__ import annotations
 
 import re
 import textwrap
+import unicodedata
 from collections.abc import Sequence
 
 from analytics.renderings.layout import Entry, Head, LaidOut, laid_out
@@ -12,7 +14,7 @@ from analytics.reports.document import Table
 _ESCAPED = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    "|": r"\textbar{}", '"': r"\char34{}",
 }  # fmt: skip
 # A label is not broken into shorter lines.
 _LABEL = 9
@@ -20,16 +22,32 @@ _LABEL = 9
 _SIGNS = {
     "−": "$-$", "–": "--", "—": "---", "±": r"$\pm$", "×": r"$\times$", "·": r"$\cdot$", "≤": r"$\leq$",
     "≥": r"$\geq$", "≠": r"$\neq$", "≈": r"$\approx$", "→": r"$\to$", "²": "$^2$", "°": r"$^\circ$", "…": r"\dots{}",
-    "\N{NO-BREAK SPACE}": "~", "\N{NARROW NO-BREAK SPACE}": r"\,", "α": r"$\alpha$", "β": r"$\beta$",
-    "κ": r"$\kappa$", "λ": r"$\lambda$", "μ": r"$\mu$", "ν": r"$\nu$", "ρ": r"$\rho$", "σ": r"$\sigma$",
-    "τ": r"$\tau$", "χ": r"$\chi$", "Δ": r"$\Delta$", "“": "``", "”": "''", "‘": "`", "’": "'",
+    "\N{NO-BREAK SPACE}": "~", "\N{NARROW NO-BREAK SPACE}": r"\,", "“": "``", "”": "''", "‘": "`", "’": "'",
+    "«": r"$\ll$", "»": r"$\gg$", "‹": r"\textless{}", "›": r"\textgreater{}", "′": r"$'$", "″": r"$''$",
 }  # fmt: skip
-_NAMES = {ord(letter): name for letter, name in (_ESCAPED | _SIGNS).items()}
+_GREEK = {
+    **{chr(0x3B1 + place): rf"$\{name}$" for place, name in enumerate((
+        "alpha", "beta", "gamma", "delta", "varepsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu",
+        "xi", "mathit{o}", "pi", "rho", "varsigma", "sigma", "tau", "upsilon", "varphi", "chi", "psi", "omega",
+    ))},
+    **{chr(ord(name) - 0x20): rf"$\{sign}$" for name, sign in zip("γδθλξπσυφψω", (
+        "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega",
+    ), strict=True)},
+    **dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΧ", "ABEZHIKMNOPTX", strict=True)),
+}  # fmt: skip
+_NAMES = {ord(letter): name for letter, name in (_ESCAPED | _SIGNS | _GREEK).items()}
+_BREAKS = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+# Control and format characters, and halves of others: nothing of them would be seen in print.
+_UNSEEN = ("Cc", "Cf", "Cs")
+# Beyond accented Latin letters, what pdfLaTeX knows in its first encoding.
+_KNOWN = frozenset("¡¢£¥§©ª¬®¶¹³º¼½¾¿ÆØßæ÷øıŁłŒœŒ€™†‡•‐‑")
+_OGONEK = "\N{COMBINING OGONEK}"
 
 
 def escaped(text: str) -> str:
     """Text that means itself to LaTeX, on one line."""
-    return re.sub(r"\s*\n\s*", " ", text).translate(_NAMES)
+    line = _BREAKS.sub(" ", unicodedata.normalize("NFC", text)).replace("\t", " ")
+    return "".join(one for one in line if unicodedata.category(one) not in _UNSEEN).translate(_NAMES)
 
 
 def latex_text(table: Table) -> str:
@@ -51,7 +69,31 @@ def latex_text(table: Table) -> str:
         *_notes(found, table),
         r"\end{table}",
     ]
-    return "\n".join(lines) + "\n"
+    body = "\n".join(lines) + "\n"
+    return _asked_for(body) + body
+
+
+def _asked_for(body: str) -> str:
+    """A comment, where the table has letters that pdfLaTeX would stop at."""
+    foreign = {
+        letter for letter in body if not (letter.isascii() or letter in _KNOWN or _is_accented(letter))
+    }
+    if not foreign:
+        return ""
+    if any(_is_wide(letter) for letter in foreign):
+        return "% Compile with XeLaTeX or LuaLaTeX and \\usepackage{ctex}.\n"
+    return "% Compile with XeLaTeX or LuaLaTeX, \\usepackage{fontspec} and a \\setmainfont that has all letters.\n"
+
+
+def _is_accented(letter: str) -> bool:
+    """A Latin letter with an accent that can be set over any other."""
+    apart = unicodedata.normalize("NFD", letter)
+    return letter <= "ž" and len(apart) == 2 and apart[0].isascii() and apart[1] != _OGONEK
+
+
+def _is_wide(letter: str) -> bool:
+    """Of Chinese, Japanese or Korean; pictures are as wide."""
+    return unicodedata.east_asian_width(letter) in "WF" and unicodedata.category(letter) != "So"
 
 
 def _notes(found: LaidOut, table: Table) -> list[str]:

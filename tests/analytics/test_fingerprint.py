@@ -83,7 +83,9 @@ CHANGES: dict[str, Callable[[Study], object]] = {
     ),
     "a remark": lambda study: vote(study.tasks.earliest("pk"), codes=["Q"]),
     "a judgment that does not count": lambda study: vote(study.tasks.earliest("pk"), 5, effective=False),
-    "the rule of stopping": lambda study: setattr(study, "rules", {stopping.GIVEN_BY: {"question": "q", "most": 5}}),
+    "the rule of stopping": lambda study: setattr(
+        study, "rules", {stopping.GIVEN_BY: {"question": "q", "most": 5}}
+    ),
 }
 
 
@@ -120,6 +122,15 @@ def test_texts_that_figures_group_or_measure_count():
         vote(factories.rating_task(study, "a", **version), 3)
         hashes.add(sha256(study))
     assert len(hashes) == 2
+
+
+def test_an_answer_s_text_counts():
+    def answered(text: str) -> str:
+        study = factories.StudyFactory()
+        vote(factories.panel_task(study, "a", [text]), 3)
+        return sha256(study)
+
+    assert answered("A bell") == answered("A bell") != answered("Two bells, one after the other")
 
 
 def test_confidence_and_order_count():

@@ -48,7 +48,8 @@ _SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
 def report(study: Study, settings: ReportSettings, *, language: str, progress: Progress) -> Document:
     """Read and computed now, in the transaction of whoever calls. Equal data, settings and code give an equal document,
     whenever and wherever it is made."""
-    material = Material(study, tuple(votes(question) for question in measured_questions(study)), settings)
+    asked = measured_questions(study, language=language)
+    material = Material(study, tuple(votes(question) for question in asked), settings)
     progress(1)
     return document(material, language=language, progress=progress)
 

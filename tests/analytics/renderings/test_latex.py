@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from analytics.renderings.latex import escaped, latex_text
 from analytics.reports.document import Column, Table
 from tests.analytics.renderings.documents import TABLE
@@ -38,6 +40,30 @@ def test_every_letter_means_itself():
     )
     assert escaped("α ≥ 0.8 − “so”…") == r"$\alpha$ $\geq$ 0.8 $-$ ``so''\dots{}"
     assert escaped("one\n\ntwo") == "one two"
+    assert escaped('the "best" η, Ω and Ρ') == r"the \char34{}best\char34{} $\eta$, $\Omega$ and P"
+
+
+def test_what_is_not_seen_in_print_is_dropped():
+    assert escaped("zero\u200bwidth, \u202eturned\u202c, \x00nothing\u2028and\ta line") == (
+        "zerowidth, turned, nothing and a line"
+    )
+    assert escaped("Cafe\u0301") == "Café"
+
+
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [
+        ("Système «é»", ""),
+        ("Łódź", ""),
+        ("系统甲", "ctex"),
+        ("مرحبا", "fontspec"),
+        ("\N{BELL}", "fontspec"),
+        ("ą", "fontspec"),
+    ],
+)
+def test_a_table_says_what_it_needs_beyond_booktabs(name, needed):
+    first = latex_text(Table("t", "", [Column("system", "System")], [(name,)])).splitlines()[0]
+    assert first == r"\begin{table}" if not needed else first.startswith("%") and needed in first
 
 
 def test_a_wide_table_is_set_smaller():

@@ -102,6 +102,8 @@ def test_sections_are_in_the_language_that_was_asked_for():
     english, chinese = (made(compared(language), language=language) for language in ("en", "zh-hans"))
     assert [one.key for one in english.sections] == [one.key for one in chinese.sections]
     assert not {one.title for one in english.sections} & {one.title for one in chinese.sections}
+    asked = [table(one, "questions").rows[0][0] for one in (english, chinese)]
+    assert asked == ["Which follows the instruction better?", "哪一段更符合指令？"]
 
 
 def test_a_study_that_nobody_judged_says_so():
