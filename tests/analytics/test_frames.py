@@ -269,11 +269,12 @@ def test_a_changed_vote_keeps_its_place_among_the_first():
         presentation=[0, 1],
         expires_at=start,
     )
-    times = {"submitted_at": start, "assignment": held}
+    given = Judgment.Origin.RATED
+    times = {"submitted_at": start, "assignment": held, "origin": given}
     vote(task, question="alignment", choice=1, rater=raters[0], effective=False, **times)
     for minute, choice in ((1, 1), (2, 2)):
         at = start + timedelta(minutes=minute)
-        vote(task, question="alignment", choice=choice, rater=raters[minute], submitted_at=at)
+        vote(task, question="alignment", choice=choice, rater=raters[minute], submitted_at=at, origin=given)
     times["submitted_at"] = start + timedelta(minutes=3)
     vote(task, question="alignment", choice=1, rater=raters[0], revision=2, **times)
     assert counted(study, "alignment") == [({1.0: 2}, 1)]

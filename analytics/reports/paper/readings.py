@@ -73,7 +73,7 @@ def readings(question: MeasuredQuestion, votes: Votes) -> list[Reading]:
 def for_agreement(votes: Votes) -> Votes:
     """What agreement may rest on: all the votes, or the first of each unit where the rest came because these differed.
 
-    Votes are in the order of time, so that their own order breaks ties.
+    Votes given here are in the order of time, so that their own order breaks ties.
     """
     k = votes.question.first_votes
     if k is None:
