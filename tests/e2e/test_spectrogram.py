@@ -35,7 +35,9 @@ def test_they_come_by_button_or_key_show_the_clip_and_stay_after_a_reload(page, 
     page.reload()
     page.wait_for_selector("[data-state=working]")
     assert pictures.first.is_visible()
-    page.wait_for_function(f"() => ({BRIGHTEST})(document.querySelector('.players canvas')) > 0")
+    page.wait_for_function(
+        f"() => [...document.querySelectorAll('.spectrogram canvas')].every(one => ({BRIGHTEST})(one) > 0)"
+    )
     rows = [
         page.locator(f"[data-clip={name}] canvas").evaluate(BRIGHTEST) for name in ("reference", "a", "b")
     ]
