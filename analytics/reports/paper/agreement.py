@@ -181,8 +181,8 @@ def _figure(votes: Votes, table: Table, settings: ReportSettings) -> Figure:
         title, [PlotBlock(heading, points) for heading, points in blocks.items()], on_its_own=False
     )
     cut = any(point.low == _LOWEST for points in blocks.values() for point in points)
-    note = _("Intervals that reach below −1 are cut there; the table has them whole.")
-    return Figure(f"agreement-{votes.question.key}", f"{title}. {note}" if cut else title, plot)
+    note = _("intervals that reach below −1 are cut there; the table has them whole")
+    return Figure(f"agreement-{votes.question.key}", f"{title} ({note})" if cut else title, plot)
 
 
 def _point(name: str, alpha: Measured) -> Point:
