@@ -235,7 +235,7 @@ def database(arguments: argparse.Namespace) -> None:
         seconds.append(time.perf_counter() - start)
         rows = len(counted.rows)
     harness.finish(
-        "alpha of 10 million stored ratings takes one GROUP BY and 15 seconds",
+        f"alpha of {made:,} stored ratings takes one GROUP BY; of ten million, 15 seconds at most",
         {
             "ratings": made,
             "rows_to_the_client": rows,
@@ -245,7 +245,7 @@ def database(arguments: argparse.Namespace) -> None:
             "alpha": found.alpha,
             "jackknife": found.ci,
         },
-        {"seconds": (round(statistics.median(seconds), 2), DATABASE_SECONDS, "<=")},
+        {"seconds": (round(statistics.median(seconds), 2), round(DATABASE_SECONDS * made / 1e7, 2), "<=")},
     )
 
 
