@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from analytics.figures.interval_plot import Block as PlotBlock
 from analytics.figures.interval_plot import Point, interval_plot
-from analytics.reports.document import Block, Cell, Column, Figure, Paragraph, Table
+from analytics.reports.document import Block, Cell, Column, Figure, Kind, Paragraph, Table
 from analytics.reports.paper.material import ReportSettings
 from analytics.reports.paper.preferences_votes import PairVotes
 from analytics.reports.paper.preferences_words import (
@@ -103,12 +103,13 @@ def _strengths(key: str, caption: str, found: Rankings, notes: list[str]) -> Tab
     grouped = len(next(iter(found.values())).groups) > 1
     columns = [Column("group", _("Group"), "count")] if grouped else []
     columns.append(Column("system", _("System")))
-    for key_, label, kind, digits in (
+    measures: tuple[tuple[str, str, Kind, int], ...] = (
         ("strength", _("Strength"), "number", 2),
         ("rank", _("Rank"), "count", 0),
-    ):
+    )
+    for key_, label, kind, digits in measures:
         columns += [
-            Column(f"{key_}_by_{by}", by_cluster(label, by, clusterings=clusterings), kind, digits)  # type: ignore[arg-type]
+            Column(f"{key_}_by_{by}", by_cluster(label, by, clusterings=clusterings), kind, digits)
             for by in clusterings
         ]
     rows: list[tuple[Cell, ...]] = []
