@@ -86,7 +86,7 @@ PUBLISHED: dict[tuple[str, bool], Promise] = {
         "Published: ratings of production quality in AES-PAM (9 systems, 200 prompts, 10 ratings each), put on this "
         "scale. They name no raters; a quarter of what raters of one clip differ by is taken to be severity."
     ),
-    ("rating", True): _("Published: ORCA, alpha 0.82 on 2,444 answers with 3 ratings each."),
+    ("rating", True): _("Published: ORCA, alpha 0.82 on 2,033 answers with 3 ratings each."),
     ("preference", False): _(
         "Published: CMI-Pref, where 69 % of the pairs of votes on a comparison agree, and FENSE, where 2 to 5 % are "
         "ties. How far one rater's votes hang together is a guess."

@@ -12,6 +12,7 @@ from django.db import connection
 from analytics import vote_frames
 from analytics.questions import MeasuredQuestion, measured_questions
 from analytics.statistics.distinct_rows import FloatArray, IntArray
+from analytics.statistics.planning_agreement import root_n_error
 from analytics.statistics.planning_components import Pilot, variance_components
 from analytics.statistics.student import t_quantile
 from annotation.models import Answer, Judgment, Study, Task
@@ -20,7 +21,8 @@ from annotation.models import Answer, Judgment, Study, Task
 # of each clip, 0 to 10), as shares of the scale's width. They name no raters: a quarter of the variance among the
 # ratings of one clip is taken to be severity.
 RATING_SHARES = {"sd_raters": 0.079, "sd_items": 0.035, "sd_outputs": 0.066, "sd_residual": 0.137}
-# ORCA: alpha 0.82 (ordinal), its jackknife error times the root of 2,444 answers, with 3.03 ratings each.
+# ORCA: alpha 0.82 (ordinal), its jackknife error times the root of the 2,033 answers with two
+# ratings or more, which have 3.03 each.
 RATING_AGREEMENT = {"alpha": 0.82, "alpha_error": 0.364, "pilot_overlap": 3.0}
 # CMI-Pref: 445 of 644 pairs of votes on a comparison agree, 1,056 votes on 492 comparisons. Ties: FENSE, 2 to 5 %. How
 # far one rater's votes on a pair of systems hang together is a guess.
@@ -95,7 +97,7 @@ def agreement_figures(stored: Mapping[str, Any]) -> dict[str, float]:
     error = (shown["alpha"] - ci[0]) / t_quantile(0.975, df=units - 1)
     return {
         "alpha": shown["alpha"],
-        "alpha_error": error * math.sqrt(units),
+        "alpha_error": root_n_error(error, units=units),
         "pilot_overlap": shown["pairable_ratings"] / units,
     }
 
