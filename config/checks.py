@@ -10,10 +10,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.db import connections
 from django.db.migrations.loader import MigrationLoader
 from django.db.models import Q
@@ -33,6 +36,31 @@ def check_media_folder(app_configs: Sequence[AppConfig] | None, **_: Any) -> lis
         return []
     hint = "Make it writable for the account that runs Concord, or point CONCORD_HOME elsewhere."
     return [Error(f"The media folder {folder} cannot be written to.", hint=hint, id="concord.E001")]
+
+
+@register(Tags.database)
+def check_bucket(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
+) -> list[CheckMessage]:
+    """Where files are kept in a bucket: whether one can be written there, read again and removed."""
+    if "default" not in (databases or ()) or settings.STORAGE_BUCKET is None:
+        return []
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    name = f"check-{uuid4().hex}"
+    try:
+        default_storage.save(name, ContentFile(b"Concord"))
+        with default_storage.open(name) as file:
+            file.read()
+        default_storage.delete(name)
+    except (BotoCoreError, ClientError, OSError) as error:
+        place = f"The bucket s3://{'/'.join(filter(None, settings.STORAGE_BUCKET))}"
+        hint = (
+            "Does the bucket exist, and may the key in CONCORD_S3_KEY get, put and delete objects in it? Check "
+            "CONCORD_STORAGE, CONCORD_S3_ENDPOINT, CONCORD_S3_REGION and CONCORD_S3_ADDRESSING."
+        )
+        return [Error(f"{place} cannot be written and read: {error}", hint=hint, id="concord.E004")]
+    return []
 
 
 @register(Tags.security)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import secrets
+from collections.abc import Sequence
+from ipaddress import ip_network
 from pathlib import Path
 
 
@@ -42,6 +44,50 @@ def integer(name: str, default: int, *, minimum: int = 0, maximum: int = 2**31) 
 def names(name: str, default: str = "") -> list[str]:
     """A comma-separated list; blanks around the commas do not count."""
     return [part.strip() for part in text(name, default).split(",") if part.strip()]
+
+
+def choice(name: str, choices: Sequence[str]) -> str:
+    """One of several words; the first where nothing is said."""
+    value = text(name, choices[0]).lower()
+    if value not in choices:
+        raise BadEnvironment(name, f"{value!r} is none of {', '.join(choices)}")
+    return value
+
+
+def bucket(name: str) -> tuple[str, str] | None:
+    """A bucket and the prefix of all keys in it, from s3://bucket/prefix; None where nothing is said."""
+    if not (value := text(name)):
+        return None
+    match = re.fullmatch(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(/[A-Za-z0-9._/-]*)?", value)
+    if match is None or ".." in value:
+        raise BadEnvironment(name, f"{value!r} is not of the form s3://bucket/prefix")
+    return match[1], (match[2] or "").strip("/")
+
+
+def s3() -> dict[str, str | None]:
+    """How a server that speaks S3 is reached; None for what boto3 is to find by itself."""
+    return {
+        "endpoint_url": text("CONCORD_S3_ENDPOINT") or None,
+        "region_name": text("CONCORD_S3_REGION") or None,
+        "access_key": text("CONCORD_S3_KEY") or None,
+        "secret_key": text("CONCORD_S3_SECRET") or None,
+        "addressing_style": choice("CONCORD_S3_ADDRESSING", ("auto", "path", "virtual")),
+    }
+
+
+def places(name: str) -> list[str]:
+    """A comma-separated list of host names, IP numbers and networks (10.1.0.0/16)."""
+    found = names(name)
+    for place in found:
+        if re.fullmatch(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?\.?", place):
+            continue
+        try:
+            ip_network(place.strip("[]"), strict=False)
+        except ValueError:
+            raise BadEnvironment(
+                name, f"{place!r} is no host name, IP number or network such as 10.1.0.0/16"
+            ) from None
+    return found
 
 
 def home() -> Path:

@@ -7,7 +7,8 @@ from pathlib import Path
 from csp.constants import NONE, SELF
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from config import env
+from config import env, sweeps
+from config.logs import LOGGING as LOGGING
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 HOME = env.home()
@@ -25,7 +26,8 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("CONCORD_BEHIND_PROXY") else None
+BEHIND_PROXY = env.flag("CONCORD_BEHIND_PROXY")
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 # Signed cookies: a session costs no query, and a password change ends it (the session carries a hash of it).
@@ -74,6 +76,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
+    "annotation.api.middleware.ApiAnswers",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -113,15 +116,29 @@ TEMPLATES = [
     }
 ]
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "annotation.api.bearer.BearerToken",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
     "DEFAULT_PERMISSION_CLASSES": [
         "rest_framework.permissions.IsAuthenticated",
         "annotation.api.accounts.SameAccount",
+        "annotation.api.scopes.TokenScope",
     ],
+    "DEFAULT_THROTTLE_CLASSES": ["annotation.api.throttling.ByCaller"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["annotation.api.parsers.ShallowJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "annotation.api.errors.handle",
+}
+# Calls a minute that one token or account may make, by scope; and tokens that are not valid, from one address. A person
+# who rates makes some dozens a minute; simulated raters of a benchmark make thousands.
+API_CALLS_PER_MINUTE = {
+    "read": env.integer("CONCORD_API_READS", 1200, minimum=1, maximum=10**9),
+    "rate": env.integer("CONCORD_API_RATINGS", 12_000, minimum=1, maximum=10**9),
+    "review": env.integer("CONCORD_API_REVIEWS", 600, minimum=1, maximum=10**9),
+    "manage": env.integer("CONCORD_API_WRITES", 300, minimum=1, maximum=10**9),
+    "refused": 30,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Concord",
@@ -130,12 +147,21 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    # What a change has to hold, it has to hold: PATCH asks for no less than its shape says.
+    "COMPONENT_SPLIT_PATCH": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "annotation.api.schema.complete",
+    ],
     "ENUM_NAME_OVERRIDES": {
         "StudyState": "annotation.models.Study.State",
         "RaterState": "annotation.models.Rater.State",
         "ItemState": "annotation.models.Item.State",
         "JobState": "annotation.models.Job.State",
         "CheckKind": "annotation.models.ListeningCheck.Kind",
+        "RaterOrigin": "annotation.models.Rater.Origin",
+        "CorrectionOrigin": "annotation.models.Correction.Origin",
+        "ImportFormat": "annotation.api.upload_shapes.FORMAT_CHOICES",
     },
 }
 
@@ -196,17 +222,7 @@ CELERY_TASK_ROUTES = {
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "celerybeat-schedule")
-CELERY_BEAT_SCHEDULE = {
-    "expire-leases": {"task": "annotation.tasks.expire_leases", "schedule": 10.0},
-    "wake-stale-jobs": {"task": "annotation.tasks.wake_stale_jobs", "schedule": 15.0},
-    "refresh-figures": {"task": "analytics.tasks.refresh_figures", "schedule": 20.0},
-    "expire-claims": {"task": "annotation.tasks.expire_claims", "schedule": 30.0},
-    "sweep-flags": {"task": "annotation.tasks.sweep_flags", "schedule": 60.0},
-    "sweep-stopping": {"task": "annotation.tasks.sweep_stopping", "schedule": 10.0},
-    "settle-returns": {"task": "annotation.tasks.settle_returns", "schedule": 30.0},
-    "wake-scoring-runs": {"task": "scoring.tasks.wake_scoring_runs", "schedule": 10.0},
-    "wake-writing-runs": {"task": "scoring.tasks.wake_writing_runs", "schedule": 10.0},
-}
+CELERY_BEAT_SCHEDULE = sweeps.SCHEDULE
 
 # ── Files ────────────────────────────────────────────────────────────────────
 MEDIA_ROOT = HOME / "media"
@@ -217,14 +233,39 @@ STATICFILES_DIRS = [
     BASE_DIR / "static",
     ("vendor/htmx", BASE_DIR / "node_modules" / "htmx.org" / "dist"),
 ]
+# Clips and what is made of studies: in MEDIA_ROOT, or in a bucket.
+STORAGE_BUCKET = env.bucket("CONCORD_STORAGE")
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "default": {
+        "BACKEND": "annotation.storage.Bucket"
+        if STORAGE_BUCKET
+        else "django.core.files.storage.FileSystemStorage"
+    },
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 # Uploads, and what archives among them unpack to.
 UPLOAD_MAX_BYTES = env.integer("CONCORD_UPLOAD_MAX_MB", 4096, minimum=1, maximum=10**6) * 1024 * 1024
 FILE_UPLOAD_HANDLERS = ["annotation.uploads.BoundedUploadHandler"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+
+# ── Addresses that users give ────────────────────────────────────────────────
+# Hosts and networks that may be asked although not everybody can reach them: servers in the house.
+OUTBOUND_ALLOW = env.places("CONCORD_OUTBOUND_ALLOW")
+# The most that is fetched for one sound of an import.
+REMOTE_AUDIO_MAX_BYTES = (
+    env.integer("CONCORD_REMOTE_AUDIO_MAX_MB", 500, minimum=1, maximum=10**6) * 1024 * 1024
+)
+
+# ── S3: where this site may read sounds from, and may keep its files ─────────
+# What is left out here boto3 finds in AWS_* variables, profiles and instance roles.
+S3 = env.s3()
+# Where browsers find the bucket, if not where this server does.
+S3_PUBLIC_ENDPOINT = env.text("CONCORD_S3_PUBLIC_ENDPOINT") or None
+# Clips that models on this machine hear, fetched from the bucket once.
+CLIP_CACHE = HOME / "fetched-clips"
+CLIP_CACHE_BYTES = env.integer("CONCORD_CLIP_CACHE_MB", 20_000, minimum=100, maximum=10**8) * 1024 * 1024
+# Buckets that whoever imports into a study may name.
+S3_SOURCES = env.names("CONCORD_S3_SOURCES")
 
 # ── Language and time ────────────────────────────────────────────────────────
 LANGUAGE_CODE = "en"
@@ -242,20 +283,3 @@ SCORING_CACHE = HOME / "features"
 SCORING_CHECKPOINTS = Path(env.text("CONCORD_CHECKPOINTS", str(HOME / "checkpoints"))).expanduser()
 SCORING_CACHE_BYTES = env.integer("CONCORD_FEATURE_CACHE_MB", 20_000, maximum=10**8) * 1024 * 1024
 REFERENCE_DATA = Path(env.text("CONCORD_REFERENCE_DATA", str(BASE_DIR.parent / "shared" / "data")))
-
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "loggers": {
-        # A line for each beat, each task and each question put to a model's server, day and night, is no log.
-        "httpx2": {"level": "WARNING"},
-        "celery.beat": {"level": "WARNING"},
-        "celery.worker.strategy": {"level": "WARNING"},
-        "celery.app.trace": {"level": "WARNING"},
-        # Reports that a broker inside the database has no host name.
-        "kombu.connection": {"level": "ERROR"},
-    },
-    "root": {"handlers": ["console"], "level": env.text("CONCORD_LOG_LEVEL", "INFO").upper()},
-}

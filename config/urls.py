@@ -2,16 +2,19 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView
+
+from annotation.api.schema import SchemaView
 
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/", include("annotation.api.urls")),
     path("api/v1/", include("scoring.api.urls")),
     path("api/v1/", include("analytics.api.urls")),
-    path("api/v1/schema/", SpectacularAPIView.as_view(), name="api_schema"),
+    path("api/v1/schema/", SchemaView.as_view(), name="api_schema"),
     path("", include("labeling_ui.urls")),
 ]
 
+handler400 = "annotation.api.errors.bad_request"
+handler403 = "annotation.api.errors.permission_denied"
 handler404 = "annotation.api.errors.page_not_found"
 handler500 = "annotation.api.errors.server_error"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 from django.core.wsgi import get_wsgi_application
@@ -11,6 +12,12 @@ from config import postgres
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 postgres.ensure()
 
-import config.celery  # noqa: E402, F401  (views that queue work find the application)
+import config.celery  # noqa: E402  (views that queue work find the application)
 
 application = get_wsgi_application()
+
+import config.urls  # noqa: E402, F401  (with all views, which the first request would load otherwise)
+
+# What is loaded stays for as long as the process runs. Looking through it for garbage held a request up for 0.13 s.
+gc.collect()
+gc.freeze()
