@@ -1,11 +1,11 @@
-"""The door from the numbers of runs, scorers and writers to what they name."""
+"""The door from the numbers of runs, scorers, learned models and writers to what they name."""
 
 from __future__ import annotations
 
 from annotation.access import managed_study, study_of
 from annotation.errors import NotFound
 from annotation.models import Study, User
-from scoring.models import Scorer, ScoringRun, Writer, WritingRun
+from scoring.models import LearnedModel, Scorer, ScoringRun, Writer, WritingRun
 
 
 def run_of(user: User, run_id: int) -> ScoringRun:
@@ -22,6 +22,15 @@ def scorer_of(study: Study, scorer_id: int) -> Scorer:
     if run is None or run.scorer is None:
         raise NotFound
     return run.scorer
+
+
+def learned_model_of(user: User, model_id: int) -> LearnedModel:
+    """A version of a model of a study that this account runs."""
+    models = LearnedModel.objects.select_related("study", "job", "scorer", "created_by")
+    model = models.filter(pk=model_id).first()
+    if model is None or not study_of(user, model.study.slug).manages:
+        raise NotFound
+    return model
 
 
 def writer_of(user: User, slug: str, writer_id: int) -> Writer:

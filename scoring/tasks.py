@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from celery import current_app, shared_task
-from celery.worker import state
 from kombu.exceptions import ChannelError, OperationalError
 
-from scoring.services import waking, writing_claims, writing_work
+from annotation.worker_end import is_stopping
+from scoring.services import hints, priorities, waking, writing_claims, writing_work
 from scoring.services.stopping import watched, work_until_stopped
 
 QUEUE = "gpu"
@@ -19,7 +19,7 @@ MOST_WAITING = 50
 @shared_task(expires=15)  # type: ignore[untyped-decorator]
 def work_on_run(run_id: int) -> None:
     """Work on a run for a while, then queue behind the other runs."""
-    if work_until_stopped(run_id, stopping=_is_stopping) and not _is_stopping():
+    if work_until_stopped(run_id, stopping=is_stopping) and not is_stopping():
         work_on_run.delay(run_id)
 
 
@@ -36,11 +36,11 @@ def wake_scoring_runs() -> None:
 def write_texts() -> None:
     """Write what is wanted most for a while, then queue again."""
     more = watched(
-        lambda claimant: writing_work.work(stopping=_is_stopping, claimant=claimant),
+        lambda claimant: writing_work.work(stopping=is_stopping, claimant=claimant),
         put_down=writing_work.put_down,
-        stopping=_is_stopping,
+        stopping=is_stopping,
     )
-    if more and not _is_stopping():
+    if more and not is_stopping():
         write_texts.delay()
 
 
@@ -51,11 +51,15 @@ def wake_writing_runs() -> None:
         write_texts.delay()
 
 
-def _is_stopping() -> bool:
-    """Whether this worker was asked to end; an exit status of 0 counts, too."""
-    return any(
-        asked is not None and asked is not False for asked in (state.should_stop, state.should_terminate)
-    )
+@shared_task(expires=10)  # type: ignore[untyped-decorator]
+def sweep_hints() -> None:
+    """Say of open tasks what the study's scorer says, where raters are to see it."""
+    hints.sweep()
+
+
+@shared_task(expires=60)  # type: ignore[untyped-decorator]
+def reckon_priorities() -> None:
+    priorities.sweep()
 
 
 def _n_waiting(queue: str = QUEUE) -> int:

@@ -106,7 +106,9 @@ class ScoresView(APIView):
         parameters=[
             *paging.PARAMETERS,
             OpenApiParameter(
-                "scorer", str, description="A scorer's name, or the digest of one version of it."
+                "scorer",
+                {"type": "string", "pattern": "^([0-9a-f]{64}|[a-z][a-z0-9-]{0,59})$"},
+                description="A scorer's name, or the digest of one version of it.",
             ),
         ],
         responses={200: ScorePageOut, **problems(400, 403, 404)},

@@ -39,7 +39,18 @@ def apply_adapter(model: Any, checkpoint: Checkpoint) -> Any:
     try:
         if (folder / _BESIDE).is_file():
             _load_beside(model, folder / _BESIDE)
-        return _merged(model, folder).eval().requires_grad_(False)
+        return _adapted(model, folder).merge_and_unload().eval().requires_grad_(False)
+    except SetupError:
+        raise
+    except Exception as error:
+        raise SetupError(f"The adapter in {folder} cannot be applied: {error}. {_REMEDY}") from error
+
+
+def adapted(model: Any, folder: Path) -> Any:
+    """The model with the folder's adapter beside its weights, to be trained on: all of the adapter and nothing else.
+    Raises SetupError if a weight of the adapter has no place."""
+    try:
+        return _adapted(model, folder, trained=True)
     except SetupError:
         raise
     except Exception as error:
@@ -52,27 +63,30 @@ def _load_beside(model: Any, file: Path) -> None:
     _refuse(report.unexpected_keys, file)
 
 
-def _merged(model: Any, folder: Path) -> Any:
+def _adapted(model: Any, folder: Path, *, trained: bool = False) -> Any:
     config: Any = PeftConfig.from_pretrained(str(folder))
+    # peft freezes what is not to be trained.
+    config.inference_mode = not trained
+    names = [name for name, _ in model.named_modules()]
+    # A model that only reads has no part of this name, and nothing that was ever called otherwise.
+    renamed = _renamed if any("language_model" in name.split(".") for name in names) else str
     if config.peft_type != PeftType.LORA:
         raise SetupError(f"{folder} holds an adapter that is no LoRA. {_REMEDY}")
     if isinstance(config.target_modules, set | list):
-        config.target_modules = {_renamed(target) for target in config.target_modules}
+        config.target_modules = {renamed(target) for target in config.target_modules}
     # Ranks that are not found show in the weights' shapes; strengths would be the common one, in silence.
     for settings in (config.rank_pattern, config.alpha_pattern):
-        renamed = {_renamed(name): value for name, value in settings.items()}
+        known = {renamed(name): value for name, value in settings.items()}
         settings.clear()
-        settings.update(renamed)
-    adapted = PeftModel(model, config)
+        settings.update(known)
+    wrapped = PeftModel(model, config)
     names = [name for name, _ in model.named_modules()]
     _refuse([part for part in config.alpha_pattern if not _is_in(names, part)], folder)
-    weights = {
-        _renamed(name): tensor for name, tensor in load_peft_weights(str(folder), device="cpu").items()
-    }
-    report: Any = set_peft_model_state_dict(adapted, weights)
+    weights = {renamed(name): tensor for name, tensor in load_peft_weights(str(folder), device="cpu").items()}
+    report: Any = set_peft_model_state_dict(wrapped, weights)
     _refuse(report.unexpected_keys, folder)
     _refuse([name for name in report.missing_keys if "lora_" in name], folder)
-    return adapted.merge_and_unload()
+    return wrapped
 
 
 def _renamed(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from scoring.metrics.contract import SetupError
 # Three parts name a folder inside a published model, such as an adapter's.
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(/\w[\w.-]*)?\Z")
 # Weights once, not in other formats too. The last are what Audio Flamingo 3's adapter has beside it.
-_WANTED = ["*.json", "*.jinja", "*.txt", "*.model", "*.safetensors", "*non_lora_trainables.bin"]
+_WANTED = ("*.json", "*.jinja", "*.txt", "*.model", "*.safetensors", "*non_lora_trainables.bin")
 # What scores depend on; not cards, pictures and caches.
 _DIGESTED = {".json", ".jinja", ".txt", ".model", ".safetensors", ".bin"}
 _ADAPTER = "adapter_config.json"
@@ -67,7 +67,7 @@ def find(name: str) -> Checkpoint:
             f"There is no folder {name}. Give the folder of a checkpoint, or a hub name such as Qwen/Qwen2.5-Omni-7B."
         )
     repository = "/".join(name.split("/")[:2])
-    root = _from_hub(repository)
+    root = from_hub(repository)
     part = root.joinpath(*name.split("/")[2:])
     if not part.is_dir():
         raise SetupError(f"{repository} has no folder {part.name}.")
@@ -78,6 +78,10 @@ def find(name: str) -> Checkpoint:
         revision=lambda part: "/".join([root.name, *part.relative_to(root).parts]),
         is_published=True,
     )
+
+
+def is_hub_name(name: str) -> bool:
+    return bool(_HUB_NAME.match(name))
 
 
 def _found(
@@ -136,9 +140,10 @@ def _check_weights(folder: Path) -> None:
             ) from error
 
 
-def _from_hub(repository: str) -> Path:
+def from_hub(repository: str, *, wanted: Sequence[str] = _WANTED) -> Path:
+    """The folder of a published model on this machine, downloaded where it is not there. Raises SetupError."""
     try:
-        return Path(snapshot_download(repository, allow_patterns=_WANTED))
+        return Path(snapshot_download(repository, allow_patterns=list(wanted)))
     except GatedRepoError as error:
         raise SetupError(
             f"{repository} is gated: accept its terms on its page, then set HF_TOKEN to a token of that account."

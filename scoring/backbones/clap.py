@@ -135,10 +135,35 @@ class Clap:
         samples = decode(sound, rate=extractor.sampling_rate, seconds=MAX_SECONDS)
         if self._long_sounds == "crop":
             samples = _crop(samples, extractor.nb_max_samples, seed=sound.sha256)
+        return self._features(samples)
+
+    def _features(self, samples: NDArray[np.float32]) -> torch.Tensor:
+        """(windows, frames, mels)."""
+        extractor = self._parts.extractor
         if self._parts.pcm16:
             samples = _in_16_bits(samples)
         windows = windows_of(samples, extractor.nb_max_samples, padding=extractor.padding)
         return torch.stack([log_mel(window, extractor) for window in windows])
+
+    @torch.inference_mode()
+    def of_windows(self, samples: NDArray[np.float32]) -> torch.Tensor:
+        """The embeddings of a sound's windows, in order of time: (windows, dimensions), each of length 1; not kept."""
+        features = self._features(samples)
+        return torch.cat([self._forward(part) for part in torch.split(features, _WINDOWS_AT_ONCE)])
+
+    @torch.inference_mode()
+    def of_pieces(self, text: str) -> torch.Tensor:
+        """The embeddings of a text's pieces, each as long as CLAP reads: (pieces, dimensions), each of length 1; not
+        kept. The empty text is one piece."""
+        pieces = self._parts.tokenizer(
+            text,
+            truncation=True,
+            max_length=MAX_TOKENS,
+            return_overflowing_tokens=True,
+            padding=True,
+            return_tensors="pt",
+        )
+        return self._forward_text(pieces)
 
     @torch.inference_mode()
     def _embed_windows(self, windows: Mapping[str, torch.Tensor]) -> dict[str, Embedding]:
@@ -177,7 +202,10 @@ class Clap:
 
     @torch.inference_mode()
     def _embed_texts(self, texts: list[str]) -> torch.Tensor:
-        tokens = self._parts.tokenizer(texts, padding=True, return_tensors="pt").to(self._device)
+        return self._forward_text(self._parts.tokenizer(texts, padding=True, return_tensors="pt"))
+
+    def _forward_text(self, tokens: Any) -> torch.Tensor:
+        tokens = tokens.to(self._device)
         output = self._model.get_text_features(tokens["input_ids"], attention_mask=tokens["attention_mask"])
         return _unit(output.pooler_output.float().cpu())
 

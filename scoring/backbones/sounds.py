@@ -31,8 +31,17 @@ def decode(sound: Sound, *, rate: int, seconds: float) -> NDArray[np.float32]:
     model hears: of a longer sound no more than that is ever decoded. Raises ExampleError `missing`, `undecodable`,
     `too_long_sound`.
     """
+    return _whole(sound, _up_to(seconds, _at_rate(_mono(sound), rate), rate))[: int(seconds * rate)]
+
+
+def decode_start(sound: Sound, *, rate: int, seconds: float) -> NDArray[np.float32]:
+    """As `decode`, but of a longer sound its first `seconds`: what comes after is not decoded, and not missed."""
+    return _whole(sound, _start(seconds, _at_rate(_mono(sound), rate), rate))[: int(seconds * rate)]
+
+
+def _whole(sound: Sound, pieces_of: Iterator[NDArray[np.float32]]) -> NDArray[np.float32]:
     try:
-        pieces = list(_up_to(seconds, _at_rate(_mono(sound), rate), rate))
+        pieces = list(pieces_of)
     except AudioError as error:
         code = "missing" if error.code == "missing" else "undecodable"
         raise ExampleError(code, str(error)) from error
@@ -42,7 +51,16 @@ def decode(sound: Sound, *, rate: int, seconds: float) -> NDArray[np.float32]:
         ) from error
     if not any(piece.size for piece in pieces):
         raise ExampleError("undecodable", f"{sound.path} holds no samples. Export it again.")
-    return np.concatenate(pieces)[: int(seconds * rate)]
+    return np.concatenate(pieces)
+
+
+def _start(seconds: float, pieces: Iterator[NDArray[np.float32]], rate: int) -> Iterator[NDArray[np.float32]]:
+    n_samples = 0
+    for piece in pieces:
+        n_samples += piece.size
+        yield piece
+        if n_samples >= seconds * rate:
+            return
 
 
 def _up_to(seconds: float, pieces: Iterator[NDArray[np.float32]], rate: int) -> Iterator[NDArray[np.float32]]:

@@ -73,7 +73,7 @@ def _scored(
     metric: Metric, rows: Sequence[Row], lengths: Mapping[Path, float]
 ) -> Iterator[tuple[list[Row], list[Line]]]:
     """Each batch with its lines, while the metric may already decode the next."""
-    sha256 = cache(_sha256)
+    sha256 = cache(sha256_of)
 
     def examples(batch: Sequence[Row]) -> list[Example]:
         return [
@@ -97,7 +97,8 @@ def _length(row: Row, lengths: Mapping[Path, float]) -> float:
     return max(lengths[path] for path in row.paths)
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """What the contents of a sound are called; of one that cannot be read, its path."""
     try:
         return content_sha256(path)
     except (AudioError, OSError):

@@ -14,7 +14,7 @@ from annotation.audio.decode import Source
 from annotation.audio.errors import AudioError
 from annotation.audio.opening import open_audio, open_file
 from annotation.errors import FieldProblem, InvalidInput
-from annotation.importers import files
+from annotation.importers import delimited, files
 from annotation.importers.records import RowProblem
 from scoring.metrics.entries import Reads
 
@@ -151,7 +151,7 @@ def _character_problems(line: str, cells: dict[str, Any]) -> Iterator[RowProblem
 def _found(source: Path) -> Iterator[Found]:
     if source.suffix == ".jsonl":
         return files.json_lines(source)
-    return files.csv_rows(source, delimiter="\t" if source.suffix == ".tsv" else ",")
+    return delimited.csv_rows(source, delimiter="\t" if source.suffix == ".tsv" else ",")
 
 
 def _text(value: Any) -> str:

@@ -36,7 +36,7 @@ def score(
         read_rows(source, reads=reads)
         check_target(target)
         model = opened.opened(metric, chosen)
-        summary = score_file(source, target, model, reads=reads, on_progress=_Progress(stderr))
+        summary = score_file(source, target, model, reads=reads, on_progress=RowProgress(stderr))
     except (registry.OptionError, SetupError) as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt:
@@ -45,7 +45,7 @@ def score(
     stdout.write(_in_words(summary, target))
 
 
-class _Progress:
+class RowProgress:
     def __init__(self, stream: OutputWrapper) -> None:
         self._stream = stream
         self._began = time.monotonic()

@@ -103,6 +103,45 @@ ENTRIES: tuple[Entry, ...] = (
         ),
     ),
     Entry(
+        name="cmi-rm",
+        title="CMI-RM",
+        summary="How well music fits its text, lyrics and reference together, and how musical it is.",
+        reads=Reads.SINGLE,
+        reads_text=False,
+        opens="scoring.metrics.cmi_rm:open_cmi_rm",
+        options=(
+            Option(
+                "checkpoint",
+                "text",
+                "The folder of a model trained here or of the published one, or its name on the hub.",
+                required=True,
+            ),
+            Option(
+                "strategy",
+                "choice",
+                "What is heard of a clip: its first 10 or 120 seconds, or those 120 in pieces of 10 whose scores are "
+                "averaged.",
+                default="first-120",
+                choices=("first-120", "first-10", "mean-10"),
+            ),
+            Option(
+                "absent",
+                "choice",
+                "A text or lyrics that a prompt lacks: left out as in the paper, or encoded though empty as in the "
+                "released code. A model expects what it was trained with.",
+                default="as-trained",
+                choices=("as-trained", "masked", "encoded"),
+            ),
+            Option(
+                "encoder",
+                "text",
+                "Where the encoder lies that the model was trained with, if it has moved: clap:… or muq-mulan:… with a "
+                "folder.",
+                default="",
+            ),
+        ),
+    ),
+    Entry(
         name="prompting",
         title="Direct prompting",
         summary="The model hears a sound and writes how well it fits a text.",
@@ -133,5 +172,29 @@ ENTRIES: tuple[Entry, ...] = (
         reads=Reads.PAIR,
         opens="scoring.metrics.cascade:open_pairs",
         options=(_BACKBONE, _JUDGE, _DTYPE, _PROMPTS),
+    ),
+    Entry(
+        name="orca",
+        title="ORCA",
+        summary="How people would rate an answer, foretold from its text beside question, reference and rationale.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.orca:open_orca",
+        hears=False,
+        reads_text=False,
+        options=(
+            Option(
+                "checkpoint",
+                "text",
+                "A trained judge: its folder, or a name on the hub such as BUT-FIT/orca-olmo-2-1b-multinomial.",
+                required=True,
+            ),
+            Option(
+                "clamp_below",
+                "decimal",
+                "Up to which variance a mean within 0.125 of an end becomes that end; 0 for never. Without it, as the "
+                "judge's training found.",
+            ),
+            _DTYPE,
+        ),
     ),
 )

@@ -22,13 +22,16 @@ class Example:
     """One thing to score.
 
     One sound and one text; or a pair: two sounds and one text, or one sound and two texts, in the order of the
-    candidates. `fields` holds whatever else the item says (question, reference, rationale, transcript, lyrics).
+    candidates. A metric that does not hear gets no sound, one that reads no text may get empty texts. `fields` holds
+    whatever else the item says (question, reference, rationale, transcript, lyrics), `reference` the clip that the
+    item asks to be followed.
     """
 
     key: int
     sounds: tuple[Sound, ...]
     texts: tuple[str, ...]
     fields: Mapping[str, str] = field(default_factory=dict)
+    reference: Sound | None = None
 
 
 @dataclass(frozen=True)

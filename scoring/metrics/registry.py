@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -101,6 +102,18 @@ def _number(option: Option, given: Any) -> int:
         raise OptionError(option.name, f"{given!r} is not a whole number") from None
 
 
+def _decimal(option: Option, given: Any) -> float:
+    try:
+        if isinstance(given, bool):
+            raise ValueError
+        found = float(given)
+    except (TypeError, ValueError):
+        raise OptionError(option.name, f"{given!r} is not a number") from None
+    if not math.isfinite(found):
+        raise OptionError(option.name, f"{given!r} is not a number")
+    return found
+
+
 def _choice(option: Option, given: Any) -> str:
     if given not in option.choices:
         raise OptionError(option.name, f"{given!r} is not one of {', '.join(option.choices)}")
@@ -126,6 +139,7 @@ _READERS: dict[str, Callable[[Option, Any], Any]] = {
     "text": _text,
     "texts": _texts,
     "number": _number,
+    "decimal": _decimal,
     "choice": _choice,
     "flag": _flag,
     "table": _table,

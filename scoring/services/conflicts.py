@@ -1,12 +1,14 @@
 """The flag rule of models: a scorer that says clearly otherwise than the raters.
 
 A rating and a score are compared on a scale from 0 to 1 where the range of the score is known; else by where each
-stands among all of the study's, so that a score without a range only has to put answers in the raters' order.
+stands among all of the study's, so that a score without a range only has to put answers in the raters' order. Votes on
+pairs are held against a scorer of pairs, or against the difference of two scores where that is the log-odds that people
+prefer the first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +20,8 @@ from annotation.rules.flag_rules import MODEL_CONFLICT, FlagRule
 from annotation.services.flag_queries import STRONGEST, Query
 from annotation.services.flag_sweeps import Source
 from annotation.services.flags_by_votes import ANSWERED, asked_alike, scale
-from scoring.metrics import registry
-from scoring.metrics.entries import Reads
-from scoring.models import Scorer, ScoringRun
+from scoring.models import Scorer
+from scoring.services import sayings
 
 NEW_SCORES = Source(
     highest="SELECT max(id) FROM scoring_score",
@@ -31,8 +32,8 @@ NEW_SCORES = Source(
     rule=MODEL_CONFLICT,
 )
 
-# Scores from 0 to 1, whatever the settings. What others give depends on what they were asked for.
-PROBABILITIES = frozenset({"aqascore"})
+# What a rule compares unless it is told otherwise.
+_USUAL_OUTPUT = "value"
 # Fewer say nothing about ranks.
 MIN_RANKED = 20
 _QUANTILES = 200
@@ -96,27 +97,53 @@ WITH scope AS (
 ),
 """
 
-# `sure`: how far a model's choice is from undecided, from 0 to 1. Scores name the pair either way round.
+_ASKED_OF = """
+asked AS (SELECT * FROM unnest(%(questions)s::bigint[], %(keys)s::text[], %(outputs)s::text[]) AS q (id, key, output))
+"""
+
 _VOTED = f"""
-{_ASKED}, voted AS (
-    SELECT scope.version, a.task_id AS task, count(*) AS n, max(j.submitted_at) AS newest,
+{_ASKED_OF}, voted AS (
+    SELECT scope.version, a.task_id AS task, asked.key, asked.output, count(*) AS n, max(j.submitted_at) AS newest,
            count(*) FILTER (WHERE a.choice = {Answer.Choice.FIRST:d}) AS first,
            count(*) FILTER (WHERE a.choice = {Answer.Choice.SECOND:d}) AS second
     {ANSWERED} AND a.choice IS NOT NULL
-    GROUP BY scope.version, a.task_id HAVING count(*) >= %(min_ratings)s
-), compared AS (
-    SELECT voted.*, s.value AS score,
-           (s.value - %(middle)s) / %(reach)s * CASE WHEN s.candidate_id = k0.candidate_id THEN 1 ELSE -1 END AS lead
+    GROUP BY scope.version, a.task_id, asked.key, asked.output HAVING count(*) >= %(min_ratings)s
+), paired AS (
+    SELECT voted.*, k0.candidate_id AS one, k1.candidate_id AS other
     FROM voted
     JOIN annotation_taskcandidate k0 ON k0.task_id = voted.task AND k0.slot = 0
     JOIN annotation_taskcandidate k1 ON k1.task_id = voted.task AND k1.slot = 1
-    JOIN scoring_score s ON s.scorer_id = %(scorer_id)s AND s.output = %(output)s AND s.value IS NOT NULL
-        AND ((s.candidate_id = k0.candidate_id AND s.other_id = k1.candidate_id)
-             OR (s.candidate_id = k1.candidate_id AND s.other_id = k0.candidate_id))
-), unit AS (
+)
+"""
+
+# `lead`: how far a model's choice is from undecided, from -1 to 1. Scores name the pair either way round.
+_BY_PAIR = """
+, compared AS (
+    SELECT paired.*, s.value AS score,
+           (s.value - %(middle)s) / %(reach)s * CASE WHEN s.candidate_id = one THEN 1 ELSE -1 END AS lead
+    FROM paired
+    JOIN scoring_score s ON s.scorer_id = %(scorer_id)s AND s.output = paired.output AND s.value IS NOT NULL
+        AND ((s.candidate_id = one AND s.other_id = other) OR (s.candidate_id = other AND s.other_id = one))
+)
+"""
+
+# Of log-odds d, the chance of the first is 1 / (1 + exp(-d)), and twice that less 1 is tanh(d / 2).
+_BY_DIFFERENCE = """
+, compared AS (
+    SELECT paired.*, s0.value - s1.value AS score, tanh((s0.value - s1.value) / 2) AS lead
+    FROM paired
+    JOIN scoring_score s0 ON s0.scorer_id = %(scorer_id)s AND s0.candidate_id = one AND s0.other_id IS NULL
+        AND s0.output = paired.output AND s0.value IS NOT NULL
+    JOIN scoring_score s1 ON s1.scorer_id = %(scorer_id)s AND s1.candidate_id = other AND s1.other_id IS NULL
+        AND s1.output = paired.output AND s1.value IS NOT NULL
+)
+"""
+
+_SIDED = f"""
+, unit AS (
     SELECT version, task, least(1.0, abs(lead)) AS weight, newest, jsonb_build_object(
-        'scorer', %(scorer)s::text, 'scorer_id', %(scorer_id)s::bigint, 'output', %(output)s::text,
-        'question', %(question)s::text, 'how', 'sides', 'n', n, 'first', first, 'second', second, 'score', score,
+        'scorer', %(scorer)s::text, 'scorer_id', %(scorer_id)s::bigint, 'output', output,
+        'question', key, 'how', %(how)s::text, 'n', n, 'first', first, 'second', second, 'score', score,
         'model_prefers', CASE WHEN lead > 0 THEN 1 ELSE 2 END,
         'difference', least(1.0, abs(lead))::float8) AS evidence
     FROM compared
@@ -133,35 +160,54 @@ class _Asked:
     ids: tuple[int, ...]
 
 
+# A question with the output that it is compared with.
+_Compared = tuple[_Asked, str]
+
+
 def query(study: Study, rule: FlagRule) -> Query | None:
     """None where the study has no such scorer yet, or no question that it can be compared with."""
-    scorer = _scorer(study, rule["scorer"])
+    scorer = sayings.version_of(study, rule["scorer"])
     if scorer is None:
         return None
-    entry = registry.METRICS.get(scorer.key)
-    pairs = entry is not None and entry.reads == Reads.PAIR
-    question = _question(study, rule["question"], pairs=pairs)
-    if question is None:
-        return None
-    params = {
-        "questions": list(question.ids),
-        "question": question.spec.key,
-        "scorer": scorer.key,
-        "scorer_id": scorer.pk,
-        "output": rule["output"],
-        "difference": rule["difference"],
-        "min_ratings": rule["min_ratings"],
-    }
-    if pairs:
+    numbers = {name: rule[name] for name in ("difference", "min_ratings")}
+    params = {"scorer": scorer.key, "scorer_id": scorer.pk, **numbers}
+    if sayings.reads_pairs(scorer.key):
         # A probability is undecided at a half, a difference at nothing.
-        middle = float(scorer.config.get("prefers_first_above", 0.5))
-        return Query(_VOTED, {**params, "middle": middle, "reach": 0.5 if middle else 1.0})
-    return _of_ratings(study, scorer, question, params)
+        middle = sayings.middle_of(scorer)
+        params |= {"middle": middle, "reach": 0.5 if middle else 1.0, "how": "sides"}
+        asked = _questions(study, rule["question"], pairs=True)[:1]
+        return _of_votes(_VOTED + _BY_PAIR + _SIDED, [(one, rule["output"]) for one in asked], params)
+    if scorer.key in sayings.LOG_ODDS and (heads := _heads(study, rule)):
+        return _of_votes(_VOTED + _BY_DIFFERENCE + _SIDED, heads, {**params, "how": "differences"})
+    if not (asked := _questions(study, rule["question"], pairs=False)):
+        return None
+    return _of_ratings(study, scorer, asked[0], {**params, "output": _output(scorer, rule, asked[0])})
 
 
-def _of_ratings(study: Study, scorer: Scorer, question: _Asked, params: Mapping[str, Any]) -> Query | None:
-    if scorer.key in PROBABILITIES:
-        least, most = scale(question.spec)
+def _of_votes(ctes: str, asked: Sequence[_Compared], params: Mapping[str, Any]) -> Query | None:
+    rows = [(pk, one.spec.key, output) for one, output in asked for pk in one.ids]
+    columns = dict(zip(("questions", "keys", "outputs"), map(list, zip(*rows, strict=True)), strict=False))
+    return Query(ctes, {**params, **columns}) if rows else None
+
+
+def _heads(study: Study, rule: FlagRule) -> list[_Compared]:
+    """Questions about pairs, each with the output of its own name, or those that the rule names."""
+    asked, wanted = _questions(study, rule["question"], pairs=True), rule["output"]
+    if wanted == _USUAL_OUTPUT:
+        return [(one, one.spec.key) for one in asked]
+    own = [one for one in asked if one.spec.key == wanted]
+    return [(one, wanted) for one in (own or asked)[:1]]
+
+
+def _output(scorer: Scorer, rule: FlagRule, asked: _Asked) -> str:
+    has_heads = scorer.key in sayings.LOG_ODDS and rule["output"] == _USUAL_OUTPUT
+    return asked.spec.key if has_heads else str(rule["output"])
+
+
+def _of_ratings(study: Study, scorer: Scorer, asked: _Asked, params: Mapping[str, Any]) -> Query | None:
+    params = {**params, "questions": list(asked.ids), "question": asked.spec.key}
+    if scorer.key in sayings.PROBABILITIES:
+        least, most = scale(asked.spec)
         return Query(_RATED + _BY_SCALE + _FOUND, {**params, "least": least, "most": most, "how": "scale"})
     with connection.cursor() as cursor:
         sql = _WHOLE_STUDY + _RATED + _QUANTILES_OF
@@ -172,16 +218,9 @@ def _of_ratings(study: Study, scorer: Scorer, question: _Asked, params: Mapping[
     return Query(_RATED + _BY_RANK + _FOUND, {**params, "means": means, "scores": scores, "how": "ranks"})
 
 
-def _scorer(study: Study, name: str) -> Scorer | None:
-    """The version of a scorer that this study was scored by last, by the scorer's name or a version's digest."""
-    runs = (
-        ScoringRun.objects.filter(study=study, scorer__isnull=False).select_related("scorer").order_by("-pk")
-    )
-    run = runs.filter(scorer__key=name).first() or runs.filter(scorer__digest=name).first()
-    return run.scorer if run else None
+def _questions(study: Study, key: str, *, pairs: bool) -> list[_Asked]:
+    """Those that the rule leaves, in the protocol's order."""
 
-
-def _question(study: Study, key: str, *, pairs: bool) -> _Asked | None:
     def fits(protocol: Protocol, spec: QuestionSpec) -> bool:
         if key not in ("", spec.key) or not spec.level:
             return False
@@ -189,8 +228,9 @@ def _question(study: Study, key: str, *, pairs: bool) -> _Asked | None:
             return spec.kind == "preference" and protocol.candidates == (2, 2)
         return spec.level != "nominal" and (spec.per_candidate or protocol.candidates == (1, 1))
 
-    asked = asked_alike(study, fits)
-    if not asked:
-        return None
-    spec = asked[0][1]
-    return _Asked(spec, tuple(pk for pk, other in asked if other.key == spec.key))
+    ids: dict[str, list[int]] = {}
+    newest: dict[str, QuestionSpec] = {}
+    for pk, spec in asked_alike(study, fits):
+        newest.setdefault(spec.key, spec)
+        ids.setdefault(spec.key, []).append(pk)
+    return [_Asked(spec, tuple(ids[name])) for name, spec in newest.items()]

@@ -97,8 +97,8 @@ def _add_scores(run: ScoringRun, settled: Iterable[tuple[_Unit, Outcome]]) -> No
             other_id=unit.other,
             output=output,
             value=float(reading.value),
-            distribution=_plain(reading.distribution),
-            provenance=_plain(reading.provenance),
+            distribution=plain(reading.distribution),
+            provenance=plain(reading.provenance),
             created_at=now,
         )
         # In one order everywhere, so that two runs of one scorer wait for each other and never in a circle.
@@ -117,18 +117,18 @@ def _add_scores(run: ScoringRun, settled: Iterable[tuple[_Unit, Outcome]]) -> No
         Score.objects.bulk_create(scores, ignore_conflicts=True)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """As JSON in PostgreSQL can hold it: no infinities, no NUL, nothing of numpy's or torch's."""
     if isinstance(value, Mapping):
-        return {storable(str(key)): _plain(each) for key, each in value.items()}
+        return {storable(str(key)): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
         return storable(value)
     if hasattr(value, "item"):
-        return _plain(value.item())
+        return plain(value.item())
     return float(value) if math.isfinite(value) else None
 
 

@@ -17,15 +17,17 @@ _PREPARE_LOCK = 7_303_022
 _TRY_ALONE = "SELECT pg_try_advisory_xact_lock(%s, %s)"
 _TRY_TOGETHER = "SELECT pg_try_advisory_xact_lock_shared(%s, %s)"
 
-# A clip is judged by the item's prompt; a text, by the item's clip.
+# A clip is judged by the item's prompt; a text, by the item's clip. Who hears nothing reads the candidate itself, and
+# who needs no text hears the candidate itself.
 _SINGLE = """
 SELECT c.id AS candidate, NULL::bigint AS other, sound.duration_s AS seconds,
-       CASE WHEN c.clip_id IS NULL THEN c.text ELSE v.prompt END AS text
+       CASE WHEN c.clip_id IS NULL OR NOT %(hears)s THEN c.text ELSE v.prompt END AS text
 FROM annotation_item i
 JOIN annotation_itemversion v ON v.id = i.current_version_id
 JOIN annotation_candidate c ON c.item_version_id = v.id
 JOIN annotation_system s ON s.id = c.system_id
-LEFT JOIN annotation_clip sound ON sound.id = coalesce(c.clip_id, v.clip_id)
+LEFT JOIN annotation_clip sound
+    ON sound.id = coalesce(c.clip_id, CASE WHEN %(reads_text)s THEN v.clip_id END) AND %(hears)s
 WHERE {chosen} AND ({systems} s.role = 'judged')
 """
 # Each pair once, the candidate that was there first as the first: tasks may show it in either order.
@@ -55,10 +57,13 @@ _INSERT = """
 WITH made AS (
     INSERT INTO scoring_scoringrow (run_id, candidate_id, other_id, length, state, attempts, fault, reason)
     SELECT %(run)s, read.candidate, read.other, coalesce(read.seconds, length(read.text)),
-           CASE WHEN read.seconds IS NULL OR btrim(read.text) = '' THEN 4 ELSE 1 END, 0,
-           CASE WHEN read.seconds IS NULL THEN 'no_sound' WHEN btrim(read.text) = '' THEN 'no_text' ELSE '' END,
-           CASE WHEN read.seconds IS NULL THEN %(no_sound)s WHEN btrim(read.text) = '' THEN %(no_text)s ELSE '' END
-    FROM ({read}) read
+           CASE WHEN read.lacks = '' THEN 1 ELSE 4 END, 0, read.lacks,
+           CASE read.lacks WHEN 'no_sound' THEN %(no_sound)s WHEN 'no_text' THEN %(no_text)s ELSE '' END
+    FROM (
+        SELECT part.*, CASE WHEN %(hears)s AND part.seconds IS NULL THEN 'no_sound'
+                            WHEN %(reads_text)s AND btrim(part.text) = '' THEN 'no_text' ELSE '' END AS lacks
+        FROM ({read}) part
+    ) read
     WHERE %(again)s OR NOT EXISTS (
         SELECT FROM scoring_score x WHERE x.scorer_id = %(scorer)s AND x.candidate_id = read.candidate
         AND x.other_id IS NOT DISTINCT FROM read.other)
@@ -113,7 +118,9 @@ def reading(run: ScoringRun) -> tuple[str, dict[str, Any]]:
     for number, (key, wanted) in enumerate(part.get("strata", {}).items()):
         chosen.append(f"i.strata ->> %(key{number})s = ANY(%(values{number})s)")
         values |= {f"key{number}": key, f"values{number}": wanted}
-    reads = registry.entry(run.metric).reads
+    entry = registry.entry(run.metric)
+    reads = entry.reads
+    values |= {"hears": entry.hears, "reads_text": entry.reads_text}
     systems = "s.name = ANY(%(systems)s) AND " if "systems" in part else ""
     if systems and reads is Reads.PAIR:
         systems += "r.name = ANY(%(systems)s) AND "

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from annotation import audit
 from annotation.errors import FieldProblem, InvalidInput
+from annotation.importers.records import NOT_IN_NAMES
 from annotation.models import Study, System, User
 from scoring.metrics.contract import SetupError
 from scoring.metrics.registry import OptionError
@@ -153,6 +154,8 @@ def _system_problems(wanted: Wanted) -> list[FieldProblem]:
                 "system", f"Name the system whose answers it writes, in {_SYSTEM_LENGTH} characters."
             )
         ]
+    if NOT_IN_NAMES in name:
+        return [FieldProblem("system", "It holds the control character U+001F.", "Remove it.")]
     if wanted.writes != Writer.Writes.ANSWER and name:
         return [FieldProblem("system", "Only candidate answers are a system's.", "Leave it empty.")]
     return []

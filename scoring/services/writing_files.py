@@ -17,8 +17,8 @@ from django.utils import timezone
 
 from annotation import audit
 from annotation.errors import FieldProblem, InvalidInput
-from annotation.importers import files
-from annotation.importers.records import NAME_LENGTH, RowProblem
+from annotation.importers import delimited, files
+from annotation.importers.records import NAME_LENGTH, NOT_IN_NAMES, RowProblem
 from annotation.models import Study, System, User
 from annotation.rules.corrections import clean
 from annotation.rules.review import CORRECTABLE
@@ -142,7 +142,7 @@ def _entries(source: Path, name: str) -> list[Entry]:
 
 def _rows(source: Path) -> Iterator[Entry | RowProblem]:
     suffix = source.suffix.lower()
-    rows = files.json_lines(source) if suffix == ".jsonl" else files.csv_rows(
+    rows = files.json_lines(source) if suffix == ".jsonl" else delimited.csv_rows(
         source, delimiter="\t" if suffix == ".tsv" else ","
     )  # fmt: skip
     for found in rows:
@@ -170,6 +170,8 @@ def _entry(row: str, cells: dict[str, Any]) -> Entry | RowProblem:
         return RowProblem(row, "field", f"{field!r} is no field of an item", f"Use {', '.join(CORRECTABLE)}.")
     if len(system) > NAME_LENGTH:
         return RowProblem(row, "system", f"is longer than {NAME_LENGTH} characters", "Use a shorter name.")
+    if NOT_IN_NAMES in system:
+        return RowProblem(row, "system", "holds the control character U+001F", "Remove it.")
     if not text:
         return RowProblem(row, "text", "is empty", "Write the text, or leave the row out.")
     return Entry(row, item, system, field, text)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-
-from django.core.files.storage import default_storage
 
 from annotation.models import Clip, Draft, ItemVersion
+from annotation.services import local_copies
 from scoring.metrics.contract import ExampleError, Sound
 from scoring.models import WritingRow, WritingRun
 from scoring.writing.contract import WritingRequest
@@ -40,4 +38,4 @@ def _sound(version: ItemVersion) -> Sound | None:
     clip: Clip | None = version.clip
     if clip is None:
         return None
-    return Sound(clip.sha256, Path(default_storage.path(str(clip.original.name))), clip.duration_s)
+    return Sound(clip.sha256, local_copies.original(clip), clip.duration_s)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,11 @@ from annotation.models import Study
 from scoring.files.source import FORMATS
 from scoring.management import file_scores
 from scoring.management.progress import ProgressLine, describe, telling
+from scoring.management.scorer_options import add_scorer_options, given_options, sentences
 from scoring.metrics import registry
 from scoring.models import ScoringRun
 from scoring.services import faults, runs
 from scoring.services.foreground import run_here
-
-# Options that have a flag of their own; every other is given by --option.
-SHORTHANDS = ("backbone", "checkpoint", "template", "dtype")
 
 
 class Command(BaseCommand):
@@ -32,12 +29,7 @@ class Command(BaseCommand):
             "--list", action="store_true", help="show the scorers there are and their options"
         )
         parser.add_argument("--scorer", help="which of them, e.g. aqascore")
-        for name in SHORTHANDS:
-            parser.add_argument(f"--{name}", help=f"short for --option {name}=…")
-        parser.add_argument(
-            "--option", action="append", default=[], metavar="NAME=VALUE", help="any of the scorer's options"
-        )
-        parser.add_argument("--prompts", type=Path, metavar="FILE.toml", help="ask in these words instead")
+        add_scorer_options(parser)
         parser.add_argument(
             "--system", action="append", default=[], metavar="NAME", help="only candidates of this system"
         )
@@ -63,7 +55,7 @@ class Command(BaseCommand):
             else:
                 self._score_study(_study(options["study"]), options)
         except DomainError as error:
-            raise CommandError(_sentences(error)) from error
+            raise CommandError(sentences(error)) from error
 
     def _list(self) -> None:
         for name in sorted(registry.METRICS):
@@ -82,7 +74,7 @@ class Command(BaseCommand):
         file_scores.score(
             source,
             options["scorer"],
-            _options(options),
+            given_options(options),
             target=options["output"],
             stdout=self.stdout,
             stderr=self.stderr,
@@ -94,7 +86,7 @@ class Command(BaseCommand):
         run = runs.request(
             study,
             options["scorer"],
-            _options(options),
+            given_options(options),
             filter={"systems": options["system"]},
             again=options["again"],
             actor=None,
@@ -134,26 +126,6 @@ def _study(slug: str) -> Study:
     if study is None:
         raise CommandError(f"There is no study with the address {slug!r}, and no file of that name either.")
     return study
-
-
-def _options(given: dict[str, Any]) -> dict[str, Any]:
-    options: dict[str, Any] = {name: given[name] for name in SHORTHANDS if given[name] is not None}
-    for pair in given["option"]:
-        name, sign, value = pair.partition("=")
-        if not sign:
-            raise CommandError(f"--option {pair}: write NAME=VALUE.")
-        options[name] = value
-    if given["prompts"]:
-        try:
-            options["prompts"] = tomllib.loads(given["prompts"].read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise CommandError(f"--prompts {given['prompts']}: {error}") from error
-    return options
-
-
-def _sentences(error: DomainError) -> str:
-    lines = [error.message, *(f"{each.field}: {each.message} {each.remedy}" for each in error.problems)]
-    return "\n".join(line.rstrip() for line in lines)
 
 
 def _how_to_cancel(run: ScoringRun) -> str:

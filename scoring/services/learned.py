@@ -1,0 +1,135 @@
+"""Versions of the models that learn from a study's votes: their checkpoints, and which of them scores the study."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max, QuerySet
+from django.utils import timezone
+
+from annotation import audit
+from annotation.errors import Conflict, FieldProblem, InvalidInput
+from annotation.models import Job, Study, User
+from annotation.services import flag_sweeps
+from scoring.metrics.registry import OptionError
+from scoring.models import LearnedModel, Scorer
+from scoring.services import orders, runs, study_models
+from scoring.training import catalogue
+
+# Below the folder of checkpoints, which every machine with a model's worker sees.
+_FOLDER = "learned"
+
+
+def checked_options(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a training, defaults filled in; no model is loaded. Raises InvalidInput."""
+    orders.refuse_unstorable(given, field="options")
+    try:
+        return catalogue.validated(kind, given)
+    except OptionError as error:
+        name = "kind" if error.option == "model" else f"options.{error.option}"
+        problem = FieldProblem(name, error.message)
+        raise InvalidInput(f"This cannot be trained so: {error}", problems=[problem]) from None
+
+
+def numbered(study: Study, kind: str | None = None) -> QuerySet[LearnedModel]:
+    """The newest first."""
+    models = LearnedModel.objects.filter(study=study, **({"kind": kind} if kind else {}))
+    return models.select_related("job", "scorer").order_by("-created_at", "-pk")
+
+
+def add(
+    study: Study, kind: str, *, options: Mapping[str, Any], plan: Mapping[str, Any], job: Job
+) -> LearnedModel:
+    """The next version of its kind. The caller holds the study's lock."""
+    last = LearnedModel.objects.filter(study=study, kind=kind).aggregate(last=Max("number"))["last"] or 0
+    number = last + 1
+    return LearnedModel.objects.create(
+        study=study, kind=kind, number=number, options=dict(options), plan=dict(plan), job=job,
+        folder=f"{_FOLDER}/{study.slug}/{kind}-{number}", created_by=job.created_by,
+    )  # fmt: skip
+
+
+def place(model: LearnedModel) -> Path:
+    """Where a version's checkpoint lies, or will, on this machine."""
+    return Path(settings.SCORING_CHECKPOINTS) / model.folder
+
+
+def versions_by_scorer(study: Study) -> dict[int, list[LearnedModel]]:
+    """By the database id of each scorer that is a version of this study: which versions it is. Opened with another
+    option a version is another scorer, and has learned from the same votes: weights tell."""
+    versions: defaultdict[tuple[str, str], list[LearnedModel]] = defaultdict(list)
+    trained = LearnedModel.objects.filter(study=study, scorer__isnull=False).select_related("scorer")
+    for model in trained.order_by("pk"):
+        assert model.scorer is not None
+        versions[_weights(model.scorer)].append(model)
+    scorers = Scorer.objects.filter(key__in={key for key, _ in versions})
+    return {scorer.pk: versions[_weights(scorer)] for scorer in scorers if _weights(scorer) in versions}
+
+
+def metric_options(model: LearnedModel) -> dict[str, Any]:
+    """What opens a version as the scorer of its kind. Raises InvalidInput."""
+    return orders.checked_options(model.study, model.kind, {"checkpoint": model.folder})
+
+
+def promoted(study: Study, kind: str | None = None) -> LearnedModel | None:
+    """The version that scores the study; of several kinds, the one promoted last."""
+    found = numbered(study, kind).filter(promoted_at__isnull=False)
+    return found.order_by("-promoted_at").first()
+
+
+@transaction.atomic
+def promote(model: LearnedModel, *, actor: User | None) -> LearnedModel:
+    """Make a version the study's scorer of its kind: everything is scored with it in the background, and so is what
+    comes later, in place of an earlier version. Raises Conflict where its training has not ended well."""
+    study = Study.objects.select_for_update(no_key=True).get(pk=model.study_id)
+    model = LearnedModel.objects.select_related("study", "scorer").get(pk=model.pk)
+    if model.scorer_id is None:
+        raise Conflict("This model has not been trained to the end.", code="not_trained")
+    if model.promoted_at is None:
+        LearnedModel.objects.filter(study=study, kind=model.kind, promoted_at__isnull=False).update(
+            promoted_at=None
+        )
+        model.promoted_at = timezone.now()
+        model.save(update_fields=["promoted_at"])
+        flag_sweeps.look_again(study)  # rules that name its kind now mean this version
+        audit.record("model.promoted", actor=actor, study=study, subject=str(model), scorer=str(model.scorer))
+    options = metric_options(model)
+    study_models.set_prescore(study, [*_others(study, model), _wanted(model)], actor=actor)
+    runs.create_or_join(study, model.kind, options, actor=actor)
+    return model
+
+
+@transaction.atomic
+def demote(model: LearnedModel, *, actor: User | None) -> LearnedModel:
+    """Let it be the study's scorer no longer. Its scores stay; what comes later is not scored with it."""
+    study = Study.objects.select_for_update(no_key=True).get(pk=model.study_id)
+    stood = LearnedModel.objects.filter(pk=model.pk, promoted_at__isnull=False).update(promoted_at=None)
+    if stood:
+        study_models.set_prescore(study, _others(study, model), actor=actor)
+        flag_sweeps.look_again(study)
+        audit.record("model.demoted", actor=actor, study=study, subject=str(model))
+    model.refresh_from_db()
+    return model
+
+
+def _weights(scorer: Scorer) -> tuple[str, str]:
+    return scorer.key, scorer.config.get("weights") or scorer.digest
+
+
+def _wanted(model: LearnedModel) -> dict[str, Any]:
+    return {"metric": model.kind, "options": {"checkpoint": model.folder}}
+
+
+def _others(study: Study, model: LearnedModel) -> list[Mapping[str, Any]]:
+    """What else new items are scored with: all but this study's own versions of the same kind."""
+    own = f"{_FOLDER}/{study.slug}/{model.kind}-"
+    return [
+        each
+        for each in study.rules.get("prescore", [])
+        if each["metric"] != model.kind or not str(each["options"].get("checkpoint", "")).startswith(own)
+    ]

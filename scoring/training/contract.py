@@ -1,0 +1,155 @@
+"""What a training is given, how it tells how it goes and what it leaves. Whoever starts one and whoever writes one meet
+here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from scoring.metrics.contract import Sound
+from scoring.metrics.registry import Workplace
+
+T = TypeVar("T")
+HEADS = ("alignment", "musicality")
+
+
+class TrainingError(Exception):
+    """These votes cannot train this model. The message gives the count and the remedy; it concerns the whole training.
+
+    `code` is a word for programs: too_few, one_class, all_ties, leak, bad_checkpoint, …
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class RatedAnswer:
+    """A candidate answer and the ratings, 1 to 5, that people gave it, one by one; empty where it is to be rated by the
+    model only.
+
+    `key` names it the same wherever the same data are. `group` is what may not lie in two splits: its question, and
+    whatever shares a clip with it. `strata` are modality, category and so on, in the order of their importance.
+    """
+
+    key: str
+    group: str
+    system: str
+    candidate: str
+    question: str = ""
+    reference: str = ""
+    rationale: str = ""
+    transcript: str = ""
+    ratings: tuple[float, ...] = ()
+    strata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PairVote:
+    """One vote of one head: 1 for the first sound, 0 for the second, 0.5 for a tie ("both bad" counts as one); its
+    confidence from 1 to 5, None where none was asked."""
+
+    first: float
+    confidence: float | None = None
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What music was asked for. An empty text and None are absent."""
+
+    text: str = ""
+    lyrics: str = ""
+    reference: Sound | None = None
+
+
+@dataclass(frozen=True)
+class ComparedPair:
+    """Two sounds for one prompt, and the votes on them by head (a key of HEADS; a head nobody was asked about is not
+    there). `group` as above: the prompt, and whatever shares a clip with it."""
+
+    key: str
+    group: str
+    prompt: Prompt
+    first: Sound
+    second: Sound
+    votes: Mapping[str, Sequence[PairVote]]
+    systems: tuple[str, str] = ("", "")
+    strata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RatedClip:
+    """A sound for a prompt, and ratings from 1 to 5 by head."""
+
+    key: str
+    group: str
+    prompt: Prompt
+    sound: Sound
+    ratings: Mapping[str, Sequence[float]]
+    system: str = ""
+    strata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Split(Generic[T]):
+    """What to learn from, what to choose by, and what is only for the figures."""
+
+    train: Sequence[T]
+    dev: Sequence[T] = ()
+    test: Sequence[T] = ()
+
+
+@dataclass(frozen=True)
+class MusicVotes:
+    """What a model of music learns from: people's pairs and ratings, and pairs judged by a model, which come first
+    (CMI-RewardBench §3.3.2)."""
+
+    pairs: Split[ComparedPair]
+    rated: Split[RatedClip] = field(default_factory=lambda: Split(()))
+    pseudo: Sequence[ComparedPair] = ()
+
+
+class Watch(Protocol):
+    """Whoever watches a training. Each call is cheap, and may raise to stop it: what is on disk by then stays.
+
+    A curve is named by what it shows ("train loss", "dev spearman"); a point lies at a number of optimisation steps.
+    `taken_up` says at which step a training goes on that was cut off: what was told of later steps is told again.
+    """
+
+    def progress(self, done: int, total: int, *, stage: str) -> None: ...
+
+    def point(self, curve: str, step: int, value: float) -> None: ...
+
+    def taken_up(self, step: int) -> None: ...
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A finished training: the folder that a metric's `checkpoint` option opens, and what there is to say of it:
+    settings chosen on dev, steps, parameters, dev figures. Everything in `record` goes into JSON."""
+
+    folder: Path
+    record: Mapping[str, Any]
+
+
+class Train(Protocol):
+    """How every training is called. `votes` is Split[RatedAnswer] or MusicVotes; `options` are checked and complete.
+
+    Everything it keeps lies in `work`: what is needed to go on after a kill (written to one side and moved into place),
+    and at the end the folder "model". Called again with the same arguments it goes on where it was cut off, and comes
+    to the same model, byte for byte on the same kind of processor. Raises TrainingError, OptionError, SetupError.
+    """
+
+    def __call__(
+        self,
+        votes: Any,
+        options: Mapping[str, Any],
+        *,
+        seed: int,
+        work: Path,
+        workplace: Workplace,
+        watch: Watch,
+    ) -> Trained: ...
