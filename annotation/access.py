@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from dataclasses import dataclass
-from datetime import datetime
 from typing import NoReturn
 
 from django.db import connection
 from django.db.models import OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
+from annotation.at_work import HeldAssignment, RaterAtWork
 from annotation.errors import NotAllowed, NotFound
 from annotation.models import (
     Assignment,
@@ -20,9 +21,11 @@ from annotation.models import (
     Membership,
     Rater,
     Study,
+    Upload,
     User,
 )
 from annotation.models.people import MANAGING_ROLES, RATING_ROLES, Role
+from annotation.rules.ordering import Ordering
 
 
 @dataclass(frozen=True)
@@ -53,21 +56,32 @@ def study_of(user: User, slug: str) -> StudyAccess:
         .first()
     )
     if membership is not None:
+        check_token(user, membership.study_id)
         return StudyAccess(membership.study, membership.role)
     if user.is_superuser and (
         study := Study.objects.select_related("protocol_version").filter(slug=slug).first()
     ):
+        check_token(user, study.pk)
         return StudyAccess(study, Role.ADMIN)
     raise NotFound
+
+
+def check_token(user: User, study_id: int | None) -> None:
+    """Whoever asks with a token that is limited to some studies finds nothing in the others."""
+    if user.only_studies is not None and study_id not in user.only_studies:
+        raise NotFound
 
 
 def studies_of(user: User) -> QuerySet[Study]:
     """The studies this account takes part in, each with its `role` there; an operator's are all there are."""
     memberships = Membership.objects.filter(user_id=user.pk, study_id=OuterRef("pk"))
     role = Subquery(memberships.values("role"))
+    studies = Study.objects.all()
+    if user.only_studies is not None:
+        studies = studies.filter(pk__in=user.only_studies)
     if user.is_superuser:
-        return Study.objects.annotate(role=Coalesce(role, Value(Role.ADMIN.value)))
-    return Study.objects.annotate(role=role).filter(memberships__user_id=user.pk)
+        return studies.annotate(role=Coalesce(role, Value(Role.ADMIN.value)))
+    return studies.annotate(role=role).filter(memberships__user_id=user.pk)
 
 
 def managed_study(user: User, slug: str) -> Study:
@@ -114,36 +128,21 @@ def invitation_of(user: User, slug: str, invitation_id: int) -> Invitation:
     return invitation
 
 
-@dataclass(frozen=True)
-class RaterAtWork:
-    """A rater who asks for a task: what leasing needs to know of them and of their study."""
-
-    rater_id: int
-    rater_state: str
-    cursor: float
-    n_judgments: int
-    study_id: int
-    study_state: str
-    seed: int
-    n_tasks: int
-    lease_minutes: int
-    protocol_version_id: int
-    # Their live leases, oldest first, as of the moment the row was asked for.
-    open_leases: list[uuid.UUID]
-    # Whether the study wants listening checks.
-    requires_checks: bool
-
-
 # Written out, like the other statements of the two hot requests: building them anew took longer than running them.
 _RATER_AT_WORK = """
 SELECT r.id, r.state, r.cursor, r.n_judgments,
        s.id, s.state, s.seed, s.n_tasks, s.lease_minutes, s.protocol_version_id,
        ARRAY(SELECT a.id FROM annotation_assignment a
              WHERE a.rater_id = r.id AND a.state = 1 AND a.expires_at > now() ORDER BY a.leased_at),
-       coalesce(s.rules #> '{checks,require}' <> '[]', false)
+       coalesce(s.rules #> '{checks,require}' <> '[]', false),
+       CASE WHEN s.rules #>> '{hints,scorer}' <> '' AND r.origin <> 'simulated'
+            THEN (s.rules #>> '{hints,withheld}')::float8 END,
+       p.id, p.settings
 FROM annotation_rater r
 JOIN annotation_study s ON s.id = r.study_id
 JOIN annotation_membership m ON m.study_id = s.id AND m.user_id = r.user_id
+LEFT JOIN LATERAL (SELECT v.id, v.settings FROM annotation_orderingpolicy v
+                   WHERE v.study_id = s.id AND s.rules -> 'ordering' <> '{}' ORDER BY v.number DESC LIMIT 1) p ON true
 WHERE r.user_id = %s AND s.slug = %s AND m.role = ANY(%s)
 FOR NO KEY UPDATE OF r
 """
@@ -156,26 +155,14 @@ def rater_at_work(user: User, slug: str) -> RaterAtWork:
         row = cursor.fetchone()
     if row is None:
         _refuse_rating(user, slug)
-    return RaterAtWork(*row)
-
-
-@dataclass(frozen=True)
-class HeldAssignment:
-    """A rater's own assignment at the moment they answer it."""
-
-    id: uuid.UUID
-    state: int
-    presentation: list[int]
-    leased_at: datetime
-    protocol_version_id: int
-    rater_id: int
-    task_id: int
-    task_state: int
-    study_id: int
+    check_token(user, row[4])
+    policy = None if row[-1] is None else Ordering(**json.loads(row[-1]))
+    return RaterAtWork(*(*row[:-1], policy))
 
 
 _HELD_ASSIGNMENT = """
-SELECT a.id, a.state, a.presentation, a.leased_at, a.protocol_version_id, a.rater_id, t.id, t.state, t.study_id
+SELECT a.id, a.state, a.presentation, a.leased_at, a.protocol_version_id, a.rater_id, t.id, t.state, t.study_id,
+       r.origin = 'simulated'
 FROM annotation_assignment a
 JOIN annotation_rater r ON r.id = a.rater_id
 JOIN annotation_membership m ON m.study_id = r.study_id AND m.user_id = r.user_id
@@ -194,7 +181,9 @@ def held_assignment(user: User, assignment_id: uuid.UUID, *, lock: bool = False)
         row = cursor.fetchone()
     if row is None:
         raise NotFound
-    return HeldAssignment(*row)
+    held = HeldAssignment(*row)
+    check_token(user, held.study_id)
+    return held
 
 
 def rater_of(user: User, slug: str) -> Rater:
@@ -208,6 +197,7 @@ def rater_of(user: User, slug: str) -> Rater:
     rater = raters.first()
     if rater is None:
         _refuse_rating(user, slug)
+    check_token(user, rater.study_id)
     return rater
 
 
@@ -232,6 +222,7 @@ def assignment_of(user: User, assignment_id: uuid.UUID | str, *, lock: bool = Fa
     assignment = assignments.first()
     if assignment is None:
         raise NotFound
+    check_token(user, assignment.rater.study_id)
     return assignment
 
 
@@ -248,6 +239,7 @@ def check_of(user: User, check_id: uuid.UUID, *, lock: bool = False) -> Listenin
     check = checks.first()
     if check is None:
         raise NotFound
+    check_token(user, check.rater.study_id)
     return check
 
 
@@ -259,10 +251,20 @@ def job_of(user: User, job_id: uuid.UUID | str) -> Job:
     if job.study is None:
         if job.created_by_id != user.pk and not user.is_superuser:
             raise NotFound
+        check_token(user, None)
         return job
     if not study_of(user, job.study.slug).manages:
         raise NotFound
     return job
+
+
+def upload_of(user: User, upload_id: uuid.UUID) -> Upload:
+    """What this account has brought, for no study yet or for one that it runs."""
+    upload = Upload.objects.select_related("study").filter(pk=upload_id, created_by_id=user.pk).first()
+    if upload is None or (upload.study is not None and not study_of(user, upload.study.slug).manages):
+        raise NotFound
+    check_token(user, upload.study_id)
+    return upload
 
 
 def _uuid(value: uuid.UUID | str) -> uuid.UUID:

@@ -14,6 +14,8 @@ from annotation.api.content_shapes import (
     AuditEventOut,
     AuditPageOut,
     ExclusionIn,
+    ExclusionMarkOut,
+    ExclusionMarkPageOut,
     ExclusionOut,
     ItemOut,
     ItemPageOut,
@@ -21,8 +23,9 @@ from annotation.api.content_shapes import (
     JudgmentRowOut,
 )
 from annotation.api.shapes import problems
-from annotation.models import Answer, AuditEvent, Candidate, Judgment, TaskCandidate
+from annotation.models import Answer, AuditEvent, Candidate, Exclusion, Judgment, TaskCandidate
 from annotation.services import exclusions
+from annotation.services.rater_withdrawals import without_withdrawn
 
 
 class ItemsView(APIView):
@@ -48,14 +51,15 @@ class JudgmentsView(APIView):
         responses={200: JudgmentPageOut, **problems(400, 403, 404)},
     )
     def get(self, request: Request, slug: str) -> Response:
-        """Every judgment of a study: superseded, surplus and excluded ones too, each marked as such."""
+        """Every judgment of a study: superseded, surplus and excluded ones too, each marked as such. Nothing that
+        raters said who have withdrawn."""
         study = access.managed_study(request.user, slug)
         slots = TaskCandidate.objects.select_related("candidate__system").order_by("slot")
         answers = Answer.objects.select_related("question", "candidate__system").order_by(
             "question__position", "pk"
         )
         judgments = (
-            Judgment.objects.filter(study=study)
+            without_withdrawn(Judgment.objects.filter(study=study))
             .select_related("task")
             .annotate(
                 item=F("task__item_version__item__external_id"),
@@ -68,6 +72,23 @@ class JudgmentsView(APIView):
 
 
 class ExclusionsView(APIView):
+    @extend_schema(
+        operation_id="exclusions",
+        parameters=paging.PARAMETERS,
+        responses={200: ExclusionMarkPageOut, **problems(400, 403, 404)},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Every mark that kept a judgment out of analysis or took it back in, the newest first: but for what
+        raters said who have withdrawn."""
+        study = access.managed_study(request.user, slug)
+        theirs = without_withdrawn(Exclusion.objects.filter(study=study), by="judgment__rater")
+        marks = theirs.annotate(
+            client_id=F("judgment__client_id"),
+            rater=F("judgment__rater__pseudonym"),
+            actor_name=F("actor__name"),
+        )
+        return Response(paging.page(request, marks, ExclusionMarkOut, newest_first=True))
+
     @extend_schema(
         operation_id="exclude_judgments",
         request=ExclusionIn,

@@ -23,7 +23,7 @@ class ExclusionIn(In):
 
     action = serializers.ChoiceField(Exclusion.Action.choices)
     client_ids = serializers.ListField(
-        child=serializers.UUIDField(), required=False, allow_empty=False, max_length=1000
+        child=serializers.UUIDField(), required=False, min_length=1, max_length=1000
     )
     rater = serializers.CharField(required=False, max_length=40, help_text="A pseudonym.")
     reason = serializers.CharField(max_length=40, help_text="A short word to group by, such as `careless`.")
@@ -46,6 +46,23 @@ class ExclusionOut(serializers.Serializer):
     )
 
 
+class ExclusionMarkOut(serializers.Serializer):
+    """One mark; the last one of a judgment stands."""
+
+    id = serializers.IntegerField()
+    client_id = serializers.UUIDField(help_text="Of the judgment.")
+    rater = serializers.CharField(allow_null=True, help_text="Pseudonym of who gave the judgment.")
+    action = serializers.ChoiceField(Exclusion.Action.choices)
+    reason = serializers.CharField()
+    comment = serializers.CharField()
+    actor = serializers.CharField(source="actor_name", allow_null=True)
+    created_at = serializers.DateTimeField()
+
+
+class ExclusionMarkPageOut(PageOut):
+    results = ExclusionMarkOut(many=True)
+
+
 class CandidateRowOut(serializers.Serializer):
     system = serializers.CharField(source="system.name")
     take = serializers.IntegerField()
@@ -56,6 +73,7 @@ class CandidateRowOut(serializers.Serializer):
 class ItemOut(serializers.Serializer):
     """An item with its current version."""
 
+    id = serializers.IntegerField()
     external_id = serializers.CharField()
     state = serializers.ChoiceField(Item.State.choices)
     strata = serializers.DictField()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
@@ -36,6 +37,8 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
         return problem(404, "not_found", NOTHING_HERE, [])
     if isinstance(error, PermissionDenied):
         return problem(403, "not_allowed", "You may not do this.", [])
+    if isinstance(error, exceptions.Throttled):
+        return _too_many(error)
     code = getattr(error, "default_code", "error")
     answer = problem(response.status_code, code, str(getattr(error, "detail", error)), [])
     for name, value in response.items():
@@ -48,11 +51,34 @@ def problem(status: int, code: str, detail: str, errors: list[dict[str, str]]) -
     return Response(_body(status, code, detail, errors), status=status, content_type=PROBLEM)
 
 
+def _too_many(error: exceptions.Throttled) -> Response:
+    seconds = max(1, ceil(error.wait or 0))
+    detail = f"Too many requests. Come again in {seconds} s; nothing was done."
+    answer = problem(429, "throttled", detail, [])
+    answer["Retry-After"] = str(seconds)
+    return answer
+
+
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """An address that leads nowhere: a page for people, problem+json below /api/."""
     if not request.path.startswith("/api/"):
         return defaults.page_not_found(request, exception)
-    return JsonResponse(_body(404, "not_found", NOTHING_HERE, []), status=404, content_type=PROBLEM)
+    return problem_response(404, "not_found", NOTHING_HERE)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """What Django itself refuses: a host it does not serve, a form that cannot be read."""
+    if not request.path.startswith("/api/"):
+        return defaults.bad_request(request, exception)
+    if isinstance(exception, RequestDataTooBig):
+        return problem_response(413, "too_large", "This request is too large.")
+    return problem_response(400, "bad_request", "This request cannot be read.")
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if not request.path.startswith("/api/"):
+        return defaults.permission_denied(request, exception)
+    return problem_response(403, "not_allowed", "You may not do this.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -60,7 +86,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if not request.path.startswith("/api/"):
         return defaults.server_error(request)
     detail = "Something went wrong on our side; it has been logged. Please try again."
-    return JsonResponse(_body(500, "server_error", detail, []), status=500, content_type=PROBLEM)
+    return problem_response(500, "server_error", detail)
+
+
+def problem_response(status: int, code: str, detail: str) -> HttpResponse:
+    """A problem told outside of REST framework."""
+    return JsonResponse(_body(status, code, detail, []), status=status, content_type=PROBLEM)
 
 
 def _body(status: int, code: str, detail: str, errors: list[dict[str, str]]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from annotation.api.paging import PageOut
 from annotation.api.shapes import In
 from annotation.importers import FORMATS
 from annotation.models import Job
@@ -45,7 +46,19 @@ class ImportIn(In):
     )
 
 
-class JobOut(serializers.Serializer):
+class JobPageIn(In):
+    after = serializers.UUIDField(required=False)
+    limit = serializers.IntegerField(default=50, min_value=1, max_value=200)
+
+
+class JobsIn(JobPageIn):
+    kind = serializers.CharField(required=False, max_length=20)
+    state = serializers.ChoiceField(Job.State.choices, required=False)
+
+
+class JobRowOut(serializers.Serializer):
+    """A job without what it found."""
+
     id = serializers.UUIDField()
     kind = serializers.CharField()
     study = serializers.SlugField(source="study.slug", default=None, allow_null=True)
@@ -54,9 +67,28 @@ class JobOut(serializers.Serializer):
     done = serializers.IntegerField()
     total = serializers.IntegerField(allow_null=True, help_text="Null until it is known.")
     message = serializers.CharField(help_text="What went wrong, when something did.")
-    report = serializers.DictField(
-        help_text="What it found or made; for imports the counts and every bad row."
-    )
     created_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
+
+
+class JobOut(JobRowOut):
+    report = serializers.DictField(
+        help_text="What it found or made; for imports the counts and every bad row."
+    )
+
+
+class JobProblemOut(serializers.Serializer):
+    number = serializers.IntegerField()
+    row = serializers.CharField(help_text="Where it stands in the source; empty for the source as a whole.")
+    field = serializers.CharField()  # type: ignore[assignment]
+    problem = serializers.CharField()
+    remedy = serializers.CharField()
+
+
+class JobProblemPageOut(PageOut):
+    results = JobProblemOut(many=True)
+
+
+class JobPageOut(PageOut):
+    results = JobRowOut(many=True)

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import access
+from annotation.api.scopes import Scope
 from annotation.api.shapes import In, problems
 from annotation.audio.check_sounds import intervals
 from annotation.models import ListeningCheck
@@ -58,6 +59,8 @@ class CheckOut(serializers.Serializer):
 
 
 class ChecksView(APIView):
+    writes = Scope.RATE
+
     @extend_schema(operation_id="listening_checks", responses={200: StandingsOut, **problems(403, 404)})
     def get(self, request: Request, slug: str) -> Response:
         """The listening checks that the study requires, and where the rater stands with each."""
@@ -77,6 +80,8 @@ class ChecksView(APIView):
 
 
 class CheckSoundView(APIView):
+    throttle_classes = []
+
     @extend_schema(
         operation_id="listening_check_sound",
         responses={(200, "audio/flac"): OpenApiTypes.BINARY, **problems(403, 404)},
@@ -88,6 +93,8 @@ class CheckSoundView(APIView):
 
 
 class CheckAnswerView(APIView):
+    writes = Scope.RATE
+
     @extend_schema(
         operation_id="answer_listening_check",
         request=CheckAnswerIn,

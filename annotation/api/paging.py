@@ -12,9 +12,13 @@ from rest_framework.request import Request
 
 from annotation.api.shapes import In
 
+_AFTER = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
+_LIMIT = {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}
 PARAMETERS = [
-    OpenApiParameter("after", int, description="Go on after the row with this key; `next` has it filled in."),
-    OpenApiParameter("limit", int, description="Rows in a page: 1 to 200, 50 by default."),
+    OpenApiParameter(
+        "after", _AFTER, description="Go on after the row with this key; `next` has it filled in."
+    ),
+    OpenApiParameter("limit", _LIMIT, description="Rows in a page: 1 to 200, 50 by default."),
 ]
 
 

@@ -15,17 +15,25 @@ from annotation.api.people_shapes import (
     InvitationIn,
     InvitationOut,
     InvitationPageOut,
+    JoinedOut,
+    JoinIn,
     MemberChangeIn,
     MemberOut,
     MemberPageOut,
     NewInvitationOut,
     RaterChangeIn,
+    RaterInFullOut,
     RaterOut,
     RaterPageOut,
+    RaterWithdrawalIn,
+    WithdrawalOut,
 )
 from annotation.api.shapes import problems
 from annotation.models import Membership, Rater, Study
-from annotation.services import people
+from annotation.services import check_standings, people, rater_withdrawals
+
+# How many of a rater's latest listening checks are told.
+CHECKS = 20
 
 
 class RatersView(APIView):
@@ -41,6 +49,15 @@ class RatersView(APIView):
 
 
 class RaterView(APIView):
+    @extend_schema(operation_id="rater", responses={200: RaterInFullOut, **problems(403, 404)})
+    def get(self, request: Request, slug: str, pseudonym: str) -> Response:
+        """One rater: how much they said, how much of it is kept out, and how their listening checks went."""
+        rater = access.rater_named(request.user, slug, pseudonym)
+        done = check_standings.finished(rater.study).filter(rater=rater).order_by("-finished_at")
+        rater.n_excluded = rater.judgments.filter(excluded=True).count()  # type: ignore[attr-defined]
+        rater.checks = list(done[:CHECKS])  # type: ignore[attr-defined]
+        return Response(RaterInFullOut(rater).data)
+
     @extend_schema(
         operation_id="change_rater",
         request=RaterChangeIn,
@@ -51,6 +68,23 @@ class RaterView(APIView):
         rater = access.rater_named(request.user, slug, pseudonym)
         people.set_rater_state(rater, actor=request.user, **RaterChangeIn.parsed(request.data))
         return Response(RaterOut(rater).data)
+
+
+class WithdrawalView(APIView):
+    @extend_schema(
+        operation_id="withdraw_rater",
+        request=RaterWithdrawalIn,
+        responses={202: WithdrawalOut, **problems(400, 403, 404, 409)},
+    )
+    def post(self, request: Request, slug: str, pseudonym: str) -> Response:
+        """Take a rater out of the study at their own wish. This cannot be undone: nothing that they said counts or is
+        exported or released under their name from now on."""
+        rater = access.rater_named(request.user, slug, pseudonym)
+        made, job = rater_withdrawals.withdraw(
+            rater, actor=request.user, **RaterWithdrawalIn.parsed(request.data)
+        )
+        body = {"job": job.pk, "state": job.state, "mode": made.mode, "withdrawn_at": made.withdrawn_at}
+        return Response(WithdrawalOut(body).data, status=202)
 
 
 class MembersView(APIView):
@@ -86,6 +120,8 @@ class MemberView(APIView):
 
 
 class InvitationsView(APIView):
+    answers_secret = True
+
     @extend_schema(
         operation_id="invitations",
         parameters=paging.PARAMETERS,
@@ -115,6 +151,18 @@ class InvitationView(APIView):
         """Revoke an invitation. Those who joined by it stay."""
         people.revoke_invitation(access.invitation_of(request.user, slug, invitation_id), actor=request.user)
         return Response(status=204)
+
+
+class JoinView(APIView):
+    of_account = True
+
+    of_account = True
+
+    @extend_schema(operation_id="join", request=JoinIn, responses={200: JoinedOut, **problems(400, 403, 404)})
+    def post(self, request: Request) -> Response:
+        """Join the study that an invitation is to, by its token: the last part of its link. Members keep their role."""
+        membership = people.accept_invitation(JoinIn.parsed(request.data)["token"], request.user)
+        return Response({"study": membership.study.slug, "role": membership.role})
 
 
 def _members(study: Study) -> QuerySet[Membership]:

@@ -6,13 +6,32 @@ from rest_framework import serializers
 
 from annotation.api.paging import PageOut
 from annotation.api.shapes import In
-from annotation.models import Rater
+from annotation.models import ListeningCheck, Rater, RaterWithdrawal
 from annotation.models.people import Role
 
 
 class RaterChangeIn(In):
     state = serializers.ChoiceField(Rater.State.choices)
     reason = serializers.CharField(max_length=2000)
+
+
+class RaterWithdrawalIn(In):
+    mode = serializers.ChoiceField(RaterWithdrawal.Mode.choices)
+    note = serializers.CharField(
+        default="",
+        allow_blank=True,
+        max_length=2000,
+        help_text="For the record: how the person asked for it.",
+    )
+
+
+class WithdrawalOut(serializers.Serializer):
+    job = serializers.UUIDField(
+        help_text="Takes what they said out of the figures; all else is in force now."
+    )
+    state = serializers.CharField()
+    mode = serializers.ChoiceField(RaterWithdrawal.Mode.choices)
+    withdrawn_at = serializers.DateTimeField()
 
 
 class MemberChangeIn(In):
@@ -25,6 +44,15 @@ class InvitationIn(In):
     days = serializers.IntegerField(default=14, min_value=1, max_value=365)
 
 
+class JoinIn(In):
+    token = serializers.CharField(max_length=200)
+
+
+class JoinedOut(serializers.Serializer):
+    study = serializers.SlugField()
+    role = serializers.ChoiceField(Role.choices)
+
+
 class RaterOut(serializers.Serializer):
     pseudonym = serializers.CharField()
     state = serializers.ChoiceField(Rater.State.choices)
@@ -34,6 +62,17 @@ class RaterOut(serializers.Serializer):
     n_skips = serializers.IntegerField()
     last_judgment_at = serializers.DateTimeField(allow_null=True)
     created_at = serializers.DateTimeField()
+
+
+class FinishedCheckOut(serializers.Serializer):
+    kind = serializers.ChoiceField(ListeningCheck.Kind.choices)
+    state = serializers.CharField(help_text="passed or failed")
+    finished_at = serializers.DateTimeField()
+
+
+class RaterInFullOut(RaterOut):
+    n_excluded = serializers.IntegerField(help_text="Judgments of theirs that are kept out of analysis.")
+    checks = FinishedCheckOut(many=True, help_text="The latest listening checks that they finished.")
 
 
 class RaterPageOut(PageOut):

@@ -38,11 +38,17 @@ class StoredFile:
 
 
 def send(
-    request: HttpRequest, source: Readable, *, content_type: str
+    request: HttpRequest, source: Readable, *, content_type: str, etag: str = ""
 ) -> HttpResponse | StreamingHttpResponse:
-    """The whole of it (200), the one range asked for (206), or 416. No ETag and no name: both could identify it."""
+    """The whole of it (200), the one range asked for (206), or 416.
+
+    What raters hear has no ETag and no name: both could identify it. Other files give their hash as `etag`, so that a
+    download that broke off goes on with the same file or begins again.
+    """
     size = source.size
-    wanted = _wanted(request.headers.get("Range", ""))
+    # If-Range (RFC 9110, 13.1.5): the rest of another file than the one begun is of no use.
+    same = request.headers.get("If-Range", f'"{etag}"') == f'"{etag}"'
+    wanted = _wanted(request.headers.get("Range", "")) if same else None
     start, stop = (0, size) if wanted is None else _within(*wanted, size)
     if wanted is not None and start >= stop:
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
@@ -54,6 +60,8 @@ def send(
     response["Accept-Ranges"] = "bytes"
     response["Content-Length"] = str(stop - start)
     response["Cache-Control"] = "private, max-age=3600"
+    if etag:
+        response["ETag"] = f'"{etag}"'
     if wanted is not None:
         response["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
     return response

@@ -25,6 +25,7 @@ from annotation.api.rating_shapes import (
     SkipIn,
 )
 from annotation.api.revision_shapes import GivenOut
+from annotation.api.scopes import Scope
 from annotation.api.shapes import problems
 from annotation.errors import Conflict, NotFound
 from annotation.models import Assignment
@@ -33,6 +34,8 @@ from annotation.services.protocols import loaded
 
 
 class NextView(APIView):
+    writes = Scope.RATE
+
     @extend_schema(
         operation_id="next_task",
         request=NextIn,
@@ -83,6 +86,8 @@ class AssignmentView(APIView):
 
 
 class HeartbeatView(APIView):
+    writes = Scope.RATE
+
     @extend_schema(
         operation_id="heartbeat",
         request=None,
@@ -94,6 +99,8 @@ class HeartbeatView(APIView):
 
 
 class JudgmentView(APIView):
+    writes = Scope.RATE
+
     @extend_schema(operation_id="own_judgment", responses={200: GivenOut, **problems(403, 404)})
     def get(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """What you answered, as it was shown to you, with the task it is about."""
@@ -117,6 +124,8 @@ class JudgmentView(APIView):
 
 
 class RevisionsView(APIView):
+    writes = Scope.RATE
+
     @extend_schema(
         operation_id="revise_judgment",
         request=JudgmentIn,
@@ -140,6 +149,8 @@ def _receipt(receipt: judgments.Receipt) -> Response:
 
 
 class SkipView(APIView):
+    writes = Scope.RATE
+
     @extend_schema(
         operation_id="skip_task",
         request=SkipIn,
@@ -153,6 +164,8 @@ class SkipView(APIView):
 
 
 class GiveBackView(APIView):
+    writes = Scope.RATE
+
     @extend_schema(operation_id="give_back_task", request=None, responses={204: None, **problems(403, 404)})
     def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """Return an unanswered task to the queue, when a rater stops for now."""
@@ -161,6 +174,8 @@ class GiveBackView(APIView):
 
 
 class ClipView(APIView):
+    throttle_classes = []
+
     @extend_schema(
         operation_id="clip",
         parameters=[
@@ -193,6 +208,8 @@ class ClipView(APIView):
 
 
 class SpectrogramView(APIView):
+    throttle_classes = []
+
     @extend_schema(
         operation_id="spectrogram",
         responses={(200, "application/octet-stream"): OpenApiTypes.BINARY, **problems(403, 404)},

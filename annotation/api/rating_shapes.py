@@ -111,6 +111,22 @@ class ListeningOut(serializers.Serializer):
     change_minutes = serializers.IntegerField(help_text="In which a vote may be changed; 0 for never.")
 
 
+class HintOut(serializers.Serializer):
+    """What a model expects people to answer to one question."""
+
+    question = serializers.CharField()
+    side = serializers.ChoiceField(
+        ["A", "B"], required=False, allow_null=True, help_text="Of a preference; null where it is even."
+    )
+    percent = serializers.IntegerField(required=False, help_text="The chance of that side, 50 to 99.")
+    value = serializers.FloatField(required=False, help_text="Of a rating.")
+    values = serializers.ListField(
+        child=serializers.FloatField(allow_null=True),
+        required=False,
+        help_text="By position, where each candidate is rated.",
+    )
+
+
 class AssignmentOut(serializers.Serializer):
     id = serializers.UUIDField()
     protocol_version = serializers.IntegerField(help_text="The version these questions belong to.")
@@ -120,6 +136,11 @@ class AssignmentOut(serializers.Serializer):
     listening = ListeningOut()
     note = serializers.CharField(
         required=False, help_text="What an expert who asks for more judgments of this task says to look at."
+    )
+    hint = HintOut(
+        many=True,
+        required=False,
+        help_text="In a study that shows what a model says, and where it was not drawn to be kept from this rater.",
     )
 
 

@@ -19,12 +19,15 @@ from annotation.api.review_shapes import (
     ReturnsIn,
     WithdrawalIn,
 )
+from annotation.api.scopes import Scope
 from annotation.api.shapes import problems
 from annotation.models import ReviewCase
 from annotation.services import blind, cases, decisions, judgments, returns, undo
 
 
 class BlindView(APIView):
+    writes = Scope.REVIEW
+
     @extend_schema(operation_id="blind_task", responses={200: AssignmentOut, **problems(403, 404, 409)})
     def get(self, request: Request, case_id: int) -> Response:
         """The task of a case as any rater would see it, before anything that others said of it."""
@@ -48,6 +51,8 @@ class BlindView(APIView):
 
 
 class KeepView(APIView):
+    writes = Scope.REVIEW
+
     @extend_schema(
         operation_id="keep_case", request=None, responses={200: KeptOut, **problems(403, 404, 409)}
     )
@@ -57,6 +62,8 @@ class KeepView(APIView):
 
 
 class CorrectionView(APIView):
+    writes = Scope.REVIEW
+
     @extend_schema(
         operation_id="correct_case",
         request=CorrectionIn,
@@ -70,6 +77,8 @@ class CorrectionView(APIView):
 
 
 class FineView(APIView):
+    writes = Scope.REVIEW
+
     @extend_schema(
         operation_id="case_is_fine", request=FineIn, responses={200: CaseOut, **problems(400, 403, 404, 409)}
     )
@@ -79,6 +88,8 @@ class FineView(APIView):
 
 
 class WithdrawalView(APIView):
+    writes = Scope.REVIEW
+
     @extend_schema(
         operation_id="withdraw_item",
         request=WithdrawalIn,
@@ -90,6 +101,8 @@ class WithdrawalView(APIView):
 
 
 class ReturnsView(APIView):
+    writes = Scope.REVIEW
+
     @extend_schema(
         operation_id="return_case",
         request=ReturnsIn,
@@ -106,6 +119,8 @@ class ReturnsView(APIView):
 
 
 class UndoView(APIView):
+    writes = Scope.REVIEW
+
     @extend_schema(
         operation_id="undo_decision", request=None, responses={200: CaseOut, **problems(403, 404, 409)}
     )

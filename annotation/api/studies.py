@@ -41,6 +41,8 @@ class MeView(APIView):
 
 
 class StudiesView(APIView):
+    of_account = True
+
     @extend_schema(
         operation_id="studies",
         parameters=paging.PARAMETERS,

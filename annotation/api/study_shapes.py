@@ -14,7 +14,7 @@ from annotation.api.shapes import In
 from annotation.models import ListeningCheck, Study
 from annotation.models.people import Role
 from annotation.protocols import preset_keys
-from annotation.rules import stopping
+from annotation.rules import ordering, stopping
 from annotation.rules.listening import LOUDNESS, ListeningRules
 from annotation.rules.listening_checks import KINDS
 from annotation.services.listening_checks import settings_of
@@ -85,6 +85,29 @@ class StoppingIn(In):
     )
 
 
+class OrderingIn(In):
+    """Which tasks come first: by what a vote would teach, with a share drawn from all that are open."""
+
+    on = serializers.BooleanField(required=False, help_text="Off: the plain order. On unless said.")
+    uniform = serializers.FloatField(
+        required=False, help_text="Share of draws from all open tasks, from 0.2."
+    )
+    among = serializers.IntegerField(
+        required=False, help_text="From how many of the first the rest is drawn."
+    )
+    uncertainty = serializers.FloatField(required=False, help_text="Weight of what the model is unsure of.")
+    disagreement = serializers.FloatField(
+        required=False, help_text="Weight of where votes so far contradict the model."
+    )
+    coverage = serializers.FloatField(required=False, help_text="Weight of having few judgments yet.")
+    scorer = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=80,
+        help_text="The model's name or a version's digest; empty for the one promoted in this study.",
+    )
+
+
 class StudyChangeIn(In):
     title = serializers.CharField(required=False, max_length=200)
     description = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
@@ -93,6 +116,7 @@ class StudyChangeIn(In):
     listening = ListeningIn(required=False)
     checks = ChecksIn(required=False)
     stopping = StoppingIn(required=False)
+    ordering = OrderingIn(required=False)
 
 
 class RoleOut(serializers.Serializer):
@@ -136,6 +160,12 @@ class StudyDetailOut(StudyOut):
     listening = serializers.SerializerMethodField(help_text="What is asked of listening; all settings.")
     checks = serializers.SerializerMethodField(help_text="Which listening checks raters take; all settings.")
     stopping = serializers.SerializerMethodField(help_text="When a pair needs no more votes; all settings.")
+
+    ordering = serializers.SerializerMethodField(help_text="Which tasks come first; all settings.")
+
+    @extend_schema_field(OrderingIn)
+    def get_ordering(self, study: Study) -> dict[str, Any]:
+        return ordering.as_json(study.rules)
 
     @extend_schema_field(ChecksIn)
     def get_checks(self, study: Study) -> dict[str, Any]:

@@ -2,14 +2,38 @@ from __future__ import annotations
 
 from django.urls import path
 
-from annotation.api import content, jobs, listening_checks, people, rating, review, studies
+from annotation.api import (
+    audit,
+    content,
+    items,
+    jobs,
+    listening_checks,
+    people,
+    previews,
+    queue,
+    rating,
+    returned,
+    review,
+    review_rules,
+    studies,
+    tokens,
+    uploads,
+    webhooks,
+)
 
 urlpatterns = [
     path("me/", studies.MeView.as_view(), name="api_me"),
+    path("tokens/", tokens.TokensView.as_view(), name="api_tokens"),
+    path("tokens/<int:token_id>/", tokens.TokenView.as_view(), name="api_token"),
     path("studies/", studies.StudiesView.as_view(), name="api_studies"),
     path("studies/<slug:slug>/", studies.StudyView.as_view(), name="api_study"),
     path("studies/<slug:slug>/raters/", people.RatersView.as_view(), name="api_raters"),
     path("studies/<slug:slug>/raters/<str:pseudonym>/", people.RaterView.as_view(), name="api_rater"),
+    path(
+        "studies/<slug:slug>/raters/<str:pseudonym>/withdrawal/",
+        people.WithdrawalView.as_view(),
+        name="api_withdraw_rater",
+    ),
     path("studies/<slug:slug>/members/", people.MembersView.as_view(), name="api_members"),
     path("studies/<slug:slug>/members/<int:member_id>/", people.MemberView.as_view(), name="api_member"),
     path("studies/<slug:slug>/invitations/", people.InvitationsView.as_view(), name="api_invitations"),
@@ -19,12 +43,57 @@ urlpatterns = [
         name="api_invitation",
     ),
     path("studies/<slug:slug>/items/", content.ItemsView.as_view(), name="api_items"),
+    path("studies/<slug:slug>/items/<int:item_id>/", items.ItemView.as_view(), name="api_item"),
+    path("studies/<slug:slug>/tasks/", items.TasksView.as_view(), name="api_tasks"),
+    path("studies/<slug:slug>/corrections/", items.CorrectionsView.as_view(), name="api_corrections"),
+    path(
+        "studies/<slug:slug>/protocols/", items.ProtocolVersionsView.as_view(), name="api_protocol_versions"
+    ),
     path("studies/<slug:slug>/judgments/", content.JudgmentsView.as_view(), name="api_judgments"),
     path("studies/<slug:slug>/exclusions/", content.ExclusionsView.as_view(), name="api_exclusions"),
     path("studies/<slug:slug>/audit/", content.AuditView.as_view(), name="api_audit"),
+    path("studies/<slug:slug>/audit/file/", audit.AuditFileView.as_view(), name="api_audit_file"),
+    path("studies/<slug:slug>/jobs/", jobs.JobsView.as_view(), name="api_jobs"),
     path("studies/<slug:slug>/imports/", jobs.ImportsView.as_view(), name="api_imports"),
     path("studies/<slug:slug>/next/", rating.NextView.as_view(), name="api_next"),
     path("studies/<slug:slug>/protocol/", rating.ProtocolView.as_view(), name="api_protocol"),
+    path("studies/<slug:slug>/preview/next/", previews.NextPreviewView.as_view(), name="api_preview_next"),
+    path(
+        "studies/<slug:slug>/preview/<uuid:preview_id>/", previews.PreviewView.as_view(), name="api_preview"
+    ),
+    path(
+        "studies/<slug:slug>/preview/<uuid:preview_id>/heartbeat/",
+        previews.PreviewHeartbeatView.as_view(),
+        name="api_preview_heartbeat",
+    ),
+    path(
+        "studies/<slug:slug>/preview/<uuid:preview_id>/judgment/",
+        previews.PreviewJudgmentView.as_view(),
+        name="api_preview_judgment",
+    ),
+    path(
+        "studies/<slug:slug>/preview/<uuid:preview_id>/skip/",
+        previews.PreviewSkipView.as_view(),
+        name="api_preview_skip",
+    ),
+    path(
+        "studies/<slug:slug>/preview/<uuid:preview_id>/give-back/",
+        previews.PreviewGiveBackView.as_view(),
+        name="api_preview_give_back",
+    ),
+    path(
+        "studies/<slug:slug>/preview/<uuid:preview_id>/clips/<slug:name>/",
+        previews.PreviewClipView.as_view(),
+        name="api_preview_clip",
+    ),
+    path(
+        "studies/<slug:slug>/preview/<uuid:preview_id>/spectrograms/<slug:name>/",
+        previews.PreviewSpectrogramView.as_view(),
+        name="api_preview_spectrogram",
+    ),
+    path("uploads/", uploads.UploadsView.as_view(), name="api_uploads"),
+    path("uploads/<uuid:upload_id>/", uploads.UploadView.as_view(), name="api_upload"),
+    path("uploads/<uuid:upload_id>/import/", uploads.UploadImportView.as_view(), name="api_import_upload"),
     path("assignments/<uuid:assignment_id>/", rating.AssignmentView.as_view(), name="api_assignment"),
     path("assignments/<uuid:assignment_id>/heartbeat/", rating.HeartbeatView.as_view(), name="api_heartbeat"),
     path("assignments/<uuid:assignment_id>/judgment/", rating.JudgmentView.as_view(), name="api_judgment"),
@@ -37,6 +106,32 @@ urlpatterns = [
         rating.SpectrogramView.as_view(),
         name="api_spectrogram",
     ),
+    path("studies/<slug:slug>/returned/", returned.ReturnedView.as_view(), name="api_returned"),
+    path("returned/<int:return_id>/keep/", returned.KeepReturnedView.as_view(), name="api_keep_returned"),
+    path("studies/<slug:slug>/review/", queue.QueueView.as_view(), name="api_review_queue"),
+    path("studies/<slug:slug>/review/next/", queue.NextCaseView.as_view(), name="api_next_case"),
+    path("studies/<slug:slug>/review/assign/", queue.CaseAssignmentsView.as_view(), name="api_assign_cases"),
+    path("studies/<slug:slug>/review/views/", queue.ReviewViewsView.as_view(), name="api_review_views"),
+    path(
+        "studies/<slug:slug>/review/views/<int:view_id>/",
+        queue.ReviewViewView.as_view(),
+        name="api_review_view",
+    ),
+    path(
+        "studies/<slug:slug>/review/rules/", review_rules.ReviewRulesView.as_view(), name="api_review_rules"
+    ),
+    path(
+        "studies/<slug:slug>/review/rules/preview/",
+        review_rules.RulesPreviewView.as_view(),
+        name="api_rules_preview",
+    ),
+    path(
+        "studies/<slug:slug>/review/rules/apply/",
+        review_rules.ApplyRulesView.as_view(),
+        name="api_apply_rules",
+    ),
+    path("review-cases/<int:case_id>/claim/", queue.ClaimView.as_view(), name="api_claim_case"),
+    path("review-cases/<int:case_id>/put-back/", queue.PutBackView.as_view(), name="api_put_back_case"),
     path("review-cases/<int:case_id>/blind/", review.BlindView.as_view(), name="api_blind"),
     path("review-cases/<int:case_id>/keep/", review.KeepView.as_view(), name="api_keep_case"),
     path("review-cases/<int:case_id>/correction/", review.CorrectionView.as_view(), name="api_correction"),
@@ -56,5 +151,42 @@ urlpatterns = [
         name="api_check_answer",
     ),
     path("jobs/<uuid:job_id>/", jobs.JobView.as_view(), name="api_job"),
+    path("join/", people.JoinView.as_view(), name="api_join"),
+    path("jobs/<uuid:job_id>/problems/", jobs.JobProblemsView.as_view(), name="api_job_problems"),
+    path("jobs/<uuid:job_id>/import/", jobs.ImportForRealView.as_view(), name="api_import_for_real"),
     path("jobs/<uuid:job_id>/cancel/", jobs.CancelView.as_view(), name="api_cancel_job"),
+    path("studies/<slug:slug>/webhooks/", webhooks.WebhooksView.as_view(), name="api_webhooks"),
+    path(
+        "studies/<slug:slug>/webhooks/<int:webhook_id>/", webhooks.WebhookView.as_view(), name="api_webhook"
+    ),
+    path(
+        "studies/<slug:slug>/webhooks/<int:webhook_id>/secret/",
+        webhooks.WebhookSecretView.as_view(),
+        name="api_webhook_secret",
+    ),
+    path(
+        "studies/<slug:slug>/webhooks/<int:webhook_id>/resume/",
+        webhooks.WebhookResumeView.as_view(),
+        name="api_resume_webhook",
+    ),
+    path(
+        "studies/<slug:slug>/webhooks/<int:webhook_id>/test/",
+        webhooks.WebhookTestView.as_view(),
+        name="api_test_webhook",
+    ),
+    path(
+        "studies/<slug:slug>/webhooks/<int:webhook_id>/deliveries/",
+        webhooks.DeliveriesView.as_view(),
+        name="api_deliveries",
+    ),
+    path(
+        "studies/<slug:slug>/webhooks/<int:webhook_id>/deliveries/<int:delivery_id>/replay/",
+        webhooks.ReplayView.as_view(),
+        name="api_replay_delivery",
+    ),
+    path(
+        "studies/<slug:slug>/webhooks/<int:webhook_id>/replay-failed/",
+        webhooks.ReplayFailedView.as_view(),
+        name="api_replay_failed",
+    ),
 ]

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Literal
 
-Code = Literal["missing", "empty", "undecodable", "no_audio_stream", "too_short", "too_long"]
+Code = Literal[
+    "missing",
+    "empty",
+    "undecodable",
+    "no_audio_stream",
+    "too_short",
+    "too_long",
+    # Of sounds elsewhere: never asked for, did not come, more than may come, came as something else.
+    "address_refused",
+    "not_fetched",
+    "too_large",
+    "not_audio",
+]
 
 
 class AudioError(Exception):

@@ -20,14 +20,13 @@ _SPREAD = 0.3  # of a clip around its system, in log-odds
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clip:
-    """What went wrong decides a clip's true musicality and alignment, in log-odds, 0 at best."""
+class Outcome:
+    """What went wrong in one answer decides its true musicality and alignment, in log-odds, 0 at best."""
 
     prompt: Prompt
     system: MusicSystem
     flaws: tuple[Flaw, ...]
     failures: tuple[str, ...]
-    performance: Performance = field(repr=False, compare=False)
 
     @property
     def musicality(self) -> float:
@@ -36,6 +35,13 @@ class Clip:
     @property
     def alignment(self) -> float:
         return -sum(failures.COSTS[kind] for kind in self.failures)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clip(Outcome):
+    """An answer that was played."""
+
+    performance: Performance = field(repr=False, compare=False)
 
     @property
     def file_name(self) -> str:
@@ -79,14 +85,28 @@ def make_comparisons(prompts: tuple[Prompt, ...], *, seed: int) -> list[Comparis
 
 def make_clip(prompt: Prompt, system: MusicSystem, *, seed: int) -> Clip:
     rng = _rng(seed, prompt, system.name)
+    drawn = _draw_outcome(prompt, system, rng=rng)
+    brief = prompt.brief
+    for kind in drawn.failures:
+        brief = failures.failed(brief, kind)
+    heeded = prompt.reference and "ignored_reference" not in drawn.failures
+    motif = _motif(prompt, seed=seed) if heeded else None
+    score = compose(brief, rng=rng, motif=motif)
+    performance = perform(score, flaws=drawn.flaws, sound=system.sound, rng=rng)
+    return Clip(
+        prompt=prompt, system=system, flaws=drawn.flaws, failures=drawn.failures, performance=performance
+    )
+
+
+def draw_outcome(prompt: Prompt, system: MusicSystem, *, seed: int) -> Outcome:
+    """What is wrong with the clip that `make_clip` makes, without making it."""
+    return _draw_outcome(prompt, system, rng=_rng(seed, prompt, system.name))
+
+
+def _draw_outcome(prompt: Prompt, system: MusicSystem, *, rng: np.random.Generator) -> Outcome:
     flawed = draw_flaws(system, rng=rng)
     failed = draw_failures(system, prompt, rng=rng)
-    brief = prompt.brief
-    for kind in failed:
-        brief = failures.failed(brief, kind)
-    motif = _motif(prompt, seed=seed) if prompt.reference and "ignored_reference" not in failed else None
-    performance = perform(compose(brief, rng=rng, motif=motif), flaws=flawed, sound=system.sound, rng=rng)
-    return Clip(prompt=prompt, system=system, flaws=flawed, failures=failed, performance=performance)
+    return Outcome(prompt=prompt, system=system, flaws=flawed, failures=failed)
 
 
 def make_reference(prompt: Prompt, *, seed: int) -> Performance | None:

@@ -45,6 +45,24 @@ RATERS = (
     Rater("demo-rater-6", 0.4, 0.60, 0.40, 0.00, 1.00, 0.35),
 )  # fmt: skip
 
+_CARELESS_SHARE = 0.15
+
+
+def draw_rater(number: int, *, seed: int) -> Rater:
+    """One of many simulated raters, the same whoever else is drawn: mostly careful, and more or less so; some careless,
+    who tell little apart, often answer without listening, and lean on what came first."""
+    rng = np.random.default_rng([seed, number])
+    careless = rng.random() < _CARELESS_SHARE
+    return Rater(
+        name=f"simulated-{seed}-{number:02d}",
+        sensitivity=float(rng.uniform(0.3, 0.7) if careless else np.clip(rng.lognormal(0.2, 0.4), 0.5, 2.5)),
+        position_bias=float(rng.normal(0.5 if careless else 0.1, 0.15)),
+        lapse=float(rng.uniform(0.2, 0.5) if careless else rng.uniform(0, 0.06)),
+        severity=float(rng.normal(0, 0.2)),
+        noise=float(rng.uniform(0.7, 1.1) if careless else rng.uniform(0.25, 0.55)),
+        diligence=float(rng.uniform(0.2, 0.5) if careless else rng.uniform(0.5, 0.95)),
+    )
+
 
 def probability_of_first(
     difference: float, *, sensitivity: float = 1.0, position_bias: float = 0.0, lapse: float = 0.0

@@ -57,12 +57,12 @@ def rate_answers(answers: list[tuple[Question, int]], *, rng: np.random.Generato
     """The ratings of each (question, index of its answer)."""
     raters = allocate(judged_counts(len(answers), overlap=OVERLAP, rng=rng), rng=rng)
     return [
-        [_rating(question, index, rater, rng=rng) for rater in who]
+        [rating(rater, question, index, rng=rng) for rater in who]
         for (question, index), who in zip(answers, raters, strict=True)
     ]
 
 
-def _rating(question: Question, index: int, rater: Rater, *, rng: np.random.Generator) -> Rating:
+def rating(rater: Rater, question: Question, index: int, *, rng: np.random.Generator) -> Rating:
     """A diligent rater notices a problem and judges by ear; others trust the reference."""
     noticed = bool(question.problem) and rng.random() < rater.diligence
     correctness = CORRECTNESS[index] if noticed else question.by_reference[index]

@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from annotation.importers import aes, cmi_pref, columns, fense, orca, table
-from annotation.importers.records import RowProblem, TaskRecord
+from annotation.importers import aes, cmi_pref, columns, controls, fense, label_studio, orca, potato, table
+from annotation.importers.places import Place
+from annotation.importers.records import Note, RowProblem, TaskRecord
 from annotation.protocols import Protocol
 
-Reader = Callable[[Path, Protocol, Mapping[str, str]], Iterator[TaskRecord | RowProblem]]
+Entries = Iterator[TaskRecord | RowProblem | Note]
+Reader = Callable[[Path, Protocol, Mapping[str, str]], Entries]
+PlacedReader = Callable[[Path, Protocol, Mapping[str, str], Place], Entries]
 
 
 @dataclass(frozen=True)
 class Format:
-    """`read(source, protocol, column_map)` yields records and problems in the order of the source."""
+    """`read(source, protocol, column_map)` yields records and problems in the order of the source, and notes."""
 
     title: str
     read: Reader
@@ -23,7 +26,11 @@ class Format:
     protocol: str = ""
     # What columns can be mapped to; empty where the format's columns are fixed.
     fields: tuple[str, ...] = ()
+    # How the columns begin that are mapped to questions of the study's protocol; the reader knows which there are.
+    controls: str = ""
     takes_folder: bool = False
+    # The same reader, which begins at a place, and moves it, and notes there which columns it meets.
+    read_from: PlacedReader | None = None
 
 
 FORMATS = {
@@ -34,7 +41,10 @@ FORMATS = {
         takes_folder=True,
     ),
     "cmi-pref": Format(
-        "CMI-Pref: JSONL, one vote per line, audio beside it", cmi_pref.read, protocol="cmi-pref"
+        "CMI-Pref: JSONL, one vote per line, audio beside it",
+        cmi_pref.read,
+        protocol="cmi-pref",
+        read_from=cmi_pref.read,
     ),
     "fense": Format(
         "FENSE: JSON files of caption pairs with their votes",
@@ -47,8 +57,52 @@ FORMATS = {
         aes.read,
         protocol="aes",
     ),
-    "csv": Format("CSV: one answer per row", table.read_csv, fields=columns.FIELDS),
-    "jsonl": Format("JSONL: one answer per line", table.read_jsonl, fields=columns.FIELDS),
+    "csv": Format("CSV: one answer per row", table.read_csv, fields=columns.FIELDS, read_from=table.read_csv),
+    "jsonl": Format(
+        "JSONL: one answer per line", table.read_jsonl, fields=columns.FIELDS, read_from=table.read_jsonl
+    ),
+    "json": Format(
+        "JSON: a list of objects, one answer each",
+        table.read_json,
+        fields=columns.FIELDS,
+        read_from=table.read_json,
+    ),
+    "parquet": Format(
+        "Parquet: one answer per row", table.read_parquet, fields=columns.FIELDS, read_from=table.read_parquet
+    ),
+    "audiofolder": Format(
+        "AudioFolder: sounds with metadata.csv or .jsonl, or one folder of sounds per system",
+        table.read_audio_folder,
+        fields=columns.FIELDS,
+        takes_folder=True,
+        read_from=table.read_audio_folder,
+    ),
+    "huggingface": Format(
+        "Hugging Face: a dataset folder, its sounds in Parquet or beside",
+        table.read_hugging_face,
+        fields=columns.FIELDS,
+        takes_folder=True,
+        read_from=table.read_hugging_face,
+    ),
+    "tsv": Format(
+        "TSV: one answer per row, tabs between",
+        table.read_tsv,
+        fields=columns.FIELDS,
+        read_from=table.read_tsv,
+    ),
+    "label-studio": Format(
+        "Label Studio: JSON or JSON_MIN, tasks with their annotations",
+        label_studio.read,
+        fields=columns.FIELDS,
+        controls=controls.CONTROL,
+    ),
+    "potato": Format(
+        "POTATO: a project's folder with its data and annotation_output",
+        potato.read,
+        fields=columns.FIELDS,
+        controls=controls.CONTROL,
+        takes_folder=True,
+    ),
 }
 
-__all__ = ["FORMATS", "Format", "RowProblem", "TaskRecord"]
+__all__ = ["FORMATS", "Format", "Note", "RowProblem", "TaskRecord"]

@@ -55,16 +55,21 @@ class _Line:
 def read(
     source: Path, protocol: Protocol, column_map: Mapping[str, str]
 ) -> Iterator[TaskRecord | RowProblem]:
-    lines = []
-    for entry in files.json_lines(source):
-        if isinstance(entry, RowProblem):
-            yield entry
+    has_sounds = files.any_beside(
+        source.parent, (line.path for line in _lines(source) if isinstance(line, _Line))
+    )
+    for line in _lines(source):
+        if isinstance(line, RowProblem):
+            yield line
         else:
-            lines.append(_Line(*entry))
-    has_sounds = files.any_beside(source.parent, (line.path for line in lines))
-    for line in lines:
-        found = _task(line, source.parent if has_sounds else None, protocol)
-        yield from [found] if isinstance(found, TaskRecord) else found
+            found = _task(line, source.parent if has_sounds else None, protocol)
+            yield from [found] if isinstance(found, TaskRecord) else found
+
+
+def _lines(source: Path) -> Iterator[_Line | RowProblem]:
+    """Read twice, rather than held: first for whether there are sounds."""
+    for entry in files.json_lines(source):
+        yield entry if isinstance(entry, RowProblem) else _Line(*entry)
 
 
 def _task(line: _Line, folder: Path | None, protocol: Protocol) -> TaskRecord | list[RowProblem]:
@@ -79,7 +84,7 @@ def _task(line: _Line, folder: Path | None, protocol: Protocol) -> TaskRecord | 
                 "data_path", f"{path} lies in no folder that names a system", "Add `system` to the line."
             )
         ]
-    audio = files.beside(folder, line.path, row=line.row, field="data_path") if folder else None
+    audio = files.sound(folder, line.path, row=line.row, field="data_path") if folder else None
     judgments, problems = _judgments(line, protocol)
     if isinstance(audio, RowProblem):
         problems.append(audio)

@@ -2,24 +2,57 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from annotation.importers.records import AnswerRecord, RowProblem
+from annotation.importers.records import AnswerRecord, Audio, RowProblem
 from annotation.protocols import Protocol, QuestionSpec
 from annotation.rules.answers import BOTH_BAD, FIRST, SECOND, TIE
+
+UNWRITTEN: dict[type, str] = {list: "a list", dict: "an object", bytes: "bytes"}
+# Beyond it a float stands for many whole numbers.
+LARGEST_WHOLE = 2.0**53
+
+
+def cell(row: str, column: str, value: Any) -> str | Audio | RowProblem:
+    """What a value says: a text, or the sound that a reader has made of it. Lists and objects say neither."""
+    if value is None:
+        return ""
+    if isinstance(value, Audio):
+        return value
+    if kind := UNWRITTEN.get(type(value)):
+        remedy = f'Write a text or a number, or leave the column out (--map "{column}=").'
+        return RowProblem(row, column, f"holds {kind}", remedy)
+    if isinstance(value, float):
+        return _written(row, column, value)
+    return str(value).strip()
+
+
+def _written(row: str, column: str, value: float) -> str | RowProblem:
+    """Ids that are numbers become floats wherever a column of them has a gap: 7.0 is still the id 7."""
+    if not math.isfinite(value):
+        remedy = "Write a number, or null where there is none."
+        return RowProblem(row, column, f"holds {'NaN' if math.isnan(value) else value}", remedy)
+    return str(int(value) if value.is_integer() and abs(value) <= LARGEST_WHOLE else value)
 
 
 @dataclass(frozen=True)
 class Cells:
-    """One row's values by field name; what is not there is empty."""
+    """One row's values by field name; what is not there is empty. Columns of audio may hold sounds at hand."""
 
     row: str
-    values: Mapping[str, str]
+    values: Mapping[str, str | Audio]
 
     def __getitem__(self, name: str) -> str:
-        return self.values.get(name, "")
+        value = self.values.get(name, "")
+        return value if isinstance(value, str) else value.name
+
+    def sound(self, name: str) -> Audio | None:
+        value = self.values.get(name, "")
+        return None if isinstance(value, str) else value
 
     def problem(self, name: str, problem: str, remedy: str) -> RowProblem:
         return RowProblem(self.row, name, problem, remedy)

@@ -2,19 +2,25 @@
 
 Rows about the same two clips of one prompt are votes on one task, in whichever order they name the clips. Rows without
 a vote make a task that waits for raters. `user id` names a rater; without it the vote is an unnamed rater's.
+
+CMI-RewardBench has the same columns for votes of other sources: Music Arena's are one `preference`, which the
+music-arena protocol asks for. Its rows of PAM and MusicEval are means over raters of single clips; they are refused,
+for a mean is nobody's judgment.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from annotation.importers import files
+from annotation.importers.places import Place
 from annotation.importers.records import (
+    WHOLE,
     AnswerRecord,
+    Audio,
     CandidateRecord,
     ItemRecord,
     JudgmentRecord,
@@ -22,50 +28,48 @@ from annotation.importers.records import (
     TaskRecord,
     task_name,
 )
-from annotation.protocols import Protocol
-from annotation.rules.answers import FIRST, SECOND, TIE
+from annotation.protocols import Protocol, QuestionSpec
+from annotation.rules.answers import BOTH_BAD, FIRST, SECOND, TIE
 
 VOTES = {"alignment": "preference-alignment", "musicality": "preference-musicality"}
+SINGLE_VOTE = {"overall": "preference"}
+MEANS = ("musicality", "text-music alignment")
 SIDES = {"model_a": 0, "a": 0, "model_b": 1, "b": 1}
 TIES = {"both", "tie"}
+NEITHER = "neither"
 STRATA = ("source", "split")
 REQUIRED = ("prompt", "audio-path", "audio2", "model_a", "model_b")
 
 
 def read(
-    source: Path, protocol: Protocol, column_map: Mapping[str, str]
+    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: Place | None = None
 ) -> Iterator[TaskRecord | RowProblem]:
-    tasks: dict[str, TaskRecord] = {}
-    for entry in files.json_lines(source):
+    for entry in files.json_lines(source, place):
         if isinstance(entry, RowProblem):
             yield entry
             continue
         found = _row(*entry, source.parent, protocol)
-        if isinstance(found, list):
-            yield from found
-            continue
-        record = tasks.setdefault(found.external_id, found)
-        if record is not found:
-            if problem := _conflict(record, found):
-                yield problem
-                continue
-            record.judgments += [_named(judgment, record) for judgment in found.judgments]
-    yield from tasks.values()
+        yield from [found] if isinstance(found, TaskRecord) else found
 
 
 def _row(row: str, entry: dict[str, Any], folder: Path, protocol: Protocol) -> TaskRecord | list[RowProblem]:
+    if not entry.get("audio2") and (means := [name for name in MEANS if entry.get(name) not in (None, "")]):
+        remedy = (
+            "Leave such rows out; import the single ratings as csv, by the protocol that they were given by."
+        )
+        return [RowProblem(row, ", ".join(means), "is the mean of ratings of one clip, not a vote", remedy)]
     if missing := [name for name in REQUIRED if not str(entry.get(name) or "").strip()]:
         return [
             RowProblem(row, name, "is missing", "Every row names its prompt, both clips and both models.")
             for name in missing
         ]
     paths = {
-        field: files.beside(folder, str(entry[field]), row=row, field=field)
+        field: files.sound(folder, str(entry[field]), row=row, field=field)
         for field in ("audio-path", "audio2", "ref-audio-path")
         if entry.get(field)
     }
     problems = [path for path in paths.values() if isinstance(path, RowProblem)]
-    audio = {field: path for field, path in paths.items() if isinstance(path, Path)}
+    audio = {field: sound for field, sound in paths.items() if not isinstance(sound, RowProblem)}
     if audio.get("audio-path") and audio.get("audio-path") == audio.get("audio2"):
         problems.append(
             RowProblem(
@@ -91,7 +95,7 @@ def _row(row: str, entry: dict[str, Any], folder: Path, protocol: Protocol) -> T
     )
 
 
-def _item(entry: dict[str, Any], audio: Mapping[str, Path]) -> ItemRecord:
+def _item(entry: dict[str, Any], audio: Mapping[str, Audio]) -> ItemRecord:
     texts = {"prompt": str(entry["prompt"]), "lyrics": str(entry.get("lyrics") or "")}
     reference = str(entry.get("ref-audio-path") or "")
     digest = hashlib.sha256("\x1f".join([*texts.values(), reference]).encode()).hexdigest()[:16]
@@ -110,14 +114,13 @@ def _vote(
     keys = [(str(entry["model_a"]), str(entry["audio-path"])), (str(entry["model_b"]), str(entry["audio2"]))]
     order = sorted((0, 1), key=lambda position: keys[position])
     answers, problems = [], []
-    for question, column in VOTES.items():
+    for question, column in _votes_of(entry).items():
         if (said := entry.get(column)) in (None, ""):
             continue
-        choice = _choice(str(said), order)
+        choice = _choice(str(said), order, protocol.question(question))
         if choice is None:
-            problems.append(
-                RowProblem(row, column, f"{said!r} is not a preference", "Use model_a, model_b or both.")
-            )
+            remedy = "Use model_a, model_b or both."
+            problems.append(RowProblem(row, column, f"{said!r} is not a preference", remedy))
         confidence, fault = _confidence(row, f"confidence_{column}", entry)
         problems += fault
         answers.append(AnswerRecord(question, choice=choice, confidence=confidence))
@@ -125,19 +128,25 @@ def _vote(
         answers.append(AnswerRecord("evidence", text=evidence))
     rater = "" if entry.get("user id") is None else str(entry["user id"]).strip()
     if unknown := [answer.question for answer in answers if protocol.question(answer.question) is None]:
-        problems.append(
-            RowProblem(
-                row, ", ".join(unknown), "is not asked by the study's protocol", "Use the cmi-pref protocol."
-            )
-        )
+        fitting = "music-arena" if "overall" in unknown else "cmi-pref"
+        remedy = f"Use the {fitting} protocol for these rows, and leave them out of other studies."
+        problems.append(RowProblem(row, ", ".join(unknown), "is not asked by the study's protocol", remedy))
     if not answers or problems:
         return order, None, problems
     # Shown as listed: model_a is what the rater heard as A.
     presentation = tuple(order.index(position) for position in (0, 1))
-    return order, JudgmentRecord(rater or "#0", row, rater, tuple(answers), (), "", presentation), []
+    return order, JudgmentRecord(WHOLE, row, rater, tuple(answers), (), "", presentation, "user id"), []
 
 
-def _choice(said: str, order: list[int]) -> int | None:
+def _votes_of(entry: Mapping[str, Any]) -> Mapping[str, str]:
+    """Where a row says which clip is better; a table under `preference` says nothing beyond the two columns."""
+    two = any(entry.get(column) not in (None, "") for column in VOTES.values())
+    return SINGLE_VOTE if not two and isinstance(entry.get("preference"), str) else VOTES
+
+
+def _choice(said: str, order: list[int], question: QuestionSpec | None) -> int | None:
+    if said == NEITHER:
+        return BOTH_BAD if question and question.both_bad else TIE
     if said in TIES:
         return TIE
     if said not in SIDES:
@@ -164,29 +173,3 @@ def _confidence(row: str, column: str, entry: dict[str, Any]) -> tuple[float | N
             )
         ]
     return value, []
-
-
-def _conflict(record: TaskRecord, found: TaskRecord) -> RowProblem | None:
-    if (record.item.texts, record.item.reference_audio) != (found.item.texts, found.item.reference_audio):
-        return RowProblem(
-            found.row,
-            "prompt",
-            f"differs from row {record.row}, which has the same prompt id",
-            "Give it another prompt id.",
-        )
-    given = {judgment.rater for judgment in record.judgments if judgment.rater}
-    if doubled := [judgment.rater for judgment in found.judgments if judgment.rater in given]:
-        return RowProblem(
-            found.row,
-            "user id",
-            f"{doubled[0]} has voted on this pair before",
-            "Keep one vote per person and pair.",
-        )
-    return None
-
-
-def _named(judgment: JudgmentRecord, record: TaskRecord) -> JudgmentRecord:
-    """An unnamed vote is known by its place among the unnamed votes on its pair: lines added elsewhere move nothing."""
-    if judgment.rater:
-        return judgment
-    return replace(judgment, key=f"#{sum(1 for earlier in record.judgments if not earlier.rater)}")

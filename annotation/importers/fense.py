@@ -14,13 +14,12 @@ beside the file, all must. `audio` may name a clip's sound where it is called so
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from annotation.importers import files
+from annotation.importers import files, json_entries
 from annotation.importers.records import (
     AnswerRecord,
     CandidateRecord,
@@ -61,25 +60,20 @@ def read(
 
 
 def _read_file(path: Path) -> Iterator[TaskRecord | RowProblem]:
-    try:
-        clips = json.loads(path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        yield RowProblem(path.name, "", f"is not UTF-8 (byte {error.start + 1})", files.UTF8)
-        return
-    except (ValueError, RecursionError) as error:
-        yield RowProblem(path.name, "", f"is not JSON: {error}", "Export the file again.")
-        return
-    if not isinstance(clips, list):
-        yield RowProblem(path.name, "", "is not a JSON list", "Use the released layout: one list of clips.")
-        return
-    named = (_sound(clip) for clip in clips if isinstance(clip, dict))
+    named = (_sound(clip) for _, clip in _clips(path) if isinstance(clip, dict))
     folder = path.parent if files.any_beside(path.parent, filter(None, named)) else None
-    for number, clip in enumerate(clips, 1):
-        row = f"{path.name} #{number}"
-        if isinstance(clip, dict):
+    for row, clip in _clips(path):
+        if isinstance(clip, RowProblem):
+            yield clip
+        elif isinstance(clip, dict):
             yield from _clip(row, clip, folder, stratum=path.stem.removesuffix("_eval"))
         else:
             yield RowProblem(row, "", "is not an object", LAYOUT)
+
+
+def _clips(path: Path) -> Iterator[tuple[str, Any]]:
+    for number, entry in enumerate(json_entries.entries(path, opens="["), 1):
+        yield f"{path.name} #{number}", entry if isinstance(entry, RowProblem) else entry[1]
 
 
 def _name(clip: dict[str, Any]) -> str:
@@ -102,7 +96,7 @@ def _clip(
     if not isinstance(references, list) or not all(isinstance(text, str) for text in references):
         yield RowProblem(row, "references", "are not a list of texts", LAYOUT)
         return
-    audio = files.beside(folder, _sound(clip), row=row, field="audio") if folder else None
+    audio = files.sound(folder, _sound(clip), row=row, field="audio") if folder else None
     if isinstance(audio, RowProblem):
         yield audio
         return

@@ -12,6 +12,12 @@ from pathlib import Path
 TEXT_FIELDS = ("prompt", "lyrics", "question", "reference", "rationale", "transcript")
 
 
+class Stated(str):
+    """What a reader says of a row where no column does: it gives way to a column that is read as the same field."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class RowProblem:
     """One fault in the source: where it stands, in which field, what is wrong, what mends it."""
@@ -23,11 +29,46 @@ class RowProblem:
 
 
 @dataclass(frozen=True)
+class Note:
+    """What a reader left out, or took for something, without there being a fault: told in the import's report."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class RemoteAudio:
+    """A sound elsewhere, by its https, http or s3 address. A worker fetches it; whoever names it never waits."""
+
+    address: str
+
+    @property
+    def name(self) -> str:
+        return self.address
+
+
+@dataclass(frozen=True)
+class PackedAudio:
+    """A sound inside another file: `row` counts its rows from 0, `column` holds the bytes."""
+
+    file: Path
+    row: int
+    column: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.column} of row {self.row + 1} in {self.file.name}"
+
+
+# Where a sound is to be had. services.audio_at_hand makes each a file.
+Audio = Path | RemoteAudio | PackedAudio
+
+
+@dataclass(frozen=True)
 class ItemRecord:
     external_id: str
     texts: Mapping[str, str] = field(default_factory=dict)
-    reference_audio: Path | None = None
-    audio: Path | None = None
+    reference_audio: Audio | None = None
+    audio: Audio | None = None
     # Rows about one item may differ in these (votes of two splits, say); the first row's stand.
     strata: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -38,7 +79,7 @@ class CandidateRecord:
 
     system: str
     text: str = ""
-    audio: Path | None = None
+    audio: Audio | None = None
     role: str = "judged"
     column: str = field(default="audio", compare=False)
 
@@ -55,9 +96,17 @@ class AnswerRecord:
     slot: int | None = None
 
 
+# What a judgment's `key` says when it is not its name yet: `merging` tells how such judgments join.
+PART = ""
+WHOLE = "#"
+
+
 @dataclass(frozen=True)
 class JudgmentRecord:
-    """One rater's answers to one task. `key` names it within the task; an empty `rater` is an unnamed one."""
+    """One rater's answers to one task. `key` names it within the task; an empty `rater` is an unnamed one.
+
+    `column` is what the source calls its rater, for problems with it.
+    """
 
     key: str
     row: str
@@ -66,11 +115,16 @@ class JudgmentRecord:
     codes: tuple[str, ...] = ()
     comment: str = ""
     presentation: tuple[int, ...] | None = None
+    column: str = field(default="rater_id", compare=False)
 
 
 @dataclass
 class TaskRecord:
-    """A task with what was already said about it. `row` is where the source first names it."""
+    """A task with what was already said about it. `row` is where the source first names it.
+
+    A reader may yield a task in fragments: more records of its id, with the same item and candidates, that each bring
+    further judgments. Whoever imports joins them.
+    """
 
     row: str
     external_id: str
@@ -78,15 +132,17 @@ class TaskRecord:
     candidates: tuple[CandidateRecord, ...]
     judgments: list[JudgmentRecord] = field(default_factory=list)
 
-    def audio(self) -> list[tuple[str, Path]]:
-        """The files it needs, each with the name of the field that asks for it."""
+    def audio(self) -> list[tuple[str, Audio]]:
+        """The sounds it needs, each with the name of the field that asks for it."""
         named = [("reference_audio", self.item.reference_audio), ("audio", self.item.audio)]
         named += [(candidate.column, candidate.audio) for candidate in self.candidates]
-        return [(name, path) for name, path in named if path is not None]
+        return [(name, sound) for name, sound in named if sound is not None]
 
 
 # What PostgreSQL stores in no text: zero bytes and lone surrogates, which JSON can spell.
 _NO_TEXT = re.compile("[\x00\ud800-\udfff]")
+# Releases put it between the names of a list.
+NOT_IN_NAMES = "\x1f"
 ID_LENGTH = 300
 NAME_LENGTH = 200
 
@@ -108,6 +164,9 @@ def faults(record: TaskRecord) -> Iterator[RowProblem]:
         if len(text) > limit:
             yield RowProblem(record.row, name, f"is longer than {limit} characters", "Use a shorter one.")
             return
+        if NOT_IN_NAMES in text:
+            yield RowProblem(record.row, name, "holds the control character U+001F", "Remove it.")
+            return
     texts = [
         *record.item.texts.items(),
         *record.item.strata.items(),
@@ -117,7 +176,7 @@ def faults(record: TaskRecord) -> Iterator[RowProblem]:
     texts += [("comment", said.comment) for said in record.judgments]
     texts += [(answer.question, answer.text) for said in record.judgments for answer in said.answers]
     for name, text in texts:
-        if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        if _NO_TEXT.search(text):
             yield RowProblem(
                 record.row,
                 name,
@@ -127,7 +186,7 @@ def faults(record: TaskRecord) -> Iterator[RowProblem]:
             return
 
 
-def content_sha256(item: ItemRecord, hashes: Mapping[Path, str]) -> str:
+def content_sha256(item: ItemRecord, hashes: Mapping[Audio, str]) -> str:
     """The identity of an item's content: its texts, and its audio by hash."""
     return content_digest(
         item.texts,

@@ -7,95 +7,194 @@ rater, a row that answers a question anew begins the judgment of the next unname
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from annotation.importers import columns, files
-from annotation.importers.cells import Cells, read_answer, read_codes
+from annotation.importers import (
+    audio_folder,
+    columns,
+    delimited,
+    files,
+    hugging_face,
+    json_rows,
+    parquet_rows,
+)
+from annotation.importers.cells import Cells, cell, read_answer, read_codes
 from annotation.importers.columns import FIELDS, ITEM_TEXTS, STRATUM
+from annotation.importers.places import Place
 from annotation.importers.records import (
+    PART,
+    Audio,
     CandidateRecord,
     ItemRecord,
     JudgmentRecord,
+    Note,
+    PackedAudio,
     RowProblem,
+    Stated,
     TaskRecord,
     task_name,
 )
 from annotation.protocols import Protocol
 
+Rows = Callable[[Path], Iterator[tuple[str, dict[str, Any]] | RowProblem]]
+# The rows of each kind of table: a mapping of columns is tried on them, and its page shows the first.
+TABLES: dict[str, Rows] = {
+    "csv": delimited.csv_rows,
+    "tsv": delimited.tsv_rows,
+    "jsonl": files.json_lines,
+    "json": json_rows.rows,
+    "parquet": parquet_rows.rows,
+    "audiofolder": audio_folder.rows,
+    "huggingface": hugging_face.rows,
+}
+# What the values of a column are, as a later import compares it; what is neither is a text.
+KINDS = {
+    bool: "text",
+    int: "number",
+    float: "number",
+    str: "text",
+    Stated: "text",
+    list: "list",
+    dict: "object",
+    bytes: "bytes",
+}
+
 
 def read_csv(
-    source: Path, protocol: Protocol, column_map: Mapping[str, str]
+    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: Place | None = None
 ) -> Iterator[TaskRecord | RowProblem]:
-    return _read(files.csv_rows(source), source.parent, protocol, column_map)
+    place = place or Place()
+    return read_rows(delimited.csv_rows(source, place), source.parent, protocol, column_map, place)
 
 
 def read_jsonl(
-    source: Path, protocol: Protocol, column_map: Mapping[str, str]
+    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: Place | None = None
 ) -> Iterator[TaskRecord | RowProblem]:
-    return _read(files.json_lines(source), source.parent, protocol, column_map)
+    place = place or Place()
+    return read_rows(files.json_lines(source, place), source.parent, protocol, column_map, place)
 
 
-def _read(
+def read_tsv(
+    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: Place | None = None
+) -> Iterator[TaskRecord | RowProblem]:
+    place = place or Place()
+    return read_rows(delimited.tsv_rows(source, place), source.parent, protocol, column_map, place)
+
+
+def read_json(
+    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: Place | None = None
+) -> Iterator[TaskRecord | RowProblem]:
+    return read_rows(json_rows.rows(source), source.parent, protocol, column_map, place)
+
+
+def read_parquet(
+    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: Place | None = None
+) -> Iterator[TaskRecord | RowProblem]:
+    return read_rows(parquet_rows.rows(source), source.parent, protocol, column_map, place)
+
+
+def read_audio_folder(
+    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: Place | None = None
+) -> Iterator[TaskRecord | RowProblem]:
+    rows = audio_folder.rows_for(source, protocol)
+    return read_rows(rows, audio_folder.folder_of(source), protocol, column_map, place)
+
+
+def read_hugging_face(
+    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: Place | None = None
+) -> Iterator[TaskRecord | RowProblem | Note]:
+    rows = hugging_face.rows_for(source, protocol)
+    yield from read_rows(rows, audio_folder.folder_of(source), protocol, column_map, place)
+    if others := hugging_face.left_out(source):
+        yield Note(f"One configuration was read; to read {', '.join(others)[:200]}, name its folder or file.")
+
+
+def read_rows(
     rows: Iterator[tuple[str, dict[str, Any]] | RowProblem],
     folder: Path,
     protocol: Protocol,
     column_map: Mapping[str, str],
+    place: Place | None = None,
 ) -> Iterator[TaskRecord | RowProblem]:
-    book = _Book(protocol, folder, column_map)
+    """Tasks of rows that are named as the table's fields are, a fragment per row; other formats are read through it as
+    well."""
+    place = place or Place()
+    reader = _Reader(protocol, folder, column_map, place)
     for entry in rows:
-        yield from [entry] if isinstance(entry, RowProblem) else book.add(*entry)
-    for column in sorted(set(column_map) - book.columns):
+        if isinstance(entry, RowProblem):
+            yield entry
+        else:
+            yield from reader.read(*entry)
+    for column in sorted(set(column_map) - place.columns.keys()):
         yield RowProblem("", column, "is mapped but not there", "Is its name spelled as in the source?")
-    yield from book.tasks.values()
 
 
 @dataclass
-class _Book:
-    """The tasks found so far, and each task's judgments by rater."""
+class _Reader:
+    """What a row says, by itself."""
 
     protocol: Protocol
     folder: Path
     column_map: Mapping[str, str]
-    tasks: dict[str, TaskRecord] = field(default_factory=dict)
-    columns: set[str] = field(default_factory=set)
-    _columns_told: set[str] = field(default_factory=set)
+    place: Place
 
-    def add(self, row: str, entry: dict[str, Any]) -> list[RowProblem]:
-        cells, problems = self._cells(row, entry)
+    def read(self, row: str, entry: dict[str, Any]) -> Iterator[TaskRecord | RowProblem]:
+        self._note_columns(entry)
+        cells, unknown, problems = self._cells(row, entry)
+        yield from unknown
+        if problems:
+            yield from problems
+            return  # all of a row or nothing: what is wrong in it is not the same as empty
         found = self._task(cells)
         if isinstance(found, list):
-            return problems + found
+            yield from found
+            return
         record, order = found
-        known = self.tasks.get(record.external_id)
-        if known is not None and known.item != record.item:
-            remedy = "Give it another item_id, or make its texts the same on every row."
-            return [*problems, RowProblem(row, "item_id", f"differs in content from row {known.row}", remedy)]
-        judgment, faults = self._judgment(cells, order)
-        if faults:
-            return problems + faults
-        record = self.tasks.setdefault(record.external_id, record)
-        if judgment is not None and (fault := _merge(record, judgment)):
-            return [*problems, fault]
-        return problems
+        judgment, problems = self._judgment(cells, order)
+        yield from problems
+        if not problems:
+            record.judgments += [judgment] if judgment else []
+            yield record
 
-    def _cells(self, row: str, entry: dict[str, Any]) -> tuple[Cells, list[RowProblem]]:
-        values, problems = {}, []
-        self.columns |= entry.keys()
+    def _note_columns(self, entry: Mapping[str, Any]) -> None:
+        """The columns there are, each with the kind of value that it mostly holds: numbers pass for texts."""
+        known = self.place.columns
+        for column, value in entry.items():
+            if column not in known or known[column] != KINDS.get(type(value), known[column]):
+                known[column] = _kind(known.get(column, ""), value)
+
+    def _cells(self, row: str, entry: dict[str, Any]) -> tuple[Cells, list[RowProblem], list[RowProblem]]:
+        """The row's values, the columns that nothing is known of, each told once, and what is wrong in this row."""
+        values: dict[str, str | Audio] = {}
+        unknown: list[RowProblem] = []
+        problems: list[RowProblem] = []
         for column, value in entry.items():
             name = self.column_map.get(column, column).strip()
             if name and name not in FIELDS and not STRATUM.match(name):
-                if column not in self._columns_told:
+                if column not in self.place.told:
                     remedy = (
                         f'Map it to a field (--map "{column}=FIELD") or leave it out (--map "{column}=").'
                     )
-                    problems.append(RowProblem(row, column, "is not a column known here", remedy))
-                    self._columns_told.add(column)
+                    unknown.append(RowProblem(row, column, "is not a column known here", remedy))
+                    self.place.told = (*self.place.told, column)
+            elif name in values and (others := self._others(column, name, entry)):
+                remedy = f'Leave one of them out (--map "{column}=").'
+                problems.append(RowProblem(row, column, f"is read as {name}, and so is {others[0]}", remedy))
             elif name:
-                values[name] = "" if value is None else str(value).strip()
-        return Cells(row, values), problems
+                said = cell(row, column, value)
+                if isinstance(said, RowProblem):
+                    problems.append(said)
+                else:
+                    values[name] = said
+        return Cells(row, values), unknown, problems
+
+    def _others(self, column: str, name: str, entry: Mapping[str, Any]) -> list[str]:
+        """The columns besides this one that are read as the same field."""
+        same = (other for other in entry if self.column_map.get(other, other).strip() == name)
+        return [other for other in same if other != column and not isinstance(entry[other], Stated)]
 
     def _task(self, cells: Cells) -> tuple[TaskRecord, list[int]] | list[RowProblem]:
         """The row's task, and the order its candidates were put in, or what is wrong with them."""
@@ -115,9 +214,9 @@ class _Book:
             found.audio.get("reference_audio"),
             found.audio.get("item_audio"),
             {
-                match[1]: value
-                for name, value in cells.values.items()
-                if (match := STRATUM.match(name)) and value
+                match[1]: cells[name]
+                for name in cells.values
+                if (match := STRATUM.match(name)) and cells[name]
             },
         )
         names = [_candidate_name(candidate, self.folder) for candidate in candidates]
@@ -138,7 +237,7 @@ class _Book:
             return None, problems + faults
         presentation = tuple(order.index(position) for position in range(len(order)))
         judgment = JudgmentRecord(
-            cells["rater_id"],
+            PART,
             cells.row,
             cells["rater_id"],
             (answer,) if answer else (),
@@ -154,39 +253,22 @@ def _candidate_name(candidate: CandidateRecord, folder: Path) -> str:
     digest = (
         hashlib.sha256(candidate.text.encode("utf-8", "replace")).hexdigest()[:8] if candidate.text else ""
     )
-    audio = str(candidate.audio.relative_to(folder.resolve())) if candidate.audio else ""
-    return ":".join(filter(None, (candidate.system, audio, digest)))
+    return ":".join(filter(None, (candidate.system, _sound_name(candidate.audio, folder), digest)))
 
 
-def _merge(record: TaskRecord, judgment: JudgmentRecord) -> RowProblem | None:
-    """Add a row's part to the judgment it belongs to, or begin a new one."""
-    index = _belongs_to(record, judgment)
-    if index is None:
-        key = judgment.key or f"#{sum(1 for earlier in record.judgments if not earlier.rater)}"
-        record.judgments.append(replace(judgment, key=key))
-        return None
-    earlier = record.judgments[index]
-    if _asked(earlier) & _asked(judgment):
-        problem = f"{judgment.rater} answered this on row {earlier.row} before"
-        return RowProblem(judgment.row, "rater_id", problem, "Keep one answer per rater, task and question.")
-    record.judgments[index] = replace(
-        earlier,
-        answers=earlier.answers + judgment.answers,
-        codes=tuple(sorted({*earlier.codes, *judgment.codes})),
-        comment="\n".join(dict.fromkeys(filter(None, (earlier.comment, judgment.comment)))),
-    )
-    return None
+def _sound_name(audio: Audio | None, folder: Path) -> str:
+    """A sound's place below the source's folder, or its address: the same wherever the source lies."""
+    match audio:
+        case None:
+            return ""
+        case Path():
+            return str(audio.relative_to(folder.resolve()))
+        case PackedAudio(file, row, column):
+            return f"{file.resolve().relative_to(folder.resolve())}#{row}:{column}"
+        case _:
+            return audio.address
 
 
-def _belongs_to(record: TaskRecord, judgment: JudgmentRecord) -> int | None:
-    """The place of the judgment that this row goes on with: the named rater's, or the unnamed one just begun."""
-    same = [index for index, earlier in enumerate(record.judgments) if earlier.rater == judgment.rater]
-    if judgment.rater or not same:
-        return same[0] if same else None
-    last = record.judgments[same[-1]]
-    goes_on = judgment.answers and last.answers and not _asked(last) & _asked(judgment)
-    return same[-1] if goes_on else None
-
-
-def _asked(judgment: JudgmentRecord) -> set[tuple[str, int | None]]:
-    return {(answer.question, answer.slot) for answer in judgment.answers}
+def _kind(known: str, value: Any) -> str:
+    kind = KINDS.get(type(value), "")
+    return kind if known in ("", kind) else known if not kind else "text"

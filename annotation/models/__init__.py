@@ -1,12 +1,15 @@
 """What is asked, who answers and what they said: one file per aggregate."""
 
+from annotation.models.api_token import ApiToken
 from annotation.models.assignment import Assignment
 from annotation.models.audit import AuditEvent
 from annotation.models.clip import Clip
+from annotation.models.idempotency import KeptAnswer
 from annotation.models.item import Candidate, Item, ItemVersion, System
-from annotation.models.job import Job
+from annotation.models.job import Job, JobProblem
 from annotation.models.judgment import Answer, Exclusion, Judgment
 from annotation.models.listening import ListeningCheck
+from annotation.models.ordering import OrderingPolicy
 from annotation.models.people import Invitation, Membership, Rater, User
 from annotation.models.protocol import ProtocolVersion, Question
 from annotation.models.review import (
@@ -18,12 +21,17 @@ from annotation.models.review import (
     ReviewCase,
     ReviewView,
 )
+from annotation.models.staging import StagedImport, StagedSound, StagedTask
 from annotation.models.study import Study
 from annotation.models.sweep import FlagSweep, StoppingSweep
 from annotation.models.task import BarredRater, GoldKey, Task, TaskCandidate
+from annotation.models.upload import Upload
+from annotation.models.webhook import Webhook, WebhookDelivery
+from annotation.models.withdrawal import RaterWithdrawal
 
 __all__ = [
     "Answer",
+    "ApiToken",
     "Assignment",
     "AuditEvent",
     "BarredRater",
@@ -40,19 +48,29 @@ __all__ = [
     "Item",
     "ItemVersion",
     "Job",
+    "JobProblem",
     "Judgment",
+    "KeptAnswer",
     "ListeningCheck",
     "Membership",
+    "OrderingPolicy",
     "ProtocolVersion",
     "Question",
     "Rater",
+    "RaterWithdrawal",
     "Return",
     "ReviewCase",
     "ReviewView",
+    "StagedImport",
+    "StagedSound",
+    "StagedTask",
     "StoppingSweep",
     "Study",
     "System",
     "Task",
     "TaskCandidate",
+    "Upload",
     "User",
+    "Webhook",
+    "WebhookDelivery",
 ]

@@ -41,6 +41,16 @@ class Assignment(models.Model):
     pass_number = models.PositiveSmallIntegerField(default=1)
     state = models.PositiveSmallIntegerField(choices=State.choices, default=State.OPEN)
     presentation = ArrayField(models.PositiveSmallIntegerField())
+    # Where a policy chose the task: which version, and the chance that it chose this one. Of what a plain order handed
+    # out both are empty.
+    policy = models.ForeignKey(
+        "annotation.OrderingPolicy", models.PROTECT, null=True, blank=True, db_index=False, related_name="+"
+    )
+    inclusion_probability = models.FloatField(null=True, blank=True)
+    # Where the study shows scores: what the model said of the task then, with the share not shown then ("withheld"),
+    # and whether the rater was shown it. What was kept from them at random tells what showing does.
+    hint = models.JSONField(null=True, blank=True)
+    hint_shown = models.BooleanField(null=True, blank=True)
     leased_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
     closed_at = models.DateTimeField(null=True, blank=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -51,7 +52,12 @@ class Item(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["study", "external_id"], name="item_external_id_once_per_study")
         ]
-        indexes = [models.Index(fields=["study", "id"], name="item_study_keyset")]
+        indexes = [
+            models.Index(fields=["study", "id"], name="item_study_keyset"),
+            # What the queue can be filtered by is read from the first of these: among items of which none has strata,
+            # every one would be looked at.
+            models.Index(fields=["study", "id"], condition=~Q(strata={}), name="item_with_strata"),
+        ]
 
     def __str__(self) -> str:
         return self.external_id
@@ -105,3 +111,8 @@ class Candidate(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["item_version", "system", "take"], name="candidate_take_once"),
         ]
+
+    @property
+    def is_words(self) -> bool:
+        """Whether it is an answer in words: an empty text is one too, unless a clip stands in its place."""
+        return bool(self.text.strip()) or self.clip_id is None

@@ -52,3 +52,17 @@ class Job(models.Model):
     @property
     def is_finished(self) -> bool:
         return self.state not in self.UNFINISHED
+
+
+class JobProblem(models.Model):
+    """A fault that a job found in a source. Kept as rows: there may be as many as the source has rows."""
+
+    job = models.ForeignKey(Job, models.CASCADE, related_name="problems", db_index=False)
+    number = models.BigIntegerField()
+    row = models.TextField(blank=True)
+    field = models.TextField(blank=True)
+    problem = models.TextField()
+    remedy = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "number"], name="job_problem_in_order")]

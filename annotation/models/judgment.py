@@ -114,9 +114,16 @@ class Exclusion(models.Model):
         EXCLUDE = "exclude", _("Exclude")
         RESTORE = "restore", _("Restore")
 
+    # Repeated from the judgment: a study without marks would have those of all the others looked through.
+    study = models.ForeignKey(
+        "annotation.Study", models.CASCADE, db_constraint=False, db_index=False, related_name="+"
+    )
     judgment = models.ForeignKey(Judgment, models.PROTECT, related_name="exclusions")
     action = models.CharField(max_length=10, choices=Action.choices)
     reason = models.CharField(max_length=40)
     comment = models.TextField(blank=True, default="")
     actor = models.ForeignKey("annotation.User", models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [models.Index(fields=["study", "id"], name="exclusion_study_keyset")]

@@ -38,6 +38,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     may_create_studies = models.BooleanField(default=False)
     date_joined = models.DateTimeField(default=timezone.now)
 
+    # The studies that a request is limited to by its token; None for all. Set per request, never stored.
+    only_studies: frozenset[int] | None = None
+
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
     objects = UserManager()
@@ -107,6 +110,8 @@ class Rater(models.Model):
         ACTIVE = "active", _("Active")
         PAUSED = "paused", _("Paused")
         EXCLUDED = "excluded", _("Excluded")
+        # At their own wish and for good: see RaterWithdrawal.
+        WITHDRAWN = "withdrawn", _("Withdrawn")
 
     class Origin(models.TextChoices):
         PERSON = "person", _("Person")

@@ -213,6 +213,10 @@ class Correction(models.Model):
         DRAFT_ACCEPTED = "draft", _("AI draft, accepted")
         DRAFT_EDITED = "edited", _("AI draft, edited")
 
+    # Repeated from the item, for the list of a study's.
+    study = models.ForeignKey(
+        "annotation.Study", models.CASCADE, db_constraint=False, db_index=False, related_name="+"
+    )
     case = models.ForeignKey(ReviewCase, models.PROTECT, null=True, related_name="corrections")
     version_before = models.ForeignKey("annotation.ItemVersion", models.PROTECT, related_name="+")
     version_after = models.ForeignKey("annotation.ItemVersion", models.PROTECT, related_name="corrections")
@@ -230,3 +234,4 @@ class Correction(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["version_after", "field"], name="correction_once_per_field"),
         ]
+        indexes = [models.Index(fields=["study", "id"], name="correction_study_keyset")]

@@ -5,18 +5,26 @@ from __future__ import annotations
 from django.db import models
 
 
-class SweepMark(models.Model):
-    """How far a sweep has looked at a study's votes and whatever else it rests on, by source.
+class Mark(models.Model):
+    """How far something has been looked at, by source.
 
     All rows with ids up to `seen` have been looked at. Ids are given out before they are committed, so the highest id
     in sight says little: `ahead` is as far as a sweep saw, and becomes `seen` after a sweep that looked when every
     transaction that was open then (those before `ahead_until`) had ended.
     """
 
-    study = models.OneToOneField("annotation.Study", models.CASCADE, primary_key=True, related_name="+")
     seen = models.JSONField(default=dict)
     ahead = models.JSONField(default=dict)
     ahead_until = models.BigIntegerField(default=0)
+
+    class Meta:
+        abstract = True
+
+
+class SweepMark(Mark):
+    """How far a sweep has looked at a study's votes and whatever else it rests on."""
+
+    study = models.OneToOneField("annotation.Study", models.CASCADE, primary_key=True, related_name="+")
     swept_at = models.DateTimeField(null=True)
 
     class Meta:

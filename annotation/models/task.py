@@ -41,7 +41,10 @@ class Task(models.Model):
     order_balance = models.SmallIntegerField(default=0)
     n_draws = models.PositiveIntegerField(default=0)
     shuffle_key = models.FloatField()
+    # What a vote would teach, by the study's policy of ordering; the greater comes first.
     priority = models.FloatField(default=0.0)
+    # What a model says of it, for studies that show this: {"scorer": name, "answers": {question key: value}}.
+    hint = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     # Stored, so that the index of open tasks changes only when a task fills up or opens again: the counters move on
     # every lease and submit, and PostgreSQL then updates the row in place (HOT).
@@ -62,6 +65,12 @@ class Task(models.Model):
             # services.leases walks this index from the rater's cursor.
             models.Index(
                 fields=["study", "shuffle_key"], condition=Q(wants_more=True), name="task_open_in_order"
+            ),
+            # A policy of ordering looks for the first few.
+            models.Index(
+                fields=["study", "-priority", "shuffle_key"],
+                condition=Q(wants_more=True),
+                name="task_open_by_priority",
             ),
             models.Index(fields=["study", "id"], name="task_study_keyset"),
         ]

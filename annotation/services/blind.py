@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation import audit, review_access
-from annotation.access import HeldAssignment
+from annotation.at_work import HeldAssignment
 from annotation.errors import Conflict
 from annotation.models import Answer, Assignment, CaseEvent, Judgment, Rater, ReviewCase, TaskCandidate, User
 from annotation.rules import presentation
@@ -72,6 +72,13 @@ def is_done(case: ReviewCase, user: User) -> bool:
     if case.task_id is None:
         return True
     return Assignment.objects.filter(task=case.task, rater__user=user, state=REVIEWED).exists()
+
+
+def knows(case: ReviewCase, user: User) -> bool:
+    """The same of an expert who asks for a case: one without a task is known to whoever is at it, or decided it."""
+    if case.task_id is None and user.pk not in (case.claimed_by_id, case.decided_by_id):
+        return False
+    return is_done(case, user)
 
 
 @transaction.atomic

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import base64
+import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from django.db import connection
-from django.urls import reverse
 
+from annotation.rules import hints
 from annotation.rules.listening import Conditions, page_settings
 from annotation.rules.presentation import labels
 from annotation.services import listening, sounds, spectrograms
@@ -28,7 +29,9 @@ SELECT v.prompt, v.lyrics, v.question, v.reference, v.rationale, v.transcript,
         WHERE r.task_id = t.id AND r.assignment_id IS NULL AND r.state = 'waiting' AND a.state = 1
           AND NOT EXISTS (SELECT 1 FROM annotation_barredrater b
                           WHERE b.task_id = t.id AND b.rater_id = a.rater_id AND b.reason = 'reviews')
-        ORDER BY r.id DESC LIMIT 1)
+        ORDER BY r.id DESC LIMIT 1),
+       CASE WHEN s.rules ? 'hints' THEN
+           (SELECT a.hint FROM annotation_assignment a WHERE a.id = %(assignment)s AND a.hint_shown) END
 FROM annotation_task t
 JOIN annotation_study s ON s.id = t.study_id
 JOIN annotation_itemversion v ON v.id = t.item_version_id
@@ -59,31 +62,24 @@ class _Facts(NamedTuple):
         return self.duration, self.loudness_lufs, self.true_peak_dbtp
 
 
-class Shown(Protocol):
-    """An assignment, or a lease of one."""
-
-    @property
-    def id(self) -> uuid.UUID: ...
-    @property
-    def task_id(self) -> int: ...
-    @property
-    def protocol_version_id(self) -> int: ...
-    @property
-    def presentation(self) -> Sequence[int]: ...
+class Shown(sounds.Shown, Protocol):
     @property
     def expires_at(self) -> datetime: ...
 
 
-def brief(shown: Shown) -> dict[str, Any]:
+def brief(shown: Shown, *, routes: sounds.Routes = sounds.RATING) -> dict[str, Any]:
     """The task as its rater may see it: `content` in protocol order, then `candidates` as A, B, …
 
     `note` is there while an expert asks for more judgments of it: their own words, which might tell what others said.
-    So it is for whoever judges the task now, and not for experts who judge it blind.
+    So it is for whoever judges the task now, and not for experts who judge it blind. `hint` is there where the study
+    shows what a model says of the task, and it was not drawn to be kept from this rater.
     """
     protocol = loaded(shown.protocol_version_id)
     with connection.cursor() as cursor:
         cursor.execute(_CONTENT, {"task": shown.task_id, "assignment": shown.id})
-        *texts, reference_clip, clip, candidate_texts, candidate_clips, rules_text, note = cursor.fetchone()
+        *texts, reference_clip, clip, candidate_texts, candidate_clips, rules_text, note, hint = (
+            cursor.fetchone()
+        )
     parts = dict(zip(_TEXT_FIELDS, texts, strict=True)) | {"reference_clip": reference_clip, "clip": clip}
     letters = labels(protocol.spec.layout)
     shown_clips = {
@@ -102,10 +98,10 @@ def brief(shown: Shown) -> dict[str, Any]:
     )
     if protocol.spec.repeats_a_sound:
         facts = {name: fact._replace(peaks=NO_PEAKS) for name, fact in facts.items()}
-    clips = _clips(shown.id, facts, conditions)
+    clips = _clips(shown.id, facts, conditions, routes)
     if spectrograms.are_shown(protocol.spec, rules):
         for name, clip in clips.items():
-            clip["spectrogram"] = reverse("api_spectrogram", args=[shown.id, name])
+            clip["spectrogram"] = routes.to(routes.spectrogram, shown.id, name)
     instructed = any(parts[field] for field in protocol.spec.content if field in _TEXT_FIELDS)
     briefing = {
         "id": str(shown.id),
@@ -120,7 +116,11 @@ def brief(shown: Shown) -> dict[str, Any]:
             rules, conditions=conditions, instruction_first=instructed and any(candidate_clips)
         ),
     }
-    return briefing if note is None else {**briefing, "note": note}
+    if note is not None:
+        briefing["note"] = note
+    if hint is not None and (said := hints.presented(json.loads(hint), protocol.spec, shown.presentation)):
+        briefing["hint"] = said
+    return briefing
 
 
 def _content(
@@ -155,10 +155,11 @@ def _facts(shown: Mapping[str, int]) -> dict[str, _Facts]:
 
 
 def _clips(
-    assignment_id: uuid.UUID, facts: Mapping[str, _Facts], conditions: Conditions
+    assignment_id: uuid.UUID, facts: Mapping[str, _Facts], conditions: Conditions, routes: sounds.Routes
 ) -> dict[str, dict[str, Any]]:
     """By the name of each clip, what a browser may know of it."""
-    delivered = sounds.deliveries(assignment_id, {name: fact.part_offsets for name, fact in facts.items()})
+    offsets = {name: fact.part_offsets for name, fact in facts.items()}
+    delivered = sounds.deliveries(assignment_id, offsets, routes=routes)
     return {
         clip.name: {
             "name": clip.name,

@@ -130,6 +130,11 @@ def page(
     return Page(rows, found[limit - 1] if len(found) > limit else None)
 
 
+def row(case: ReviewCase, *, reader: User) -> Row:
+    """One case as the queue shows it."""
+    return _rows([case.pk], reader)[0]
+
+
 def counts(study: Study, *, reader: User) -> Counts:
     """Cheap however long the queue is."""
     states = ReviewCase.State.values

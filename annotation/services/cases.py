@@ -145,7 +145,7 @@ def assign(user: User, slug: str, case_ids: Sequence[int], *, expert: str | None
         if to and case.claimed_by_id not in (None, to.pk):
             release(case, actor=user)
     audit.record(
-        "cases.assigned", actor=user, study=study, subject=to.email if to else "nobody",
+        "cases.assigned", actor=user, study=study, subject=f"user {to.pk}" if to else "nobody",
         cases=[case.pk for case in changed],
     )  # fmt: skip
     return len(changed)

@@ -18,7 +18,9 @@ from django.db import IntegrityError, transaction
 from annotation.audio.errors import AudioError
 from annotation.audio.ingest import AudioFacts, ClipFacts, content_sha256, inspect, measure_and_canonicalise
 from annotation.audio.limits import Limits
+from annotation.importers.records import Audio
 from annotation.models import Clip
+from annotation.services.audio_at_hand import at_hand
 from annotation.services.import_batches import in_batches
 
 OnProgress = Callable[[int, int], None]
@@ -26,71 +28,77 @@ OnProgress = Callable[[int, int], None]
 
 @dataclass
 class Taken:
-    """What became of a set of files. `created` are the clips that were not there before.
+    """What became of a set of sounds. `created` are the clips that were not there before.
 
-    n_samples, channels, loudness: of each file that is sound, at 48 kHz; the loudness in LUFS, None where it is
-    undefined.
+    n_samples, channels, loudness: of each that is sound, at 48 kHz; the loudness in LUFS, None where it is undefined.
     """
 
-    clips: dict[Path, Clip] = field(default_factory=dict)
-    hashes: dict[Path, str] = field(default_factory=dict)
-    errors: dict[Path, AudioError] = field(default_factory=dict)
-    silent: list[Path] = field(default_factory=list)
-    n_samples: dict[Path, int] = field(default_factory=dict)
-    channels: dict[Path, int] = field(default_factory=dict)
-    loudness: dict[Path, float | None] = field(default_factory=dict)
+    clips: dict[Audio, Clip] = field(default_factory=dict)
+    hashes: dict[Audio, str] = field(default_factory=dict)
+    errors: dict[Audio, AudioError] = field(default_factory=dict)
+    silent: list[Audio] = field(default_factory=list)
+    n_samples: dict[Audio, int] = field(default_factory=dict)
+    channels: dict[Audio, int] = field(default_factory=dict)
+    loudness: dict[Audio, float | None] = field(default_factory=dict)
     created: list[Clip] = field(default_factory=list)
 
-    def note(self, same: list[Path], heard: Clip | AudioFacts) -> None:
-        """What was measured of files that are one sound."""
+    def note(self, same: list[Audio], heard: Clip | AudioFacts) -> None:
+        """What was measured of sounds that are the same."""
         self.silent += same if heard.silent else []
         self.n_samples.update(dict.fromkeys(same, heard.n_samples))
         self.channels.update(dict.fromkeys(same, heard.channels))
         self.loudness.update(dict.fromkeys(same, heard.loudness_lufs))
 
 
-def take_in(paths: Iterable[Path], *, into: Taken, on_progress: OnProgress) -> None:
-    """Ingest files, both cores at work. A file that cannot be used is an entry in `into.errors`, not an exception; what
+@dataclass
+class _Same:
+    """One content: the file that holds it, and every sound that turned out to be it."""
+
+    file: Path
+    sounds: list[Audio]
+
+
+def take_in(wanted: Iterable[Audio], *, into: Taken, on_progress: OnProgress) -> None:
+    """Ingest sounds, both cores at work. One that cannot be used is an entry in `into.errors`, not an exception; what
     `on_progress` raises leaves in `into.created` what there is to discard."""
     taken = into
-    todo = _by_hash(paths, taken)
-    known = {clip.sha256: clip for clip in in_batches(Clip.objects.all(), "sha256", list(todo))}
-    done = 0
     with (
         tempfile.TemporaryDirectory(prefix="concord-ingest-") as folder,
         _all_cores() as pool,
     ):
-        fresh = {sha: same[0] for sha, same in todo.items() if sha not in known}
+        todo = _by_hash(wanted, Path(folder), taken, on_progress)
+        known = {clip.sha256: clip for clip in in_batches(Clip.objects.all(), "sha256", list(todo))}
         facts = {
-            sha: pool.submit(_canonicalise, path, Path(folder) / f"{sha}.flac") for sha, path in fresh.items()
+            sha: pool.submit(_canonicalise, same.file, Path(folder) / f"{sha}.flac")
+            for sha, same in todo.items()
+            if sha not in known
         }
-        for sha, same in todo.items():
+        for done, (sha, same) in enumerate(todo.items(), 1):
             outcome = known.get(sha) or facts[sha].result()
             if isinstance(outcome, AudioError):
-                taken.errors.update(dict.fromkeys(same, outcome))
+                taken.errors.update(dict.fromkeys(same.sounds, outcome))
             else:
                 clip = (
                     outcome
                     if isinstance(outcome, Clip)
-                    else _store(same[0], sha, outcome, Path(folder), taken)
+                    else _store(same.file, sha, outcome, Path(folder), taken)
                 )
-                taken.clips.update(dict.fromkeys(same, clip))
-                taken.note(same, clip)
-            done += 1
+                taken.clips.update(dict.fromkeys(same.sounds, clip))
+                taken.note(same.sounds, clip)
             on_progress(done, len(todo))
 
 
-def look_at(paths: Iterable[Path], *, into: Taken, on_progress: OnProgress) -> None:
-    """The same checks as `take_in`, with nothing written anywhere."""
+def look_at(wanted: Iterable[Audio], *, into: Taken, on_progress: OnProgress) -> None:
+    """The same checks as `take_in`, with nothing kept anywhere."""
     taken = into
-    todo = _by_hash(paths, taken)
-    with _all_cores() as pool:
-        outcomes = pool.map(_inspect, [same[0] for same in todo.values()])
+    with tempfile.TemporaryDirectory(prefix="concord-look-") as folder, _all_cores() as pool:
+        todo = _by_hash(wanted, Path(folder), taken, on_progress)
+        outcomes = pool.map(_inspect, [same.file for same in todo.values()])
         for done, (same, facts) in enumerate(zip(todo.values(), outcomes, strict=True), 1):
             if isinstance(facts, AudioError):
-                taken.errors.update(dict.fromkeys(same, facts))
+                taken.errors.update(dict.fromkeys(same.sounds, facts))
             else:
-                taken.note(same, facts)
+                taken.note(same.sounds, facts)
             on_progress(done, len(todo))
 
 
@@ -120,16 +128,20 @@ def discard(clips: Iterable[Clip]) -> None:
             default_storage.delete(str(file.name))
 
 
-def _by_hash(paths: Iterable[Path], taken: Taken) -> Mapping[str, list[Path]]:
-    found: dict[str, list[Path]] = {}
-    for path in dict.fromkeys(paths):
+def _by_hash(
+    wanted: Iterable[Audio], folder: Path, taken: Taken, on_progress: OnProgress
+) -> Mapping[str, _Same]:
+    found: dict[str, _Same] = {}
+    for audio, file in at_hand(dict.fromkeys(wanted), folder, on_progress=on_progress):
         try:
-            sha = content_sha256(path)
+            if isinstance(file, AudioError):
+                raise file
+            sha = content_sha256(file)
         except AudioError as error:
-            taken.errors[path] = error
+            taken.errors[audio] = error
         else:
-            taken.hashes[path] = sha
-            found.setdefault(sha, []).append(path)
+            taken.hashes[audio] = sha
+            found.setdefault(sha, _Same(file, [])).sounds.append(audio)
     return found
 
 

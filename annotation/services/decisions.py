@@ -131,6 +131,7 @@ def _keep_corrections(
 ) -> None:
     Correction.objects.bulk_create(
         Correction(
+            study_id=case.study_id,
             case=case,
             version_before=case.item_version,
             version_after=version,

@@ -53,7 +53,7 @@ WHERE r.id = m.id
 @dataclass(frozen=True)
 class Outcome:
     """How many judgments were marked, how many were left as they were, and for how many tasks the overlap grew.
-    `kept_out`: how many of the unchanged nobody can restore, as the review keeps them out."""
+    `kept_out`: how many of the unchanged nobody can restore, as the review or their rater's wish keeps them out."""
 
     changed: int
     unchanged: int
@@ -103,7 +103,7 @@ def mark(
     Two kinds of reasons keep judgments out, and each is taken back only by who gave it. What the review has excluded
     gets a person's reason beside its own, so that undoing a decision does not bring it back. A person's restoring ends
     their own reason; where the review has one, that stands again, and the judgment stays out. `by_review` says that
-    this is the review's own mark, which goes where nothing else stands.
+    this is the review's own mark, which goes where nothing else stands. Nobody restores what a withdrawn rater said.
 
     A mark moves only under its task's lock; tasks are locked in order, then raters, then the study.
     """
@@ -112,10 +112,15 @@ def mark(
     places = leases.lock_places(set(chosen.values()))
     chosen |= _revisions(list(chosen))
     rows = list(_standing_otherwise(chosen, excluded=excluded))
+    n_found = len(rows)
+    if not excluded:
+        withdrawn = _withdrawn(rows)
+        rows = [row for row in rows if row.rater_id not in withdrawn]
+    n_withdrawn = n_found - len(rows)
     kept_out = {} if excluded or by_review else review_marks.reasons([row.pk for row in rows])
     rows = [row for row in rows if row.pk not in kept_out]
     reasons = {row.pk: reason for row in rows}
-    _log(reasons, action=Action(action), comment=comment, actor=actor)
+    _log(reasons, study=study, action=Action(action), comment=comment, actor=actor)
     _set_marks(list(reasons), excluded=excluded)
     beside: dict[int, str] = {}
     if excluded and not by_review:
@@ -123,7 +128,7 @@ def mark(
     elif kept_out:
         own = review_marks.marked_last(kept_out)
         beside = {pk: why for pk, why in kept_out.items() if pk not in own}
-    _log(beside, action=Action.EXCLUDE, comment=comment, actor=actor)
+    _log(beside, study=study, action=Action.EXCLUDE, comment=comment, actor=actor)
     tasks, raters = rules.moves(_counted(rows), places, sign=-1 if excluded else 1)
     _move_tasks(tasks)
     _move_raters(study, raters)
@@ -132,7 +137,7 @@ def mark(
         n_changed,
         len(chosen) - n_changed,
         sum(1 for move in tasks.values() if move.overlap > 0),
-        len(kept_out),
+        len(kept_out) + n_withdrawn,
     )
     audit.record(
         EVENTS[Action(action)], actor=actor, study=study, subject=subject, reason=reason, comment=comment,
@@ -155,12 +160,20 @@ def _standing_otherwise(judgment_ids: Collection[int], *, excluded: bool) -> Que
     return judgments.only(*fields).order_by("task_id", "id")
 
 
-def _log(reasons: Mapping[int, str], *, action: Action, comment: str, actor: User | None) -> None:
+def _withdrawn(rows: Iterable[Judgment]) -> set[int]:
+    """Read after the locks too: whoever withdraws excludes only later, under the same ones."""
+    raters = Rater.objects.filter(
+        pk__in={row.rater_id for row in rows if row.rater_id}, state=Rater.State.WITHDRAWN
+    )
+    return set(raters.values_list("pk", flat=True))
+
+
+def _log(
+    reasons: Mapping[int, str], *, study: Study, action: Action, comment: str, actor: User | None
+) -> None:
+    marks = {"study": study, "action": action, "comment": comment, "actor": actor}
     Exclusion.objects.bulk_create(
-        (
-            Exclusion(judgment_id=pk, action=action, reason=reason, comment=comment, actor=actor)
-            for pk, reason in reasons.items()
-        ),
+        (Exclusion(judgment_id=pk, reason=reason, **marks) for pk, reason in reasons.items()),
         batch_size=5000,
     )
 

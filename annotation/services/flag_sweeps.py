@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from django.db import connection
 
+from annotation import audit
 from annotation.models import FlagSweep, Study
 from annotation.rules import flag_rules
 from annotation.rules.flag_rules import FlagRules
@@ -67,6 +68,8 @@ def _sweep(study_id: int) -> Applied:
     study = Study.objects.get(pk=study_id)
     sight = _in_sight(study)
     applied = _look(study, mark.seen)
+    if applied != Applied():
+        audit.record("flags.applied", actor=None, study=study, **asdict(applied))
     sweep_marks.move_on(mark, sight)
     return applied
 

@@ -6,7 +6,7 @@ one, or about none any more, is kept but does not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from django.db.models import Q
 
@@ -24,14 +24,20 @@ def lock_items(study: Study, external_ids: Sequence[str]) -> Iterable[Item]:
         yield from items.select_related("current_version")
 
 
-def set_aside(study: Study, judgments: Sequence[Judgment]) -> None:
-    """Keep new judgments of what has changed since out of the count. Holds the locks of their tasks and raters."""
+def late(judgments: Sequence[Judgment]) -> dict[str, list[int]]:
+    """Those of new judgments that are of what has changed since, by what happened to it."""
+    found = {}
     for reason, changed in (("item_withdrawn", _WITHDRAWN), ("item_corrected", _CORRECTED & ~_WITHDRAWN)):
-        late: set[int] = set()
+        tasks: set[int] = set()
         for task_ids in batches(sorted({judgment.task_id for judgment in judgments})):
-            tasks = Task.objects.filter(changed, pk__in=task_ids)
-            late.update(tasks.values_list("pk", flat=True))
-        ids = [judgment.pk for judgment in judgments if judgment.task_id in late]
+            tasks.update(Task.objects.filter(changed, pk__in=task_ids).values_list("pk", flat=True))
+        found[reason] = [judgment.pk for judgment in judgments if judgment.task_id in tasks]
+    return found
+
+
+def set_aside(study: Study, late: Mapping[str, Sequence[int]]) -> None:
+    """Keep judgments out of the count for a reason. Holds the locks of their tasks and raters."""
+    for reason, ids in late.items():
         if ids:
             exclusions.mark(
                 Judgment.objects.filter(pk__in=ids),

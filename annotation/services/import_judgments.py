@@ -6,8 +6,8 @@ import hashlib
 import json
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from django.db import connection
 from django.db.models import F
@@ -17,7 +17,7 @@ from annotation.models import Answer, Judgment, Rater, Study, Task, TaskCandidat
 from annotation.rules.exclusions import Places
 from annotation.rules.presentation import balance_step
 from annotation.services import copying, leases
-from annotation.services.import_batches import existing, in_batches
+from annotation.services.import_batches import in_batches
 from annotation.services.protocols import LoadedProtocol, loaded
 
 # The columns that `_answers` fills.
@@ -39,25 +39,48 @@ class _New:
     """A judgment that is not there yet, and where it goes."""
 
     client_id: uuid.UUID
-    task: Task
+    task_id: int
     rater: Rater | None
     said: JudgmentRecord
 
 
+@dataclass
+class Tally:
+    """What is counted of new judgments once all are in: raters and studies are locked after every task."""
+
+    by_rater: Counter[int] = field(default_factory=Counter)
+    n_unnamed: int = 0
+    n_filled: int = 0
+
+    def count(self, study: Study) -> None:
+        leases.lock_raters(self.by_rater)
+        for rater_id, n in self.by_rater.items():
+            Rater.objects.filter(pk=rater_id).update(n_judgments=F("n_judgments") + n)
+        Study.objects.filter(pk=study.pk).update(
+            n_unnamed_judgments=F("n_unnamed_judgments") + self.n_unnamed,
+            n_unnamed_tasks_filled=F("n_unnamed_tasks_filled") + self.n_filled,
+        )
+
+
 def write(
-    study: Study, records: Sequence[TaskRecord], tasks: Mapping[str, Task], raters: Mapping[str, Rater]
+    study: Study,
+    records: Sequence[TaskRecord],
+    tasks: Mapping[str, int],
+    raters: Mapping[str, Rater],
+    tally: Tally,
 ) -> list[Judgment]:
-    """Add what is not there yet: the new judgments. Their tasks and raters are locked then."""
+    """Add what is not there yet: the new judgments. Their tasks, given by id, are locked and counted then."""
     protocol = loaded(study.protocol_version_id)
     found = [
         _New(_client_id(record, said, raters), tasks[record.external_id], raters.get(said.rater), said)
         for record in records
         for said in record.judgments
     ]
-    imported = Judgment.objects.filter(study=study, origin=Judgment.Origin.IMPORTED)
-    there = set(existing(imported, "client_id", [new.client_id for new in found]))
-    added = [new for new in found if new.client_id not in there]
-    _count(study, added)
+    if not found:
+        return []
+    there = {(row.task_id, row.client_id) for row in _imported({new.task_id for new in found})}
+    added = [new for new in found if (new.task_id, new.client_id) not in there and not _withdrawn(new.rater)]
+    _count(added, tally)
     judgments = [_judgment(study, protocol, new) for new in added]
     copying.insert(judgments)
     candidates = _candidates(added)
@@ -70,12 +93,17 @@ def write(
     return judgments
 
 
+def _withdrawn(rater: Rater | None) -> bool:
+    """Whose wish it was to be taken out is not brought back by a source that still has them."""
+    return rater is not None and rater.state == Rater.State.WITHDRAWN
+
+
 def changed(study: Study, records: Sequence[TaskRecord]) -> Iterator[tuple[TaskRecord, JudgmentRecord]]:
     """Judgments that are there already but said something else."""
-    names = {said.rater for record in records for said in record.judgments if said.rater}
+    people = {said.rater for record in records for said in record.judgments if said.rater}
     raters = {
         rater.external_id: rater
-        for rater in in_batches(Rater.objects.filter(study=study), "external_id", sorted(names))
+        for rater in in_batches(Rater.objects.filter(study=study), "external_id", sorted(people))
     }
     found = {
         _client_id(record, said, raters): (record, said)
@@ -83,11 +111,19 @@ def changed(study: Study, records: Sequence[TaskRecord]) -> Iterator[tuple[TaskR
         for said in record.judgments
         if not said.rater or said.rater in raters
     }
-    there = Judgment.objects.filter(study=study, origin=Judgment.Origin.IMPORTED)
-    for judgment in in_batches(there.only("client_id", "payload_sha256"), "client_id", list(found)):
-        record, said = found[judgment.client_id]
-        if bytes(judgment.payload_sha256) != _content_sha256(said):
+    names = [record.external_id for record in records if record.judgments]
+    tasks = {
+        task.pk for task in in_batches(Task.objects.filter(study=study).only("pk"), "external_id", names)
+    }
+    for judgment in _imported(tasks):
+        record, said = found.get(judgment.client_id, (None, None))
+        if said and record and bytes(judgment.payload_sha256) != _content_sha256(said):
             yield record, said
+
+
+def _imported(task_ids: Collection[int]) -> Iterator[Judgment]:
+    rows = Judgment.objects.filter(origin=Judgment.Origin.IMPORTED)
+    return in_batches(rows.only("task_id", "client_id", "payload_sha256"), "task_id", sorted(task_ids))
 
 
 def _content_sha256(said: JudgmentRecord) -> bytes:
@@ -110,7 +146,7 @@ def _client_id(record: TaskRecord, said: JudgmentRecord, raters: Mapping[str, Ra
 def _judgment(study: Study, protocol: LoadedProtocol, new: _New) -> Judgment:
     return Judgment(
         study=study,
-        task=new.task,
+        task_id=new.task_id,
         rater=new.rater,
         protocol_version_id=protocol.version_id,
         client_id=new.client_id,
@@ -124,7 +160,7 @@ def _judgment(study: Study, protocol: LoadedProtocol, new: _New) -> Judgment:
 
 def _candidates(added: Sequence[_New]) -> dict[tuple[int, int], int]:
     """Candidate ids by task and slot, of the tasks in which some answer is about one candidate."""
-    tasks = sorted({new.task.pk for new in added for answer in new.said.answers if answer.slot is not None})
+    tasks = sorted({new.task_id for new in added for answer in new.said.answers if answer.slot is not None})
     slots = in_batches(TaskCandidate.objects.all(), "task_id", tasks)
     return {(row.task_id, row.slot): row.candidate_id for row in slots}
 
@@ -156,20 +192,14 @@ def _filled(before: Places, n: int) -> int:
     return int(after >= overlap) - int(before.n_judgments >= before.overlap)
 
 
-def _count(study: Study, added: Sequence[_New]) -> None:
+def _count(added: Sequence[_New], tally: Tally) -> None:
     by_task: dict[int, list[_New]] = {}
     for new in added:
-        by_task.setdefault(new.task.pk, []).append(new)
+        by_task.setdefault(new.task_id, []).append(new)
     places = leases.lock_places(set(by_task))
     with connection.cursor() as cursor:
         steps = [sum(balance_step(new.said.presentation or ()) for new in here) for here in by_task.values()]
         cursor.execute(_COUNT, [list(by_task), [len(here) for here in by_task.values()], steps])
-    by_rater = Counter(new.rater.pk for new in added if new.rater)
-    leases.lock_raters(by_rater)
-    for rater_id, n in by_rater.items():
-        Rater.objects.filter(pk=rater_id).update(n_judgments=F("n_judgments") + n)
-    filled = sum(_filled(places[task_id], len(here)) for task_id, here in by_task.items())
-    Study.objects.filter(pk=study.pk).update(
-        n_unnamed_judgments=F("n_unnamed_judgments") + sum(new.rater is None for new in added),
-        n_unnamed_tasks_filled=F("n_unnamed_tasks_filled") + filled,
-    )
+    tally.by_rater.update(new.rater.pk for new in added if new.rater)
+    tally.n_unnamed += sum(new.rater is None for new in added)
+    tally.n_filled += sum(_filled(places[task_id], len(here)) for task_id, here in by_task.items())

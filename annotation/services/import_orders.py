@@ -10,7 +10,7 @@ from typing import Any
 from annotation import protocols
 from annotation.errors import Conflict, InvalidInput
 from annotation.importers import FORMATS, Format
-from annotation.models import Study
+from annotation.models import Job, Study
 from annotation.services import studies
 
 
@@ -50,12 +50,26 @@ def check(study: Study | None, order: Order) -> None:
         raise InvalidInput(f"{order.format!r} is not a format; use {', '.join(FORMATS)}.", code="bad_format")
     chosen, source = FORMATS[order.format], Path(order.source)
     if not source.exists():
-        raise InvalidInput(f"{source} is not there.", code="no_source")
+        raise InvalidInput(f"{source.name} is not there (any more).", code="no_source")
     if source.is_dir() and not chosen.takes_folder:
-        raise InvalidInput(f"{source} is a folder; {order.format} is read from one file.", code="bad_source")
+        raise InvalidInput(
+            f"{source.name} is a folder; {order.format} is read from one file.", code="bad_source"
+        )
     _check_column_map(order, chosen)
     if study is None:
         _check_new_study(order.new_study)
+
+
+def check_alone(study: Study) -> None:
+    """Refuse a second import that is to write into a study: each is compared with what is there long before it writes,
+    and would not see what the other adds. Holds the study's row until the caller's transaction ends."""
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    others = Job.objects.filter(study=study, kind="import", state__in=Job.UNFINISHED)
+    if others.filter(params__dry_run=False).exists():
+        raise Conflict(
+            "Another import into this study has not finished; wait for it, or cancel it.",
+            code="import_under_way",
+        )
 
 
 def _check_column_map(order: Order, chosen: Format) -> None:
@@ -64,6 +78,8 @@ def _check_column_map(order: Order, chosen: Format) -> None:
             f"The columns of {order.format} are fixed; leave the column map out.", code="bad_column_map"
         )
     for column, name in order.column_map.items():
+        if chosen.controls and column.startswith(chosen.controls):
+            continue
         if name and name not in chosen.fields and not name.startswith("stratum."):
             known = ", ".join(chosen.fields)
             raise InvalidInput(

@@ -1,14 +1,14 @@
-"""Writing imported records: in bulk, inside the caller's transaction, adding what is not there yet."""
+"""Writing imported records: by COPY, page by page, inside the caller's transaction, adding what is not there yet."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db import connection
-from django.db.models import F
 
-from annotation.importers.records import TaskRecord, content_sha256
+from annotation.importers.records import TEXT_FIELDS, CandidateRecord, TaskRecord, content_sha256
 from annotation.models import (
     Answer,
     Candidate,
@@ -21,16 +21,22 @@ from annotation.models import (
     Task,
     TaskCandidate,
 )
-from annotation.services import import_corrected, import_judgments, queue_places, reviewers
+from annotation.services import copying, import_corrected, queue_places, reviewers
 from annotation.services.clips import Taken
 from annotation.services.import_batches import batches, existing, in_batches
 
-BATCH = 2000
 # A task that comes to an item which was withdrawn here goes with it.
 _STATES: dict[str, Task.State] = {
     Item.State.ACTIVE: Task.State.READY,
     Item.State.WITHDRAWN: Task.State.WITHDRAWN,
 }
+_ITEM = ("id", "study_id", "external_id", "strata", "current_version_id")
+_VERSION = (
+    "id", "item_id", *TEXT_FIELDS, "reference_clip_id", "clip_id", "content_sha256",
+)  # fmt: skip
+_TASK = ("id", "study_id", "item_version_id", "state", "external_id", "overlap", "shuffle_key")
+_CANDIDATE = ("id", "item_version_id", "system_id", "take", "text", "clip_id")
+_SLOT = ("task_id", "slot", "candidate_id")
 
 
 @dataclass
@@ -49,7 +55,7 @@ def candidates_of(study: Study, external_ids: Sequence[str]) -> dict[str, list[t
     found: dict[str, list[tuple[str, str, str | None]]] = {}
     for names in batches(external_ids, 5000):
         judged = TaskCandidate.objects.filter(candidate__system__role=System.Role.JUDGED)
-        rows = judged.filter(task__study=study, task__external_id__in=names).order_by("task_id", "slot")
+        rows = judged.filter(task__study=study, task__external_id__any_of=names).order_by("task_id", "slot")
         for name, *candidate in rows.values_list(
             "task__external_id", "candidate__system__name", "candidate__text", "candidate__clip__sha256"
         ):
@@ -57,155 +63,169 @@ def candidates_of(study: Study, external_ids: Sequence[str]) -> dict[str, list[t
     return found
 
 
-def write(
-    study: Study, records: Sequence[TaskRecord], taken: Taken, *, overlap: int | None, archive: bool
-) -> Counts:
-    """Add items, candidates, tasks, raters and judgments, and move the counters with them."""
-    # One import of a study at a time: the second finds what the first has added. Not by the study's row: that comes
-    # last in the order of locks.
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('import'), %s::int)", [study.pk])
-    study.refresh_from_db()
-    counts = Counts()
-    names = [record.external_id for record in records]
-    tasks = {
-        task.external_id: task for task in in_batches(Task.objects.filter(study=study), "external_id", names)
-    }
-    new = [record for record in records if record.external_id not in tasks]
-    items = _write_items(study, new, taken, counts)
-    tasks |= _write_tasks(study, new, items, taken, counts, overlap=overlap, archive=archive)
-    raters = _write_raters(study, records, counts)
-    judgments = import_judgments.write(study, records, tasks, raters)
-    import_corrected.set_aside(study, judgments)
-    counts.judgments = len(judgments)
-    waiting = sum(tasks[record.external_id].state == Task.State.READY for record in new)
-    Study.objects.filter(pk=study.pk).update(
-        n_items=F("n_items") + counts.items, n_tasks=F("n_tasks") + waiting
-    )
-    return counts
+@dataclass(frozen=True)
+class _Place:
+    """Where a task goes: the version of its item that it is about."""
+
+    version_id: int
+    state: Task.State
+    is_new: bool
 
 
-def _write_items(
-    study: Study, records: Sequence[TaskRecord], taken: Taken, counts: Counts
-) -> dict[str, Item]:
-    """The items of new tasks, by external id, with the versions that the tasks are about."""
-    wanted = {record.item.external_id: record.item for record in records}
-    there = set(existing(Item.objects.filter(study=study), "external_id", wanted))
-    new = [item for name, item in wanted.items() if name not in there]
-    items = Item.objects.bulk_create(
-        (Item(study=study, external_id=item.external_id, strata=dict(item.strata)) for item in new),
-        batch_size=BATCH,
-    )
-    versions = ItemVersion.objects.bulk_create(
-        (
-            ItemVersion(
-                item=row,
-                **item.texts,
-                reference_clip=taken.clips[item.reference_audio] if item.reference_audio else None,
-                clip=taken.clips[item.audio] if item.audio else None,
-                content_sha256=content_sha256(item, taken.hashes),
-            )
-            for row, item in zip(items, new, strict=True)
-        ),
-        batch_size=BATCH,
-    )
-    for row, version in zip(items, versions, strict=True):
-        row.current_version = version
-    Item.objects.bulk_update(items, ["current_version"], batch_size=BATCH)
-    counts.items = len(new)
-    found = {row.external_id: row for row in items}
-    # New tasks are about the item as it is now, corrected or not.
-    found.update({item.external_id: item for item in import_corrected.lock_items(study, sorted(there))})
-    return found
+@dataclass
+class Rows:
+    """Items, candidates and tasks on their way into one study."""
 
+    study: Study
+    overlap: int
+    archive: bool
+    counts: Counts = field(default_factory=Counts)
+    n_waiting: int = 0
+    _free_place: float | None = None
+    _systems: dict[str, int] = field(default_factory=dict)
 
-def _write_tasks(
-    study: Study,
-    new: Sequence[TaskRecord],
-    items: Mapping[str, Item],
-    taken: Taken,
-    counts: Counts,
-    *,
-    overlap: int | None,
-    archive: bool,
-) -> dict[str, Task]:
-    wanted = overlap or study.overlap
-    places = queue_places.places(study, [record.external_id for record in new])
-    tasks = Task.objects.bulk_create(
-        (
-            Task(
-                study=study,
-                item_version=items[record.item.external_id].current_version,
-                state=_STATES[items[record.item.external_id].state],
-                external_id=record.external_id,
-                overlap=max(len(record.judgments), 1 if archive and record.judgments else wanted),
-                shuffle_key=place,
-            )
-            for record, place in zip(new, places, strict=True)
-        ),
-        batch_size=BATCH,
-    )
-    _write_candidates(study, new, tasks, taken)
-    reviewers.bar_from_new(tasks)
-    counts.tasks = len(new)
-    return {task.external_id: task for task in tasks}
+    def write(self, records: Sequence[TaskRecord], taken: Taken) -> dict[str, int]:
+        """Add the tasks that are not there, with what they need; every task's id by name."""
+        there = Task.objects.filter(study=self.study).only("external_id")
+        names = [record.external_id for record in records]
+        tasks = {task.external_id: task.pk for task in in_batches(there, "external_id", names)}
+        new = [record for record in records if record.external_id not in tasks]
+        if new:
+            places = self._items(new, taken)
+            tasks |= self._tasks(new, places, taken)
+        return tasks
 
-
-def _write_candidates(
-    study: Study, records: Sequence[TaskRecord], tasks: Sequence[Task], taken: Taken
-) -> None:
-    """The candidates of new tasks. Two tasks that show one system's same output share the candidate."""
-    roles = {candidate.system: candidate.role for record in records for candidate in record.candidates}
-    systems = _systems(study, roles)
-    version_ids = {task.item_version_id for task in tasks}
-    known: dict[tuple[int, int, str, int | None], Candidate] = {}
-    takes: dict[tuple[int, int], int] = {}
-    for row in in_batches(Candidate.objects.all(), "item_version_id", sorted(version_ids)):
-        known[row.item_version_id, row.system_id, row.text, row.clip_id] = row
-        takes[row.item_version_id, row.system_id] = max(
-            row.take, takes.get((row.item_version_id, row.system_id), 0)
-        )
-    fresh, slots = [], []
-    for record, task in zip(records, tasks, strict=True):
-        for slot, candidate in enumerate(record.candidates):
-            clip = taken.clips[candidate.audio] if candidate.audio else None
-            group = task.item_version_id, systems[candidate.system].pk
-            key = (*group, candidate.text, clip.pk if clip else None)
-            if key not in known:
-                takes[group] = takes.get(group, 0) + 1
-                known[key] = Candidate(
-                    item_version_id=group[0],
-                    system_id=group[1],
-                    take=takes[group],
-                    text=candidate.text,
-                    clip=clip,
+    def _items(self, records: Sequence[TaskRecord], taken: Taken) -> dict[str, _Place]:
+        """Where the tasks go, by the name of their item."""
+        wanted = {record.item.external_id: record.item for record in records}
+        there = set(existing(Item.objects.filter(study=self.study), "external_id", wanted))
+        new = [item for name, item in wanted.items() if name not in there]
+        item_ids = copying.new_ids(Item, len(new))
+        version_ids = copying.new_ids(ItemVersion, len(new))
+        ids = list(zip(item_ids, version_ids, new, strict=True))
+        copying.insert_partly(
+            Item,
+            _ITEM,
+            (
+                (
+                    item_id,
+                    self.study.pk,
+                    item.external_id,
+                    json.dumps(item.strata) if item.strata else "{}",
+                    version_id,
                 )
-                fresh.append(known[key])
-            slots.append((task, slot, known[key]))
-    Candidate.objects.bulk_create(fresh, batch_size=BATCH)
-    TaskCandidate.objects.bulk_create(
-        (TaskCandidate(task=task, slot=slot, candidate=candidate) for task, slot, candidate in slots),
-        batch_size=BATCH,
-    )
+                for item_id, version_id, item in ids
+            ),
+        )
+        copying.insert_partly(
+            ItemVersion,
+            _VERSION,
+            (
+                (
+                    version_id,
+                    item_id,
+                    *(item.texts.get(name, "") for name in TEXT_FIELDS),
+                    taken.clips[item.reference_audio].pk if item.reference_audio else None,
+                    taken.clips[item.audio].pk if item.audio else None,
+                    content_sha256(item, taken.hashes),
+                )
+                for item_id, version_id, item in ids
+            ),
+        )
+        self.counts.items += len(new)
+        found = {item.external_id: _Place(version_id, Task.State.READY, True) for _, version_id, item in ids}
+        # New tasks are about the item as it is now, corrected or not.
+        for item in import_corrected.lock_items(self.study, sorted(there)):
+            assert item.current_version_id is not None
+            found[item.external_id] = _Place(item.current_version_id, _STATES[item.state], False)
+        return found
 
+    def _tasks(self, new: Sequence[TaskRecord], places: Mapping[str, _Place], taken: Taken) -> dict[str, int]:
+        goes_to = [places[record.item.external_id] for record in new]
+        ids = copying.new_ids(Task, len(new))
+        keys = self._keys([record.external_id for record in new])
+        copying.insert_partly(
+            Task,
+            _TASK,
+            (
+                (
+                    number,
+                    self.study.pk,
+                    place.version_id,
+                    int(place.state),
+                    record.external_id,
+                    self._wanted(record),
+                    key,
+                )
+                for number, place, record, key in zip(ids, goes_to, new, keys, strict=True)
+            ),
+        )
+        self._candidates(new, ids, goes_to, taken)
+        versions = zip(ids, goes_to, strict=True)
+        reviewers.bar_from_new(
+            [
+                Task(pk=number, item_version_id=place.version_id)
+                for number, place in versions
+                if not place.is_new
+            ]
+        )
+        self.counts.tasks += len(new)
+        self.n_waiting += sum(place.state == Task.State.READY for place in goes_to)
+        return {record.external_id: number for record, number in zip(new, ids, strict=True)}
 
-def _systems(study: Study, roles: Mapping[str, str]) -> dict[str, System]:
-    """The systems of these names, made where they are not there yet."""
-    made = (System(study=study, name=name, role=role) for name, role in sorted(roles.items()))
-    System.objects.bulk_create(made, ignore_conflicts=True)
-    return {system.name: system for system in System.objects.filter(study=study, name__in=roles)}
+    def _keys(self, names: Sequence[str]) -> list[float]:
+        if self._free_place is None:
+            self._free_place = queue_places.free_place(self.study)
+        keys = queue_places.places(self.study, names, start=self._free_place)
+        self._free_place += len(names)
+        return keys
 
+    def _wanted(self, record: TaskRecord) -> int:
+        return max(len(record.judgments), 1 if self.archive and record.judgments else self.overlap)
 
-def _write_raters(study: Study, records: Sequence[TaskRecord], counts: Counts) -> dict[str, Rater]:
-    names = {judgment.rater for record in records for judgment in record.judgments if judgment.rater}
-    known = in_batches(Rater.objects.filter(study=study), "external_id", sorted(names))
-    there = {rater.external_id: rater for rater in known}
-    new = Rater.objects.bulk_create(
-        Rater(study=study, external_id=name, origin=Rater.Origin.IMPORTED)
-        for name in sorted(names - set(there))
-    )
-    counts.raters = len(new)
-    return there | {rater.external_id: rater for rater in new}
+    def _candidates(
+        self, records: Sequence[TaskRecord], task_ids: Sequence[int], goes_to: Sequence[_Place], taken: Taken
+    ) -> None:
+        """The candidates of new tasks. Two tasks that show one system's same output share the candidate."""
+        self._add_systems([candidate for record in records for candidate in record.candidates])
+        known: dict[tuple[int, int, str, int | None], int] = {}
+        takes: dict[tuple[int, int], int] = {}
+        old = sorted({place.version_id for place in goes_to if not place.is_new})
+        for row in in_batches(Candidate.objects.all(), "item_version_id", old):
+            known[row.item_version_id, row.system_id, row.text, row.clip_id] = row.pk
+            group = row.item_version_id, row.system_id
+            takes[group] = max(row.take, takes.get(group, 0))
+        fresh: list[tuple[int, int, int, str, int | None]] = []
+        slots = []
+        for record, task_id, place in zip(records, task_ids, goes_to, strict=True):
+            for slot, candidate in enumerate(record.candidates):
+                clip_id = taken.clips[candidate.audio].pk if candidate.audio else None
+                group = place.version_id, self._systems[candidate.system]
+                key = (*group, candidate.text, clip_id)
+                if key not in known:
+                    takes[group] = takes.get(group, 0) + 1
+                    known[key] = -len(fresh) - 1  # has no id yet
+                    fresh.append((*group, takes[group], candidate.text, clip_id))
+                slots.append((task_id, slot, known[key]))
+        ids = copying.new_ids(Candidate, len(fresh))
+        copying.insert_partly(
+            Candidate, _CANDIDATE, ((number, *values) for number, values in zip(ids, fresh, strict=True))
+        )
+        copying.insert_partly(
+            TaskCandidate,
+            _SLOT,
+            ((task_id, slot, at if at > 0 else ids[-at - 1]) for task_id, slot, at in slots),
+        )
+
+    def _add_systems(self, candidates: Sequence[CandidateRecord]) -> None:
+        """Know the systems of these candidates, made where they are not there yet."""
+        roles = {one.system: one.role for one in candidates if one.system not in self._systems}
+        if not roles:
+            return
+        made = (System(study=self.study, name=name, role=role) for name, role in sorted(roles.items()))
+        System.objects.bulk_create(made, ignore_conflicts=True)
+        there = System.objects.filter(study=self.study, name__in=roles)
+        self._systems.update(there.values_list("name", "pk"))
 
 
 def analyze() -> None:

@@ -6,6 +6,7 @@ only: what was imported before has them, and importing it again makes nothing.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from annotation.audio.anchors import CUTOFFS_HZ, write_anchor
 from annotation.audio.errors import AudioError
-from annotation.importers.records import CandidateRecord, RowProblem, TaskRecord
+from annotation.importers.records import Audio, CandidateRecord, RowProblem, TaskRecord
 from annotation.protocols import Protocol
 from annotation.services import clips
 
@@ -62,8 +63,8 @@ def faults_of_sound(record: TaskRecord, protocol: Protocol, taken: clips.Taken) 
         remedy = "Make all of them mono or all of them stereo: it alone would tell which is which."
         yield RowProblem(record.row, first, problem, remedy)
     hashes: dict[str, str] = {}
-    for name, path in named:
-        if (earlier := hashes.setdefault(taken.hashes[path], name)) != name:
+    for name, sound in named:
+        if (earlier := hashes.setdefault(taken.hashes[sound], name)) != name:
             problem = f"is the same sound as {earlier}"
             yield RowProblem(
                 record.row, name, problem, "Leave it out: what is hidden here is added by itself."
@@ -71,10 +72,10 @@ def faults_of_sound(record: TaskRecord, protocol: Protocol, taken: clips.Taken) 
 
 
 def _two_that_differ(
-    named: Sequence[tuple[str, Path]], measured: Mapping[Path, int]
+    named: Sequence[tuple[str, Audio]], measured: Mapping[Audio, int]
 ) -> tuple[tuple[str, int], tuple[str, int]] | None:
     """The first clip and the first one unlike it; even the smallest difference can be read off what a page is sent."""
-    facts = [(name, measured[path]) for name, path in named]
+    facts = [(name, measured[sound]) for name, sound in named]
     return next(((facts[0], fact) for fact in facts if fact[1] != facts[0][1]), None)
 
 
@@ -83,7 +84,7 @@ def notes(records: Sequence[TaskRecord], protocol: Protocol, taken: clips.Taken)
     if protocol.layout != "abx":
         return
     for record in records:
-        loudness = [taken.loudness[path] for _, path in record.audio()]
+        loudness = [taken.loudness[sound] for _, sound in record.audio()]
         known = [each for each in loudness if each is not None]
         if known and max(known) - min(known) > SAME_LOUDNESS_LU:
             yield f"{record.external_id}: A and B differ by {max(known) - min(known):.1f} LU; that alone may tell them."
@@ -97,38 +98,51 @@ def with_added(
         return list(records), []
     anchors = [role for role in protocol.added if role in CUTOFFS_HZ]
     with TemporaryDirectory(prefix="concord-anchors-") as folder:
-        made = {
+        made: dict[tuple[Audio, str], Path] = {
             (reference, role): Path(folder) / f"{taken.hashes[reference]}.{role}.flac"
             for reference in dict.fromkeys(_reference(record) for record in records)
             for role in anchors
         }
-        _write(made, taken)
+        _write(made, taken, Path(folder))
         clips.take_in((path for path in made.values() if path.exists()), into=taken, on_progress=on_progress)
     complete, problems = [], []
     for record in records:
-        sounds = {role: made.get((_reference(record), role), _reference(record)) for role in protocol.added}
-        broken = [taken.errors[path] for path in sounds.values() if path in taken.errors]
+        sounds: dict[str, Audio] = {
+            role: made.get((_reference(record), role), _reference(record)) for role in protocol.added
+        }
+        broken = [taken.errors[sound] for sound in sounds.values() if sound in taken.errors]
         if broken:
             problem = f"no anchor can be made of it: {broken[0].message}"
             problems.append(RowProblem(record.row, "reference_audio", problem, broken[0].remedy))
             continue
-        added = (CandidateRecord(NAMES[role], audio=path, role=role) for role, path in sounds.items())
+        added = (CandidateRecord(NAMES[role], audio=sound, role=role) for role, sound in sounds.items())
         complete.append(replace(record, candidates=(*record.candidates, *added)))
     return complete, problems
 
 
-def _write(made: Mapping[tuple[Path, str], Path], taken: clips.Taken) -> None:
+def _write(made: Mapping[tuple[Audio, str], Path], taken: clips.Taken, folder: Path) -> None:
     """Each anchor once, whatever the number of references that are the same sound."""
     for (reference, role), path in made.items():
         if path.exists():
             continue
         try:
-            write_anchor(reference, path, role=role)
+            write_anchor(_file(reference, taken, folder), path, role=role)
         except AudioError as error:
             taken.errors[path] = error
             path.unlink(missing_ok=True)
 
 
-def _reference(record: TaskRecord) -> Path:
+def _file(reference: Audio, taken: clips.Taken, folder: Path) -> Path:
+    """A file with the reference; what was fetched to be taken in is read from where it was kept."""
+    if isinstance(reference, Path):
+        return reference
+    file = folder / taken.hashes[reference]
+    if not file.exists():
+        with taken.clips[reference].original.open("rb") as kept, file.open("wb") as copy:
+            shutil.copyfileobj(kept, copy)
+    return file
+
+
+def _reference(record: TaskRecord) -> Audio:
     assert record.item.reference_audio is not None  # `faults` lets none pass
     return record.item.reference_audio

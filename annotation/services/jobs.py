@@ -11,13 +11,14 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from importlib import import_module
 from typing import Any
 
 from django.db import DatabaseError, connection, transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from annotation import audit
@@ -29,7 +30,23 @@ MAX_ATTEMPTS = 5
 _REPORT_EVERY_SECONDS = 0.5
 
 # What runs a kind: "module:function", taking a Running. Other apps add theirs when they start.
-KINDS = {"import": "annotation.services.imports:run", "flag": "annotation.services.flagging:run"}
+KINDS = {
+    "import": "annotation.services.imports:run",
+    "flag": "annotation.services.flagging:run",
+    "withdraw_rater": "annotation.services.rater_withdrawals:run",
+}
+
+# What a person has been promised comes to its end: nobody cancels it.
+TO_THE_END = {"withdraw_rater"}
+
+# Kinds that open models: they wait for a model's worker, and are put down when that is asked to end.
+WITH_MODELS: set[str] = set()
+_MODEL_QUEUE = "gpu"
+_MESSAGE_SECONDS = 60  # one that waited longer is one of many, for a busy worker
+
+
+class PutDown(Exception):
+    """The worker is to end; the job goes back to whoever comes next and does not count as tried."""
 
 
 class Cancelled(Exception):
@@ -51,18 +68,41 @@ class Failure(Exception):
 class Running:
     """A claimed job, in the hands of the function that does its work."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, stopping: Callable[[], bool] = lambda: False) -> None:
         self.job = job
+        self._stopping = stopping
         self._reported = 0.0
+        self._reporter: Executor | None = None
 
     def progress(self, done: int, total: int | None = None, *, stage: str = "") -> None:
-        """Say how far it is, and keep the lease. Cheap to call often. Raises Cancelled, LostLease."""
+        """Say how far it is, and keep the lease. Cheap to call often. Raises Cancelled, LostLease, PutDown."""
+        if self._stopping() and self.job.kind in WITH_MODELS:
+            raise PutDown
         now = time.monotonic()
         if now - self._reported < _REPORT_EVERY_SECONDS and stage in ("", self.job.stage):
             return
         self._reported = now
         self.job.stage = stage or self.job.stage
-        self._still_ours(done=done, total=total, stage=self.job.stage)
+        values = {"done": done, "total": total, "stage": self.job.stage}
+        if self._reporter is None:
+            self._still_ours(**values)
+        else:
+            self._reporter.submit(self._still_ours, **values).result()
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Report over a connection of its own: what is said within a long transaction is heard by nobody, and nobody's
+        wish to cancel is heard within it. The job's row is not to be touched by that transaction until it ends."""
+        if connection.in_atomic_block:
+            yield  # within the caller's transaction: the job is not to be seen from elsewhere
+            return
+        with ThreadPoolExecutor(1, thread_name_prefix="progress") as pool:
+            self._reporter = pool
+            try:
+                yield
+            finally:
+                self._reporter = None
+                pool.submit(lambda: connection.close()).result()  # its own, not ours
 
     def confirm(self) -> None:
         """Make sure, as the last step of the transaction that does the work, that the work is still wanted: until that
@@ -80,21 +120,24 @@ def enqueue(kind: str, *, study: Study | None, params: dict[str, Any], actor: Us
     """Record a job and wake a worker once this transaction has committed."""
     job = Job.objects.create(kind=kind, study=study, params=params, created_by=actor)
     audit.record(f"{kind}.requested", actor=actor, study=study, subject=f"job {job.pk}")
-    transaction.on_commit(lambda: _wake(job.pk), robust=True)
+    transaction.on_commit(lambda: _wake(job.pk, kind), robust=True)
     return job
 
 
-def run(job_id: uuid.UUID) -> bool:
+def run(job_id: uuid.UUID, *, stopping: Callable[[], bool] = lambda: False) -> bool:
     """Do a job's work if nobody else does; False when it was taken or finished already."""
     with _alone(job_id) as alone:
         job = _claim(job_id) if alone else None
-        return job is not None and _do(job)
+        return job is not None and _do(job, stopping)
 
 
-def _do(job: Job) -> bool:
+def _do(job: Job, stopping: Callable[[], bool]) -> bool:
     try:
-        report = _function(job.kind)(Running(job))
+        report = _function(job.kind)(Running(job, stopping))
     except LostLease:
+        return False
+    except PutDown:
+        _held(job).update(state=Job.State.QUEUED, lease_expires_at=None, attempts=F("attempts") - 1)
         return False
     except Cancelled:
         return True
@@ -108,7 +151,7 @@ def _do(job: Job) -> bool:
             )
             _finish(job, Job.State.FAILED, report={}, message=message)
         # Otherwise the lease is given up at once, so that the sweep tries again; the error goes to the worker's log.
-        Job.objects.filter(pk=job.pk, lease_token=job.lease_token).update(lease_expires_at=timezone.now())
+        _held(job).update(lease_expires_at=timezone.now())
         raise
     else:
         _finish(job, Job.State.DONE, report=report or {})
@@ -125,7 +168,13 @@ def run_here(job: Job) -> None:
 
 
 def cancel(job: Job, *, actor: User) -> Job:
-    """Stop a job that has not finished. A running one notices at its next step and undoes what it did."""
+    """Stop a job that has not finished. A running one notices at its next step and undoes what it did. Raises Conflict
+    for what is done to its end."""
+    if job.kind in TO_THE_END:
+        raise Conflict(
+            "A rater's withdrawal cannot be cancelled: what they said leaves the study.",
+            code="not_cancellable",
+        )
     stopped = Job.objects.filter(pk=job.pk, state__in=Job.UNFINISHED).update(
         state=Job.State.CANCELLED, finished_at=timezone.now(), message="Cancelled."
     )
@@ -143,9 +192,9 @@ def wake_stale(*, waiting_seconds: int = 30) -> int:
     for job_id in Job.objects.filter(gone, attempts__gte=MAX_ATTEMPTS).values_list("pk", flat=True):
         _give_up(job_id)
     waiting = Q(state=Job.State.QUEUED, created_at__lt=now - timedelta(seconds=waiting_seconds))
-    stale = list(Job.objects.filter(gone | waiting).values_list("pk", flat=True)[:100])
-    for job_id in stale:
-        _wake(job_id)
+    stale = list(Job.objects.filter(gone | waiting).values_list("pk", "kind")[:100])
+    for job_id, kind in stale:
+        _wake(job_id, kind)
     return len(stale)
 
 
@@ -167,12 +216,16 @@ def _alone(job_id: uuid.UUID) -> Iterator[bool]:
 def _give_up(job_id: uuid.UUID) -> None:
     """Fail a job that has used up its attempts, unless the last of them is slow and still at it."""
     with _alone(job_id) as alone:
-        if alone:
-            Job.objects.filter(pk=job_id, state=Job.State.RUNNING).update(
+        if not alone:
+            return
+        with transaction.atomic():
+            failed = Job.objects.filter(pk=job_id, state=Job.State.RUNNING).update(
                 state=Job.State.FAILED,
                 finished_at=timezone.now(),
                 message=f"The worker died {MAX_ATTEMPTS} times at this job. Its log says why; nothing was changed.",
             )
+            if failed:
+                _record_end(job_id)
 
 
 def _claim(job_id: uuid.UUID) -> Job | None:
@@ -190,6 +243,7 @@ def _claim(job_id: uuid.UUID) -> Job | None:
     return Job.objects.select_related("study", "created_by").get(pk=job_id) if claimed else None
 
 
+@transaction.atomic
 def _finish(job: Job, state: str, *, report: dict[str, Any], message: str = "") -> None:
     """Close the job, unless it was cancelled or taken over meanwhile. What is done is all of it."""
     values: dict[str, Any] = {
@@ -200,10 +254,21 @@ def _finish(job: Job, state: str, *, report: dict[str, Any], message: str = "") 
     }
     if state == Job.State.DONE:
         values["done"] = F("total")
-    Job.objects.filter(pk=job.pk, lease_token=job.lease_token, state=Job.State.RUNNING, total=None).update(
-        total=0
-    )
-    Job.objects.filter(pk=job.pk, lease_token=job.lease_token, state=Job.State.RUNNING).update(**values)
+    _held(job).filter(total=None).update(total=0)
+    if _held(job).update(**values):
+        _record_end(job.pk)
+
+
+def _record_end(job_id: uuid.UUID) -> None:
+    """Read anew: an import may have made the study that its job belongs to."""
+    job = Job.objects.select_related("study").get(pk=job_id)
+    subject = f"job {job.pk}"
+    audit.record("job.finished", actor=None, study=job.study, subject=subject, kind=job.kind, state=job.state)
+
+
+def _held(job: Job) -> QuerySet[Job]:
+    """The job's row, while it is ours and runs."""
+    return Job.objects.filter(pk=job.pk, lease_token=job.lease_token, state=Job.State.RUNNING)
 
 
 def _function(kind: str) -> Callable[[Running], dict[str, Any] | None]:
@@ -216,7 +281,10 @@ def _lease_end() -> Any:
     return timezone.now() + timedelta(seconds=LEASE_SECONDS)
 
 
-def _wake(job_id: uuid.UUID) -> None:
+def _wake(job_id: uuid.UUID, kind: str) -> None:
     from annotation.tasks import run_job  # tasks import this module
 
-    run_job.delay(str(job_id))
+    if kind in WITH_MODELS:
+        run_job.apply_async([str(job_id)], queue=_MODEL_QUEUE, expires=_MESSAGE_SECONDS)
+    else:
+        run_job.delay(str(job_id))

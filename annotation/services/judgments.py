@@ -14,9 +14,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotation import access
-from annotation.access import HeldAssignment
-from annotation.errors import Conflict, FieldProblem, InvalidInput
-from annotation.models import Assignment, Judgment, Task, TaskCandidate, User
+from annotation.at_work import HeldAssignment
+from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
+from annotation.models import Assignment, Judgment, Rater, Task, TaskCandidate, User
 from annotation.rules import answers as rules
 from annotation.services import leases, listening, reviewers
 from annotation.services.protocols import loaded
@@ -101,6 +101,7 @@ def _settle(user: User, assignment_id: uuid.UUID, submission: Submission) -> Rec
     assignment = access.held_assignment(user, assignment_id, lock=True)
     if receipt := _replayed(assignment, submission):
         return receipt
+    _check_takes_part(assignment)
     _check_state(assignment)
     _check_first(assignment)
     check_answers(assignment, submission)
@@ -131,6 +132,12 @@ def receipt_of(judgments: QuerySet[Judgment], submission: Submission) -> Receipt
             code="client_id_reused",
         )
     return Receipt(submission.client_id, replayed=True, surplus=stored.surplus)
+
+
+def _check_takes_part(assignment: HeldAssignment) -> None:
+    """Whoever withdraws gives all leases back, so what they still send comes by this way."""
+    if Rater.objects.filter(pk=assignment.rater_id, state=Rater.State.WITHDRAWN).exists():
+        raise NotAllowed("You have withdrawn from this study, so it takes no answer.", code="rater_withdrawn")
 
 
 def _check_state(assignment: HeldAssignment) -> None:
@@ -203,14 +210,15 @@ def _record(
                 "protocol": assignment.protocol_version_id,
                 "client_id": submission.client_id,
                 "sha256": submission.sha256,
-                "origin": int(Judgment.Origin.RATED),
+                "origin": int(Judgment.Origin.SIMULATED if assignment.simulated else Judgment.Origin.RATED),
                 "surplus": surplus,
                 "presentation": assignment.presentation,
                 "gains": gains,
                 "codes": sorted(submission.codes),
                 "comment": submission.comment.strip(),
                 "telemetry": None if submission.telemetry is None else json.dumps(submission.telemetry),
-                "started": assignment.leased_at,
+                # How long a simulated rater takes is the computer's time: no figure of pace may learn from it.
+                "started": None if assignment.simulated else assignment.leased_at,
                 "now": timezone.now(),
                 "leased": int(state_before == Assignment.State.OPEN),
                 **answer_columns(assignment, submission),

@@ -1,4 +1,4 @@
-"""Leasing tasks to raters: the module that knows about locks.
+"""Leasing tasks to raters: the module that knows about locks, with `picks`, which finds the task and locks it.
 
 The overlap of a task can never be passed: the row is locked while its counters move, and a check constraint stands
 behind them. Lock order everywhere: case, item, assignment, task, rater, study; a lease takes the rater first but never
@@ -17,32 +17,19 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from annotation import access
-from annotation.access import RaterAtWork
+from annotation.at_work import RaterAtWork
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
 from annotation.models import Assignment, Rater, Study, Task, User
 from annotation.rules import presentation, queue
 from annotation.rules.exclusions import Places
+from annotation.services import hints, picks
 from annotation.services.check_standings import refuse_when_due
+from annotation.services.picks import Picked
 from annotation.services.protocols import loaded
 
 # The task at hand and two fetched ahead.
 MAX_OPEN_LEASES = 3
 _SWEEP_LOCK = 7_303_014
-
-# A rater has met a task when an assignment of theirs is open, submitted or skipped: the same three states as in the
-# unique index that answers this question.
-_PICK = """
-SELECT t.id, t.shuffle_key, t.order_balance, t.n_draws,
-       (SELECT count(*) FROM annotation_taskcandidate c WHERE c.task_id = t.id)
-FROM annotation_task t
-WHERE t.study_id = %(study)s AND t.wants_more AND t.shuffle_key > %(after)s AND t.shuffle_key <= %(until)s
-  AND NOT EXISTS (SELECT 1 FROM annotation_assignment a
-                  WHERE a.task_id = t.id AND a.rater_id = %(rater)s AND a.state IN (1, 2, 3))
-  AND NOT EXISTS (SELECT 1 FROM annotation_barredrater b WHERE b.task_id = t.id AND b.rater_id = %(rater)s)
-ORDER BY t.shuffle_key
-LIMIT 1
-FOR UPDATE OF t SKIP LOCKED
-"""
 
 _GRANT = """
 WITH counted AS (
@@ -54,9 +41,12 @@ WITH counted AS (
 )
 INSERT INTO annotation_assignment
     (id, task_id, rater_id, protocol_version_id, pass_number, state, presentation, leased_at, expires_at,
-     skip_reason, skip_comment)
+     skip_reason, skip_comment, policy_id, inclusion_probability, hint, hint_shown)
 VALUES (%(id)s, %(task)s, %(rater)s, %(protocol)s, 1, 1, %(presentation)s, %(now)s, %(expires)s,
-        '', '')
+        '', '', %(policy)s, %(chance)s,
+        (SELECT hint || jsonb_build_object('withheld', %(withheld)s::float8)
+         FROM annotation_task WHERE id = %(task)s AND %(shows_hint)s::boolean IS NOT NULL),
+        (SELECT %(shows_hint)s::boolean FROM annotation_task WHERE id = %(task)s AND hint IS NOT NULL))
 """
 
 _RELEASE = """
@@ -86,15 +76,6 @@ class Lease:
     expires_at: datetime
 
 
-@dataclass(frozen=True)
-class _Picked:
-    task_id: int
-    shuffle_key: float
-    order_balance: int
-    n_draws: int
-    n_candidates: int
-
-
 @transaction.atomic
 def lease_next(
     user: User, slug: str, *, holding: Collection[uuid.UUID] = ()
@@ -115,8 +96,9 @@ def lease_next(
         raise Conflict(
             f"You hold {len(rater.open_leases)} tasks; submit or release one first.", code="too_many_open"
         )
-    picked = _pick(rater)
-    return rater, None if picked is None else _grant(rater, picked)
+    new = uuid.uuid4()
+    picked = picks.pick(rater, assignment=new)
+    return rater, None if picked is None else _grant(new, rater, picked)
 
 
 def extend(user: User, assignment_id: uuid.UUID) -> Assignment:
@@ -237,6 +219,8 @@ def _check_may_rate(rater: RaterAtWork) -> None:
     if rater.study_state != Study.State.RUNNING:
         state = Study.State(rater.study_state).label
         raise Conflict(f"This study is not open for rating now (state: {state}).", code="study_not_running")
+    if rater.rater_state == Rater.State.WITHDRAWN:
+        raise NotAllowed("You have withdrawn from this study.", code="rater_withdrawn")
     if rater.rater_state != Rater.State.ACTIVE:
         raise NotAllowed(
             "Your work in this study is paused; ask the researcher who invited you.", code="rater_paused"
@@ -249,20 +233,7 @@ def _open_lease(lease_id: uuid.UUID) -> Lease:
     return Lease(*Assignment.objects.values_list(*fields).get(pk=lease_id))
 
 
-def _pick(rater: RaterAtWork) -> _Picked | None:
-    """The first open task after the rater's cursor that they have not met; from the beginning when none is left."""
-    for after, until in ((rater.cursor, float("inf")), (queue.START_OF_LIST, rater.cursor)):
-        with connection.cursor() as cursor:
-            cursor.execute(
-                _PICK, {"study": rater.study_id, "rater": rater.rater_id, "after": after, "until": until}
-            )
-            row = cursor.fetchone()
-        if row is not None:
-            return _Picked(*row)
-    return None
-
-
-def _grant(rater: RaterAtWork, picked: _Picked) -> Lease:
+def _grant(new: uuid.UUID, rater: RaterAtWork, picked: Picked) -> Lease:
     order = presentation.draw(
         picked.n_candidates,
         layout=loaded(rater.protocol_version_id).spec.layout,
@@ -272,7 +243,7 @@ def _grant(rater: RaterAtWork, picked: _Picked) -> Lease:
     )
     now = timezone.now()
     lease = Lease(
-        id=uuid.uuid4(),
+        id=new,
         task_id=picked.task_id,
         protocol_version_id=rater.protocol_version_id,
         presentation=order,
@@ -291,6 +262,10 @@ def _grant(rater: RaterAtWork, picked: _Picked) -> Lease:
                 "presentation": order,
                 "now": now,
                 "expires": lease.expires_at,
+                "policy": picked.policy_id,
+                "chance": picked.inclusion_probability,
+                "shows_hint": hints.drawn(rater, picked.task_id),
+                "withheld": rater.hints_withheld,
             },
         )
     return lease

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from annotation.access import HeldAssignment
+from annotation.at_work import HeldAssignment
 from annotation.errors import FieldProblem, InvalidInput
 from annotation.protocols import Protocol
 from annotation.rules import coverage
@@ -63,9 +63,12 @@ def gains_once_heard(
 ) -> list[float | None] | None:
     """Refuse a vote on what was not heard; else the gain in dB of each candidate, in the order shown.
 
-    None where candidates are texts. Where a protocol neither shows clips to judge nor wants one heard, a log is only
-    read for nonsense, and nothing is asked of the database.
+    None where candidates are texts, and for simulated raters, who hear nothing and could only invent a log. Where a
+    protocol neither shows clips to judge nor wants one heard, a log is only read for nonsense, and nothing is asked of
+    the database.
     """
+    if assignment.simulated:
+        return None
     protocol = loaded(assignment.protocol_version_id).spec
     if protocol.candidate != "clip" and not protocol.listening.must_hear:
         _refuse(coverage.read(telemetry).problems)

@@ -127,6 +127,11 @@ def revoke_invitation(invitation: Invitation, *, actor: User) -> None:
 @transaction.atomic
 def set_rater_state(rater: Rater, state: str, *, actor: User, reason: str) -> None:
     """Pause, exclude or reinstate a rater. It keeps them from new tasks; their judgments are excluded separately."""
+    if Rater.State.WITHDRAWN in (state, rater.state):
+        raise Conflict(
+            "Raters are withdrawn at their own wish alone, and for good; that has a page of its own.",
+            code="withdrawn",
+        )
     if state == rater.state:
         return
     before, rater.state = rater.state, state

@@ -112,6 +112,7 @@ def keep(user: User, return_id: int, reply: str = "") -> None:
     if asked is None:
         raise NotFound
     case = ReviewCase.objects.select_for_update().get(pk=asked[0])
+    access.check_token(user, case.study_id)
     if not _close(own.filter(state=State.WAITING), State.KEPT, reply=reply.strip()):
         raise Conflict(
             "This is not awaited any more: it was answered, or the case was settled.", code="closed"

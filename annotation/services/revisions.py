@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from annotation import access, audit
-from annotation.access import HeldAssignment
+from annotation.at_work import HeldAssignment
 from annotation.errors import Conflict, NotFound
 from annotation.models import Answer, Judgment, Study, Task, TaskCandidate, User
 from annotation.rules import answers as rules

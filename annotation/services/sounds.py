@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import accumulate
-from typing import Any
+from typing import Any, Protocol
 
 from django.core.files.storage import default_storage
 from django.core.signing import BadSignature, Signer
@@ -40,6 +40,34 @@ _signer = Signer(salt="annotation.sounds")
 
 
 @dataclass(frozen=True)
+class Routes:
+    """The URL patterns by which the clips and spectrograms of an assignment are had; `args` come before its id."""
+
+    clip: str = "api_clip"
+    spectrogram: str = "api_spectrogram"
+    args: tuple[str, ...] = ()
+
+    def to(self, pattern: str, assignment_id: uuid.UUID, name: str) -> str:
+        return reverse(pattern, args=[*self.args, assignment_id, name])
+
+
+RATING = Routes()
+
+
+class Shown(Protocol):
+    """An assignment, a lease of one, or the preview of a task."""
+
+    @property
+    def id(self) -> uuid.UUID: ...
+    @property
+    def task_id(self) -> int: ...
+    @property
+    def protocol_version_id(self) -> int: ...
+    @property
+    def presentation(self) -> Sequence[int]: ...
+
+
+@dataclass(frozen=True)
 class Delivery:
     """Where one clip is to be had: its link, and where in the bytes behind it each part ends."""
 
@@ -47,12 +75,16 @@ class Delivery:
     parts: list[int]
 
 
-def deliveries(assignment_id: uuid.UUID, clips: Mapping[str, Sequence[int]]) -> dict[str, Delivery]:
+def deliveries(
+    assignment_id: uuid.UUID, clips: Mapping[str, Sequence[int]], *, routes: Routes
+) -> dict[str, Delivery]:
     """Links to the clips of one assignment, by the name of each; `clips` holds their `part_offsets`."""
     sizes = padded_sizes(list(clips.values()))
     until = int((timezone.now() + LINK_LIFETIME).timestamp())
     return {
-        name: Delivery(_link(assignment_id, name, until), list(accumulate(sizes[: max(0, len(offsets) - 1)])))
+        name: Delivery(
+            _link(assignment_id, name, until, routes), list(accumulate(sizes[: max(0, len(offsets) - 1)]))
+        )
         for name, offsets in clips.items()
     }
 
@@ -61,10 +93,15 @@ def open_clip(assignment: Assignment, name: str, *, until: str, signature: str) 
     """The clip that a link names. Raises NotFound, and `link_expired` where a briefing has a new link."""
     if assignment.state not in PLAYABLE:
         raise NotFound
-    clips = clips_by_name(assignment)
+    return opened(assignment, name, until=until, signature=signature)
+
+
+def opened(shown: Shown, name: str, *, until: str, signature: str) -> PaddedParts:
+    """As `open_clip`, of whatever is shown."""
+    clips = clips_by_name(shown)
     if name not in clips:
         raise NotFound
-    _check(assignment.pk, name, until=until, signature=signature)
+    _check(shown.id, name, until=until, signature=signature)
     clip = clips[name]
     if not clip.part_offsets:
         raise NotFound
@@ -76,7 +113,7 @@ def open_clip(assignment: Assignment, name: str, *, until: str, signature: str) 
     )
 
 
-def clips_by_name(assignment: Assignment) -> dict[str, Clip]:
+def clips_by_name(assignment: Shown) -> dict[str, Clip]:
     """Every clip that this assignment plays, in one query for the item's own and one for the candidates'."""
     protocol = loaded(assignment.protocol_version_id).spec
     found: dict[str, Clip] = {}
@@ -92,8 +129,8 @@ def clips_by_name(assignment: Assignment) -> dict[str, Clip]:
     return found
 
 
-def _link(assignment_id: uuid.UUID, name: str, until: int) -> str:
-    path = reverse("api_clip", args=[assignment_id, name])
+def _link(assignment_id: uuid.UUID, name: str, until: int, routes: Routes) -> str:
+    path = routes.to(routes.clip, assignment_id, name)
     return f"{path}?until={until}&signature={_signature(assignment_id, name, str(until))}"
 
 

@@ -11,7 +11,7 @@ from annotation.models import Assignment, Clip
 from annotation.protocols import Protocol
 from annotation.rules.listening import ListeningRules
 from annotation.services.protocols import loaded
-from annotation.services.sounds import PLAYABLE, clips_by_name
+from annotation.services.sounds import PLAYABLE, Shown, clips_by_name
 
 
 def are_shown(protocol: Protocol, rules: ListeningRules) -> bool:
@@ -21,11 +21,16 @@ def are_shown(protocol: Protocol, rules: ListeningRules) -> bool:
 
 def picture(assignment: Assignment, name: str) -> bytes:
     """The grey levels of one clip of an assignment, as `audio.spectrogram` lays them out."""
-    protocol = loaded(assignment.protocol_version_id).spec
-    rules = ListeningRules.of(assignment.task.study.rules)
-    if assignment.state not in PLAYABLE or not are_shown(protocol, rules):
+    if assignment.state not in PLAYABLE:
         raise NotFound
-    clip = clips_by_name(assignment).get(name)
+    return picture_of(assignment, name, rules=ListeningRules.of(assignment.task.study.rules))
+
+
+def picture_of(shown: Shown, name: str, *, rules: ListeningRules) -> bytes:
+    """As `picture`, of whatever is shown."""
+    if not are_shown(loaded(shown.protocol_version_id).spec, rules):
+        raise NotFound
+    clip = clips_by_name(shown).get(name)
     if clip is None:
         raise NotFound
     file_name = f"clips/spectrograms/{clip.sha256[:2]}/{clip.sha256}"

@@ -13,6 +13,7 @@ from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
 from annotation.models import Membership, Study, User
 from annotation.models.people import Role
 from annotation.services import listening_checks, listening_settings, protocols, stopping_settings
+from annotation.services import ordering as ordering_policies
 
 # From each state, where a study may go. A closed study can be opened again: closing loses nothing.
 TRANSITIONS = {
@@ -22,7 +23,7 @@ TRANSITIONS = {
     Study.State.CLOSED: {Study.State.RUNNING},
 }
 # Addresses under /studies/ that are pages of their own.
-RESERVED_SLUGS = {"new"}
+RESERVED_SLUGS = {"new", "from-files"}
 
 
 @transaction.atomic
@@ -88,9 +89,11 @@ def change(
     listening: Mapping[str, Any] | None = None,
     checks: Mapping[str, Any] | None = None,
     stopping: Mapping[str, Any] | None = None,
+    ordering: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> Study:
-    """Change title, description, lease time, listening rules, listening checks, when to stop early, or state.
+    """Change title, description, lease time, listening rules, listening checks, when to stop early,
+    which tasks come first, or state.
 
     Overlap and order hold for tasks imported from now on.
     """
@@ -109,4 +112,6 @@ def change(
         listening_checks.set_rules(study, actor=actor, **checks)
     if stopping:
         stopping_settings.set_rule(study, actor=actor, **stopping)
+    if ordering:
+        ordering_policies.set_rule(study, actor=actor, **ordering)
     return study if state is None else set_state(study, state, actor=actor)

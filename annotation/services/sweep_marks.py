@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from django.db import connection
 from django.utils import timezone
 
 from annotation.models import Study
-from annotation.models.sweep import SweepMark
+from annotation.models.sweep import Mark, SweepMark
 
 # By source, the highest id in sight; and by the same snapshot the oldest transaction still open, and the next one.
 InSight = tuple[dict[str, int], int, int]
@@ -39,14 +40,18 @@ def move_on(mark: SweepMark, sight: InSight) -> None:
 
     A mark that was taken away meanwhile stays away: then there is a reason to look at everything again.
     """
+    moved = {**advance(mark, sight), "swept_at": timezone.now()}
+    type(mark)._default_manager.filter(study_id=mark.study_id).update(**moved)
+
+
+def advance(mark: Mark, sight: InSight) -> dict[str, Any]:
+    """Move a mark as far as is safe; its fields."""
     heads, oldest_open, next_to_open = sight
     if oldest_open == next_to_open:  # nobody is at anything: what is in sight is all there is
         mark.seen, mark.ahead, mark.ahead_until = heads, heads, next_to_open
     elif oldest_open >= mark.ahead_until:
         mark.seen, mark.ahead, mark.ahead_until = mark.ahead, heads, next_to_open
-    moved = {"seen": mark.seen, "ahead": mark.ahead, "ahead_until": mark.ahead_until}
-    marks = type(mark)._default_manager.filter(study_id=mark.study_id)
-    marks.update(**moved, swept_at=timezone.now())
+    return {"seen": mark.seen, "ahead": mark.ahead, "ahead_until": mark.ahead_until}
 
 
 @contextmanager

@@ -1,0 +1,207 @@
+"""Archives that strangers made: unpacked below a folder, or refused with the entry that is at fault."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath, PureWindowsPath
+from typing import IO, Protocol
+
+from django.conf import settings
+from django.core.files.base import File
+
+from annotation.errors import FieldProblem, InvalidInput
+
+MAX_ENTRIES = 200_000
+LONGEST_NAME = 255
+LONGEST_PATH = 1000
+ENCRYPTED = 0x1
+# Sounds and tables shrink to a twentieth at most; what shrinks to less, and is large, was made to fill a disk.
+LARGEST_RATIO = 200
+RATIO_FROM_BYTES = 100_000_000
+# tarfile reads the headers that carry long names into memory, whatever length they state.
+LARGEST_TAR_READ = 1 << 20
+ARCHIVES = frozenset({".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".zst"})
+WORKBOOK = "[Content_Types].xml"
+AGAIN = "Make it again, as a plain .zip."
+
+
+def unpack(upload: File[bytes], folder: Path) -> bool:
+    """Unpack a .zip, .tar or .tar.gz below `folder`; False, and nothing done, for what is none of these.
+
+    Raises InvalidInput, pointing at the field `file`; what was unpacked by then is the caller's to remove.
+    """
+    upload.seek(0)
+    head = upload.read(512)
+    is_zip = zipfile.is_zipfile(upload)
+    upload.seek(0)
+    if is_zip:
+        _unpack_zip(upload, _Room.of(upload, folder))
+    elif head.startswith(b"\x1f\x8b"):
+        with _told_apart(), gzip.open(upload) as packed:
+            _unpack_tar(packed, _Room.of(upload, folder))
+    elif head[257:262] == b"ustar":
+        _unpack_tar(upload, _Room.of(upload, folder))
+    else:
+        return False
+    return True
+
+
+def below(name: str, where: str) -> PurePath:
+    """A path below the folder that it is laid down in. None leads elsewhere, on whatever system it was made."""
+    path = PureWindowsPath(name)  # takes both kinds of separators, and knows drives
+    if path.anchor or ".." in path.parts or not path.parts or "\0" in name:
+        raise refused(
+            f"The {where} holds a file whose path leads out of it: {name[:100]!r}.",
+            "Make it from inside the folder, with relative names.",
+        )
+    if max(len(part.encode()) for part in path.parts) > LONGEST_NAME or len(name.encode()) > LONGEST_PATH:
+        raise refused(f"The {where} holds a file whose name is too long: {path.name[:40]}….", "Shorten it.")
+    return PurePath(*path.parts)
+
+
+def refused(problem: str, remedy: str) -> InvalidInput:
+    return InvalidInput(
+        "This upload cannot be imported.", problems=[FieldProblem("file", problem, remedy)], code="bad_upload"
+    )
+
+
+@dataclass
+class _Room:
+    """Where an archive goes, and how much of it may."""
+
+    folder: Path
+    packed_bytes: int
+    limit: int
+    n_bytes: int = 0
+    n_entries: int = 0
+    seen: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, upload: File[bytes], folder: Path) -> _Room:
+        limit = min(settings.UPLOAD_MAX_BYTES, shutil.disk_usage(folder).free // 2)
+        return cls(folder, upload.size or 0, limit)
+
+    def count(self, n_bytes: int) -> None:
+        """Stated sizes can be trusted as limits: both readers read no further than they say."""
+        self.n_bytes += n_bytes
+        self.n_entries += 1
+        size = f"{self.n_bytes / 1e6:,.0f} MB"
+        if self.n_bytes > self.limit:
+            raise refused(
+                f"The archive unpacks to {size} or more; the limit here is {self.limit / 1e6:,.0f} MB.",
+                "Split it, or import from the command line.",
+            )
+        if self.n_bytes > max(RATIO_FROM_BYTES, LARGEST_RATIO * self.packed_bytes):
+            times = self.n_bytes // max(1, self.packed_bytes)
+            raise refused(
+                f"The archive unpacks to {size} or more, {times:,} times its size.",
+                "Bring the files themselves, or import from the command line.",
+            )
+        if self.n_entries > MAX_ENTRIES:
+            raise refused(f"The archive holds more than {MAX_ENTRIES:,} files.", "Split it.")
+
+    def lay_down(self, name: str, source: IO[bytes]) -> None:
+        path = below(name, "archive")
+        if PurePath(name).suffix.lower() in ARCHIVES:
+            raise refused(f"{name!r} in the archive is an archive again.", "Put its files in, not itself.")
+        if (doubled := path.as_posix()) in self.seen:
+            raise refused(f"Two files in the archive have the same name: {doubled!r}.", "Keep one of them.")
+        self.seen.add(doubled)
+        target = self.folder / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # "x": what is there already is a fault, never a silent overwrite.
+            with target.open("xb") as file:
+                shutil.copyfileobj(source, file)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError):
+            problem = f"Two files in the archive have the same name: {doubled!r}, here."
+            raise refused(problem, "Keep one of them.") from None
+
+
+def is_ours(name: str) -> bool:
+    """macOS adds a folder of its own to archives, and files of its own to folders."""
+    parts = PureWindowsPath(name).parts
+    return bool(parts) and parts[0] != "__MACOSX" and parts[-1] != ".DS_Store"
+
+
+def _unpack_zip(upload: File[bytes], room: _Room) -> None:
+    with _told_apart(), zipfile.ZipFile(upload) as archive:
+        entries = [entry for entry in archive.infolist() if not entry.is_dir() and is_ours(entry.filename)]
+        if any(entry.filename == WORKBOOK for entry in entries):
+            raise refused("This is an Excel workbook or another office file.", "Save the table as CSV UTF-8.")
+        for entry in entries:
+            room.count(entry.file_size)
+        for entry in entries:
+            _check_entry(entry)
+            with archive.open(entry) as source:
+                room.lay_down(entry.filename, source)
+
+
+def _check_entry(entry: zipfile.ZipInfo) -> None:
+    name = entry.filename[:100]
+    kind = stat.S_IFMT(entry.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG):
+        what = "a link" if kind == stat.S_IFLNK else "a device"
+        raise refused(f"{name!r} in the archive is {what}, not a file.", "Put the file itself in.")
+    if entry.flag_bits & ENCRYPTED:
+        raise refused(f"{name!r} in the archive is protected by a password.", "Make it without one.")
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise refused(f"{name!r} in the archive is packed in an unusual way.", AGAIN)
+
+
+class _Readable(Protocol):
+    def read(self, n_bytes: int = ..., /) -> bytes: ...
+    def seek(self, offset: int, whence: int = ..., /) -> int: ...
+    def tell(self) -> int: ...
+
+
+def _unpack_tar(packed: _Readable, room: _Room) -> None:
+    with _told_apart(), tarfile.open(fileobj=_Careful(packed), mode="r:") as archive:  # type: ignore[call-overload]
+        for member in _members(archive):
+            if member.isdir() or not is_ours(member.name):
+                continue
+            if not member.isreg():
+                what = "a link" if member.issym() or member.islnk() else "a device"
+                problem = f"{member.name[:100]!r} in the archive is {what}, not a file."
+                raise refused(problem, "Put the file itself in.")
+            room.count(member.size)
+            source = archive.extractfile(member)
+            assert source is not None
+            room.lay_down(member.name, source)
+
+
+def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    while (member := archive.next()) is not None:
+        yield member
+        archive.members = []  # type: ignore[attr-defined]  # it would remember them all
+
+
+class _Careful:
+    """A file for tarfile that reads no more at once than a header may be long."""
+
+    def __init__(self, file: _Readable) -> None:
+        self._file = file
+        self.tell, self.seek = file.tell, file.seek
+
+    def read(self, n_bytes: int = -1) -> bytes:
+        if not 0 <= n_bytes <= LARGEST_TAR_READ:
+            raise tarfile.ReadError("a header is larger than any name")
+        return self._file.read(n_bytes)
+
+
+@contextmanager
+def _told_apart() -> Iterator[None]:
+    """What the readers say of damage, as a refusal."""
+    damage = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, UnicodeError, RecursionError)
+    try:
+        yield
+    except (*damage, gzip.BadGzipFile, NotImplementedError, OverflowError) as error:
+        raise refused(f"The archive cannot be unpacked: {error}", AGAIN) from None

@@ -1,0 +1,184 @@
+"""What there is to tell: a study's log and its judgments, read on from where each webhook was last told.
+
+Whoever rates pays nothing for it: nothing is written when a vote is. The log and the judgments are read by their ids,
+and ids are given out before they are committed, so the newest are read again until every transaction that was open
+when they came into sight has ended (`sweep_marks`): what is committed late is found late, never missed. That
+something was read twice is harmless: a webhook has one delivery for each event (`webhook_event_once`).
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, QuerySet, Value
+from django.db.models.fields import CharField
+from django.db.models.functions import Cast, Concat
+
+from annotation.models import Answer, AuditEvent, Judgment, Membership, Rater, Webhook, WebhookDelivery
+from annotation.models.people import MANAGING_ROLES
+from annotation.rules.webhooks import hears
+from annotation.services import sweep_marks
+from annotation.services.webhooks import body_of
+
+_CHUNK = 500
+_HIGHEST = {
+    "audit": "SELECT max(id) FROM annotation_auditevent WHERE study_id = %(study)s",
+    "judgments": "SELECT max(id) FROM annotation_judgment WHERE study_id = %(study)s",
+}
+SUBMITTED, REVISED = "judgment.submitted", "judgment.revised"
+# Told of by the judgments themselves, which do not name an account.
+_TOLD_ELSEWHERE = (REVISED,)
+# The last that is told of a rater: whoever holds what they said learns that it is to go.
+_WITHDRAWN = "rater.withdrawn"
+# Its subject was an e-mail address once.
+_ASSIGNED = "cases.assigned"
+
+_Told = Callable[[Webhook, QuerySet[Any]], list[WebhookDelivery]]
+
+
+def collect(webhook: Webhook, *, until: float) -> bool:
+    """Write a delivery for everything this webhook has not heard of. False when `until` (monotonic) came first; then
+    the next sweep goes on."""
+    sight = sweep_marks.in_sight(webhook.study, _HIGHEST)
+    heads = sight[0]
+    for source, told in _SOURCES.items():
+        last = int(webhook.seen.get(source, 0))
+        while last < heads[source]:
+            if time.monotonic() > until:
+                return False
+            last = _write(webhook, told, source, last, heads[source])
+    Webhook.objects.filter(pk=webhook.pk).update(**sweep_marks.advance(webhook, sight))
+    return True
+
+
+@transaction.atomic
+def _write(
+    webhook: Webhook,
+    told: _Told,
+    source: str,
+    after: int,
+    head: int,
+) -> int:
+    """Deliveries for the next rows of a source; up to which id it came."""
+    rows = _ROWS[source].filter(study_id=webhook.study_id, pk__gt=after, pk__lte=head).order_by("pk")
+    name = Concat(Value(f"{source}:"), Cast(OuterRef("pk"), CharField()))
+    written = WebhookDelivery.objects.filter(webhook=webhook, source=name)
+    ids = list(rows.values_list("pk", flat=True)[:_CHUNK])
+    if not ids:
+        return head
+    fresh = rows.filter(pk__in=ids).exclude(Exists(written))
+    WebhookDelivery.objects.bulk_create(told(webhook, fresh), ignore_conflicts=True)
+    return int(ids[-1])
+
+
+def _of_log(webhook: Webhook, rows: QuerySet[AuditEvent]) -> list[WebhookDelivery]:
+    """Whoever runs the study is named, and nobody else: what raters did is told under their pseudonyms."""
+    runs = Membership.objects.filter(
+        study_id=OuterRef("study_id"), user_id=OuterRef("actor_id"), role__in=MANAGING_ROLES
+    )
+    found = [
+        event
+        for event in rows.annotate(actor_name=F("actor__name"), runs=Exists(runs))
+        if event.action not in _TOLD_ELSEWHERE and hears(webhook.events, event.action)
+    ]
+    raters = _raters(webhook, found)
+    return [
+        _delivery(
+            webhook,
+            f"audit:{event.pk}",
+            event.action,
+            event.at.isoformat(),
+            {"actor": event.actor_name if event.runs else None, "subject": _subject(event), **event.data},
+            rater_id=raters.get(event.pk),
+        )
+        for event in found
+    ]
+
+
+def _raters(webhook: Webhook, events: Sequence[AuditEvent]) -> dict[int, int]:
+    """Of which rater each event tells, where it is of one."""
+    names = {event.pk: event.subject.removeprefix("rater ") for event in events if event.action != _WITHDRAWN}
+    rows = Rater.objects.filter(study_id=webhook.study_id, pseudonym__in=set(names.values()))
+    known = dict(rows.values_list("pseudonym", "pk"))
+    return {event: known[name] for event, name in names.items() if name in known}
+
+
+def _subject(event: AuditEvent) -> str:
+    return "" if event.action == _ASSIGNED and "@" in event.subject else event.subject
+
+
+def _of_judgments(webhook: Webhook, rows: QuerySet[Judgment]) -> list[WebhookDelivery]:
+    """Every vote but those that an import brought, of which its own event tells, and those of raters who have left."""
+    found = (
+        rows.exclude(origin=Judgment.Origin.IMPORTED)
+        .exclude(rater__state=Rater.State.WITHDRAWN)
+        .annotate(
+            rater_name=F("rater__pseudonym"),
+            task_name=F("task__external_id"),
+            item_name=F("task__item_version__item__external_id"),
+        )
+        .defer("telemetry")
+    )
+    wanted = [row for row in found if hears(webhook.events, _event(row))]
+    answers = _answers(wanted) if webhook.with_answers else {}
+    return [
+        _delivery(
+            webhook,
+            f"judgments:{row.pk}",
+            _event(row),
+            row.submitted_at.isoformat(),
+            {**_said(row), **({"answers": answers.get(row.pk, [])} if webhook.with_answers else {})},
+            rater_id=row.rater_id,
+        )
+        for row in wanted
+    ]
+
+
+def _event(judgment: Judgment) -> str:
+    return SUBMITTED if judgment.revision == 1 else REVISED
+
+
+def _said(judgment: Any) -> dict[str, Any]:
+    return {
+        "judgment": str(judgment.client_id),
+        "item": judgment.item_name,
+        "task": judgment.task_name,
+        "rater": judgment.rater_name,
+        "revision": judgment.revision,
+        "surplus": judgment.surplus,
+        "origin": judgment.get_origin_display(),
+    }
+
+
+def _answers(judgments: Sequence[Judgment]) -> dict[int, list[dict[str, Any]]]:
+    fields = (
+        "judgment_id",
+        "question__key",
+        "candidate__system__name",
+        "choice",
+        "value",
+        "confidence",
+        "text",
+    )
+    rows = Answer.objects.filter(judgment__in=judgments).order_by("question__position", "pk")
+    found: dict[int, list[dict[str, Any]]] = {}
+    for judgment, question, system, choice, value, confidence, text in rows.values_list(*fields):
+        said = {"question": question, "system": system, "choice": choice, "value": value}
+        found.setdefault(judgment, []).append({**said, "confidence": confidence, "text": text})
+    return found
+
+
+def _delivery(
+    webhook: Webhook, source: str, event: str, at: str, data: dict[str, Any], **more: Any
+) -> WebhookDelivery:
+    name = uuid.uuid4()
+    body = body_of(name, event, at, webhook.study.slug, data)
+    return WebhookDelivery(webhook=webhook, delivery_id=name, source=source, event=event, body=body, **more)
+
+
+_ROWS: dict[str, QuerySet[Any]] = {"audit": AuditEvent.objects.all(), "judgments": Judgment.objects.all()}
+_SOURCES: dict[str, _Told] = {"audit": _of_log, "judgments": _of_judgments}

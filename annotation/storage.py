@@ -1,0 +1,119 @@
+"""Files kept in a bucket that speaks S3, read a range at a time."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import IO, Any, cast
+from urllib.parse import quote
+
+from botocore.exceptions import ClientError
+from django.conf import settings
+from django.core.files.base import File
+from storages.backends.s3 import S3Storage
+
+from annotation import buckets
+
+# Read when a file is opened: it tells the size, and holds the head of a FLAC file.
+_HEAD = 8 * 1024
+# Read beyond what was asked for, by whoever reads on: 64 kB, then twice as much each time.
+_FIRST_AHEAD, _MOST_AHEAD = 64 * 1024, 4 * 1024 * 1024
+LINK_SECONDS = 300
+
+
+class Bucket(S3Storage):  # type: ignore[misc]
+    """The bucket that CONCORD_STORAGE names. A name that is written again is replaced: names say what they hold."""
+
+    def get_default_settings(self) -> dict[str, Any]:
+        assert settings.STORAGE_BUCKET is not None
+        bucket, prefix = settings.STORAGE_BUCKET
+        ours = {**settings.S3, "bucket_name": bucket, "location": prefix, "file_overwrite": True}
+        config = buckets.config(settings.S3["addressing_style"] or "auto")
+        return {**super().get_default_settings(), **ours, "client_config": config}
+
+    def _open(self, name: str, mode: str = "rb") -> File[bytes]:
+        """Raises FileNotFoundError. The whole is never fetched unless it is read."""
+        if mode != "rb":
+            raise ValueError("Files in a bucket are written whole: use save().")
+        return File(cast(IO[bytes], RangedObject(self.bucket_name, self._normalize_name(name))), name)
+
+    def download_link(self, name: str, *, filename: str, content_type: str) -> str:
+        """An address at which anybody has the file for five minutes."""
+        client = buckets.client(endpoint_url=settings.S3_PUBLIC_ENDPOINT or settings.S3["endpoint_url"])
+        wanted = {
+            "Bucket": self.bucket_name,
+            "Key": self._normalize_name(name),
+            "ResponseContentDisposition": f"attachment; filename*=UTF-8''{quote(filename)}",
+            "ResponseContentType": content_type,
+        }
+        link: str = client.generate_presigned_url("get_object", Params=wanted, ExpiresIn=LINK_SECONDS)
+        return link
+
+
+class RangedObject(io.RawIOBase):
+    """An object as a file that can be read from anywhere: each read is a request for what it asks, and a jump costs
+    nothing."""
+
+    def __init__(self, bucket: str, key: str) -> None:
+        self._bucket, self._key = bucket, key
+        self._at = 0
+        self._ahead = 0
+        self._held, self.size = self._head()
+        self._held_from = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.size}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def readinto(self, target: Any) -> int:
+        found = self.read(len(target))
+        target[: len(found)] = found
+        return len(found)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        stop = self.size if size is None or size < 0 else min(self._at + size, self.size)
+        found = self._between(self._at, stop) if self._at < stop else b""
+        self._at += len(found)
+        return found
+
+    def readall(self) -> bytes:
+        return self.read()
+
+    def _between(self, start: int, stop: int) -> bytes:
+        held_to = self._held_from + len(self._held)
+        goes_on = self._held_from <= start <= held_to
+        if not (goes_on and stop <= held_to):
+            kept = self._held[start - self._held_from :] if goes_on else b""
+            self._ahead = min(max(2 * self._ahead, _FIRST_AHEAD), _MOST_AHEAD) if goes_on else 0
+            missing = start + len(kept)
+            until = min(max(stop, missing + self._ahead), self.size)
+            self._held = kept + self._get(missing, until)["Body"].read()
+            self._held_from = start
+        return self._held[start - self._held_from : stop - self._held_from]
+
+    def _head(self) -> tuple[bytes, int]:
+        try:
+            found = self._get(0, _HEAD)
+        except ClientError as error:
+            code = error.response.get("Error", {}).get("Code")
+            if code in ("NoSuchKey", "404"):
+                raise FileNotFoundError(self._key) from error
+            if code == "InvalidRange":  # an empty object has no first byte
+                return b"", 0
+            raise
+        said = re.search(r"/(\d+)$", found.get("ContentRange", ""))
+        return found["Body"].read(), int(said[1]) if said else int(found["ContentLength"])
+
+    def _get(self, start: int, stop: int) -> Any:
+        wanted = f"bytes={start}-{stop - 1}"
+        return buckets.client().get_object(Bucket=self._bucket, Key=self._key, Range=wanted)
