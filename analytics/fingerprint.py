@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from analytics import binary_copy, judgment_counts
+from analytics import binary_copy, judgment_counts, vote_origins
 from analytics.statistics.distinct_rows import IntArray
 from analytics.vote_frames import NOBODY, Votes
 from annotation.models import Study
@@ -44,7 +44,7 @@ FROM annotation_candidate c JOIN annotation_system s ON s.id = c.system_id WHERE
 """
 )
 
-# What figures rest on besides votes: codes and comments, answers to ABX trials, and what models said.
+# What figures rest on besides votes: codes and comments, answers to ABX trials, what models said, and who saw it.
 _BESIDES = (
     """
 SELECT jsonb_build_array(t.external_id, j.codes, j.comment <> '')
@@ -66,6 +66,22 @@ JOIN annotation_candidate c ON c.id = o.candidate_id JOIN annotation_system s ON
 JOIN annotation_itemversion v ON v.id = c.item_version_id JOIN annotation_item i ON i.id = v.item_id
 LEFT JOIN annotation_candidate c2 ON c2.id = o.other_id LEFT JOIN annotation_system s2 ON s2.id = c2.system_id
 WHERE i.study_id = %(study)s
+""",
+    # Studies that never showed scores are told by their rules: no assignment of theirs is looked at.
+    """
+SELECT jsonb_build_array(t.external_id, a.hint, a.hint_shown)
+FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
+JOIN annotation_task t ON t.id = j.task_id
+WHERE j.study_id = %(study)s AND EXISTS (SELECT FROM annotation_study WHERE id = %(study)s AND rules ? 'hints')
+  AND j.effective AND NOT j.surplus AND NOT j.excluded AND a.hint_shown IS NOT NULL
+""",
+    # What scorers that were trained here have not learned from.
+    """
+SELECT jsonb_build_array(r.digest, i.external_id, m.record #> '{held_out,systems}')
+FROM scoring_learnedmodel m JOIN scoring_scorer r ON r.id = m.scorer_id
+LEFT JOIN LATERAL jsonb_array_elements(m.record #> '{held_out,items}') AS held (item) ON true
+LEFT JOIN annotation_item i ON i.id = held.item::bigint
+WHERE m.study_id = %(study)s
 """,
 )
 # A sum knows no order and needs no memory.
@@ -106,6 +122,8 @@ def data_sha256(study: Study, votes: Sequence[Votes]) -> str:
 def _besides(study: Study) -> list[Any]:
     found: list[Any] = [[one.fate, one.reason, one.n] for one in judgment_counts.fates(study)]
     found.append(asdict(judgment_counts.material_counts(study)))
+    origins = asdict(vote_origins.origins(study))
+    found += [origins] if any(origins.values()) else []
     with connection.cursor() as cursor:
         for rows in _BESIDES:
             cursor.execute(_SUMMED.format(rows=rows), {"study": study.pk})

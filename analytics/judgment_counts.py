@@ -23,7 +23,9 @@ SELECT CASE WHEN j.origin = {Judgment.Origin.EXPERT:d} THEN '{EXPERT}'
             ELSE '' END AS reason,
        count(*)
 FROM annotation_judgment j JOIN annotation_task t ON t.id = j.task_id
-WHERE j.study_id = %(study)s GROUP BY fate, reason
+WHERE j.study_id = %(study)s
+      AND NOT EXISTS (SELECT FROM annotation_raterwithdrawal w WHERE w.rater_id = j.rater_id)
+GROUP BY fate, reason
 """
 
 _COUNTS = f"""

@@ -39,6 +39,7 @@ JOIN annotation_judgment j ON j.id = a.judgment_id
 JOIN annotation_task t ON t.id = a.task_id
 WHERE a.question_id = ANY(%(questions)s) AND coalesce(a.choice, a.value) IS NOT NULL
   AND j.effective AND NOT j.surplus AND j.origin <> {Judgment.Origin.EXPERT:d}
+  AND NOT EXISTS (SELECT FROM annotation_raterwithdrawal w WHERE w.rater_id = j.rater_id)
   AND (t.kind = {Task.Kind.REGULAR:d} OR (t.kind = {Task.Kind.REPEAT:d} AND t.repeats_id IS NOT NULL))
 ORDER BY said_at, a.id
 """

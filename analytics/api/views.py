@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from analytics.api.shapes import AgreementOut, ExportIn, ExportOut, ReportIn, ReportJobOut, ReportOut
 from analytics.services import export_jobs, figures, report_jobs
 from annotation import access
-from annotation.api import ranges
+from annotation.api import downloads
 from annotation.api.shapes import problems
 
 
@@ -45,19 +45,23 @@ class ExportFileView(APIView):
         responses={
             (200, "application/zip"): OpenApiTypes.BINARY,
             (206, "application/zip"): OpenApiTypes.BINARY,
+            302: None,
             416: None,
             **problems(403, 404, 409),
         },
     )
     def get(self, request: Request, job_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
-        """The archive of a finished export. Supports ranges."""
+        """The archive of a finished export. Supports ranges, so that a download that broke off goes on; where files are
+        kept in a bucket, the answer is a redirect to a link that ends after five minutes."""
         job = access.job_of(request.user, job_id)
         django_request: HttpRequest = request._request
-        response = ranges.send(
-            django_request, ranges.StoredFile(export_jobs.opened(job)), content_type="application/zip"
+        return downloads.send(
+            django_request,
+            export_jobs.kept(job),
+            filename=f"{export_jobs.file_stem(job)}.zip",
+            content_type="application/zip",
+            sha256=job.report.get("sha256", ""),
         )
-        response["Content-Disposition"] = f'attachment; filename="{export_jobs.file_stem(job)}.zip"'
-        return response
 
 
 class ReportView(APIView):

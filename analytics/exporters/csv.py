@@ -18,8 +18,8 @@ Record = dict[str, Any]
 _JUDGMENT = (
     "study", "item", "item_version", "task", "task_kind", "systems", "takes", "roles", "presentation", "client_id",
     "rater", "origin", "revision", "effective", "excluded", "exclusion_reason", "surplus", "protocol_version", "preset",
-    "codes", "comment", "leased_at", "started_at", "submitted_at", "gains_db", "heard_s", "heard_item_s", "switches",
-    "session_s", "rater_marks",
+    "codes", "comment", "hint", "hint_shown", "ordering_policy", "inclusion_probability", "leased_at", "started_at",
+    "submitted_at", "gains_db", "heard_s", "heard_item_s", "switches", "session_s", "rater_marks",
 )  # fmt: skip
 _ANSWER = (
     "question", "slot", "system", "choice", "choice_slot", "choice_shown", "value", "confidence", "text", "events",

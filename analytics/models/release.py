@@ -7,11 +7,20 @@ from django.utils import timezone
 
 
 class Release(models.Model):
+    """What was released stands for good; its file may be deleted, and made again from the manifest.
+
+    `file` names the archive in the storage; empty once it was deleted.
+    """
+
     study = models.ForeignKey("annotation.Study", models.PROTECT, related_name="releases")
     number = models.PositiveIntegerField()
     manifest = models.JSONField()
     sha256 = models.CharField(max_length=64)
-    folder = models.CharField(max_length=300)
+    # What is other than in the release before, as `analytics.releases.differences.summary` tells it.
+    differences = models.JSONField(default=dict)
+    file = models.CharField(max_length=300, blank=True, default="")
+    file_bytes = models.BigIntegerField(default=0)
+    file_sha256 = models.CharField(max_length=64, blank=True, default="")
     created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -19,3 +28,6 @@ class Release(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["study", "number"], name="release_number_once_per_study")
         ]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}/{self.number}"

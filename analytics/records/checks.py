@@ -1,4 +1,4 @@
-"""Every listening check that a rater of a study took to its end."""
+"""Every listening check that a rater of a study took to its end, but those of raters who have withdrawn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ BATCH = 2000
 
 def check_records(study: Study) -> Iterator[Record]:
     """Rater by rater, oldest first. `n_correct` is None where no answer is wrong."""
-    runs = ListeningCheck.objects.filter(rater__study=study, finished_at__isnull=False)
+    runs = ListeningCheck.objects.filter(
+        rater__study=study, finished_at__isnull=False, rater__withdrawal=None
+    )
     fields = ("rater__pseudonym", "kind", "state", "n_correct", "started_at", "finished_at")
     for row in (
         runs.order_by("rater__pseudonym", "finished_at", "pk").values(*fields).iterator(chunk_size=BATCH)

@@ -1,16 +1,31 @@
-"""Every judgment of a study with its answers, and every mark that says whether it counts."""
+"""Every judgment of a study with its answers, and every mark that says whether it counts.
+
+What raters said who have withdrawn is left out, or stands without whatever tells of them (`RaterWithdrawal.Mode`), at
+the end and under other names.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from analytics.records.listening import listening_record
 from analytics.records.plain import number, utc
 from analytics.reports import trials
-from annotation.models import Answer, Exclusion, Judgment, Question, Study, Task, TaskCandidate
+from annotation.models import (
+    Answer,
+    Exclusion,
+    Judgment,
+    Question,
+    RaterWithdrawal,
+    Study,
+    Task,
+    TaskCandidate,
+)
+from annotation.rules.anonymity import anonymous_name
 from annotation.rules.answers import shown_choice
 
 Row = Mapping[str, Any]
@@ -21,10 +36,17 @@ _UNDECIDED = {int(Answer.Choice.TIE): "tie", int(Answer.Choice.BOTH_BAD): "both_
 _READ = (
     "id", "client_id", "task_id", "task__external_id", "task__kind", "task__item_version__number",
     "task__item_version__item__external_id", "rater__pseudonym", "protocol_version__number",
-    "protocol_version__preset", "assignment__leased_at", "started_at", "submitted_at", "origin", "revision",
-    "effective", "excluded", "surplus", "presentation", "codes", "comment", "gains", "telemetry",
-    "protocol_version_id",
+    "protocol_version__preset", "assignment__policy__number", "assignment__inclusion_probability",
+    "assignment__leased_at", "started_at", "submitted_at", "origin", "revision", "effective", "excluded", "surplus",
+    "presentation", "codes", "comment", "gains", "telemetry", "protocol_version_id", "assignment__hint",
+    "assignment__hint_shown", "rater__withdrawal__mode",
 )  # fmt: skip
+# What is told of a judgment whose rater was anonymised: nothing by which it could be laid beside another of theirs.
+_NAMELESS = {
+    "rater__pseudonym": None, "comment": "", "gains": None, "telemetry": None, "assignment__leased_at": None,
+    "started_at": None, "submitted_at": None, "assignment__hint_shown": None,
+}  # fmt: skip
+_WORDLESS = {"text": "", "events": None}
 
 
 @dataclass(frozen=True)
@@ -36,13 +58,11 @@ class Slot:
 
 
 def judgment_records(study: Study) -> Iterator[Record]:
-    """In the order in which they were stored, with the superseded, surplus and excluded ones among them."""
+    """In the order in which they were stored, with the superseded, surplus and excluded ones among them; then those of
+    the anonymised."""
     questions, layouts = _questions(study)
     marks = {rater: list(found.marks) for rater, found in trials.screened(study).items()}
-    last = 0
-    while batch := list(
-        Judgment.objects.filter(study=study, pk__gt=last).order_by("pk").values(*_READ)[:BATCH]
-    ):
+    for batch in chain(_named(study), _nameless(study)):
         slots = _slots({row["task_id"] for row in batch})
         answers = _answers([row["id"] for row in batch])
         reasons = _exclusion_reasons([row["id"] for row in batch if row["excluded"]])
@@ -58,9 +78,35 @@ def judgment_records(study: Study) -> Iterator[Record]:
                     presentation=row["presentation"],
                     layout=layouts[row["protocol_version_id"]],
                 ),
-                "answers": [_answer(answer, questions, row["presentation"], shown) for answer in given],
+                "answers": [
+                    _answer(
+                        {**answer, **_WORDLESS} if row["rater__withdrawal__mode"] else answer,
+                        questions,
+                        row["presentation"],
+                        shown,
+                    )
+                    for answer in given
+                ],
             }
+
+
+def _named(study: Study) -> Iterator[list[Row]]:
+    last = 0
+    said = Judgment.objects.filter(study=study, rater__withdrawal=None)
+    while batch := list(said.filter(pk__gt=last).order_by("pk").values(*_READ)[:BATCH]):
+        yield batch
         last = batch[-1]["id"]
+
+
+def _nameless(study: Study) -> Iterator[list[Row]]:
+    """In the order of their other names: among their neighbours they would tell when they were said."""
+    said = Judgment.objects.filter(study=study, rater__withdrawal__mode=RaterWithdrawal.Mode.ANONYMISED)
+    named = said.values_list("pk", "client_id", "rater__withdrawal__salt")
+    names = sorted((anonymous_name(client_id, bytes(salt)), pk) for pk, client_id, salt in named)
+    for start in range(0, len(names), BATCH):
+        part = names[start : start + BATCH]
+        rows = {row["id"]: row for row in said.filter(pk__in=[pk for _, pk in part]).values(*_READ)}
+        yield [{**rows[pk], **_NAMELESS, "client_id": name} for name, pk in part]
 
 
 def _questions(study: Study) -> tuple[dict[int, str], dict[int, str]]:
@@ -92,6 +138,10 @@ def _judgment(row: Row, slots: Sequence[Slot], *, exclusion_reason: str) -> Reco
         "preset": row["protocol_version__preset"],
         "codes": row["codes"],
         "comment": row["comment"],
+        "hint": row["assignment__hint"],
+        "hint_shown": row["assignment__hint_shown"],
+        "ordering_policy": row["assignment__policy__number"],
+        "inclusion_probability": row["assignment__inclusion_probability"],
         "leased_at": utc(row["assignment__leased_at"]),
         "started_at": utc(row["started_at"]),
         "submitted_at": utc(row["submitted_at"]),

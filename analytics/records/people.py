@@ -1,4 +1,5 @@
-"""Members of a study as an export names them: by pseudonym and role, never by account."""
+"""Members of a study as an export names them: by pseudonym and role, never by account. Who has withdrawn has neither
+name nor words in it."""
 
 from __future__ import annotations
 
@@ -17,10 +18,15 @@ class Person:
 
 def people_of(study: Study) -> dict[int, Person]:
     """By account."""
-    raters = Rater.objects.filter(study=study, user__isnull=False).values_list("user_id", "pseudonym")
+    raters = Rater.objects.filter(study=study, user__isnull=False, withdrawal=None)
     roles = dict(Membership.objects.filter(study=study).values_list("user_id", "role"))
-    pseudonyms = dict(raters)
+    pseudonyms = dict(raters.values_list("user_id", "pseudonym"))
     return {
         user: Person(pseudonyms.get(user, ""), roles.get(user, ""))
         for user in pseudonyms.keys() | roles.keys()
     }
+
+
+def is_withdrawn(rater: Rater | None) -> bool:
+    """Read with `select_related("withdrawal")`."""
+    return rater is not None and hasattr(rater, "withdrawal")

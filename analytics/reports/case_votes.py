@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from annotation.models import Answer, Candidate, ItemVersion, Judgment, Task, TaskCandidate
+from annotation.services.rater_withdrawals import without_withdrawn
 from scoring.models import Score
 
 # Scores shown for one version: the newest of them.
@@ -68,7 +69,7 @@ def _slots(tasks: Sequence[Task]) -> dict[int, list[Candidate]]:
 
 def _votes(tasks: Sequence[Task]) -> dict[int, list[Vote]]:
     judgments = list(
-        Judgment.objects.select_related("rater")
+        without_withdrawn(Judgment.objects.select_related("rater"))
         .filter(task__in=tasks, effective=True)
         .order_by("submitted_at", "pk")
     )

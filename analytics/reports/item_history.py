@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from annotation.models import (
     Draft,
     Item,
     ItemVersion,
+    Rater,
     Return,
     ReviewCase,
     Task,
@@ -88,6 +89,36 @@ def item_history(item: Item, *, votes_up_to: int | None) -> ItemHistory:
     return ItemHistory(item, versions, list(_merged(entries)), len(known) < len(versions), left_out)
 
 
+def as_json(history: ItemHistory) -> dict[str, Any]:
+    """For programs: every row as an object of its own fields."""
+    entries = [
+        {**vars(entry), "about": dict(entry.about), "rows": [_row_as_json(row, entry) for row in entry.rows]}
+        for entry in history.entries
+    ]
+    return {
+        "external_id": history.item.external_id,
+        "hides_votes": history.hides_votes,
+        "n_votes_left_out": history.n_votes_left_out,
+        "entries": entries,
+    }
+
+
+# Of rows that are the database's, what an item's reader may know.
+_TOLD = {
+    Correction: ("field", "before", "after", "reason", "comment", "origin"),
+    CaseReason: ("rule", "evidence", "fired_at"),
+    Draft: ("field", "writer", "state", "text", "problem", "written_at", "settled_at"),
+}
+
+
+def _row_as_json(row: Any, entry: Entry) -> Any:
+    if names := _TOLD.get(type(row)):
+        # Why a text was changed tells of the votes on the version before.
+        told = names[:3] if isinstance(row, Correction) and not entry.about["in_full"] else names
+        return {name: getattr(row, name) for name in told}
+    return asdict(row) if is_dataclass(row) and not isinstance(row, type) else row
+
+
 def _name(user: User | None) -> str:
     return "" if user is None else str(user)
 
@@ -154,11 +185,12 @@ def _returns(cases: Mapping[int, ReviewCase], numbers: Mapping[int, int], seen: 
     returns = Return.objects.filter(case__in=cases, case__item_version__in=seen)
     for one in returns.select_related("created_by", "rater").order_by("pk"):
         version = numbers[cases[one.case_id].item_version_id]
-        rater = one.rater.pseudonym if one.rater else ""
+        gone = one.rater is not None and one.rater.state == Rater.State.WITHDRAWN
+        rater = one.rater.pseudonym if one.rater and not gone else ""
         about = {"rater": rater, "n_wanted": one.n_wanted, "comment": one.comment, "state": one.state}
         yield Entry(one.created_at, "returned", version, _name(one.created_by), one.case_id, about, n=1)
         if one.closed_at:
-            about = {"rater": rater, "state": one.state, "reply": one.reply}
+            about = {"rater": rater, "state": one.state, "reply": "" if gone else one.reply}
             yield Entry(one.closed_at, "answered", version, rater, one.case_id, about, n=1)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from annotation.models import Answer, Exclusion, ItemVersion, Judgment, TaskCandidate
+from annotation.services.rater_withdrawals import without_withdrawn
 
 # A timeline shows this many of an item's votes; the rest is in the export.
 MOST_VOTES = 400
@@ -54,7 +55,7 @@ def votes(versions: Sequence[ItemVersion]) -> tuple[list[Vote], int]:
     """The first `MOST_VOTES` judgments about versions of an item in the order in which they came, and how many more
     there are. Four queries."""
     numbers = {version.pk: version.number for version in versions}
-    about = Judgment.objects.filter(task__item_version__in=numbers)
+    about = without_withdrawn(Judgment.objects.filter(task__item_version__in=numbers))
     judgments = list(about.select_related("rater__user", "task").order_by("submitted_at", "pk")[:MOST_VOTES])
     left_out = max(0, about.count() - MOST_VOTES)
     answers = _answers([judgment.pk for judgment in judgments], _slots(judgments))
@@ -64,7 +65,9 @@ def votes(versions: Sequence[ItemVersion]) -> tuple[list[Vote], int]:
 
 def set_aside(versions: Sequence[ItemVersion]) -> Iterable[SetAside]:
     numbers = {version.pk: version.number for version in versions}
-    marks = Exclusion.objects.filter(judgment__task__item_version__in=numbers)
+    marks = without_withdrawn(
+        Exclusion.objects.filter(judgment__task__item_version__in=numbers), by="judgment__rater"
+    )
     for mark in marks.select_related("judgment__task", "actor").order_by("created_at", "pk"):
         action = "excluded" if mark.action == Exclusion.Action.EXCLUDE else "restored"
         version = numbers[mark.judgment.task.item_version_id]

@@ -17,6 +17,23 @@ from analytics.statistics.planning_pairs import plan_preference, plan_win_rate, 
 Kind = Literal["rating", "preference"]
 Goal = Literal["width", "power", "alpha", "majority"]
 OVERLAPS = range(1, 8)
+GOALS: Mapping[Kind, tuple[Goal, ...]] = {
+    "rating": ("width", "power", "alpha"),
+    "preference": ("width", "power", "alpha", "majority"),
+}
+_AGREEMENT = ("alpha", "alpha_error", "pilot_overlap")
+_RATINGS = ("sd_raters", "sd_items", "sd_outputs", "sd_residual")
+_PREFERENCES = ("ties", "between_items", "between_raters")
+# The numbers that a pilot, or somebody's paper, tells for each goal.
+PILOT_FIELDS: Mapping[tuple[Kind, Goal], tuple[str, ...]] = {
+    ("rating", "width"): _RATINGS,
+    ("rating", "power"): _RATINGS,
+    ("rating", "alpha"): _AGREEMENT,
+    ("preference", "width"): _PREFERENCES,
+    ("preference", "power"): _PREFERENCES,
+    ("preference", "alpha"): _AGREEMENT,
+    ("preference", "majority"): ("between_items",),
+}
 
 
 @dataclass(frozen=True)

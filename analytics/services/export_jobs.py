@@ -13,8 +13,9 @@ from django.core.files.storage import default_storage
 from analytics.services import exports
 from analytics.services.archive import pack
 from analytics.services.heartbeat import Heartbeat
+from analytics.services.superseded_files import refuse_superseded
 from annotation.errors import Conflict, NotFound
-from annotation.models import Job, Judgment, Study, User
+from annotation.models import Job, Study, User
 from annotation.services import jobs
 from annotation.services.jobs import Running
 
@@ -22,7 +23,7 @@ KIND = "export"
 
 
 def start(study: Study, *, format: str, texts: str = "both", actor: User) -> Job:
-    exports.exporter(format)
+    exports.check_format(study, format)
     exports.check_texts(texts)
     return jobs.enqueue(KIND, study=study, params={"format": format, "texts": texts}, actor=actor)
 
@@ -31,7 +32,7 @@ def run(running: Running) -> dict[str, Any]:
     """The job's work; what it returns is the job's report. Started over, it writes the same file again."""
     job = running.job
     assert job.study is not None
-    total = Judgment.objects.filter(study=job.study).count()
+    total = exports.expected(job.study, job.params["format"])
     with tempfile.TemporaryDirectory() as scratch:
         folder, archive = Path(scratch) / file_stem(job), Path(scratch) / "archive"
         with Heartbeat(running, total=total) as progress:
@@ -54,15 +55,20 @@ def texts_of(job: Job) -> str:
     return str(job.params.get("texts", "both"))
 
 
-def opened(job: Job) -> File[bytes]:
-    """The finished archive. Raises Conflict with a sentence while there is none, NotFound for other kinds of job."""
+def kept(job: Job) -> str:
+    """The name of the finished archive in storage.
+
+    Raises Conflict with a sentence while there is none, or where a rater has withdrawn since; NotFound for other kinds
+    of job.
+    """
     if job.kind != KIND:
         raise NotFound
     if not job.is_finished:
         raise Conflict("This export is still being written; try again in a moment.", code="not_ready")
     if job.state != Job.State.DONE or not default_storage.exists(_stored(job)):
         raise Conflict("This export has no file, or has it no longer. Start a new one.", code="no_file")
-    return default_storage.open(_stored(job))
+    refuse_superseded(job)
+    return _stored(job)
 
 
 def _keep(job: Job, archive: Path) -> None:

@@ -40,8 +40,7 @@ WITH horizon AS (
         FROM annotation_rater GROUP BY study_id
     ) AS r ON r.study_id = s.id
     LEFT JOIN (
-        SELECT j.study_id, count(*) AS n, max(x.id) AS last
-        FROM annotation_exclusion x JOIN annotation_judgment j ON j.id = x.judgment_id GROUP BY j.study_id
+        SELECT study_id, count(*) AS n, max(id) AS last FROM annotation_exclusion GROUP BY study_id
     ) AS e ON e.study_id = s.id
 )
 SELECT h.study_id, h.digest, f.computed_at, f.seconds

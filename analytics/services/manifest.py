@@ -9,6 +9,7 @@ from typing import Any
 
 from analytics.services.code_version import code_version
 from annotation.models import Study
+from annotation.rules.ordering import MADE_FROM
 
 Record = dict[str, Any]
 
@@ -20,6 +21,8 @@ FILTERS = {
     "corrections": "all, undone ones marked",
     "cases": "all",
 }
+# Rules of a study that mean something on this installation only.
+_OWN = {"prescore", MADE_FROM}
 ITEMS = {
     "original": "last versions before any correction",
     "corrected": "current versions",
@@ -47,6 +50,28 @@ class Tally:
                 by_unnamed_raters=int(not record["rater"]),
                 by_experts=int(record["origin"] == "expert"),
             )
+            yield record
+
+    def tasks(self, records: Iterable[Record]) -> Iterator[Record]:
+        """Of formats that are of tasks: every judgment in them stands."""
+        versions: set[int] = set()
+        items: set[str] = set()
+        candidates: set[int] = set()
+        for record in records:
+            judgments = record["judgments"]
+            self.raters.update(judgment["rater"] for judgment in judgments)
+            if record["version_id"] not in versions:
+                self.counts.update(item_versions=1, items=int(record["item"] not in items))
+            versions.add(record["version_id"])
+            items.add(record["item"])
+            candidates.update(candidate["id"] for candidate in record["candidates"])
+            self.counts.update(
+                judgments=len(judgments),
+                standing=len(judgments),
+                answers=sum(len(judgment["answers"]) for judgment in judgments),
+                by_unnamed_raters=sum(not judgment["rater"] for judgment in judgments),
+            )
+            self.counts["candidates"] = len(candidates)
             yield record
 
     def items(self, records: Iterable[Record]) -> Iterator[Record]:
@@ -87,8 +112,8 @@ def manifest(
     study: Study, *, format: str, texts: str, tally: Tally, files: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A function of the data and the code alone: no time, no place, no person. What scores new items by itself names
-    folders and servers of this installation, so it is left out."""
-    rules = {name: rule for name, rule in study.rules.items() if name != "prescore"}
+    folders and servers of this installation, and what priorities were made from its rows, so they are left out."""
+    rules = {name: rule for name, rule in study.rules.items() if name not in _OWN}
     return {
         "schema": SCHEMA,
         "format": format,
@@ -110,6 +135,9 @@ def manifest(
             }
             for version in study.protocol_versions.order_by("number")
         ],
+        "ordering_policies": list(
+            study.ordering_policies.order_by("number").values("number", "settings", "made_from")
+        ),
         "filters": {**FILTERS, "items": ITEMS[texts]},
         "counts": tally.as_json(),
         "files": files,

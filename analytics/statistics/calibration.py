@@ -101,6 +101,15 @@ def vote_entropy(for_first: FloatArray, for_second: FloatArray) -> float | None:
     return float(-(shares * logs).sum(axis=0).mean())
 
 
+def cross_entropies(logits: FloatArray, for_first: FloatArray, for_second: FloatArray) -> FloatArray:
+    """(n,) what each pair adds to the mean that `Calibration.cross_entropy` is; NaN without a score or a vote."""
+    kept = np.isfinite(logits) & (for_first + for_second > 0)
+    found = np.full(len(logits), np.nan)
+    share = for_first[kept] / (for_first + for_second)[kept]
+    found[kept] = _cross_entropy(*_folded(logits[kept], share))
+    return found
+
+
 def recalibrated_logits(
     leads: FloatArray, for_first: FloatArray, for_second: FloatArray, *, clusters: IntArray, seed: int = 0
 ) -> FloatArray | None:

@@ -11,6 +11,7 @@ from analytics.figures.interval_plot import Block as PlotBlock
 from analytics.figures.interval_plot import Point, interval_plot
 from analytics.reports.document import Block, Cell, Column, Figure, Measured, Paragraph, Section, Table
 from analytics.reports.paper.breakdowns import Part, parts
+from analytics.reports.paper.hints import not_independent
 from analytics.reports.paper.material import Material, ReportSettings
 from analytics.reports.paper.readings import (
     Reading,
@@ -46,6 +47,7 @@ def agreement_section(material: Material) -> Section | None:
 
 
 def _warnings(material: Material) -> Iterator[Paragraph]:
+    yield from not_independent(material)
     for votes in material.votes:
         question = votes.question
         if question.first_votes is not None and len(votes):

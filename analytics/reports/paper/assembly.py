@@ -16,6 +16,7 @@ from analytics.questions import measured_questions
 from analytics.reports.document import Document, Section
 from analytics.reports.paper.agreement import agreement_section
 from analytics.reports.paper.data import data_section
+from analytics.reports.paper.hints import hints_section
 from analytics.reports.paper.length import length_section
 from analytics.reports.paper.material import Material, ReportSettings
 from analytics.reports.paper.methods import interval_words, methods_section
@@ -38,6 +39,7 @@ _SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
     preferences_section,
     ratings_section,
     raters_section,
+    hints_section,
     models_section,
     length_section,
     methods_section,

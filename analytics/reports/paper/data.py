@@ -11,6 +11,7 @@ from analytics import judgment_counts, vote_frames
 from analytics.judgment_counts import COUNTED, EXCLUDED, EXPERT, SUPERSEDED, SURPLUS, Fate
 from analytics.reports.document import Block, Column, Paragraph, Section, Table
 from analytics.reports.paper.material import Material
+from analytics.reports.paper.origins import origin_warnings
 from analytics.reports.paper.words import level_word, numbers
 from analytics.vote_frames import EXCLUDED_BY_REVIEW, NOBODY, Votes
 from annotation.rules import stopping
@@ -18,7 +19,7 @@ from annotation.rules import stopping
 
 def data_section(material: Material) -> Section | None:
     fates = judgment_counts.fates(material.study)
-    blocks: list[Block] = [_collected(material, fates)]
+    blocks: list[Block] = [_collected(material, fates), *origin_warnings(material)]
     if material.votes:
         blocks.append(_questions(material))
     else:

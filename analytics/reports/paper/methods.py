@@ -12,7 +12,9 @@ from analytics import judgment_counts
 from analytics.judgment_counts import COUNTED, EXCLUDED, SURPLUS
 from analytics.reports.document import Paragraph, Section
 from analytics.reports.paper.data import excluded_because
+from analytics.reports.paper.hints import methods_sentence
 from analytics.reports.paper.material import Material, ReportSettings
+from analytics.reports.paper.origins import origin_sentences
 from analytics.reports.paper.preferences_ranking import RIDGE
 from analytics.reports.paper.words import kind_word, level_word, numbers, sentences
 from analytics.vote_frames import NOBODY, Votes
@@ -57,6 +59,7 @@ def _data(material: Material) -> Iterator[str]:
         yield text % values
     else:
         yield _("We analysed %(judgments)s judgments of %(tasks)s tasks by %(raters)s raters.") % values
+    yield from origin_sentences(material)
     yield _(
         "Answers to training tasks, to tasks with a known answer and to attention checks, and judgments that experts "
         "made in the review, are in none of them."
@@ -83,6 +86,7 @@ def _data(material: Material) -> Iterator[str]:
             "Where an expert corrected a text, votes on the text before are left out and votes on the corrected text "
             "count, unless a table says otherwise."
         )
+    yield methods_sentence(material)
     if stopping.adaptive(material.study.rules):
         yield _("Overlap was adaptive, by the rule that the section on the data gives.")
 

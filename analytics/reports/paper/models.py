@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from analytics import text_frames
 from analytics.reports.document import Block, Cell, Column, Paragraph, Section, Table
+from analytics.reports.paper.hints import not_independent
 from analytics.reports.paper.material import Material
 from analytics.reports.paper.models_calibration import calibration_blocks, rating_curves
 from analytics.reports.paper.models_cells import count_column, scorer_column
@@ -17,6 +18,7 @@ from analytics.reports.paper.models_preferences import preference_tables
 from analytics.reports.paper.models_question import Asked, asked_with
 from analytics.reports.paper.models_ratings import rating_tables
 from analytics.reports.paper.models_scores import ScoredBy, scored_by
+from analytics.reports.paper.words import sentences
 from analytics.text_frames import Answer
 
 
@@ -32,7 +34,11 @@ def models_section(material: Material) -> Section | None:
         blocks += _blocks(asked, texts)
     if not blocks:
         return None
-    return Section("models", _("Models against people"), [_reading(), _scorers(scored), *blocks])
+    return Section(
+        "models",
+        _("Models against people"),
+        [*not_independent(material), _reading(scored), _scorers(scored), *blocks],
+    )
 
 
 def _blocks(asked: Asked, texts: dict[int, Answer]) -> Iterator[Block]:
@@ -61,20 +67,33 @@ def _of_ratings(asked: Asked, found: Rated, texts: dict[int, Answer]) -> Iterato
         yield missed
 
 
-def _reading() -> Paragraph:
-    return Paragraph(
-        _(
-            "Scores are taken as they are stored, each scorer version by itself. Whether a scorer was trained on these "
-            "very votes is not known here: if it was, its figures say nothing about other material."
+def _reading(scored: Sequence[ScoredBy]) -> Paragraph:
+    said = [_("Scores are taken as they are stored, each scorer version by itself.")]
+    if learned := [str(one.scorer) for one in scored if one.learned_here]:
+        text = _(
+            "%(scorer)s: trained on votes of this study, so all figures of it here rest on what was held out of that "
+            "training; elsewhere it counts as having no score."
         )
-    )
+        said += [text % {"scorer": name} for name in learned]
+    if len(learned) < len(scored):
+        said.append(
+            _("Whether other scorers were trained on this material elsewhere is not known here.")
+            if learned
+            else _(
+                "None of them was trained on votes of this study here. Whether one was trained on this material "
+                "elsewhere is not known: if so, its figures say nothing about other material."
+            )
+        )
+    return Paragraph(sentences(said))
 
 
 def _scorers(scored: Sequence[ScoredBy]) -> Table:
+    learned = any(one.learned_here for one in scored)
     rows: list[list[Cell]] = [
-        [str(one.scorer), one.title, ", ".join(output.output for output in one.contenders), one.n_scored]
+        [str(one.scorer), one.title, ", ".join(output.output for output in one.contenders), one.n_scored,
+         *([one.n_told] if learned else [])]
         for one in scored
-    ]
+    ]  # fmt: skip
     return Table(
         key="models_scorers",
         caption=_("Scorers with scores in this study"),
@@ -83,6 +102,7 @@ def _scorers(scored: Sequence[ScoredBy]) -> Table:
             Column("title", _("What it is")),
             Column("outputs", _("Outputs")),
             count_column("n", _("Candidates or pairs")),
+            *([count_column("told", _("Not learned from"))] if learned else []),
         ],
         rows=rows,
         notes=[

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.utils.translation import gettext, gettext_noop
 
 from analytics.reports.document import Column, Measured
@@ -25,8 +27,12 @@ _MARKED = (
 
 
 def measured(estimate: Estimate) -> Measured:
+    return measured_with(estimate, SENTENCES)
+
+
+def measured_with(estimate: Estimate, sentences: Mapping[str, str]) -> Measured:
     low, high = estimate.interval or (None, None)
-    return Measured(estimate.value, low, high, because(estimate.reason, SENTENCES))
+    return Measured(estimate.value, low, high, because(estimate.reason, sentences))
 
 
 def scorer_column() -> Column:

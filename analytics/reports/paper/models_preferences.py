@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from django.utils.translation import gettext as _
@@ -24,10 +24,13 @@ from analytics.statistics.pairwise_accuracy import pairwise_accuracy
 from analytics.statistics.preference_regression import PreferenceRegression, preference_regression
 
 
-def preference_tables(asked: Asked, found: Compared, early: Compared) -> Iterator[Block]:
-    """`early`: the same pairs with their first votes only, as `Asked.first_votes` has them."""
+def preference_tables(
+    asked: Asked, found: Compared, early: Compared, parts: Sequence[Group] = ()
+) -> Iterator[Block]:
+    """`early`: the same pairs with their first votes only, as `Asked.first_votes` has them. `parts`: further parts of
+    the pairs to tell of, besides confidence and strata."""
     yield _accuracies(asked, found)
-    groups = [*_by_confidence(asked, early), *by_strata(asked.votes, found.unit)]
+    groups = [*_by_confidence(asked, early), *parts, *by_strata(asked.votes, found.unit)]
     if groups:
         yield _by_part(asked, found, groups)
     yield _ceilings(asked, early)

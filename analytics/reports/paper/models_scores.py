@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef
 from analytics import score_frames
 from analytics.questions import MeasuredQuestion
 from analytics.reports.benchmark_results import DEFAULT_OUTPUT, ENSEMBLE_MEAN, ENSEMBLE_SPREAD
+from analytics.reports.paper.models_unseen import Unseen, unseen_by
 from analytics.statistics.distinct_rows import FloatArray, IntArray
 from annotation.models import Study
 from scoring.metrics import registry
@@ -31,6 +32,8 @@ class Contender:
 
     even: None for a scorer of single candidates; of a scorer of pairs, the value at which it prefers neither.
     scores: by candidate and, for pairs, the candidate that came to the study later; else 0. No infinities.
+    unseen: of a scorer that was trained on this study's votes, what it has not learned from. Nothing else is told of
+    it: of the rest, it has no score.
     """
 
     name: str
@@ -38,15 +41,32 @@ class Contender:
     output: str
     even: float | None
     scores: Mapping[tuple[int, int], float]
+    unseen: Unseen | None = None
 
     def of(self, candidates: IntArray) -> FloatArray:
         """NaN where there is no score; all are for a scorer of pairs."""
-        return np.array([self.scores.get((one, 0), np.nan) for one in candidates.tolist()], dtype=np.float64)
+        scores = self._of(candidates)
+        return scores if self.unseen is None else np.where(self.unseen.single(candidates), scores, np.nan)
 
     def leads(self, first: IntArray, second: IntArray) -> FloatArray:
         """Above 0 where it prefers the first; NaN where there is no score."""
+        leads = self._leads(first, second)
+        return leads if self.unseen is None else np.where(self.unseen.pairs(first, second), leads, np.nan)
+
+    def told(self) -> set[tuple[int, int]]:
+        """Of which candidates, or pairs, its scores are held against people."""
+        keys = np.array(list(self.scores), dtype=np.int64).reshape(-1, 2)
+        if self.unseen is not None:
+            one, other = keys.T
+            keys = keys[self.unseen.single(one) if self.even is None else self.unseen.pairs(one, other)]
+        return {(one, other) for one, other in keys.tolist()}
+
+    def _of(self, candidates: IntArray) -> FloatArray:
+        return np.array([self.scores.get((one, 0), np.nan) for one in candidates.tolist()], dtype=np.float64)
+
+    def _leads(self, first: IntArray, second: IntArray) -> FloatArray:
         if self.even is None:
-            return np.asarray(self.of(first) - self.of(second))
+            return np.asarray(self._of(first) - self._of(second))
         ahead, behind = self._over(first, second), self._over(second, first)
         return np.where(np.isnan(ahead), self.even - behind, ahead - self.even)
 
@@ -82,6 +102,16 @@ class ScoredBy:
         """How many candidates, or pairs of them, have any of its outputs."""
         return len({key for one in self.contenders for key in one.scores})
 
+    @property
+    def learned_here(self) -> bool:
+        """Whether it was trained on votes of this study."""
+        return any(one.unseen is not None for one in self.contenders)
+
+    @property
+    def n_told(self) -> int:
+        """How many of what it scored it is held against people on: what it has not learned from."""
+        return len({key for one in self.contenders for key in one.told()})
+
     def output(self, name: str) -> Contender | None:
         return next((one for one in self.contenders if one.output == name), None)
 
@@ -109,10 +139,12 @@ def scored_by(study: Study) -> list[ScoredBy]:
     """Every scorer version with a score in this study, by name and digest."""
     own = Score.objects.filter(scorer=OuterRef("pk"), candidate__item_version__item__study=study)
     scorers = Scorer.objects.filter(Exists(own)).order_by("key", "digest")
-    return [_scored_by(study, scorer) for scorer in scorers]
+    unseen = unseen_by(study)
+    return [scores_of(study, scorer, unseen=unseen.get(scorer.pk)) for scorer in scorers]
 
 
-def _scored_by(study: Study, scorer: Scorer) -> ScoredBy:
+def scores_of(study: Study, scorer: Scorer, *, name: str = "", unseen: Unseen | None = None) -> ScoredBy:
+    """`name`: what tables call it, instead of its key and digest. `unseen`: as `Contender` has it."""
     found = score_frames.scores(study, scorer)
     entry = registry.METRICS.get(scorer.key)
     pairs = bool(found.others.any()) or (entry is not None and entry.reads is Reads.PAIR)
@@ -122,6 +154,7 @@ def _scored_by(study: Study, scorer: Scorer) -> ScoredBy:
     for number, output in sorted(enumerate(found.outputs), key=lambda one: one[1]):
         column = found.values[:, number].tolist()
         scores = {key: value for key, value in zip(keys, column, strict=True) if np.isfinite(value)}
-        name = f"{scorer}, {output}" if len(found.outputs) > 1 else str(scorer)
-        contenders.append(Contender(name, scorer, output, even, scores))
+        called = name or str(scorer)
+        label = f"{called}, {output}" if len(found.outputs) > 1 else called
+        contenders.append(Contender(label, scorer, output, even, scores, unseen))
     return ScoredBy(scorer, tuple(contenders))

@@ -11,6 +11,7 @@ STEPS = (
     _("Preferences"),
     _("Ratings"),
     _("Raters"),
+    _("Scores shown to raters"),
     _("Models against people"),
     _("Length of answers"),
     _("Methods"),

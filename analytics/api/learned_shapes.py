@@ -1,0 +1,100 @@
+"""What the endpoints of learned models take and give."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from analytics.services.training_jobs import HELD_OUT_RATERS, MOST_HELD_OUT, MOST_REPEATS
+from analytics.services.training_material import GROUPS, SYSTEMS
+from annotation.api.paging import PageOut
+from annotation.api.shapes import In
+from annotation.models import Job
+from scoring.api.shapes import OptionOut, VersionOut
+from scoring.models import LearnedModel
+from scoring.training.catalogue import Learns
+
+
+class TrainableOut(serializers.Serializer):
+    """A kind of model that can be trained, and its settings."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    summary = serializers.CharField()
+    learns = serializers.ChoiceField(
+        [each.value for each in Learns],
+        help_text="From ratings of answers, or from preferences between clips.",
+    )
+    options = OptionOut(many=True)
+
+
+class TrainablesOut(serializers.Serializer):
+    results = TrainableOut(many=True)
+
+
+class TrainingIn(In):
+    model = serializers.CharField(max_length=20, help_text="A name from …/trainable-models/.")
+    options = serializers.DictField(default=dict, help_text="That model's settings.")
+    repeats = serializers.IntegerField(
+        min_value=1, max_value=MOST_REPEATS, default=1, help_text="Trainings, each on another split."
+    )
+    holdout_raters = serializers.FloatField(
+        min_value=0,
+        max_value=MOST_HELD_OUT,
+        default=HELD_OUT_RATERS,
+        help_text="The share of raters held out.",
+    )
+    split = serializers.ChoiceField(
+        [GROUPS, SYSTEMS], default=GROUPS, help_text="What is held out: prompts or questions, or systems."
+    )
+    pseudo = serializers.ListField(
+        child=serializers.CharField(max_length=130),
+        required=False,
+        max_length=10,
+        help_text="Scorers of this study, as name or name@digest, whose scores are learned from before people's votes.",
+    )
+
+
+class LearnedModelOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    study = serializers.SlugField(source="study.slug")
+    model = serializers.CharField(source="kind")
+    number = serializers.IntegerField(help_text="Counted by study and kind.")
+    state = serializers.ChoiceField(Job.State.choices, source="job.state")
+    stage = serializers.CharField(source="job.stage")
+    progress = serializers.SerializerMethodField(help_text="Of the whole work, 0 to 1.")
+    message = serializers.CharField(source="job.message", help_text="What went wrong, when something did.")
+    options = serializers.DictField()
+    plan = serializers.DictField(help_text="How often it is trained, and what is held out.")
+    figures = serializers.SerializerMethodField(
+        help_text="On held-out items: mean, standard deviation and number of trainings, by name."
+    )
+    version = VersionOut(
+        source="scorer", allow_null=True, help_text="Null until it has been trained to the end."
+    )
+    promoted_at = serializers.DateTimeField(
+        allow_null=True, help_text="Since when it is the study's scorer of its kind."
+    )
+    created_by = serializers.CharField(source="created_by.name", default=None, allow_null=True)
+    created_at = serializers.DateTimeField()
+
+    @extend_schema_field(serializers.FloatField())
+    def get_progress(self, model: LearnedModel) -> float:
+        job = model.job
+        return job.done / job.total if job.total else 0.0
+
+    @extend_schema_field(serializers.DictField())
+    def get_figures(self, model: LearnedModel) -> dict[str, object]:
+        found: dict[str, object] = model.record.get("figures", {})
+        return found
+
+
+class LearnedModelPageOut(PageOut):
+    results = LearnedModelOut(many=True)
+
+
+class LearnedModelInFullOut(LearnedModelOut):
+    record = serializers.DictField(
+        help_text="The training record; empty until it has been trained to the end."
+    )
+    curves = serializers.DictField(help_text="Points by name: [[step, value], …].")

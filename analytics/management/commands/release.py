@@ -1,0 +1,114 @@
+"""`manage.py release make|rebuild|verify|diff`: releases of a study, from the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from analytics.releases.wishes import AUDIO, Wishes
+from analytics.services import releases
+from analytics.services.code_version import code_version
+from annotation.errors import DomainError
+from annotation.models import Job, RaterWithdrawal, Study
+from annotation.services import jobs
+
+
+class Command(BaseCommand):
+    help = "Make a release of a study, make one again from its manifest, check one, or compare two."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        kinds = parser.add_subparsers(dest="what", required=True)
+        make = kinds.add_parser("make", help="release a study as it is now")
+        make.add_argument("slug", help="the study's address")
+        make.add_argument("--audio", choices=AUDIO[1:], default="", help="put the clips in, too")
+        make.add_argument("--note", default="", help="what this release is for; stands in its card")
+        make.add_argument("--license", default="unknown", help="as Hugging Face names it, such as cc-by-4.0")
+        make.add_argument(
+            "--language", action="append", default=[], help="a code such as en; may be repeated"
+        )
+        make.add_argument("--creator", default="", help="who publishes it")
+        make.add_argument("--url", default="", help="where it is published")
+        rebuild = kinds.add_parser("rebuild", help="make a release again from its manifest and the database")
+        rebuild.add_argument("manifest", type=Path)
+        rebuild.add_argument("--out", type=Path, required=True, help="a folder that is empty or new")
+        verify = kinds.add_parser("verify", help="check that a folder is what its manifest says")
+        verify.add_argument("folder", type=Path)
+        diff = kinds.add_parser("diff", help="what two unpacked releases do not share, and why")
+        diff.add_argument("before", type=Path)
+        diff.add_argument("after", type=Path)
+        diff.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        what: dict[str, Callable[[dict[str, Any]], None]] = {
+            "make": self._make,
+            "rebuild": self._rebuild,
+            "verify": self._verify,
+            "diff": self._diff,
+        }
+        try:
+            what[options["what"]](options)
+        except DomainError as error:
+            raise CommandError(
+                "\n".join([error.message, *(f"{p.message} {p.remedy}" for p in error.problems)])
+            ) from error
+
+    def _make(self, options: dict[str, Any]) -> None:
+        study = _study(options["slug"])
+        names = ("audio", "note", "license", "creator", "url")
+        wishes = Wishes(**{name: options[name] for name in names}, language=tuple(options["language"]))
+        job = releases.start(study, wishes, actor=None)
+        jobs.run_here(job)
+        if job.state != Job.State.DONE:
+            raise CommandError(f"No release was made. {job.message}")
+        self.stdout.write(f"Release {job.report['release']} of {study.slug}: {job.report['sha256']}")
+
+    def _rebuild(self, options: dict[str, Any]) -> None:
+        from analytics.releases import checking, folder
+        from analytics.releases.cut import Cut
+
+        told = checking.read(options["manifest"])
+        cut = Cut.from_json(told["cut"])
+        study = _study(str(cut.study["slug"]))
+        since = RaterWithdrawal.objects.filter(
+            rater__study=study, pk__gt=cut.horizon.rater_withdrawals
+        ).count()
+        if since:
+            who = "1 rater has" if since == 1 else f"{since} raters have"
+            self.stderr.write(
+                f"{who} asked since to be taken out. This release has still what they said: do not hand it on."
+            )
+        if told.get("code_version") != code_version():
+            self.stderr.write(f"Made by {told.get('code_version')}; this is {code_version()}.")
+        made = folder.write(cut, study, out=options["out"].absolute())
+        if made["sha256"] != told["sha256"]:
+            raise CommandError(
+                f"What is in {options['out']} is another release: {made['sha256']} instead of {told['sha256']}. Its "
+                f"manifest was written by {told.get('code_version')} with {told.get('written_with')}."
+            )
+        self.stdout.write(f"The same release is in {options['out']}: {made['sha256']}")
+
+    def _verify(self, options: dict[str, Any]) -> None:
+        from analytics.releases import checking
+
+        if found := list(checking.faults(options["folder"])):
+            raise CommandError("\n".join(found))
+        self.stdout.write(f"All is as released: {checking.read(options['folder'])['sha256']}")
+
+    def _diff(self, options: dict[str, Any]) -> None:
+        from analytics.releases import checking, differences
+
+        for folder in (options["before"], options["after"]):
+            checking.read(folder)
+        found = differences.summary(options["before"], options["after"])
+        shown = differences.as_json if options["json"] else differences.readable
+        self.stdout.write(shown(found))
+
+
+def _study(slug: str) -> Study:
+    study = Study.objects.filter(slug=slug).first()
+    if study is None:
+        raise CommandError(f"There is no study with the address {slug!r}.")
+    return study

@@ -1,0 +1,149 @@
+"""`manage.py simulate STUDY --raters 30`: raters of known reliability vote on a study whose truth is known.
+
+`manage.py simulate --compare-ordering`: in memory, how many votes a policy of ordering saves against random order.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, get_args
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from analytics.reports.ordering_comparison import REPLICATES, compare_orders, lines
+from analytics.statistics.ordering_simulation import Setting
+from analytics.statistics.ordering_world import Hearing, Question
+from annotation.errors import DomainError
+from annotation.models import Study
+from annotation.rules import ordering
+from annotation.services import simulated_votes
+from annotation.services.simulated_votes import Order, Simulated
+
+RATERS = 30
+# Options that are numbers of the comparison, by type, with what they mean.
+_NUMBERS: dict[str, tuple[type, str]] = {
+    "pairs": (int, "pairs of a simulated study"),
+    "step": (int, "votes after which the model learns anew"),
+    "refresh": (int, "votes after which priorities are reckoned anew"),
+}
+_HEARING: dict[str, tuple[type, str]] = {
+    "deafness": (float, "what the model mishears of each fault, a standard deviation"),
+    "distractions": (int, "how much the model hears that means nothing"),
+}
+
+
+class Command(BaseCommand):
+    help = (
+        "Let simulated raters of known reliability vote on a demo study (repeating it adds what is missing), or "
+        "compare its order with random order in memory."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", nargs="?", help="the study's address")
+        parser.add_argument("--raters", type=int, default=RATERS, help=f"how many ({RATERS})")
+        parser.add_argument(
+            "--votes", type=int, help="stop after so many; when all tasks are full if not said"
+        )
+        parser.add_argument(
+            "--overlap", type=int, help="let every task take at least so many judgments first"
+        )
+        parser.add_argument("--seed", type=int, default=1, help="of the raters and their votes (1)")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        group = parser.add_argument_group("comparing orders")
+        group.add_argument(
+            "--compare-ordering",
+            action="store_true",
+            help="say how many votes the study's policy, or the one that comes first, saves; changes nothing",
+        )
+        group.add_argument("--question", choices=get_args(Question), default="musicality")
+        group.add_argument("--replicates", type=int, default=REPLICATES)
+        group.add_argument("--accuracy", type=float, nargs="+", default=[], help="at which to compare votes")
+        for name, (kind, meaning) in {**_NUMBERS, **_HEARING}.items():
+            group.add_argument(f"--{name}", type=kind, help=meaning)
+        for name in ("uniform", "among", *ordering.WEIGHTS):
+            kind = int if name == "among" else float
+            group.add_argument(f"--{name}", type=kind, help="of the policy, instead of the study's")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["compare_ordering"]:
+            self._compare(options)
+        else:
+            self._vote(options)
+
+    def _vote(self, options: Mapping[str, Any]) -> None:
+        order = Order(options["raters"], options["seed"], options["votes"], options["overlap"])
+        study = _study(options["study"])
+        if study is None:
+            raise CommandError("Name a study to vote on, or say --compare-ordering.")
+        try:
+            done = simulated_votes.run(study, order, progress=lambda votes: self._show(f"{votes:,} votes …"))
+        except DomainError as error:
+            raise CommandError(error.message) from error
+        finally:
+            self._show("")
+        self.stdout.write(json.dumps(asdict(done)) if options["json"] else _sentence(done))
+
+    def _compare(self, options: Mapping[str, Any]) -> None:
+        replicates = options["replicates"]
+        try:
+            found = compare_orders(
+                _setting(options), _policy(options), replicates=replicates, seed=options["seed"],
+                accuracies=options["accuracy"],
+                progress=lambda done: self._show(f"{done} of {replicates} studies …"),
+            )  # fmt: skip
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        finally:
+            self._show("")
+        text = json.dumps(found.as_json()) if options["json"] else "\n".join(lines(found))
+        self.stdout.write(text)
+
+    def _show(self, text: str) -> None:
+        if sys.stderr.isatty():
+            self.stderr.write(f"\r{text:<30}\r", ending="")
+            self.stderr.flush()
+
+
+def _study(slug: str | None) -> Study | None:
+    if slug is None:
+        return None
+    study = Study.objects.filter(slug=slug).first()
+    if study is None:
+        raise CommandError(f"There is no study with the address {slug!r}.")
+    return study
+
+
+def _setting(options: Mapping[str, Any]) -> Setting:
+    names = (*_NUMBERS, "question", "raters", "votes", "overlap")
+    given = {name: options[name] for name in names if options[name] is not None}
+    heard = {name: options[name] for name in _HEARING if options[name] is not None}
+    return Setting(**given, hearing=Hearing(**heard))
+
+
+def _policy(options: Mapping[str, Any]) -> ordering.Ordering:
+    """The study's policy, or what a study would begin with, but for what the command line says."""
+    study = _study(options["study"])
+    stated = ordering.settings(study.rules if study else {}) or ordering.Ordering()
+    names = ("uniform", "among", *ordering.WEIGHTS)
+    wanted = {**asdict(stated), **{name: options[name] for name in names if options[name] is not None}}
+    if faults := ordering.faults(wanted):
+        raise CommandError(" ".join(f"--{fault.field}: {fault.message}" for fault in faults))
+    return ordering.Ordering(**wanted)
+
+
+def _sentence(done: Simulated) -> str:
+    if not done.votes and not done.open_places:
+        return (
+            "Every task has all the judgments it wants: nothing is left to vote on. --overlap asks for more."
+        )
+    if not done.votes:
+        return f"These raters have voted on all that is open to them; others could give {done.open_places:,} votes."
+    came = f" {_counted(done.new_raters, 'rater')} joined." if done.new_raters else ""
+    return f"{_counted(done.votes, 'vote')}.{came} Places still open: {done.open_places:,}."
+
+
+def _counted(n: int, thing: str) -> str:
+    return f"{n:,} {thing}" + ("" if n == 1 else "s")

@@ -1,0 +1,120 @@
+"""`manage.py train STUDY --model cmi-rm`: train a model on a study's votes now, as the study's page has it done."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from analytics.services import training_jobs
+from analytics.services.training_material import GROUPS, SYSTEMS
+from annotation.errors import DomainError
+from annotation.models import Job, Study
+from annotation.services import jobs
+from scoring.models import LearnedModel
+from scoring.training.catalogue import TRAINABLE
+
+
+class Command(BaseCommand):
+    help = "Train a model on a study's votes. What it needs beyond that is said by --list."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", nargs="?", help="the study's address")
+        parser.add_argument("--model", choices=sorted(TRAINABLE), help="what to train")
+        parser.add_argument("--encoder", help="what reads or hears: built-in, a name on the hub, or a folder")
+        parser.add_argument(
+            "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the training"
+        )
+        parser.add_argument(
+            "--repeats",
+            type=int,
+            default=1,
+            help="trainings on other splits, for how much figures vary; the first is kept (1)",
+        )
+        parser.add_argument("--split", choices=(GROUPS, SYSTEMS), default=GROUPS, help="what is held out")
+        parser.add_argument(
+            "--hold-out-raters",
+            type=float,
+            default=training_jobs.HELD_OUT_RATERS,
+            help="share of raters whose votes are not learned from (0.2)",
+        )
+        parser.add_argument(
+            "--pseudo",
+            action="append",
+            default=[],
+            metavar="SCORER",
+            help="learn from this scorer's scores of the study first, as key or key@digest",
+        )
+        parser.add_argument("--json", action="store_true", help="print the training record")
+        parser.add_argument("--list", action="store_true", help="say which models there are, with settings")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["list"]:
+            self._list()
+            return
+        study = Study.objects.filter(slug=options["slug"] or "").first()
+        if study is None:
+            raise CommandError(f"There is no study with the address {options['slug'] or ''!r}.")
+        if options["model"] is None:
+            raise CommandError(f"Say what to train: --model {' or --model '.join(sorted(TRAINABLE))}.")
+        try:
+            model = training_jobs.start(
+                study,
+                options["model"],
+                _settings(options),
+                actor=None,
+                repeats=options["repeats"],
+                holdout_raters=options["hold_out_raters"],
+                split=options["split"],
+                pseudo=options["pseudo"],
+            )
+        except DomainError as error:
+            raise CommandError(_told(error)) from error
+        self.stderr.write(f"Training {model} of {study.slug} …")
+        jobs.run_here(model.job)
+        model = LearnedModel.objects.select_related("job", "scorer").get(pk=model.pk)
+        if model.job.state != Job.State.DONE:
+            raise CommandError(model.job.message)
+        self._say(model, as_json=options["json"])
+
+    def _say(self, model: LearnedModel, *, as_json: bool) -> None:
+        if as_json:
+            self.stdout.write(json.dumps({"model": str(model), **model.record}, ensure_ascii=False))
+            return
+        counts = model.record["counts"]
+        self.stdout.write(
+            f"{model}: {counts['train_votes']:,} votes on {counts['train_units']:,} units learned from, "
+            f"{counts['test_units']:,} units held out, {model.record['seconds']:.0f} s."
+        )
+        for part in ("figures", "baselines", "ceiling"):
+            for name, figure in model.record[part].items():
+                self.stdout.write(f"  {name}: {_figure(figure)}")
+
+    def _list(self) -> None:
+        for entry in TRAINABLE.values():
+            self.stdout.write(f"{entry.name}: {entry.summary}")
+            for option in entry.options:
+                default = "" if option.default is None else f" ({option.default})"
+                self.stdout.write(f"  {option.name}{default}: {option.help}")
+
+
+def _settings(options: dict[str, Any]) -> dict[str, Any]:
+    given = {"encoder": options["encoder"]} if options["encoder"] else {}
+    for pair in options["set"]:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise CommandError(f"{pair!r} is no setting: write NAME=VALUE.")
+        given[name.strip()] = value
+    return given
+
+
+def _figure(figure: dict[str, Any]) -> str:
+    if figure["mean"] is None:
+        return "undefined"
+    return f"{figure['mean']:.3f}" + ("" if figure["sd"] is None else f" ± {figure['sd']:.3f}")
+
+
+def _told(error: DomainError) -> str:
+    problems = [f"{one.field}: {one.message} {one.remedy}".strip() for one in getattr(error, "problems", [])]
+    return "\n".join([error.message, *problems])

@@ -1,0 +1,65 @@
+"""`manage.py training_set SLUG --format F --out DIR`: files to train a model with elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from analytics.services import training_sets
+from analytics.training_sets.formats import FORMATS
+from analytics.training_sets.options import GROUPS, MEANINGS, ORIGINS, Options, TrainingSetError
+from annotation.errors import DomainError
+from annotation.models import Study
+
+_SEVERAL = ("questions", "votes", "groups", "hold_out_systems")
+
+
+class Command(BaseCommand):
+    help = "Write a training set of a study to a new folder: data by split, a data card and a manifest."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", help="the study's address")
+        parser.add_argument("--format", required=True, choices=list(FORMATS))
+        parser.add_argument(
+            "--out", required=True, type=Path, metavar="DIR", help="a folder that is empty or new"
+        )
+        parser.add_argument("--file", help="kind of file: parquet, jsonl, json or csv, as the format allows")
+        parser.add_argument("--questions", nargs="+", metavar="KEY", help="the default is all that fit")
+        for name in ("texts", "ties", "weights", "confidence", "margin", "rows"):
+            parser.add_argument(f"--{name}", choices=list(MEANINGS[name]))
+        parser.add_argument("--votes", nargs="+", choices=ORIGINS, help="the default is rated and imported")
+        parser.add_argument("--min-votes", type=int, help="of a task, by question")
+        parser.add_argument("--smoothing", type=float, help="votes added to each side (0.5)")
+        parser.add_argument(
+            "--group", dest="groups", nargs="*", choices=GROUPS, help="never in two splits; all by default"
+        )
+        parser.add_argument("--hold-out-systems", nargs="+", metavar="SYSTEM", help="in the test split alone")
+        parser.add_argument("--ratios", type=_ratios, metavar="8:1:1", help="train, dev and test")
+        parser.add_argument("--seed", type=int)
+        parser.add_argument("--audio", action="store_true", default=None, help="with the sounds themselves")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(slug=options["slug"]).first()
+        if study is None:
+            raise CommandError(f"There is no study with the address {options['slug']!r}.")
+        named = {
+            name: options[name] for name in Options.__dataclass_fields__ if options.get(name) is not None
+        }
+        try:
+            manifest = training_sets.write(study, Options.of(named), out=options["out"].absolute())
+        except (DomainError, TrainingSetError) as error:
+            raise CommandError(str(error)) from error
+        except OSError as error:
+            raise CommandError(
+                f"The set could not be written, and nothing was left behind: {error}"
+            ) from error
+        for table, parts in manifest["counts"].items():
+            told = ", ".join(f"{part} {n:,}" for part, n in parts.items())
+            self.stdout.write(f"{table}: {told}")
+        self.stdout.write(f"The set is in {options['out']}.")
+
+
+def _ratios(said: str) -> tuple[float, ...]:
+    return tuple(float(share) for share in said.split(":"))
