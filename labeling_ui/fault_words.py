@@ -43,6 +43,10 @@ FAULTS: dict[str, tuple[Promise, Promise]] = {
         _("There is no text to compare the sound with."),
         _("This scorer needs a text: limit the run to items that have one."),
     ),
+    "unknown_token": (
+        _("The text becomes a token that the model has no weights for."),
+        _("Write it otherwise, without what a picture or the like is written as, and import the item again."),
+    ),
     "control_token": (
         _("The text holds a word that steers the model instead of being read by it."),
         _("Take it out of the text and import the item again; a new run then scores it."),

@@ -86,6 +86,11 @@ EVIDENCE: dict[str, Promise] = {
     "scorer": _("model"),
     "output": _("output"),
     "score": _("score"),
+    "first": _("votes for the first"),
+    "second": _("votes for the second"),
+    "model_prefers": _("the model prefers"),
+    "human": _("people, from 0 to 1"),
+    "model": _("the model, from 0 to 1"),
     "share": _("share"),
 }
 
@@ -111,4 +116,6 @@ def evidence_lines(evidence: Mapping[str, Any]) -> list[tuple[Promise, Any]]:
     for name in ("variance", "mean"):
         if found.get(f"{name}_on_5") == found.get(name):
             found.pop(f"{name}_on_5", None)  # it is that scale
+    if "model_prefers" in found:
+        found["model_prefers"] = CHOICES["first" if found["model_prefers"] == 1 else "second"]
     return [(EVIDENCE[name], value) for name, value in found.items()]

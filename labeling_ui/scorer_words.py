@@ -16,10 +16,38 @@ LABELS: dict[str, Promise] = {
     "dtype": _("Precision"),
     "prompts": _("Prompts"),
     "long_sounds": _("Long sounds"),
+    "strategy": _("What is heard"),
+    "absent": _("What a prompt lacks"),
+    "encoder": _("Encoder"),
     "method": _("Method"),
     "max_new_tokens": _("Longest text, in tokens"),
     "listens": _("Play the clip to the model"),
     "language": _("Language"),
+    "head": _("Distribution"),
+    "edges": _("Ratings at the ends"),
+    "input": _("Wording of the input"),
+    "question": _("Question"),
+    "rationale": _("Rationale"),
+    "transcript": _("Transcript"),
+    "tuning": _("What is trained"),
+    "rank": _("Rank of the adapter"),
+    "longest": _("Longest text"),
+    "learning_rate": _("Learning rate"),
+    "weight_decay": _("Weight decay"),
+    "steps": _("Steps"),
+    "batch": _("Batch"),
+    "warmup": _("Warm-up"),
+    "validate_every": _("Steps between looks"),
+    "patience": _("Patience"),
+    "clamp": _("Clamping"),
+    "start_from": _("Start from"),
+    "by_confidence": _("Weigh votes by confidence"),
+    "dropout": _("Dropout"),
+    "first_steps": _("Steps of the first stage"),
+    "joint_depth": _("Joint layers"),
+    "prompt_depth": _("Prompt layers"),
+    "smoothing": _("Label smoothing"),
+    "width": _("Width"),
 }
 
 # What the catalogue of scorers says, listed here so that it is translated where a page shows it: the catalogue itself
@@ -61,6 +89,30 @@ TEXTS = (
     gettext_noop(
         "CLAP hears ten seconds. Of longer sounds, windows takes the mean over the whole, and crop "
         "one place, which published code draws at random and this one from the sound itself."
+    ),
+    gettext_noop("ORCA"),
+    gettext_noop(
+        "How people would rate an answer, foretold from its text beside question, reference and rationale."
+    ),
+    gettext_noop(
+        "A trained judge: its folder, or a name on the hub such as BUT-FIT/orca-olmo-2-1b-multinomial."
+    ),
+    gettext_noop(
+        "Up to which variance a mean within 0.125 of an end becomes that end; 0 for never. Without it, as "
+        "the judge's training found."
+    ),
+    gettext_noop("CMI-RM"),
+    gettext_noop("How well music fits its text, lyrics and reference together, and how musical it is."),
+    gettext_noop("The folder of a model trained here or of the published one, or its name on the hub."),
+    gettext_noop(
+        "What is heard of a clip: its first 10 or 120 seconds, or those 120 in pieces of 10 whose scores are averaged."
+    ),
+    gettext_noop(
+        "A text or lyrics that a prompt lacks: left out as in the paper, or encoded though empty as in the released "
+        "code. A model expects what it was trained with."
+    ),
+    gettext_noop(
+        "Where the encoder lies that the model was trained with, if it has moved: clap:… or muq-mulan:… with a folder."
     ),
     gettext_noop("Direct prompting"),
     gettext_noop("The model hears a sound and writes how well it fits a text."),

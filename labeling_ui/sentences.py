@@ -22,6 +22,10 @@ SENTENCES = (
     _("Your account may not create studies; ask an operator for it."),
     _("There is nothing to rate yet: import items first."),
     _("This job has finished already."),
+    _("A rater's withdrawal cannot be cancelled: what they said leaves the study."),
+    _("A rater has withdrawn from this study since; this file may hold what they said. Start a new one."),
+    _("A release of this study is being made; wait for it, or cancel it."),
+    _("Another import into this study has not finished; wait for it, or cancel it."),
     _("This run has finished already."),
     _("Nothing failed in this run, so there is nothing to try again."),
     _("This list has changed meanwhile: look again."),
@@ -37,7 +41,13 @@ SENTENCES = (
     _("A draft is asked for anew at the review desk."),
     _("Your time with this case ran out, or you put it back. Claim it again."),
     _("This draft is not there to be rejected (any more)."),
+    _("This model has not been trained to the end."),
+    _("Choose one version to evaluate, or several to compare."),
+    _("Some of these versions are not there, or have not been trained to the end."),
+    _("Some of these scorers have scored nothing in this study."),
     _("This case is settled; no drafts are written for it."),
+    _("A study has 20 webhooks at the most. Remove one first."),
+    _("Its rater has withdrawn, so it is not sent any more."),
 )
 # With blanks that the services fill.
 PATTERNS = (
@@ -46,6 +56,9 @@ PATTERNS = (
     _("%(who)s is working on this case now."),
     _("This case was given to %(who)s. Whoever runs the study can give it to somebody else."),
     _("%(writer)s is at this already; its draft comes by itself."),
+    _("Choose at most %(most)s versions and scorers; these are %(n)s."),
+    _("You have %(most)s tokens in use. Revoke one that you do not need."),
+    _("There is no item that all of %(versions)s held out. Compare fewer, or train them anew."),
 )
 
 

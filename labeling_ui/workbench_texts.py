@@ -32,6 +32,14 @@ def _parts() -> dict[str, str]:
         "part.candidate": _("Candidate {label}"),
         "part.show_all": _("Show all"),
         "part.progress": _("{done} of {tasks} done"),
+        "hint.title": _("What a model expects"),
+        "hint.side": _("{side} will be chosen, with a chance of {percent} %"),
+        "hint.even": _("either may be chosen: it cannot tell"),
+        "hint.rating": _("a rating of about {value}"),
+        "hint.of": _("{candidate}: about {value}"),
+        "hint.note": _(
+            "A computer model guesses this, and it may be wrong. What counts is your own judgment."
+        ),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 from django import forms
@@ -9,8 +10,10 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.password_validation import password_validators_help_texts, validate_password
 from django.utils.html import format_html_join
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from annotation.models import User
+from annotation.signins import seconds_to_wait
 
 
 def _password_help() -> str:
@@ -25,6 +28,24 @@ class SignInForm(AuthenticationForm):
         "invalid_login": _("This e-mail address and password do not belong together. Try again."),
         "inactive": _("This account has been closed."),
     }
+
+    # Seconds until a password is looked at again, after too many wrong ones.
+    wait = 0.0
+
+    def get_invalid_login_error(self) -> forms.ValidationError:
+        self.wait = seconds_to_wait(self.request, self.cleaned_data.get("username", ""))
+        if not self.wait:
+            return super().get_invalid_login_error()
+        minutes = ceil(self.wait / 60)
+        return forms.ValidationError(
+            ngettext(
+                "Too many wrong passwords. Try again in %(minutes)s minute.",
+                "Too many wrong passwords. Try again in %(minutes)s minutes.",
+                minutes,
+            )
+            % {"minutes": minutes},
+            code="too_many",
+        )
 
     def clean_username(self) -> str:
         return str(self.cleaned_data["username"]).lower()

@@ -10,6 +10,8 @@ from analytics.exporters import EXPORTERS
 TITLES = {
     "jsonl": _("JSONL: one judgment per line, its answers inside"),
     "csv": _("CSV: one answer per row, for spreadsheets and data frames"),
+    "parquet": _("Parquet: the tables of releases, typed, for large studies"),
+    "label-studio": _("Label Studio: its tasks with the judgments that stand, and a labeling configuration"),
 }
 VERSIONS = {
     "both": _("Every version, each with its number"),

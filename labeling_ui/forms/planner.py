@@ -8,15 +8,10 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from analytics.reports.plan import Asked
+from analytics.reports.plan import PILOT_FIELDS, Asked
 from analytics.reports.plan_simulation import Habits
 
-GOALS = {"rating": ("width", "power", "alpha"), "preference": ("width", "power", "alpha", "majority")}
-
 _PER_CENT = {"confidence", "power", "win_rate", "accuracy", "ties"}
-_RATING_PILOT = ("sd_raters", "sd_items", "sd_outputs", "sd_residual")
-_PREFERENCE_PILOT = ("ties", "between_items", "between_raters")
-_AGREEMENT_PILOT = ("alpha", "alpha_error", "pilot_overlap")
 _TARGETS = {
     ("rating", "width"): ("half_width", "confidence", "systems"),
     ("rating", "power"): ("difference", "power", "confidence", "systems"),
@@ -35,14 +30,6 @@ def target_fields(kind: str, goal: str) -> tuple[str, ...]:
 def design_fields(goal: str) -> tuple[str, ...]:
     votes = () if goal == "majority" else ("overlap",)
     return (*votes, "votes_per_rater", "seconds")
-
-
-def pilot_fields(kind: str, goal: str) -> tuple[str, ...]:
-    if goal == "alpha":
-        return _AGREEMENT_PILOT
-    if goal == "majority":
-        return ("between_items",)
-    return _RATING_PILOT if kind == "rating" else _PREFERENCE_PILOT
 
 
 class PlanForm(forms.Form):
@@ -89,7 +76,7 @@ class PlanForm(forms.Form):
         wanted = {
             *target_fields(start.kind, start.goal),
             *design_fields(start.goal),
-            *pilot_fields(start.kind, start.goal),
+            *PILOT_FIELDS[start.kind, start.goal],
         }
         for name in set(self.fields) - wanted:
             del self.fields[name]
@@ -120,7 +107,7 @@ class PlanForm(forms.Form):
         return (self[name] for name in design_fields(self._start.goal))
 
     def pilot(self) -> Iterator[forms.BoundField]:
-        return (self[name] for name in pilot_fields(self._start.kind, self._start.goal))
+        return (self[name] for name in PILOT_FIELDS[self._start.kind, self._start.goal])
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data

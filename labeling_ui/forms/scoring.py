@@ -22,6 +22,7 @@ from labeling_ui.sentences import said
 from scoring import prompts
 from scoring.metrics import registry
 from scoring.metrics.entries import Entry, Option
+from scoring.training.catalogue import Trainable
 from scoring.writing.catalogue import Kind
 
 MAX_PROMPT_BYTES = 200_000
@@ -69,7 +70,7 @@ class OptionsForm(forms.Form):
 
     def __init__(
         self,
-        entry: Entry | Kind,
+        entry: Entry | Kind | Trainable,
         data: QueryDict | None = None,
         files: MultiValueDict[str, UploadedFile] | None = None,
         initial: Mapping[str, Any] | None = None,
@@ -152,6 +153,8 @@ def _field(option: Option) -> forms.Field:
         return forms.CharField(**about)
     if option.kind == "number":
         return forms.IntegerField(**about)
+    if option.kind == "decimal":
+        return forms.FloatField(**about, widget=forms.NumberInput({"step": "any"}))
     if option.kind == "flag":
         return forms.BooleanField(**{**about, "required": False})
     if option.kind == "table":

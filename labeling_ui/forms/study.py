@@ -14,7 +14,7 @@ from annotation.models import Study
 from annotation.protocols import Protocol, preset, preset_keys
 
 # Addresses under /studies/ that are pages of their own.
-RESERVED = {"new"}
+RESERVED = {"new", "from-files"}
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from scoring.models import Writer
 from scoring.prompts import parse
 from scoring.prompts.write import written
 from scoring.services.writers import Wanted
+from scoring.services.writing_uploads import MOST_BYTES
 from scoring.writing.catalogue import KINDS, Kind
 
-MAX_FILE_BYTES = 50_000_000
 _PROMPTS = Option("prompts", "table", "A study's own prompt file, in place of the one that comes along.")
 
 
@@ -197,7 +197,7 @@ class TextsFileForm(forms.Form):
 
     def clean_file(self) -> UploadedFile:
         file: UploadedFile = self.cleaned_data["file"]
-        if file.size is None or file.size > MAX_FILE_BYTES:
+        if file.size is None or file.size > MOST_BYTES:
             raise forms.ValidationError(
                 _("Such a file has 50 MB at most; make several of it, or use the command.")
             )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from django.contrib import messages
 from django.contrib.auth import login
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -22,6 +25,13 @@ class SignIn(LoginView):
     template_name = "labeling_ui/auth/sign_in.html"
     authentication_form = SignInForm
     redirect_authenticated_user = True
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        response = super().form_invalid(form)
+        if isinstance(form, SignInForm) and form.wait:
+            response.status_code = 429
+            response["Retry-After"] = str(ceil(form.wait))
+        return response
 
 
 class PasswordChange(PasswordChangeView):

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation import access, review_access
 from annotation.errors import Conflict, InvalidInput, NotFound
-from annotation.models import ReviewCase, User
+from annotation.models import ReviewCase
 from annotation.rules.review import CORRECTABLE
 from annotation.services import blind, cases, drafts
 from annotation.services.case_queue import Filters
@@ -41,10 +41,10 @@ def desk(request: HttpRequest, case_id: int) -> HttpResponse:
         case = cases.claim(request.user, case_id)
     except Conflict as error:
         return _closed(request, case, error)
-    if not _judged(request.user, case):
+    if not blind.knows(case, request.user):
         blind.begin(request.user, case_id)
         case = review_access.case_in_queue(request.user, case_id)
-    if not _judged(request.user, case):
+    if not blind.knows(case, request.user):
         return _page(request, "blind", case, {"blind": desk_data.blind(request, case)})
     with transaction.atomic():
         writing_drafts.offer(case, actor=request.user)
@@ -79,7 +79,7 @@ def case_drafts(request: HttpRequest, case_id: int, field: str) -> HttpResponse:
     A POST asks a writer for another (`ask`), or rejects one (`reject`).
     """
     case = review_access.reviewed_case(request.user, case_id)
-    if not _judged(request.user, case) or field not in CORRECTABLE:
+    if not blind.knows(case, request.user) or field not in CORRECTABLE:
         raise NotFound
     problem = ""
     if request.method == "POST":
@@ -115,16 +115,9 @@ def _filters(came_from: str) -> Filters:
         return Filters()
 
 
-def _judged(user: User, case: ReviewCase) -> bool:
-    """Whether this expert may see what others said. Of a case without a task: whoever is at it, or has decided it."""
-    if case.task_id is None and user.pk not in (case.claimed_by_id, case.decided_by_id):
-        return False
-    return blind.is_done(case, user)
-
-
 def _closed(request: HttpRequest, case: ReviewCase, error: Conflict) -> HttpResponse:
     """A case that is not this expert's to work on: what they may know of it, and why."""
-    if _judged(request.user, case):
+    if blind.knows(case, request.user):
         return _desk(request, case, why=said(error))
     return _page(request, "closed", case, {"why": said(error)}, status=409)
 

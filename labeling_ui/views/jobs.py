@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import uuid
+from collections.abc import Iterator
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -16,6 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 from annotation import access
 from annotation.errors import Conflict
 from annotation.formulas import defused
+from annotation.models import Job
 from annotation.services import jobs
 from labeling_ui.sentences import said
 
@@ -35,7 +37,7 @@ def job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
         "job": job,
         "study": job.study,
         "problems": problems[:PROBLEMS_SHOWN],
-        "n_listed": len(problems),
+        "n_listed": job.problems.count() or len(problems),
         "n_problems": job.report.get("n_problems", 0),
     }
     live = request.headers.get("HX-Request") == "true"
@@ -54,13 +56,26 @@ def cancel_job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
 
 @login_required
 @require_safe
-def job_problems(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+def job_problems(request: HttpRequest, job_id: uuid.UUID) -> StreamingHttpResponse:
     """The rows that an import found fault with, as CSV."""
     job = access.job_of(request.user, job_id)
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response = StreamingHttpResponse(_csv(job), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="problems-{job.pk}.csv"'
-    writer = csv.writer(response)
-    writer.writerow(PROBLEM_COLUMNS)
-    for problem in job.report.get("problems", []):
-        writer.writerow(defused(str(problem.get(name, ""))) for name in PROBLEM_COLUMNS)
     return response
+
+
+def _csv(job: Job) -> Iterator[str]:
+    """There may be as many as the source has rows. Jobs of earlier versions have them in their report alone."""
+    writer = csv.writer(_Echo())
+    yield writer.writerow(PROBLEM_COLUMNS)
+    kept = job.problems.order_by("number").values(*PROBLEM_COLUMNS)
+    found = kept.iterator(chunk_size=2000) if job.problems.exists() else job.report.get("problems", [])
+    for problem in found:
+        yield writer.writerow(defused(str(problem.get(name, ""))) for name in PROBLEM_COLUMNS)
+
+
+class _Echo:
+    """A file that hands back what is written to it."""
+
+    def write(self, text: str) -> str:
+        return text

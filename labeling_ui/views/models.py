@@ -19,15 +19,18 @@ from annotation import access
 from annotation.errors import Conflict, DomainError
 from annotation.models import Study
 from labeling_ui.forms.scoring import OptionsForm, ScopeForm, refuse, scorer_cards
+from labeling_ui.learned_lines import learned_lines
 from labeling_ui.run_lines import prescore_lines, run_lines
 from labeling_ui.scorer_lines import scorer_lines
 from labeling_ui.sentences import said
+from labeling_ui.views.learned import trainable_here
 from scoring.metrics import registry
 from scoring.metrics.entries import Entry
 from scoring.models import ScoringRun
-from scoring.services import orders, runs, study_models, study_prompts
+from scoring.services import learned, orders, runs, study_models, study_prompts
 
 RUNS_SHOWN = 10
+VERSIONS_SHOWN = 50
 
 
 @login_required
@@ -39,12 +42,19 @@ def models(request: HttpRequest, slug: str) -> HttpResponse:
     study = access.managed_study(request.user, slug)
     under_way = ScoringRun.objects.filter(study=study, state__in=ScoringRun.UNFINISHED).order_by("-pk")
     recent = ScoringRun.objects.filter(study=study).exclude(state__in=ScoringRun.UNFINISHED).order_by("-pk")
+    running, versions = (
+        run_lines(under_way[:RUNS_SHOWN]),
+        learned_lines(learned.numbered(study)[:VERSIONS_SHOWN]),
+    )
     context = {
         "study": study,
         "scorers": scorer_lines(scorers.scored(study)),
-        "under_way": run_lines(under_way[:RUNS_SHOWN]),
+        "under_way": running,
         "recent": run_lines(recent[:RUNS_SHOWN]),
         "prescore": prescore_lines(study),
+        "kinds": trainable_here(study),
+        "versions": versions,
+        "moves": running or any(not line.model.job.is_finished for line in versions),
     }
     live = request.headers.get("HX-Request") == "true"
     return render(request, f"labeling_ui/models/{'live' if live else 'models'}.html", context)

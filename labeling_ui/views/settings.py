@@ -10,10 +10,12 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from annotation import access
-from annotation.services import studies
+from annotation.services import ordering, studies
 from annotation.services.protocols import loaded
 from labeling_ui.forms.checks import ChecksForm
+from labeling_ui.forms.hints import HintsForm
 from labeling_ui.forms.listening import ListeningForm
+from labeling_ui.forms.ordering import OrderingForm
 from labeling_ui.forms.stopping import StoppingForm
 from labeling_ui.forms.study import SettingsForm
 
@@ -38,5 +40,8 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
             "listening_form": ListeningForm(study=study),
             "checks_form": checks_form,
             "stopping_form": StoppingForm(study=study),
+            "hints_form": HintsForm(study=study),
+            "ordering_form": OrderingForm(study=study),
+            "policy": ordering.policy_of(study),
         },
     )

@@ -18,6 +18,7 @@ from annotation import access
 from annotation.errors import InvalidInput
 from annotation.models import Job, ListeningCheck, Study
 from annotation.models.people import RATING_ROLES
+from annotation.rules import hints
 from annotation.rules.listening_checks import CheckRules
 from annotation.services import check_standings, studies
 from annotation.services.protocols import loaded
@@ -54,6 +55,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
         "stopped_early": study_figures.stopped_early(found, protocol),
         "codes": study_figures.code_bars(found, protocol),
         "jobs": jobs,
+        "hints_withheld": _hints_withheld(study),
         "pending": pending,
         "look_again": _seconds_to_next_look(study, pending=pending),
     }
@@ -75,6 +77,12 @@ def study_state(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _latest_checks(study: Study, found: StudyOverview) -> dict[str, list[ListeningCheck]]:
     return check_standings.latest_runs(study, [row.pseudonym for row in found.raters.rows])
+
+
+def _hints_withheld(study: Study) -> str | None:
+    """In per cent; None where raters see no scores."""
+    rule = hints.settings(study.rules)
+    return None if rule is None else f"{100 * rule.withheld:g}"
 
 
 def _figures_pending(found: StudyOverview, jobs: Sequence[Job]) -> bool:

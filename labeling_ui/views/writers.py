@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -27,7 +23,7 @@ from labeling_ui.writing_lines import writing_lines
 from scoring.access import writer_of
 from scoring.models import Writer, WritingRun
 from scoring.services import writers as service
-from scoring.services import writing_drafts, writing_files, writing_runs
+from scoring.services import writing_drafts, writing_runs, writing_uploads
 from scoring.services.writing_file_checks import Allowing
 from scoring.services.writing_files import TakenIn
 from scoring.writing.catalogue import KINDS
@@ -133,20 +129,13 @@ def texts_file(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _take_in(request: HttpRequest, study: Study, form: TextsFileForm) -> TakenIn:
     chosen = form.cleaned_data
-    upload: UploadedFile = chosen["file"]
-    name = Path(upload.name or "texts").name
-    with tempfile.NamedTemporaryFile(suffix=Path(name).suffix) as kept:
-        for chunk in upload.chunks():
-            kept.write(chunk)
-        kept.flush()
-        return writing_files.take_in(
-            study,
-            Path(kept.name),
-            name=name,
-            allowing=Allowing(chosen["anew"], chosen["judged"], chosen["new_systems"]),
-            publishes=not chosen["look_first"],
-            actor=request.user,
-        )
+    return writing_uploads.take_in(
+        study,
+        chosen["file"],
+        allowing=Allowing(chosen["anew"], chosen["judged"], chosen["new_systems"]),
+        publishes=not chosen["look_first"],
+        actor=request.user,
+    )
 
 
 def _taken(request: HttpRequest, study: Study, taken: TakenIn) -> HttpResponse:

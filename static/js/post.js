@@ -8,10 +8,10 @@ import { createUnsaved } from "./unsaved.js";
 
 /**
  * `onWaiting(outcome, seconds)`: the oldest vote could not be sent. `onStray(entry, outcome)`: one that nobody on this
- * page waits for was settled, here or in another tab.
+ * page waits for was settled, here or in another tab. `kept`: the store that the votes wait in.
  */
-export function createPost({ api, account, screen, t, language, onWaiting, onStray }) {
-  const store = safely(indexedStore(), { onUnsafe: () => screen.unsafe() });
+export function createPost({ api, account, screen, t, language, onWaiting, onStray, kept = indexedStore() }) {
+  const store = safely(kept, { onUnsafe: () => screen.unsafe() });
   const exclusively = oneTab(`concord:outbox:${account}`);
   const ways = { judgment: api.submit, revision: api.revise, review: api.judgeBlind };
   const send = ({ kind, assignmentId, caseId, body }) => ways[kind](kind === "review" ? caseId : assignmentId, body);

@@ -1,6 +1,7 @@
 /** One task on the page, made from its briefing and its protocol's definition; no preset is known here by name. */
 import { createAsked } from "./asked.js";
 import { candidateClips, candidateText, contentSection } from "./given.js";
+import { hintSection } from "./hint.js";
 import { createMatrix } from "./matrix.js";
 import { createPlayer } from "./player.js";
 import { clipsOf } from "./task_clips.js";
@@ -39,7 +40,8 @@ export function createTaskView({ assignment, definition, draft, language, t, giv
   given.replaceChildren(...instruction, ...(clips.length && !isMatrix ? [candidateSection()] : []));
   // Before the answers: what an expert who asks for more judgments of this task wants looked at.
   const note = assignment.note ? [candidateText({ text: assignment.note, title: t("part.note") })] : [];
-  place.replaceChildren(...note, ...askedSections());
+  const hint = assignment.hint ? [hintSection({ hint: assignment.hint, definition, language, t })] : [];
+  place.replaceChildren(...note, ...hint, ...askedSections());
   for (const type of ["time", "change"]) player.addEventListener(type, asked.showTime);
   asked.showTime();
 

@@ -9,6 +9,8 @@ import { startHeartbeat } from "./heartbeat.js";
 import { createKeyDialog } from "./key_dialog.js";
 import { createKeyMap } from "./key_map.js";
 import { createPost } from "./post.js";
+import { memoryStore } from "./outbox_store.js";
+import { previewing } from "./preview.js";
 import { createProgress } from "./progress.js";
 import { createQueue } from "./queue.js";
 import { createRest } from "./rest.js";
@@ -24,7 +26,8 @@ export default function workbench(root) {
   const data = JSON.parse(document.getElementById("workbench-data").textContent);
   const { account, study, language, texts, urls, protocol } = data;
   const t = translator(texts);
-  const api = createApi(urls, { account });
+  const asked = createApi(urls, { account });
+  const api = data.preview ? previewing(asked) : asked;
   const drafts = createDrafts(globalThis.localStorage);
   const history = createHistory(`${account}:${study}`);
   const screen = createScreen(root, t);
@@ -38,7 +41,9 @@ export default function workbench(root) {
   const rest = createRest({ screen, language, t, isListening: () => bench.task?.view.player.playing });
   const facts = () => ({ session_s: Math.round(rest.seconds) });
   const bench = createBench({ drafts, screen, sound, language, t, facts, onChange: screen.clearNotice, onTask: show });
-  const post = createPost({ api, account, screen, t, language, onWaiting: wait, onStray: settledElsewhere });
+  // What is answered in a preview never comes among the votes that wait in this browser.
+  const apart = data.preview ? { account: `${account}:preview`, kept: memoryStore() } : { account };
+  const post = createPost({ api, ...apart, screen, t, language, onWaiting: wait, onStray: settledElsewhere });
   const gates = [(task) => task.gate?.refusal()];
   const submission = createSubmission({ ...post, screen, t, urls, study, gates, onDone: finish });
   const wayOut = createWayOut({ api, queue, screen, t, language, home: urls.home, onSkipped: () => finish({ stored: false }) });

@@ -1,0 +1,177 @@
+"""From files to a study: bring them, say what they hold with the first rows in view, and import."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.files.base import File
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.text import slugify
+
+from annotation import access, protocols
+from annotation.errors import DomainError, NotAllowed
+from annotation.importers import FORMATS, RowProblem
+from annotation.importers.fitting import preset_for
+from annotation.importers.peek import Peek
+from annotation.models import Study, Upload
+from annotation.services import arrivals
+from annotation.services.protocols import loaded
+from labeling_ui.forms.imports import meanings
+from labeling_ui.forms.problems import add_problems
+from labeling_ui.forms.uploads import MappingForm, NewStudyPart, ReadingForm
+from labeling_ui.sentences import said
+
+# Folders of sounds are read as the protocol compares them.
+PAIRED = "audiofolder"
+DEFAULT = "cmi-pref"
+
+
+@login_required
+def from_files(request: HttpRequest) -> HttpResponse:
+    """Bring files that are to make a study."""
+    if not request.user.may_create_studies:
+        raise NotAllowed("Your account may not create studies; ask an operator for it.")
+    return _receive(request, None, "labeling_ui/study/from_files.html", {})
+
+
+@login_required
+def import_items(request: HttpRequest, slug: str) -> HttpResponse:
+    """Bring files for a study that is there."""
+    study = access.managed_study(request.user, slug)
+    protocol = loaded(study.protocol_version_id).spec
+    context = {"study": study, "protocol": protocol, "meanings": meanings(protocol)}
+    return _receive(request, study, "labeling_ui/study/import.html", context)
+
+
+def _receive(
+    request: HttpRequest, study: Study | None, template: str, context: dict[str, Any]
+) -> HttpResponse:
+    problem = ""
+    if request.method == "POST":
+        try:
+            upload = arrivals.receive(_files(request), actor=request.user, study=study)
+        except DomainError as error:
+            problem = " ".join(f"{one.message} {one.remedy}".strip() for one in error.problems) or said(error)
+        else:
+            return _leads_to(request, reverse("upload", args=[upload.pk]))
+    if problem and request.headers.get("Accept", "").startswith("application/json"):
+        return JsonResponse({"detail": problem}, status=400)
+    return render(request, template, {**context, "problem": problem}, status=400 if problem else 200)
+
+
+def _leads_to(request: HttpRequest, address: str) -> HttpResponse:
+    """The script that shows how far the upload is goes there by itself."""
+    if request.headers.get("Accept", "").startswith("application/json"):
+        return JsonResponse({"next": address})
+    return redirect(address)
+
+
+def _files(request: HttpRequest) -> Sequence[tuple[str, File[bytes]]]:
+    """With their paths inside the chosen folder, which a browser sends apart: a form's files have bare names."""
+    files = request.FILES.getlist("file")
+    paths = request.POST.getlist("path")
+    named = paths if len(paths) == len(files) else [file.name or "file" for file in files]
+    return list(zip(named, files, strict=True))
+
+
+@login_required
+def upload(request: HttpRequest, upload_id: uuid.UUID) -> HttpResponse:
+    """Say what the files hold, with their first rows in view."""
+    brought = access.upload_of(request.user, upload_id)
+    asked = request.POST or request.GET
+    guessed = arrivals.guess(brought)
+    format = asked.get("format") or ("csv" if isinstance(guessed, RowProblem) else guessed[0])
+    trouble = guessed.problem if isinstance(guessed, RowProblem) and "format" not in asked else ""
+    look, unreadable = _look(brought, format)
+    preset_key = _preset(brought, format, asked.get("preset", ""), look)
+    protocol = (
+        loaded(brought.study.protocol_version_id).spec if brought.study else protocols.preset(preset_key)
+    )
+    if format == PAIRED and not unreadable:
+        look = arrivals.look(brought, format=format, protocol=protocol)
+    reading = ReadingForm(
+        initial={"format": format, "preset": preset_key}, study=brought.study, preset_key=preset_key
+    )
+    mapping = MappingForm(request.POST or None, look=look, protocol=protocol)
+    part = None if brought.study else NewStudyPart(request.POST or None, initial=_named_after(brought))
+    if request.method == "POST" and not unreadable and _all_valid(mapping, part):
+        try:
+            return redirect("job", _import(request, brought, format, preset_key, mapping, part).pk)
+        except DomainError as error:
+            add_problems(part if part and error.code in ("slug_taken", "bad_slug") else mapping, error)
+    context = {
+        "study": brought.study,
+        "upload": brought,
+        "why": "" if isinstance(guessed, RowProblem) else guessed[1],
+        "guessed": not isinstance(guessed, RowProblem) and format == guessed[0],
+        "problem": unreadable or trouble,
+        "reading": reading,
+        "mapping": mapping,
+        "part": part,
+        "look": look,
+        "controls": format in FORMATS and FORMATS[format].controls,
+        "format": format,
+        "preset_key": preset_key,
+        "protocol": protocol,
+        "meanings": meanings(protocol),
+    }
+    return render(request, "labeling_ui/study/upload.html", context)
+
+
+def _look(brought: Upload, format: str) -> tuple[Peek | None, str]:
+    """The first rows, and why there are none."""
+    if format not in FORMATS:
+        return None, f"{format!r} is not a format."
+    try:
+        return arrivals.look(brought, format=format), ""
+    except DomainError as error:
+        return None, " ".join(f"{one.message} {one.remedy}".strip() for one in error.problems) or said(error)
+
+
+def _preset(brought: Upload, format: str, asked: str, look: Peek | None) -> str:
+    if brought.study is not None:
+        return loaded(brought.study.protocol_version_id).spec.key
+    if asked in protocols.preset_keys():
+        return asked
+    if own := FORMATS[format].protocol if format in FORMATS else "":
+        return own
+    if look is None:
+        return DEFAULT
+    fields = {look.suggested[name]: place for place, name in enumerate(look.columns)}
+    items = [row[fields["item_id"]] for row in look.rows] if format == PAIRED and "item_id" in fields else ()
+    return preset_for(fields, items=items)
+
+
+def _named_after(brought: Upload) -> dict[str, str]:
+    stem = PurePath(brought.name).stem
+    title = re.sub(r"[_\-.]+", " ", stem).strip().capitalize()[:200]
+    return {"title": title, "slug": slugify(stem)[:80]}
+
+
+def _all_valid(mapping: MappingForm, part: NewStudyPart | None) -> bool:
+    return all([mapping.is_valid(), part is None or part.is_valid()])
+
+
+def _import(
+    request: HttpRequest,
+    brought: Upload,
+    format: str,
+    preset_key: str,
+    mapping: MappingForm,
+    part: NewStudyPart | None,
+) -> Any:
+    return arrivals.start(
+        brought,
+        format=format,
+        actor=request.user,
+        new_study=part.study(preset_key) if part else None,
+        column_map=mapping.column_map() if FORMATS[format].fields else None,
+        **mapping.options,
+    )

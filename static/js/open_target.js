@@ -1,0 +1,13 @@
+/** Opens the <details> that the address points into: not every browser does, and a link to a closed one shows nothing. */
+export default function start(element) {
+  const open = () => {
+    const target = document.getElementById(location.hash.slice(1));
+    const details = element.contains(target) && target.closest("details");
+    if (!details) return;
+    details.open = true;
+    details.hidden = false;
+    details.scrollIntoView();
+  };
+  addEventListener("hashchange", open);
+  open();
+}
