@@ -1,0 +1,89 @@
+"""The client itself: what there is on a server, by name; and everything else by its path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Self
+
+import httpx2
+
+from concord_client import pages
+from concord_client.files import Exports, Imports, Releases, Reports
+from concord_client.jobs import Jobs
+from concord_client.models import Scoring, Training, Writing
+from concord_client.pages import Record
+from concord_client.rating import Rating
+from concord_client.review import Review
+from concord_client.studies import Studies
+from concord_client.transport import Params, Transport
+
+
+class Concord:
+    """A server as one token may use it. Use it as a context manager, or close it.
+
+    Refusals are ConcordErrors. Requests that found the server busy or gone are tried again, `attempts` times in all, as
+    late as the server asks for; what changes something is done once, however often it is sent. `cached`: keep what was
+    read, and ask only whether it still holds.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        token: str,
+        *,
+        timeout: float = 60.0,
+        attempts: int = 5,
+        cached: bool = False,
+        http: httpx2.Client | None = None,
+    ) -> None:
+        self.transport = Transport(
+            base_url, token, timeout=timeout, attempts=attempts, cached=cached, http=http
+        )
+        self.jobs = Jobs(self.transport)
+        self.studies = Studies(self.transport)
+        self.imports = Imports(self.transport)
+        self.exports = Exports(self.transport, self.jobs)
+        self.releases = Releases(self.transport)
+        self.reports = Reports(self.transport)
+        self.rating = Rating(self.transport)
+        self.review = Review(self.transport)
+        self.scoring = Scoring(self.transport)
+        self.training = Training(self.transport)
+        self.writing = Writing(self.transport)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.transport.close()
+
+    def me(self) -> Record:
+        """Whose token this is, and their role in each of their studies."""
+        found: Record = self.transport.request("GET", "me/")
+        return found
+
+    def get(self, path: str, **params: Any) -> Any:
+        """Whatever else the API has, by its path below /api/v1/."""
+        return self.transport.request("GET", path, params=params)
+
+    def post(self, path: str, body: Any = None) -> Any:
+        return self.transport.request("POST", path, json={} if body is None else body)
+
+    def patch(self, path: str, body: Any) -> Any:
+        return self.transport.request("PATCH", path, json=body)
+
+    def put(self, path: str, body: Any) -> Any:
+        return self.transport.request("PUT", path, json=body)
+
+    def delete(self, path: str) -> None:
+        self.transport.request("DELETE", path)
+
+    def pages(self, path: str, params: Params | None = None) -> Iterator[Record]:
+        """Every row of a list, read page by page."""
+        return pages.records(self.transport, path, params)
