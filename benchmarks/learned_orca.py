@@ -1,0 +1,222 @@
+"""ORCA on people's real ratings: five seeds on unseen questions, and held-out systems.
+
+Each split is trained by the product's own training and read by its own metric, clamping included. Beside it, on the
+same test answers: the words of the reference that the answer has, gradient boosting on ten overlaps, the average
+rating, and one rater against the mean of the others, who is the ceiling. What the paper reports with a language model
+is quoted, not measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analytics.statistics.distinct_rows import FloatArray
+from analytics.statistics.judge_figures import (
+    JudgeFigures,
+    average_rating,
+    judge_figures,
+    over_seeds,
+    rater_ceiling,
+)
+from benchmarks import harness
+from benchmarks.orca_answers import rated_answers
+from scoring.backbones.ngram_answers_coverage import Fields
+from scoring.backbones.ngram_answers_overlaps import overlaps
+from scoring.backbones.ngram_answers_texts import Text
+from scoring.metrics.contract import Example
+from scoring.metrics.registry import Workplace, open_metric
+from scoring.training import leaks, splits
+from scoring.training.catalogue import training, validated
+from scoring.training.contract import RatedAnswer, Split
+
+BAR = 0.73
+# Table 2 and section 7 of the paper, with the largest language models.
+PAPER_SPEARMAN = 0.91
+TEN = (
+    "new_rc", "plain_rc", "plain_f", "grams4_rc", "grams3_cr", "new_cx", "plain_cq", "words_c", "verdicts",
+    "number_met",
+)  # fmt: skip
+
+Figures = dict[str, float | None]
+
+
+class Nobody:
+    """Watches a training and says nothing."""
+
+    def progress(self, done: int, total: int, *, stage: str) -> None: ...
+    def point(self, curve: str, step: int, value: float) -> None: ...
+    def taken_up(self, step: int) -> None: ...
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    home = Path(os.environ.get("CONCORD_REFERENCE_DATA", "data"))
+    parser.add_argument(
+        "--data", type=Path, default=home / "orca", help="the folder of train, dev and test.json"
+    )
+    parser.add_argument("--mmau", type=Path, default=home / "mmau" / "mmau-test-mini.json")
+    parser.add_argument(
+        "--encoder", default="built-in", help="or a causal language model such as google/gemma-3-270m"
+    )
+    parser.add_argument("--head", choices=("beta", "multinomial"), default="beta")
+    parser.add_argument("--edges", choices=("clamp", "cells"), default="cells")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--scenarios", nargs="+", choices=list(SCENARIOS), default=list(SCENARIOS))
+
+
+def run(arguments: argparse.Namespace) -> None:
+    answers = rated_answers(arguments.data, mmau=arguments.mmau)
+    options = {"encoder": arguments.encoder, "head": arguments.head, "edges": arguments.edges}
+    for scenario in arguments.scenarios:
+        measured, costs = [], []
+        for seed, split in enumerate(SCENARIOS[scenario](answers, arguments.seeds)):
+            found, cost = measure(split, options, seed=seed, device=arguments.device)
+            measured.append(found)
+            costs.append(cost)
+        _report(scenario, options, measured, costs)
+
+
+def unseen_questions(answers: Sequence[RatedAnswer], seeds: int) -> list[Split[RatedAnswer]]:
+    found = [splits.split_by_group(answers, seed=seed) for seed in range(seeds)]
+    for split in found:
+        leaks.refuse_leaks(split, leaks.ANSWERS)
+    return found
+
+
+def unseen_systems(answers: Sequence[RatedAnswer], seeds: int) -> list[Split[RatedAnswer]]:
+    held_out = splits.held_out_systems([answer.system for answer in answers], seed=0, splits=seeds)
+    return [
+        splits.split_by_system(answers, pair, systems=lambda answer: (answer.system,), seed=seed)
+        for seed, pair in enumerate(held_out)
+    ]
+
+
+SCENARIOS = {"questions": unseen_questions, "systems": unseen_systems}
+
+
+def measure(
+    split: Split[RatedAnswer], options: Mapping[str, Any], *, seed: int, device: str
+) -> tuple[dict[str, Figures], dict[str, float]]:
+    """Figures by who foretells, and what the training took."""
+    ratings = [answer.ratings for answer in split.test]
+    means, variances, cost = trained(split, options, seed=seed, device=device)
+    recall = overlaps_of(split.test, ("plain_rc",))[:, 0]
+    ceiling = rater_ceiling(means, ratings)
+    return {
+        "orca": _plain(judge_figures(means, ratings, variances=variances)),
+        "words of the reference": _ranks(judge_figures(recall, ratings)),
+        "gradient boosting on ten overlaps": _plain(judge_figures(boosted(split), ratings)),
+        "average rating": _plain(average_rating([answer.ratings for answer in split.train], ratings)),
+        "one rater against the mean of the others": {"spearman": ceiling.rater.value},
+        "orca against the same": {"spearman": ceiling.judge.value},
+    }, cost
+
+
+def trained(
+    split: Split[RatedAnswer], options: Mapping[str, Any], *, seed: int, device: str = "auto"
+) -> tuple[FloatArray, FloatArray, dict[str, float]]:
+    """What the metric says of the test answers after the training: means, variances, and its cost."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Workplace(Path(name) / "cache", 0, device=device, checkpoints=Path(name))
+        began, used = time.perf_counter(), time.process_time()
+        train = training("orca")
+        found = train(
+            split,
+            validated("orca", options),
+            seed=seed,
+            work=Path(name) / "work",
+            workplace=place,
+            watch=Nobody(),
+        )
+        cost = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - used}
+        metric = open_metric("orca", {"checkpoint": str(found.folder)}, workplace=place)
+        outcomes = metric.score([_example(at, answer) for at, answer in enumerate(split.test)])
+    readings = {outcome.key: outcome.readings for outcome in outcomes}
+    means, variances = (
+        np.array([readings[at][output].value if readings[at] else np.nan for at in range(len(split.test))])
+        for output in ("value", "variance")
+    )
+    return means, variances, cost
+
+
+def _example(key: int, answer: RatedAnswer) -> Example:
+    named = ("question", "reference", "rationale", "transcript")
+    return Example(key, (), (answer.candidate,), {name: getattr(answer, name) for name in named})
+
+
+def overlaps_of(answers: Sequence[RatedAnswer], names: Sequence[str]) -> FloatArray:
+    """(answers, names): overlaps with all words equally rare."""
+    rows = []
+    for answer in answers:
+        texts = (answer.candidate, answer.reference, answer.question, answer.rationale, "")
+        found = overlaps(Fields(*map(Text, texts)), lambda word: 1.0)
+        rows.append([found[name] for name in names])
+    return np.array(rows)
+
+
+def boosted(split: Split[RatedAnswer]) -> FloatArray:
+    """Gradient boosting as scikit-learn comes, on mean ratings."""
+    from sklearn.ensemble import GradientBoostingRegressor
+
+    people = [(np.mean(answer.ratings) - 1) / 4 for answer in split.train]
+    machine = GradientBoostingRegressor(random_state=0).fit(overlaps_of(split.train, TEN), people)
+    return np.asarray(np.clip(machine.predict(overlaps_of(split.test, TEN)), 0.0, 1.0))
+
+
+def _plain(found: JudgeFigures) -> Figures:
+    return {part.name: getattr(found, part.name).value for part in fields(found)}
+
+
+def _ranks(found: JudgeFigures) -> Figures:
+    """A share of words is no rating: only its order can be compared."""
+    return {"spearman": found.spearman.value, "kendall": found.kendall.value}
+
+
+def _report(
+    scenario: str,
+    options: Mapping[str, Any],
+    measured: Sequence[Mapping[str, Figures]],
+    costs: Sequence[Mapping[str, float]],
+) -> None:
+    table = {
+        who: {name: _told([one[who][name] for one in measured]) for name in measured[0][who]}
+        for who in measured[0]
+    }
+    spearman = table["orca"]["spearman"]["mean"]
+    built_in = options["encoder"] == "built-in" and scenario == "questions"
+    harness.finish(
+        f"ORCA on unseen {scenario}, people's real ratings",
+        {
+            "options": dict(options),
+            "splits": len(measured),
+            "figures": table,
+            "paper_spearman_with_a_language_model": PAPER_SPEARMAN if scenario == "questions" else None,
+            "training_seconds": _told([cost["seconds"] for cost in costs]),
+            "training_cpu_seconds": _told([cost["cpu_seconds"] for cost in costs]),
+            "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        },
+        {"spearman": (spearman or 0.0, BAR, ">=")} if built_in else {},
+    )
+
+
+def _told(values: Sequence[float | None]) -> dict[str, Any]:
+    found = over_seeds(values)
+    return {
+        "mean": _rounded(found.mean),
+        "sd": _rounded(found.sd),
+        "each": [_rounded(value) for value in values],
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
