@@ -31,10 +31,7 @@ def _empty() -> bool:
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE NOWAIT")
-            cursor.execute(
-                " UNION ALL ".join(f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table})" for table in tables)
-            )
-            full = [table for (table,) in cursor.fetchall()]
+            full = filled_tables()
             cursor.execute("SET LOCAL session_replication_role = replica")
             for table in full:
                 cursor.execute(f"DELETE FROM {table}")
@@ -43,6 +40,15 @@ def _empty() -> bool:
             return False
         raise
     return True
+
+
+def filled_tables() -> list[str]:
+    """Those of ours that have any row."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            " UNION ALL ".join(f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table})" for table in _tables())
+        )
+        return [table for (table,) in cursor.fetchall()]
 
 
 def _tables() -> list[str]:

@@ -25,9 +25,11 @@ def example(preset: str) -> str:
 
 
 def put(folder: Path, name: str, *, seconds: float = 0.5) -> Path:
-    """An example with sounds under the names that it uses, all of one length."""
+    """An example, a file or a folder, with sounds under the names that it uses, all of one length."""
     for number, sound in enumerate(AUDIO):
         sounds.tone(folder / f"{sound}.wav", hertz=300 + 40 * number, seconds=seconds)
+    if (EXAMPLES / name).is_dir():
+        return Path(shutil.copytree(EXAMPLES / name, folder, dirs_exist_ok=True))
     return Path(shutil.copy(EXAMPLES / name, folder))
 
 

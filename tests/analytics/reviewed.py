@@ -222,7 +222,7 @@ def _correction(
     unedited = draft is not None and draft.text == after
     origin = Correction.Origin.EXPERT if draft is None else Correction.Origin.DRAFT_EDITED
     Correction.objects.create(
-        case=case, version_before=case.item_version, version_after=version, field=field, before=before,
-        after=after, reason="wrong", comment="=1+1", author=author, draft=draft, created_at=START,
+        study=case.study, case=case, version_before=case.item_version, version_after=version, field=field,
+        before=before, after=after, reason="wrong", comment="=1+1", author=author, draft=draft, created_at=START,
         origin=Correction.Origin.DRAFT_ACCEPTED if unedited else origin,
     )  # fmt: skip

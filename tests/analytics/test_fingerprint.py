@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from analytics import vote_frames
 from analytics.fingerprint import data_sha256
 from analytics.questions import measured_questions
-from annotation.models import Answer, Candidate, Item, Judgment, Study
+from annotation.models import Answer, Assignment, Candidate, Item, Job, Judgment, Study
 from annotation.rules import stopping
 from annotation.services import exclusions
-from scoring.models import Score, Scorer
+from scoring.models import LearnedModel, Score, Scorer
 from tests import factories
 from tests.analytics.votes import vote
 
@@ -146,3 +147,25 @@ def test_confidence_and_order_count():
 
 def test_a_study_without_votes_has_one_too():
     assert sha256(told(())) == sha256(told(()))
+
+
+def test_what_raters_were_shown_and_what_a_scorer_learned_from_change_it():
+    study = told()
+    task, rater = study.tasks.get(external_id="a"), factories.rater(study)
+    assignment = Assignment.objects.create(
+        task=task, rater=rater, protocol_version=study.protocol_version, presentation=[0],
+        expires_at=timezone.now(), hint={"scorer": "one", "answers": {"correctness": 3.0}}, hint_shown=True,
+    )  # fmt: skip
+    vote(task, 4, rater=rater, assignment=assignment)
+    before = sha256(study)
+    Study.objects.filter(pk=study.pk).update(rules={**study.rules, "hints": {"scorer": "one"}})
+    shown = sha256(study)
+    Assignment.objects.update(hint_shown=False)
+    hashes = [before, shown, sha256(study)]
+    scorer = Scorer.objects.create(key="one", digest="one")
+    job = Job.objects.create(study=study, kind="train")
+    model = LearnedModel.objects.create(study=study, kind="orca", number=1, job=job, scorer=scorer)
+    for held in ({}, {"items": [Item.objects.get(study=study, external_id="a").pk], "systems": []}):
+        LearnedModel.objects.filter(pk=model.pk).update(record={"held_out": held})
+        hashes.append(sha256(study))
+    assert len(set(hashes)) == 5

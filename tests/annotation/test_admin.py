@@ -24,7 +24,8 @@ from annotation.models import (
 )
 from annotation.services import exclusions
 from tests import factories
-from tests.annotation.world import World, make_world
+from tests.annotation.kept_world import world_of
+from tests.annotation.world import World
 
 pytestmark = pytest.mark.django_db
 
@@ -40,7 +41,7 @@ def operator(client):
 
 @pytest.fixture
 def world() -> World:
-    world = make_world("here")
+    world = world_of("here")
     exclusions.mark(
         Judgment.objects.all(), study=world.study, action="exclude", reason="x", actor=world.admin
     )
@@ -49,6 +50,7 @@ def world() -> World:
     CaseReason.objects.create(case=case, rule="disagreement")
     Draft.objects.create(case=case, item_version=version, field="prompt")
     Correction.objects.create(
+        study=world.study,
         case=case,
         version_before=version,
         version_after=version,

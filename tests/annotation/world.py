@@ -30,7 +30,7 @@ from annotation.models import (
 )
 from annotation.models.people import Role
 from annotation.services import judgments, leases, listening_checks, listening_settings, people
-from annotation.services.sounds import deliveries
+from annotation.services.sounds import RATING, Routes, deliveries
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
 from tests import factories
 from tests.annotation.services.answers import comparison
@@ -51,9 +51,8 @@ def _noise(seed: int) -> bytes:
 def store(clip: Clip) -> Clip:
     """Put a file behind a clip's row: three seconds of noise, louder and so less compressible for some than others."""
     sound = _noise(int(clip.sha256[:8], 16))
-    path = Path(default_storage.path(clip.canonical.name))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(sound)
+    default_storage.delete(clip.canonical.name)
+    default_storage.save(clip.canonical.name, ContentFile(sound))
     clip.part_offsets = part_offsets(io.BytesIO(sound))
     clip.n_samples, clip.duration_s, clip.channels = SECONDS * 48_000, float(SECONDS), 1
     clip.save()
@@ -62,7 +61,13 @@ def store(clip: Clip) -> Clip:
 
 def link(assignment_id: uuid.UUID | str, name: str) -> str:
     """The signed address of a clip, as a briefing gives it, whether or not there is one."""
-    return deliveries(uuid.UUID(str(assignment_id)), {name: [0, 1]})[name].url
+    return deliveries(uuid.UUID(str(assignment_id)), {name: [0, 1]}, routes=RATING)[name].url
+
+
+def preview_link(slug: str, preview_id: uuid.UUID, name: str) -> str:
+    """As `link`, of a preview."""
+    routes = Routes("api_preview_clip", "api_preview_spectrogram", (slug,))
+    return deliveries(preview_id, {name: [0, 1]}, routes=routes)[name].url
 
 
 @dataclass

@@ -37,8 +37,8 @@ def test_the_web_process_loads_no_models_and_no_data_frames() -> None:
 def test_nothing_that_asks_for_scores_loads_a_model() -> None:
     """Services, tasks, API and commands know metrics by the registry's table; what opens one loads what it needs."""
     loaded = _loaded_by(
-        "import config.wsgi, pkgutil, importlib, scoring\n"
-        "left_out = ('scoring.backbones', 'scoring.metrics', 'scoring.writing')\n"
+        "import config.wsgi, pkgutil, importlib, scoring, scoring.training.catalogue\n"
+        "left_out = ('scoring.backbones', 'scoring.metrics', 'scoring.writing', 'scoring.training')\n"
         "for module in pkgutil.walk_packages(scoring.__path__, 'scoring.'):\n"
         "    if not module.name.startswith(left_out): importlib.import_module(module.name)\n"
     )

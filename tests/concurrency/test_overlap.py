@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotation.errors import DomainError
 from annotation.models import Assignment, Judgment, Study, Task, User
-from annotation.services import judgments, leases
+from annotation.services import judgments, leases, picks
 from tests import factories
 from tests.annotation.services.answers import comparison, rating
 
@@ -103,9 +103,9 @@ def test_no_rater_meets_a_task_twice(at_once):
 
 def test_the_race_shows_when_a_lease_takes_no_lock(at_once, monkeypatch):
     """Negative control: without the row lock, raters race for the last place and only the constraint stands."""
-    unlocked = re.sub(r"FOR UPDATE OF t SKIP LOCKED", "", leases._PICK)
-    assert unlocked != leases._PICK
-    monkeypatch.setattr(leases, "_PICK", unlocked)
+    unlocked = re.sub(r"FOR UPDATE OF t SKIP LOCKED", "", picks.WALK)
+    assert unlocked != picks.WALK
+    monkeypatch.setattr(picks, "WALK", unlocked)
     refused = []
     for _ in range(TRIES):
         study, users = make_study(1, 12)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import expect
 
 from analytics.services import figures
 from annotation.models import Invitation, Job, Judgment, Study
@@ -29,31 +28,33 @@ def _home(settings, tmp_path) -> None:
 
 @pytest.fixture
 def no_worker(monkeypatch) -> None:
-    monkeypatch.setattr(jobs, "_wake", lambda job_id: None)
+    monkeypatch.setattr(jobs, "_wake", lambda job_id, kind: None)
 
 
 def choose_file(page, content: bytes, name: str = "items.csv") -> None:
-    page.get_by_label("File", exact=True).set_input_files(
-        {"name": name, "mimeType": "text/csv", "buffer": content}
-    )
+    page.get_by_label("A file").set_input_files({"name": name, "mimeType": "text/csv", "buffer": content})
 
 
 def make_study(page) -> None:
     page.goto("/")
-    page.get_by_role("link", name="New study").click()
-    page.get_by_label("Title").fill("Bird calls, pilot")
-    expect(page.get_by_label("Address")).to_have_value("bird-calls-pilot")
-    page.get_by_role("radio", name="Answer correctness").check()
-    page.get_by_label("Judgments wanted per task").fill("1")
-    page.get_by_role("button", name="Make this study").click()
-
-
-def import_table(page) -> None:
+    page.get_by_role("link", name="New study from files").click()
     choose_file(page, TABLE)
-    # The one column with a name of its own has got a line by itself.
-    expect(page.get_by_label("Column in your table")).to_have_value("id")
-    page.get_by_label("What it holds").select_option("item_id")
-    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_role("button", name="Look at it").click()
+    page.get_by_role("cell", name="A gong.").wait_for()
+    assert page.get_by_label("id", exact=True).input_value() == "item_id"
+    page.get_by_label("Title").fill("Bird calls, pilot")
+    page.get_by_label("Address").fill("bird-calls-pilot")
+    page.get_by_label("Judgments wanted per task").fill("1")
+    page.get_by_role("button", name="Make the study").click()
+
+
+def look_as_raters_do(page) -> None:
+    page.get_by_role("link", name="See what raters see").click()
+    page.get_by_label("Almost correct").check(force=True)
+    studies.submit(page)
+    page.get_by_role("heading", name="That is the preview.").wait_for()
+    assert not Judgment.objects.exists()
+    page.get_by_role("link", name="Back to the study").last.click()
 
 
 def invite(page) -> str:
@@ -77,11 +78,10 @@ def join_and_rate(page, link: str) -> None:
 def test_a_study_from_its_making_to_the_first_judgment(page, browser, live_server, signed_in, no_worker):
     signed_in(UserFactory(may_create_studies=True, name="Rey Searcher"))
     make_study(page)
-    import_table(page)
     page.get_by_text("Waiting for a worker.").wait_for()
     jobs.run(Job.objects.get().pk)
     page.get_by_text("Everything is in.").wait_for()  # without a reload
-    page.get_by_role("link", name="Go to the study").click()
+    look_as_raters_do(page)
     page.get_by_role("button", name="Start the study").click()
     link = invite(page)
 
@@ -105,6 +105,7 @@ def test_bad_rows_are_listed_and_nothing_is_imported(page, signed_in, no_worker)
     signed_in(member(study, "admin"))
     page.goto("/studies/s/import/")
     choose_file(page, BROKEN)
+    page.get_by_role("button", name="Look at it").click()
     page.get_by_role("button", name="Import", exact=True).click()
     page.get_by_text("Waiting for a worker.").wait_for()
     jobs.run(Job.objects.get().pk)

@@ -6,16 +6,18 @@ from dataclasses import asdict
 from datetime import timedelta
 
 import pytest
+from django.core.files.base import ContentFile
 from django.utils import timezone
 
+from analytics.models import Release
 from analytics.renderings.document_json import as_json
 from analytics.reports.paper.assembly import report
 from analytics.reports.paper.material import ReportSettings
 from analytics.reports.sensitivity import sensitivity
 from analytics.services import figures
 from analytics.statistics.bootstrap import Resampling
-from annotation.models import Candidate, Job, Study, User
-from annotation.services import people
+from annotation.models import Candidate, Job, Study, Upload, User
+from annotation.services import arrivals, people
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
 from tests.analytics.votes import vote
 from tests.annotation.services.reviewing import case as flagged
@@ -63,6 +65,7 @@ def fill(study: Study) -> None:
 def test_every_page_of_those_who_run_a_study(looked_at, boss):
     study = Study.objects.get(slug="ratings")
     reported(Study.objects.get(slug="pairs"))
+    released(study)
     for path in (
         "empty",
         "ratings",
@@ -73,13 +76,22 @@ def test_every_page_of_those_who_run_a_study(looked_at, boss):
         "ratings/import",
         "pairs/import",
         "ratings/export",
+        "ratings/releases",
+        "ratings/releases/1",
+        "ratings/training-sets",
         "empty/report",
         "pairs/report",
         "empty/review",
         "ratings/review",
     ):
         visit(looked_at, f"/studies/{path}/")
+    visit(looked_at, "/account/tokens/", press="Make the token")  # with everything missing
+    looked_at.goto("/api/v1/docs/?#op-make_token")
+    check_widths(looked_at, wide=1440)
     visit(looked_at, "/studies/new/", press="Make this study")  # with everything missing
+    visit(looked_at, "/studies/from-files/", press="Look at it")  # with nothing chosen
+    visit(looked_at, f"/uploads/{brought(boss).pk}/", press="Make the study")  # with a column unsaid
+    visit(looked_at, "/studies/pairs/preview/")
     visit(looked_at, "/studies/ratings/people/", press="Make a link")
     visit(looked_at, f"/studies/ratings/people/{membership(boss, study).pk}/")
     visit(
@@ -97,11 +109,31 @@ def test_every_page_of_those_who_run_a_study(looked_at, boss):
         visit(looked_at, f"/jobs/{job.pk}/")
 
 
+def brought(user: User) -> Upload:
+    table = ContentFile(b"name,question,system,answer\none,What rings?,model-1,A gong.\n", name="items.csv")
+    return arrivals.receive([("items.csv", table)], actor=user, study=None)
+
+
 def reported(study: Study) -> None:
     settings = ReportSettings(resampling=Resampling(replicates=20))
     document = report(study, settings, language="en", progress=lambda done: None)
     fields = {"report": as_json(document), "finished_at": timezone.now()}
     Job.objects.create(kind="report", study=study, params={}, state="done", **fields)
+
+
+def released(study: Study) -> None:
+    manifest = {
+        "cut": {"date": "2026-04-01", "wishes": {"note": ""}, "horizon": {"rater_withdrawals": 0}},
+        "left_out": {"judgments": 10, "counted": 9, "excluded": {"careless": 1}},
+        "configs": {"judgments": {"rows": 10}},
+        "files": {"data/judgments/train-00000-of-00001.parquet": {"bytes": 2048}},
+        "code_version": "abc",
+    }
+    told = {"judgments": {"added": {"rows": 3, "why": {"new vote": 3}}}}
+    Release.objects.create(
+        study=study, number=1, manifest=manifest, sha256="ab" * 32, differences={"since": 3, "tables": told},
+        file="releases/x.zip", file_bytes=4096,
+    )  # fmt: skip
 
 
 def test_every_page_about_models(looked_at, signed_in):

@@ -3,13 +3,14 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from annotation.importers.columns import FIELDS
-from annotation.models import Job, Study, Task
+from annotation.models import Job, Study, Task, Upload
 from annotation.protocols import preset
 from annotation.services import jobs
 from labeling_ui.forms.imports import MEANINGS, fields_of, meanings
@@ -18,12 +19,7 @@ from tests.factories import StudyFactory, member
 pytestmark = pytest.mark.django_db
 
 TABLE = b"item_id,question_text,reference,system,answer\none,What is it?,A bell.,model-1,A gong.\n"
-COLUMNS = {
-    "columns-TOTAL_FORMS": "1",
-    "columns-INITIAL_FORMS": "0",
-    "columns-0-column": "",
-    "columns-0-field": "",
-}
+OTHER_NAMES = b"id,question,gold,model,reply,note,Genre (main)\none,What?,A bell.,m1,A gong.,x,jazz\n"
 
 
 @pytest.fixture(autouse=True)
@@ -37,24 +33,148 @@ def signed_in(client, admin):
     return client
 
 
-def send(client, content: bytes = TABLE, *, name: str = "items.csv", format: str = "csv", **fields):
-    data = {"format": format, "file": SimpleUploadedFile(name, content), **COLUMNS, **fields}
-    return client.post(reverse("import", args=["s"]), data)
+def bring(client, content: bytes = TABLE, *, name: str = "items.csv", where: str | None = None, **fields):
+    """The answer to an upload; it leads to the page that asks what the files hold."""
+    where = where or reverse("import", args=["s"])
+    return client.post(where, {"file": SimpleUploadedFile(name, content), **fields})
+
+
+def mapped(client, page: str, *meanings: str, **fields):
+    """Say what each column holds, in their order."""
+    columns = {f"column-{place}": meaning for place, meaning in enumerate(meanings)}
+    return client.post(page, {"format": "csv", "preset": "orca", **columns, **fields})
+
+
+OWN = ("item_id", "question_text", "reference", "system", "answer")
 
 
 def test_an_upload_becomes_a_job_and_the_job_brings_the_items_in(signed_in, study):
-    answer = send(signed_in)
+    answer = mapped(signed_in, bring(signed_in).url, *OWN)
     job = Job.objects.get()
     assert answer.url == reverse("job", args=[job.pk])
     assert jobs.run(job.pk)
     assert Task.objects.get(study=study).item_version.reference == "A bell."
     page = signed_in.get(answer.url).content.decode()
     assert "Everything is in." in page
-    assert "New tasks" in page
+    assert reverse("preview", args=["s"]) in page
+
+
+def test_the_first_rows_are_shown_with_what_they_probably_hold(signed_in, study):
+    page = signed_in.get(bring(signed_in, OTHER_NAMES).url)
+    assert page.context["look"].rows[0][1] == "What?"
+    likely = [column.field.initial for column in page.context["mapping"].columns()]
+    assert likely[:2] == ["item_id", "question_text"]
+    assert "stratum" in likely or "-" in likely
+
+
+def test_columns_with_other_names_are_mapped_left_out_or_made_strata(signed_in, study):
+    page = bring(signed_in, OTHER_NAMES).url
+    mapped(signed_in, page, *OWN, "-", "stratum")
+    assert Job.objects.get().params["column_map"] == {
+        "id": "item_id",
+        "question": "question_text",
+        "gold": "reference",
+        "model": "system",
+        "reply": "answer",
+        "note": "",
+        "Genre (main)": "stratum.Genre_main",
+    }
+
+
+def test_a_field_that_two_columns_claim_is_pointed_at(signed_in, study):
+    answer = mapped(signed_in, bring(signed_in).url, "item_id", "item_id", "reference", "system", "answer")
+    assert list(answer.context["mapping"].errors) == ["column-1"]
+    assert not Job.objects.exists()
+
+
+def test_without_a_column_that_names_the_item_nothing_begins(signed_in, study):
+    answer = mapped(signed_in, bring(signed_in).url, "-", *OWN[1:])
+    assert "item_id" in str(answer.context["mapping"].non_field_errors())
+    assert not Job.objects.exists()
+
+
+def test_another_format_reads_the_same_file_anew(signed_in, study):
+    page = bring(signed_in, b'{"item_id": "one", "answer": "A gong."}\n', name="items.txt").url
+    assert signed_in.get(f"{page}?format=jsonl").context["look"].columns == ("item_id", "answer")
+
+
+def test_files_make_a_study_that_is_a_draft(signed_in, admin, db):
+    admin.may_create_studies = True
+    admin.save()
+    page = bring(signed_in, name="My bells.csv", where=reverse("from_files")).url
+    shown = signed_in.get(page)
+    assert shown.context["preset_key"] == "orca"
+    assert shown.context["part"].initial == {"title": "My bells", "slug": "my-bells"}
+    answer = mapped(signed_in, page, *OWN, title="My bells", slug="my-bells", overlap="2")
+    job = Job.objects.get()
+    assert answer.url == reverse("job", args=[job.pk])
+    jobs.run(job.pk)
+    made = Study.objects.get(slug="my-bells")
+    assert (made.state, made.overlap, made.n_tasks) == ("draft", 2, 1)
+    assert signed_in.get(reverse("preview", args=["my-bells"])).status_code == 200
+
+
+def test_folders_of_two_systems_are_offered_as_pairs(signed_in, admin, db):
+    admin.may_create_studies = True
+    admin.save()
+    paths = [f"mine/{system}/{name}.wav" for system in ("one", "two") for name in "ab"]
+    files = [SimpleUploadedFile(Path(path).name, b"RIFF") for path in paths]
+    page = signed_in.get(signed_in.post(reverse("from_files"), {"file": files, "path": paths}).url)
+    assert (page.context["format"], page.context["preset_key"]) == ("audiofolder", "cmi-pref")
+    named = {column.name: column.field.initial for column in page.context["mapping"].columns()}
+    assert (named["audio_a"], named["system_b"]) == ("audio_a", "system_b")
+    assert [row[0] for row in page.context["look"].rows] == ["a", "b"]
+
+
+def test_an_address_that_is_taken_is_told_at_its_field(signed_in, study, admin):
+    admin.may_create_studies = True
+    admin.save()
+    page = bring(signed_in, where=reverse("from_files")).url
+    answer = mapped(signed_in, page, *OWN, title="Again", slug="s", overlap="2")
+    assert answer.context["part"].errors
+    assert not Job.objects.exists()
+
+
+def test_only_who_may_create_studies_may_begin_with_files(signed_in, study):
+    assert signed_in.get(reverse("from_files")).status_code == 403
+    assert bring(signed_in, where=reverse("from_files")).status_code == 403
+    assert not Upload.objects.exists()
+
+
+def test_nobody_else_sees_what_was_brought(signed_in, study, client):
+    page = bring(signed_in).url
+    signed_in.force_login(member(study, "researcher"))
+    assert signed_in.get(page).status_code == 404
+
+
+def test_a_folder_keeps_the_paths_that_its_files_had(signed_in, study):
+    files = [SimpleUploadedFile("items.csv", TABLE), SimpleUploadedFile("1.wav", b"RIFF")]
+    answer = signed_in.post(
+        reverse("import", args=["s"]), {"file": files, "path": ["mine/items.csv", "mine/a/1.wav"]}
+    )
+    assert mapped(signed_in, answer.url, *OWN).status_code == 302
+    source = Path(Job.objects.get().params["source"])
+    assert (source.name, (source.parent / "a" / "1.wav").read_bytes()) == ("items.csv", b"RIFF")
+
+
+@pytest.mark.parametrize("path", ["../../etc/passwd", "/etc/passwd", "C:\\x"])
+def test_a_path_that_leads_elsewhere_is_refused(signed_in, study, path):
+    files = [SimpleUploadedFile("items.csv", TABLE), SimpleUploadedFile("1.wav", b"RIFF")]
+    answer = signed_in.post(reverse("import", args=["s"]), {"file": files, "path": ["mine/items.csv", path]})
+    assert (answer.status_code, Upload.objects.count()) == (400, 0)
+    assert "leads out of it" in answer.content.decode()
+
+
+def test_the_script_that_sends_files_is_told_where_to_go_or_what_is_wrong(signed_in, study):
+    where, headers = reverse("import", args=["s"]), {"Accept": "application/json"}
+    sent = signed_in.post(where, {"file": SimpleUploadedFile("items.csv", TABLE)}, headers=headers)
+    assert sent.json() == {"next": reverse("upload", args=[Upload.objects.get().pk])}
+    refused = signed_in.post(where, {}, headers=headers)
+    assert (refused.status_code, "No file came" in refused.json()["detail"]) == (400, True)
 
 
 def test_a_trial_changes_nothing_and_can_be_done_in_earnest(signed_in, study):
-    trial = send(signed_in, dry_run="on").url
+    trial = mapped(signed_in, bring(signed_in).url, *OWN, dry_run="on").url
     jobs.run(Job.objects.get().pk)
     page = signed_in.get(trial).content.decode()
     assert "Tried: nothing was changed." in page
@@ -85,33 +205,14 @@ def test_only_a_trial_can_be_done_in_earnest(signed_in, study, params):
 
 
 def test_options_reach_the_import(signed_in, study):
-    send(signed_in, skip_bad_rows="on", archive="on")
+    mapped(signed_in, bring(signed_in).url, *OWN, skip_bad_rows="on", archive="on")
     params = Job.objects.get().params
     assert (params["skip_bad_rows"], params["archive"], params["dry_run"]) == (True, True, False)
 
 
-def test_columns_with_other_names_are_mapped_left_out_or_made_strata(signed_in, study):
-    rows = [("id", "item_id"), ("note", "-"), ("Genre (main)", "stratum"), ("", "")]
-    fields = {"columns-TOTAL_FORMS": "4"}
-    for number, (column, field) in enumerate(rows):
-        fields |= {f"columns-{number}-column": column, f"columns-{number}-field": field}
-    send(signed_in, **fields)
-    assert Job.objects.get().params["column_map"] == {
-        "id": "item_id",
-        "note": "",
-        "Genre (main)": "stratum.Genre_main",
-    }
-
-
-@pytest.mark.parametrize(("column", "field", "faulty"), [("id", "", "field"), ("", "item_id", "column")])
-def test_half_a_line_about_a_column_is_pointed_at(signed_in, study, column, field, faulty):
-    answer = send(signed_in, **{"columns-0-column": column, "columns-0-field": field})
-    assert list(answer.context["columns"].errors[0]) == [faulty]
-    assert not Job.objects.exists()
-
-
-def test_a_column_map_is_ignored_where_the_format_has_fixed_columns(signed_in, study):
-    send(signed_in, b"{}", name="a.json", format="orca", **{"columns-0-column": "a", "columns-0-field": "-"})
+def test_a_column_map_is_left_out_where_the_format_has_fixed_columns(signed_in, study):
+    page = bring(signed_in, b"{}", name="a.json").url
+    assert signed_in.post(page, {"format": "orca"}).status_code == 302
     assert Job.objects.get().params["column_map"] == {}
 
 
@@ -119,33 +220,23 @@ def test_an_archive_is_unpacked(signed_in, study):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("data/items.csv", TABLE)
-    send(signed_in, packed.getvalue(), name="items.zip")
+    mapped(signed_in, bring(signed_in, packed.getvalue(), name="items.zip").url, *OWN)
     assert Job.objects.get().params["source"].endswith("data/items.csv")
 
 
-EMPTY_ARCHIVE = b"PK\x05\x06" + bytes(18)
-
-
-@pytest.mark.parametrize(
-    ("fields", "faulty"),
-    [
-        ({"file": ""}, "file"),
-        ({"content": b""}, "file"),
-        ({"content": EMPTY_ARCHIVE, "name": "items.zip"}, "file"),
-        ({"format": "xls"}, "format"),
-    ],
-)
-def test_what_cannot_be_imported_is_refused_at_its_field(signed_in, study, fields, faulty):
-    answer = send(signed_in, **fields)
-    assert list(answer.context["form"].errors) == [faulty]
-    assert not Job.objects.exists()
+def test_what_cannot_be_unpacked_is_refused_and_says_so(signed_in, study):
+    answer = bring(signed_in, b"PK\x05\x06" + bytes(18), name="items.zip")
+    assert (answer.status_code, Upload.objects.count()) == (400, 0)
+    assert "The archive is empty." in answer.content.decode()
 
 
 def test_a_study_is_offered_the_formats_that_fit_its_protocol(client):
     study = StudyFactory(slug="s", preset="cmi-pref")
     client.force_login(member(study, "admin"))
-    form = client.get(reverse("import", args=["s"])).context["form"]
-    assert {key for key, _ in form.fields["format"].choices} == {"csv", "jsonl", "cmi-pref"}
+    form = client.get(bring(client).url).context["reading"]
+    offered = {key for key, _ in form.fields["format"].choices}
+    assert {"csv", "jsonl", "cmi-pref"} <= offered
+    assert not {"orca", "fense", "aes"} & offered
 
 
 def test_every_column_of_a_plain_table_is_explained():
@@ -174,7 +265,7 @@ def test_a_protocol_has_only_the_columns_it_has_a_use_for():
 
 def test_an_upload_that_is_too_large_gets_a_page_that_says_so(signed_in, study, settings):
     settings.UPLOAD_MAX_BYTES = 10
-    answer = send(signed_in)
+    answer = bring(signed_in)
     assert answer.status_code == 400
     assert "larger than this site takes" in answer.content.decode()
     assert not Study.objects.filter(jobs__isnull=False).exists()

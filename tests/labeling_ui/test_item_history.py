@@ -64,11 +64,13 @@ def correct(found: ReviewCase, expert) -> None:
         item=found.item, number=2, question="What sings at dusk?", content_sha256="1" * 64
     )
     Correction.objects.create(
-        case=found, version_before=before, version_after=after, field="question", author=expert,
+        study=found.study, case=found, version_before=before, version_after=after, field="question", author=expert,
         before=before.question, after=after.question, reason="wrong", comment=SECRETS[4],
     )  # fmt: skip
     for judgment in Judgment.objects.filter(task=found.task).exclude(origin=Judgment.Origin.EXPERT):
-        Exclusion.objects.create(judgment=judgment, action="exclude", reason="item_corrected", actor=expert)
+        Exclusion.objects.create(
+            study=found.study, judgment=judgment, action="exclude", reason="item_corrected", actor=expert
+        )
     renewed = rating_task(found.study, "bird-1~v2")
     Task.objects.filter(pk=renewed.pk).update(item_version=after, replaces=found.task)
     ReviewCase.objects.filter(pk=found.pk).update(state="resolved", decision="corrected", decided_by=expert)

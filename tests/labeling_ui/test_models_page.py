@@ -44,7 +44,7 @@ def page(client, **headers) -> str:
 def test_an_unscored_study_says_what_a_scorer_is_and_that_raters_see_no_score(signed_in, study):
     shown = page(signed_in)
     assert "No model has scored this study yet" in shown
-    assert "Raters never see a score" in shown
+    assert "Raters see no score unless you have the study show it" in shown
     assert reverse("new_run", args=["s"]) in shown
 
 
@@ -121,7 +121,7 @@ def test_opening_the_page_costs_the_same_however_much_was_scored(
         make(study, scorer=scorer(f"digest-{number % versions}"), state="done", n_done=1)
         make(study, state="running")
     page(signed_in)
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(10):
         page(signed_in)
 
 

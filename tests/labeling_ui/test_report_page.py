@@ -73,7 +73,7 @@ class TestReport(TestCase):
         shown = self.shown().content.decode()
         assert 'hx-trigger="every 1s"' in shown
         live = self.shown(**{"HX-Request": "true"})
-        assert "Preferences, 4 of 10" in live.content.decode()
+        assert "Preferences, 4 of 11" in live.content.decode()
         assert "<html" not in live.content.decode()
         assert "HX-Refresh" not in live.headers
 

@@ -14,9 +14,11 @@ from babel.messages.pofile import read_po
 from django.utils.translation.template import templatize
 
 from analytics.reports.agreement import SENTENCES as REASONS
+from labeling_ui.learned_catalogue import TEXTS as TRAINING_TEXTS
 from labeling_ui.scorer_words import TEXTS, WRITER_TEXTS
 from labeling_ui.sentences import PATTERNS, SENTENCES, with_blanks
 from scoring.metrics.catalogue import ENTRIES
+from scoring.training.catalogue import TRAINABLE
 from scoring.writing.catalogue import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,7 +83,7 @@ def test_translations_keep_the_blanks_of_the_original(catalogue):
 
 
 def test_what_the_services_say_is_listed_as_they_say_it():
-    folders = [ROOT / "annotation", ROOT / "scoring"]
+    folders = [ROOT / "annotation", ROOT / "scoring", ROOT / "analytics"]
     services = "".join(
         path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py")
     )
@@ -97,6 +99,9 @@ def test_what_scorers_say_of_themselves_is_listed_as_they_say_it():
     said = {text for kind in KINDS.values() for text in (kind.title, kind.summary)}
     said |= {option.help for kind in KINDS.values() for option in kind.options}
     assert set(WRITER_TEXTS) == said
+    said = {text for kind in TRAINABLE.values() for text in (kind.title, kind.summary)}
+    said |= {option.help for kind in TRAINABLE.values() for option in kind.options}
+    assert set(TRAINING_TEXTS) == said
 
 
 def test_why_agreement_is_missing_is_in_the_catalogue(catalogue):

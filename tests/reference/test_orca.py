@@ -23,7 +23,7 @@ from analytics.review_frames import COMMENT
 from analytics.services import figures
 from annotation.models import Job, ReviewCase, Study
 from annotation.services import import_orders, imports, jobs
-from tests.reference import rated_orca
+from tests.reference import orca_layout, rated_orca
 from tests.reference.flagged_orca import flagged
 from tests.reference.report_tables import rating_tables
 
@@ -69,6 +69,9 @@ class TestPublishedRatings(TestCase):
     @pytest.fixture(autouse=True)
     def _folder(self, tmp_path: Path) -> None:
         self.folder = tmp_path
+
+    def test_a_training_set_in_orcas_layout_is_the_source_again(self) -> None:
+        orca_layout.assert_source_again(self.orca, FOLDER, self.folder / "set")
 
     def test_alpha_of_the_published_ratings(self):
         for level, alpha in (("ordinal", 0.8204), ("interval", 0.8357), ("nominal", 0.5339)):

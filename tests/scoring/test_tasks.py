@@ -62,15 +62,9 @@ def test_a_task_sends_itself_on_while_there_is_more_and_the_worker_stays(
     sent, monkeypatch, more, stopping, sends
 ):
     monkeypatch.setattr(tasks, "work_until_stopped", lambda run_id, stopping: more)
-    monkeypatch.setattr(tasks, "_is_stopping", lambda: stopping)
+    monkeypatch.setattr(tasks, "is_stopping", lambda: stopping)
     tasks.work_on_run(7)
     assert sent == ([7] if sends else [])
-
-
-@pytest.mark.parametrize(("status", "stopping"), [(None, False), (False, False), (0, True), (1, True)])
-def test_a_worker_that_was_asked_to_end_knows_it(monkeypatch, status, stopping):
-    monkeypatch.setattr(tasks.state, "should_stop", status)
-    assert tasks._is_stopping() is stopping
 
 
 def test_a_worker_stays_longer_with_a_model_that_takes_long_to_load(monkeypatch):
@@ -112,6 +106,6 @@ def test_a_worker_that_writes_goes_on_while_there_is_more(monkeypatch, more, sto
     found: list[str] = []
     monkeypatch.setattr(tasks.write_texts, "delay", lambda: found.append("sent"))
     monkeypatch.setattr(tasks.writing_work, "work", lambda **_: more)
-    monkeypatch.setattr(tasks, "_is_stopping", lambda: stopping)
+    monkeypatch.setattr(tasks, "is_stopping", lambda: stopping)
     tasks.write_texts()
     assert len(found) == sends

@@ -49,4 +49,4 @@ def test_strangers_hear_that_nothing_is_there(api, world, elsewhere):
 
 
 def test_nobody_in_particular_is_refused(api, world):
-    assert api(None).get("studies/here/agreement/").status_code == 403
+    assert api(None).get("studies/here/agreement/").status_code == 401

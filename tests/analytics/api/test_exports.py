@@ -115,4 +115,4 @@ class TestFetching:
     def test_strangers_hear_that_nothing_is_there(self, api, world, elsewhere, path):
         assert api(elsewhere.admin).get(path).status_code == 404
         assert api(factories.UserFactory()).get(path).status_code == 404
-        assert api(None).get(path).status_code == 403
+        assert api(None).get(path).status_code == 401

@@ -13,8 +13,9 @@ JUDGMENT: dict[str, Any] = {
     "takes": [1, 1], "roles": ["judged", "judged"], "rater_marks": [],
     "presentation": [1, 0], "client_id": "c", "rater": "R-1", "origin": "rated", "revision": 1,
     "effective": True, "excluded": False, "exclusion_reason": "", "surplus": False, "protocol_version": 1,
-    "preset": "p", "codes": ["A"], "comment": "", "leased_at": None, "started_at": None,
-    "submitted_at": "2026-03-01T09:30:00.000000Z", "gains_db": [-5.0, 0.0], "heard_s": [10, 8.25],
+    "preset": "p", "codes": ["A"], "comment": "", "hint": None, "hint_shown": None, "ordering_policy": None,
+    "inclusion_probability": None, "leased_at": None, "started_at": None, "submitted_at": "2026-03-01T09:30:00.000000Z",
+    "gains_db": [-5.0, 0.0], "heard_s": [10, 8.25],
     "heard_item_s": {"reference": 3}, "switches": 2, "session_s": None, "answers": [],
 }  # fmt: skip
 ANSWER: dict[str, Any] = {

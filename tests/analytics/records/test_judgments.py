@@ -9,7 +9,7 @@ import pytest
 from analytics.records import judgments as records
 from analytics.records.judgments import judgment_records
 from annotation.models import Answer, Assignment, Candidate, Judgment, Rater, Study, Task
-from annotation.services import exclusions, judgments, leases, protocols
+from annotation.services import exclusions, judgments, leases, ordering, protocols
 from tests import factories
 from tests.analytics.protocols import protocol, scale, side
 from tests.analytics.votes import vote
@@ -69,6 +69,10 @@ def test_it_says_what_was_judged_by_whom_and_how(rated):
         "preset": "orca",
         "codes": ["A", "R"],
         "comment": "faint",
+        "hint": None,
+        "hint_shown": None,
+        "ordering_policy": None,
+        "inclusion_probability": None,
         "leased_at": records.utc(Assignment.objects.get().leased_at),
         "started_at": records.utc(judgment.started_at),
         "submitted_at": records.utc(judgment.submitted_at),
@@ -92,6 +96,12 @@ def test_it_says_what_was_judged_by_whom_and_how(rated):
             }
         ],
     }
+
+
+def test_it_says_what_a_model_had_said_and_whether_the_rater_saw_it(compared):
+    hint = {"scorer": "cmi-rm@1a2b3c4d", "answers": {"alignment": 0.7}}
+    Assignment.objects.update(hint=hint, hint_shown=False)
+    assert (only(compared)["hint"], only(compared)["hint_shown"]) == (hint, False)
 
 
 def test_a_choice_is_told_as_the_system_preferred_and_as_the_rater_saw_it(compared):
@@ -120,6 +130,17 @@ def test_a_vote_for_neither_has_a_name_and_no_slot(choice, name):
     vote(factories.comparison_task(study, "a"), question="better", choice=choice, presentation=[1, 0])
     (answer,) = only(study)["answers"]
     assert (answer["choice"], answer["choice_slot"], answer["choice_shown"]) == (name, None, name)
+
+
+def test_a_judgment_of_a_task_that_a_policy_drew_says_which_and_with_what_chance():
+    study = factories.StudyFactory()
+    for name in "ab":
+        factories.rating_task(study, name)
+    ordering.set_rule(study, actor=None)
+    user = factories.member(study)
+    judgments.submit(user, leases.lease_next(user, study.slug)[1].id, rating(4))
+    record = only(study)
+    assert (record["ordering_policy"], record["inclusion_probability"]) == (1, 0.5)
 
 
 def test_where_an_import_does_not_say_how_a_pair_was_shown_nothing_is_guessed():

@@ -34,7 +34,7 @@ def job(study) -> Job:
 
 
 def archive(job: Job) -> bytes:
-    with export_jobs.opened(Job.objects.get(pk=job.pk)) as file:
+    with default_storage.open(export_jobs.kept(Job.objects.get(pk=job.pk))) as file:
         return file.read()
 
 

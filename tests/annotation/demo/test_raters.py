@@ -3,7 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annotation.demo.raters import RATERS, Rater, allocate, choose, judged_counts, probability_of_first, rate
+from annotation.demo.raters import (
+    RATERS,
+    Rater,
+    allocate,
+    choose,
+    draw_rater,
+    judged_counts,
+    probability_of_first,
+    rate,
+)
 
 CAREFUL, CARELESS = RATERS[0], RATERS[5]
 
@@ -87,3 +96,16 @@ def test_work_is_shared_evenly_and_nobody_gets_a_unit_twice() -> None:
 def test_half_is_judged_fully_a_fifth_partly_and_the_rest_waits() -> None:
     counts = judged_counts(50, overlap=3, rng=rng())
     assert sorted(counts) == [0] * 15 + [1] * 5 + [2] * 5 + [3] * 25
+
+
+def test_a_drawn_rater_is_the_same_whoever_else_is_drawn() -> None:
+    assert draw_rater(7, seed=1) == draw_rater(7, seed=1)
+    assert draw_rater(7, seed=1) != draw_rater(7, seed=2) != draw_rater(8, seed=2)
+
+
+def test_most_drawn_raters_are_careful_and_some_are_not() -> None:
+    drawn = [draw_rater(number, seed=3) for number in range(1, 301)]
+    careless = [rater for rater in drawn if rater.lapse >= 0.2]
+    assert 25 <= len(careless) <= 65  # 15 % of 300, give or take three standard deviations
+    assert all(rater.sensitivity <= 0.7 for rater in careless)
+    assert 1.0 < np.median([rater.sensitivity for rater in drawn if rater.lapse < 0.2]) < 1.5

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.importers import RowProblem, TaskRecord, cmi_pref
+from annotation.importers import RowProblem, TaskRecord, cmi_pref, merging
 from annotation.protocols import preset
-from annotation.rules.answers import FIRST, SECOND, TIE
+from annotation.rules.answers import BOTH_BAD, FIRST, SECOND, TIE
 
 
 def read(path):
-    return list(cmi_pref.read(path, preset("cmi-pref"), {}))
+    return list(merging.joined(cmi_pref.read(path, preset("cmi-pref"), {})))
 
 
 def problems(path):
@@ -120,3 +120,34 @@ def test_another_encoding_is_named_with_its_place(cmi_file):
     path.write_bytes(path.read_bytes() + b'\n{"prompt": "caf\xe9"}')
     [problem] = [p for p in read(path) if isinstance(p, RowProblem)]
     assert (problem.row, "0xe9" in problem.problem) == ("2", True)
+
+
+ALONE = {"preference-alignment": None, "preference-musicality": None, "feedback": None}
+
+
+@pytest.mark.parametrize(
+    ("said", "choice"), [("model_a", FIRST), ("b", SECOND), ("tie", TIE), ("neither", BOTH_BAD)]
+)
+def test_music_arenas_one_vote_is_taken_where_it_is_asked_for(cmi_file, said, choice):
+    path = cmi_file({**ALONE, "preference": said})
+    [record] = cmi_pref.read(path, preset("music-arena"), {})
+    assert [answer.choice for answer in record.judgments[0].answers] == [choice]
+
+
+def test_one_vote_is_refused_where_two_questions_are_asked(cmi_file):
+    [problem] = read(cmi_file({**ALONE, "preference": "model_a"}))
+    assert (problem.field, "music-arena" in problem.remedy) == ("overall", True)
+
+
+def test_a_table_of_preferences_beside_the_two_votes_is_passed_over(cmi_file):
+    [record] = read(cmi_file({"preference": {"creativity": "a"}}))
+    assert {answer.question for answer in record.judgments[0].answers} == {
+        "alignment",
+        "musicality",
+        "evidence",
+    }
+
+
+def test_a_mean_over_raters_is_nobodys_vote(cmi_file):
+    mean = {**ALONE, "audio2": None, "musicality": 3.4, "text-music alignment": 2.9}
+    assert problems(cmi_file({}, mean)) == [("2", "musicality, text-music alignment")]

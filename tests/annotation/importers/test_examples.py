@@ -17,6 +17,8 @@ EXPECTED = [
     ("rating.csv", "orca", 4, 4, {"ann", "bob"}),
     ("comparison.csv", "cmi-pref", 2, 1, {"ann"}),
     ("comparison.jsonl", "cmi-pref", 1, 2, {"ann", "bob"}),
+    ("comparison.json", "cmi-pref", 2, 1, {"ann"}),
+    ("audiofolder", "pam", 7, 0, set()),
     ("aqeval.csv", "aqeval", 2, 1, {"ann"}),
     ("relate.csv", "relate", 2, 3, {"ann", "bob"}),
     ("pam.csv", "pam", 2, 1, {"ann"}),
@@ -26,14 +28,24 @@ EXPECTED = [
     ("fense.csv", "fense", 2, 2, {"ann", "bob"}),
     ("aes.csv", "aes", 2, 1, {"ann"}),
     ("music-arena.csv", "music-arena", 2, 2, {"ann", "bob"}),
+    ("label-studio.json", "music-arena", 2, 2, {"label-studio:3", "label-studio:5"}),
+    ("label-studio-min.json", "orca", 2, 3, {"label-studio:3", "label-studio:5"}),
+    ("potato", "orca", 3, 3, {"potato:ann", "potato:5bffe7b177da448d"}),
 ]
+# The format that a name's ending does not tell.
+FORMATS = {
+    "label-studio.json": "label-studio",
+    "label-studio-min.json": "label-studio",
+    "potato": "potato",
+    "audiofolder": "audiofolder",
+}
 
 
 @pytest.mark.parametrize(("name", "preset", "tasks", "judgments", "raters"), EXPECTED)
 def test_an_example_can_be_imported(tmp_path, name, preset, tasks, judgments, raters):
     source = presets.put(tmp_path, name)
     new = import_orders.NewStudy("example", "Example", preset)
-    job = imports.start(None, source, format=source.suffix[1:], actor=None, new_study=new)
+    job = imports.start(None, source, format=FORMATS.get(name, source.suffix[1:]), actor=None, new_study=new)
     jobs.run_here(job)
     assert job.state == "done", job.report
     study = Study.objects.get(slug="example")

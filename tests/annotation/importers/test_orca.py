@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from annotation.importers import RowProblem, TaskRecord, orca
@@ -95,3 +97,84 @@ def test_two_entries_with_one_key_are_both_seen(tmp_path):
     entry = '{"question": "Q", "reference": "R", "candidate": "C", "ratings": []}'
     (tmp_path / "x.json").write_text(f'{{"x_M1_0": {entry}, "x_M1_0": {entry}}}')
     assert len(read(tmp_path / "x.json")) == 2
+
+
+def line(**changes):
+    entry = {
+        "id": "clip_07_M2_1",
+        "question": "How many bells ring?",
+        "reference": "Two",
+        "candidate": "Two bells.",
+        "rationale": "Two bells ring.",
+        "ratings": [4, None, 5],
+    }
+    return json.dumps({**entry, **changes})
+
+
+@pytest.fixture
+def lines(tmp_path):
+    """Write lines of the second generation."""
+
+    def write(*entries):
+        path = tmp_path / "ratings.jsonl"
+        path.write_text("\n".join(entries))
+        return path
+
+    return write
+
+
+def test_a_line_is_what_an_entry_of_a_file_was(lines, orca_file):
+    [new] = read(lines(line()))
+    [old] = read(orca_file({"clip_07_M2_1": {"ratings": [4, None, 5], "feedback": [None] * 3}}))
+    assert (new.external_id, new.item, new.candidates) == (old.external_id, old.item, old.candidates)
+    assert [said.answers for said in new.judgments] == [said.answers for said in old.judgments]
+
+
+def test_answers_to_a_question_whose_id_names_no_system_are_tasks_of_one_item(lines):
+    one, two, note = read(lines(line(id="Xy_ab_3"), line(id="Xy_ab_3", candidate="One bell.")))
+    assert one.item.external_id == two.item.external_id == "Xy_ab_3"
+    assert one.external_id != two.external_id
+    assert note.text.startswith("2 answers do not say which system")
+
+
+def test_a_line_may_name_its_item_whatever_its_id_is(lines):
+    one, two, _ = read(
+        lines(line(id="7", item="clip_M1_0", system="x"), line(id="clip_M1_0_9", item="clip_M1_0"))
+    )
+    assert [record.item.external_id for record in (one, two)] == ["clip_M1_0", "clip_M1_0"]
+    assert [record.candidates[0].system for record in (one, two)] == ["x", "unnamed"]
+    assert one.external_id != two.external_id
+
+
+def test_what_later_releases_say_of_a_question_is_left_out_with_a_note(lines):
+    [_, note] = read(lines(line(rubric=[{"name": "count"}], transcription=None)))
+    assert note.text.startswith("rubric of 1 answers was left out")
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"ratings": [0]}, "ratings[0]"),
+        ({"ratings": [4, 6]}, "ratings[1]"),
+        ({"ratings": None}, "feedback"),
+        ({"id": None}, "id"),
+        ({"item": ["clip"]}, "item"),
+        ({"candidate": None}, "candidate"),
+    ],
+)
+def test_a_bad_line_is_reported_by_number(lines, changes, field):
+    assert problems(lines(line(), line(**changes))) == [("ratings.jsonl #2", field)]
+
+
+def test_a_folder_may_hold_both_generations(orca_file, lines, tmp_path):
+    orca_file({"x_M1_0": {}})
+    lines(line())
+    assert {record.external_id for record in read(tmp_path)} == {"x_M1_0", "clip_07_M2_1"}
+
+
+def test_half_a_file_is_read_as_far_as_it_goes_and_told(orca_file):
+    path = orca_file({"x_M1_0": {}, "y_M1_0": {}})
+    path.write_text(path.read_text()[:-40])
+    [record, problem] = read(path)
+    assert record.external_id == "x_M1_0"
+    assert "after 1 entries" in problem.problem

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.importers import RowProblem, TaskRecord, table
+from annotation.importers import RowProblem, TaskRecord, merging, table
 from annotation.protocols import preset
 from annotation.rules.answers import FIRST, SECOND
 from tests.annotation.importers import sounds
@@ -26,7 +26,7 @@ def csv(tmp_path: Path):
 
 
 def read(path, protocol="orca", **column_map):
-    return list(table.read_csv(path, preset(protocol), column_map))
+    return list(merging.joined(table.read_csv(path, preset(protocol), column_map)))
 
 
 def problems(path, protocol="orca", **column_map):
@@ -236,3 +236,32 @@ def test_a_bad_panel_row_is_a_problem_of_its_field(csv, row, field):
 def test_a_question_asked_once_names_no_candidate(csv):
     row = "i1,Q?,R,s1,Yes,ann,correctness,4,,,a"
     assert problems(csv(row, header=f"{HEADER},candidate")) == [("2", "candidate")]
+
+
+def written(path: Path, *rows: dict) -> Path:
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    return path
+
+
+def test_a_row_with_a_bad_cell_is_no_record(tmp_path):
+    row = {"item_id": "i1", "question_text": "Q?", "system": "s1", "answer": "Yes", "rater_id": "ann",
+           "question": "correctness", "value": 4, "of_mine": 1}  # fmt: skip
+    source = written(tmp_path / "x.jsonl", {**row, "reference": ["R"]}, {**row, "rater_id": "bob"})
+    found = list(table.read_jsonl(source, preset("orca"), {}))
+    told = [(p.row, p.field) for p in found if isinstance(p, RowProblem)]
+    assert told == [("1", "of_mine"), ("1", "reference")]
+    [record] = [entry for entry in found if isinstance(entry, TaskRecord)]
+    assert [judgment.rater for judgment in record.judgments] == ["bob"]
+
+
+@pytest.mark.parametrize("field", ["reference", "stratum.genre"])
+def test_two_columns_are_not_read_as_one_field(tmp_path, field):
+    row = {"item_id": "i1", "question_text": "Q?", "system": "s1", "answer": "Yes", "mine": "a cat"}
+    source = written(tmp_path / "x.jsonl", row, {**row, "item_id": "i2", field: ""})
+    record, problem = table.read_jsonl(source, preset("orca"), {"mine": field})
+    assert isinstance(record, TaskRecord)
+    assert (problem.row, problem.field, problem.problem) == (
+        "2",
+        field,
+        f"is read as {field}, and so is mine",
+    )

@@ -16,10 +16,13 @@ from annotation.models import (
     Judgment,
     ProtocolVersion,
     Question,
+    Rater,
+    RaterWithdrawal,
     ReviewCase,
 )
 from annotation.services import exclusions
-from tests.annotation.world import World, make_world
+from tests.annotation.kept_world import world_of
+from tests.annotation.world import World
 
 pytestmark = pytest.mark.django_db
 
@@ -35,6 +38,7 @@ FROZEN = {
     Correction: "after",
     AuditEvent: "action",
     CaseEvent: "kind",
+    RaterWithdrawal: "note",
 }
 MARKS = [(Judgment, "effective"), (Judgment, "excluded"), (Answer, "counted"), (ItemVersion, "retracted")]
 EACH = pytest.mark.parametrize("model", FROZEN, ids=[model.__name__ for model in FROZEN])
@@ -42,16 +46,18 @@ EACH = pytest.mark.parametrize("model", FROZEN, ids=[model.__name__ for model in
 
 @pytest.fixture
 def world() -> World:
-    world = make_world("here")
+    world = world_of("here")
     exclusions.mark(
         Judgment.objects.all(), study=world.study, action="exclude", reason="x", actor=world.admin
     )
     version = ItemVersion.objects.first()
     case = ReviewCase.objects.create(study=world.study, item=version.item, item_version=version)
     CaseEvent.objects.create(case=case, kind=CaseEvent.Kind.OPENED)
+    RaterWithdrawal.objects.create(rater=Rater.objects.first(), mode=RaterWithdrawal.Mode.REMOVED)
     Correction.objects.create(
-        version_before=version, version_after=version, field="prompt", reason="x", author=world.admin
-    )
+        study=world.study, version_before=version, version_after=version, field="prompt", reason="x",
+        author=world.admin,
+    )  # fmt: skip
     return world
 
 

@@ -29,14 +29,15 @@ from annotation.models import (
     User,
 )
 from tests import factories
-from tests.annotation.world import World, make_world
+from tests.annotation.kept_world import world_of
+from tests.annotation.world import World
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def world() -> World:
-    return make_world("here")
+    return world_of("here")
 
 
 def again(row: Any, **changes: Any) -> Any:

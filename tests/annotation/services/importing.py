@@ -45,7 +45,9 @@ def counted() -> dict[str, int]:
     models = [
         m for name in ("annotation", "scoring", "analytics") for m in apps.get_app_config(name).get_models()
     ]
-    return {m.__name__: m.objects.count() for m in models if m.__name__ not in ("Job", "AuditEvent")}
+    return {
+        m.__name__: m.objects.count() for m in models if m.__name__ not in ("Job", "JobProblem", "AuditEvent")
+    }
 
 
 def files(settings) -> list[Path]:

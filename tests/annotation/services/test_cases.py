@@ -249,7 +249,8 @@ class TestAssigning:
         assert cases.assign(researcher, study.slug, [one.pk], expert=expert.email) == 1
         assert code_of(cases.claim, other, one.pk) == "assigned_to_other"
         assert cases.claim(expert, one.pk).claimed_by == expert
-        assert AuditEvent.objects.get(action="cases.assigned").data == {"cases": [one.pk]}
+        told = AuditEvent.objects.get(action="cases.assigned")
+        assert (told.subject, told.data) == (f"user {expert.pk}", {"cases": [one.pk]})
 
     def test_giving_it_to_somebody_else_ends_the_claim(self, study, expert, other):
         one = case(factories.rating_task(study, "a"))

@@ -134,7 +134,8 @@ def test_a_rehearsal_makes_nothing(folder):
 
 
 def test_a_failed_import_leaves_no_anchor(folder, monkeypatch):
-    monkeypatch.setattr(imports.import_rows, "write", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(imports.import_writing, "write", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(jobs, "MAX_ATTEMPTS", 1)
     with pytest.raises(ZeroDivisionError):
         bring(folder, trial())
     assert not Clip.objects.exists()

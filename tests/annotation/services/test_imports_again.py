@@ -6,13 +6,17 @@ import json
 
 import pytest
 
+from annotation.errors import Conflict
 from annotation.models import (
     Answer,
+    Exclusion,
     ItemVersion,
+    Judgment,
+    Rater,
     Study,
     Task,
 )
-from annotation.services import judgments, leases
+from annotation.services import import_writing, imports, jobs, judgments, leases, rater_withdrawals
 from tests import factories
 from tests.annotation.importers import sounds
 from tests.annotation.services.answers import rating
@@ -46,6 +50,26 @@ def test_a_longer_file_adds_what_is_new(study, tmp_path):
     ]
     job = bring(study, write(tmp_path / "x.csv", *more))
     assert job.report["created"] == {"items": 1, "tasks": 1, "judgments": 2, "raters": 1}
+    check_counters(study)
+
+
+def test_what_it_brings_of_a_rater_who_withdraws_meanwhile_does_not_count(study, tmp_path, monkeypatch):
+    said = {"question": "correctness", "value": 4}
+    bring(study, write(tmp_path / "x.csv", {"rater_id": "ann", **said}))
+    read = import_writing._raters
+
+    def withdrawn_after(*asked):
+        found = read(*asked)
+        rater_withdrawals.withdraw(Rater.objects.get(external_id="ann"), mode="removed", actor=None)
+        return found
+
+    monkeypatch.setattr(import_writing, "_raters", withdrawn_after)
+    more = [{"item_id": "i2", "rater_id": name, **said} for name in ("ann", "bob")]
+    assert bring(study, write(tmp_path / "y.csv", *more)).state == "done"
+    [late] = Judgment.objects.filter(rater__external_id="ann", task__item_version__item__external_id="i2")
+    assert (late.excluded, late.answers.filter(counted=True).exists()) == (True, False)
+    assert Exclusion.objects.get().reason == "rater_withdrawn"
+    assert not Judgment.objects.get(rater__external_id="bob").excluded
     check_counters(study)
 
 
@@ -111,3 +135,21 @@ def test_a_running_study_goes_on_while_it_is_extended(study, tmp_path):
     judgments.submit(user, lease.id, rating(4))
     assert leases.lease_next(user, study.slug)[1] is not None
     check_counters(study)
+
+
+def test_a_second_import_waits_until_the_first_has_ended(study, tmp_path):
+    source, user = write(tmp_path / "x.csv", {}), factories.UserFactory()
+    first = imports.start(study, source, format="csv", actor=None)
+    with pytest.raises(Conflict, match="has not finished; wait for it, or cancel it") as refused:
+        imports.start(study, source, format="csv", actor=None)
+    assert refused.value.code == "import_under_way"
+    jobs.cancel(first, actor=user)
+    assert bring(study, source).state == "done"
+
+
+def test_trials_and_imports_into_other_studies_run_beside_an_import(study, tmp_path):
+    source = write(tmp_path / "x.csv", {})
+    imports.start(study, source, format="csv", actor=None, dry_run=True)
+    imports.start(study, source, format="csv", actor=None)
+    assert bring(study, source, dry_run=True).state == "done"
+    assert bring(factories.StudyFactory(), source).state == "done"

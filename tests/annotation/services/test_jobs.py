@@ -128,7 +128,7 @@ def test_the_sweep_wakes_what_was_lost_and_nothing_else(monkeypatch):
     make()
     make(state="done", created_at=old)
     woken: list = []
-    monkeypatch.setattr(jobs, "_wake", woken.append)
+    monkeypatch.setattr(jobs, "_wake", lambda job_id, kind: woken.append(job_id))
     jobs.wake_stale()
     assert set(woken) == {lost.pk, killed.pk}
 
@@ -178,8 +178,32 @@ def test_a_worker_that_lost_its_job_says_nothing_more(monkeypatch):
 
 def test_the_message_is_sent_only_after_the_commit(monkeypatch):
     woken: list = []
-    monkeypatch.setattr(jobs, "_wake", woken.append)
+    monkeypatch.setattr(jobs, "_wake", lambda job_id, kind: woken.append(job_id))
     with transaction.atomic():
         job = jobs.enqueue("work", study=None, params={}, actor=None)
         assert woken == []
     assert woken == [job.pk]
+
+
+def test_what_opens_models_waits_for_a_models_worker(monkeypatch):
+    monkeypatch.setattr(jobs, "WITH_MODELS", {"work"})
+    sent = []
+    monkeypatch.setattr("annotation.tasks.run_job.apply_async", lambda args, **how: sent.append((args, how)))
+    job = make()
+    assert sent == [([str(job.pk)], {"queue": "gpu", "expires": 60})]
+
+
+def test_a_worker_that_is_to_end_puts_down_what_can_go_on_elsewhere(monkeypatch):
+    monkeypatch.setattr(jobs, "WITH_MODELS", {"work"})
+    job = make()
+    assert not jobs.run(job.pk, stopping=lambda: True)
+    job.refresh_from_db()
+    assert (job.state, job.attempts) == ("queued", 0)
+    assert jobs.run(job.pk)
+
+
+def test_a_worker_that_is_to_end_finishes_what_would_begin_anew(monkeypatch):
+    job = make()
+    assert jobs.run(job.pk, stopping=lambda: True)
+    job.refresh_from_db()
+    assert job.state == "done"

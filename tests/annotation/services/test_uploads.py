@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import stat
+import tarfile
 import time
 import zipfile
 from pathlib import Path
@@ -14,7 +16,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.errors import InvalidInput
 from annotation.models import Job
-from annotation.services import uploads
+from annotation.services import unpacking, uploads
 
 pytestmark = pytest.mark.django_db
 
@@ -38,6 +40,16 @@ def archive(*entries: tuple[str | zipfile.ZipInfo, bytes]) -> SimpleUploadedFile
         for name, content in entries:
             file.writestr(name, content)
     return upload(buffer.getvalue(), "study.zip")
+
+
+def tar(*entries: tuple[tarfile.TarInfo | str, bytes], mode: str = "w:gz") -> SimpleUploadedFile:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode=mode) as file:
+        for name, content in entries:
+            entry = tarfile.TarInfo(name) if isinstance(name, str) else name
+            entry.size = len(content)
+            file.addfile(entry, io.BytesIO(content))
+    return upload(buffer.getvalue(), "study.tar.gz")
 
 
 def refusal(given: SimpleUploadedFile, format: str = "csv") -> str:
@@ -135,8 +147,8 @@ def test_an_entry_that_lies_about_its_size_writes_no_more_than_it_said(home):
 
 
 def test_too_many_entries_are_refused(monkeypatch):
-    monkeypatch.setattr(uploads, "MAX_ENTRIES", 2)
-    assert "holds 3 files" in refusal(archive(("a.csv", b""), ("b", b""), ("c", b"")))
+    monkeypatch.setattr(unpacking, "MAX_ENTRIES", 2)
+    assert "more than 2 files" in refusal(archive(("a.csv", b""), ("b", b""), ("c", b"")))
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -179,11 +191,132 @@ def test_a_name_too_long_for_the_disk_is_refused():
         ([("a.csv", TABLE), ("b.csv", TABLE)], "holds a.csv, b.csv"),
         ([("readme.txt", b"x")], "no .csv file at its top"),
         ([("deep/a.csv", TABLE), ("other/b.wav", b"x")], "no .csv file at its top"),
-        ([], "no .csv file at its top"),
+        ([], "is empty"),
     ],
 )
 def test_an_archive_holds_exactly_one_table_at_its_top(entries, said):
     assert said in refusal(archive(*entries))
+
+
+@pytest.mark.parametrize("mode", ["w:gz", "w"])
+def test_a_tar_is_unpacked_as_a_zip_is(mode):
+    given = tar(
+        ("my study/study.csv", TABLE),
+        ("my study/audio/1.wav", b"RIFF"),
+        ("my study/.DS_Store", b"x"),
+        mode=mode,
+    )
+    source = uploads.receive(given, format="csv")
+    assert (source.name, (source.parent / "audio/1.wav").read_bytes()) == ("study.csv", b"RIFF")
+    assert not list(source.parent.rglob(".DS_Store"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (tarfile.SYMTYPE, "a link"),
+        (tarfile.LNKTYPE, "a link"),
+        (tarfile.CHRTYPE, "a device"),
+        (tarfile.FIFOTYPE, "a device"),
+    ],
+)
+def test_a_tar_of_links_and_devices_is_refused(home, kind, said):
+    entry = tarfile.TarInfo("evil.wav")
+    entry.type, entry.linkname = kind, "/etc/passwd"
+    message = refusal(tar(("study.csv", TABLE), (entry, b"")))
+    assert "'evil.wav'" in message
+    assert said in message
+    assert left_behind(home) == []
+
+
+@pytest.mark.parametrize("name", ["../evil.csv", "/evil.csv", "a/../../evil.csv", "C:/evil.csv"])
+def test_a_tars_path_that_leads_out_is_refused(home, tmp_path, name):
+    assert "leads out of it" in refusal(tar(("study.csv", TABLE), (name, b"x")))
+    assert left_behind(home) == []
+    assert not list(tmp_path.rglob("evil*"))
+
+
+def test_a_tar_that_unpacks_to_too_much_is_refused_when_it_is_known(home, settings):
+    settings.UPLOAD_MAX_BYTES = 1_000_000
+    assert "unpacks to 2 MB" in refusal(tar(("study.csv", TABLE), ("bomb.wav", b"\0" * 2_000_000)))
+    assert left_behind(home) == []
+
+
+def test_a_tars_header_of_gigabytes_is_not_read(home):
+    """A name that is said to be 2 GB long; tarfile would take it into memory."""
+    header = tarfile.TarInfo("././@LongLink")
+    header.type, header.size = tarfile.GNUTYPE_LONGNAME, 2 * 1024**3
+    given = upload(gzip.compress(header.tobuf() + b"x" * 100_000), "study.tar.gz")
+    assert "header is larger" in refusal(given)
+    assert left_behind(home) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"item_id\n1\n", "cannot be unpacked"),
+        (b"\x07" * 2000, "cannot be unpacked"),
+        (b"\0" * 2000, "is empty"),
+    ],
+    ids=["text", "noise", "no entries"],
+)
+def test_gzip_around_something_else_is_refused(home, content, said):
+    assert said in refusal(upload(gzip.compress(content), "study.csv.gz"))
+    assert left_behind(home) == []
+
+
+def test_a_tar_that_is_cut_off_is_refused(home):
+    whole = tar(("study.csv", TABLE), ("a.wav", os.urandom(100_000))).read()
+    assert "cannot be unpacked" in refusal(upload(whole[: len(whole) // 2], "study.tar.gz"))
+    assert left_behind(home) == []
+
+
+@pytest.mark.parametrize("pack", [archive, tar])
+def test_what_shrank_to_almost_nothing_is_refused(home, monkeypatch, pack):
+    monkeypatch.setattr(unpacking, "RATIO_FROM_BYTES", 1_000_000)
+    assert "times its size" in refusal(pack(("study.csv", TABLE), ("zeros.wav", b"\0" * 5_000_000)))
+    assert left_behind(home) == []
+
+
+@pytest.mark.parametrize("pack", [archive, tar])
+def test_an_archive_inside_is_named_and_refused(home, pack):
+    assert "'audio/more.zip' in the archive is an archive again" in refusal(
+        pack(("study.csv", TABLE), ("audio/more.zip", b"PK"))
+    )
+    assert left_behind(home) == []
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("pack", [archive, tar])
+def test_a_doubled_name_is_named(pack):
+    assert "'a/b.wav'" in refusal(pack(("study.csv", TABLE), ("a/b.wav", b"x"), ("a/./b.wav", b"y")))
+
+
+def test_names_that_differ_in_capitals_are_two_files():
+    source = uploads.receive(archive(("study.csv", TABLE), ("A.wav", b"1"), ("a.wav", b"2")), format="csv")
+    assert [(source.parent / name).read_bytes() for name in ("A.wav", "a.wav")] == [b"1", b"2"]
+
+
+def test_a_workbook_is_named():
+    assert "Excel" in refusal(archive(("[Content_Types].xml", b"<x/>"), ("xl/workbook.xml", b"<x/>")))
+
+
+def test_a_device_in_a_zip_is_refused():
+    entry = zipfile.ZipInfo("tty.wav")
+    entry.external_attr = (stat.S_IFCHR | 0o666) << 16
+    assert "'tty.wav' in the archive is a device" in refusal(archive((entry, b"")))
+
+
+@pytest.mark.parametrize(("format", "suffix"), [("json", ".json"), ("parquet", ".parquet"), ("tsv", ".tsv")])
+def test_tables_of_every_kind_are_found_in_an_archive(format, suffix):
+    given = archive((f"study{suffix}", b"x"), ("a.wav", b"RIFF"))
+    assert uploads.receive(given, format=format).name == f"study{suffix}"
+
+
+def test_long_names_of_a_folders_files_are_kept():
+    name = f"{'x' * 120}.wav"
+    kept = uploads.keep([("study/study.csv", upload(TABLE)), (f"study/{name}", upload(b"RIFF"))])
+    assert (kept / "study" / name).exists()
 
 
 def age(folder: Path) -> None:

@@ -7,7 +7,7 @@ from django.db import connection
 
 from annotation.errors import Conflict
 from annotation.models import BarredRater, ItemVersion, System, Task
-from annotation.services import item_locks, leases, versions, withdrawals
+from annotation.services import item_locks, picks, versions, withdrawals
 from tests import factories
 from tests.annotation.services.answers import rating
 from tests.annotation.services.desk import give, true_counters
@@ -128,6 +128,6 @@ def test_who_is_barred_is_looked_up_by_index(study, task):
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE annotation_task, annotation_barredrater")
         cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("EXPLAIN " + leases._PICK, values)
+        cursor.execute("EXPLAIN " + picks.WALK, values)
         plan = "\n".join(row[0] for row in cursor.fetchall())
     assert "barred_rater_once" in plan

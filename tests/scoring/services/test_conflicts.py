@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from annotation.models import CaseReason, Judgment
+from annotation.models import CaseReason, Job, Judgment
+from annotation.rules.flag_rules import FlagRules
 from annotation.services import flag_sweeps, flagging, review_settings
-from scoring.models import Score, Scorer, ScoringRun
+from labeling_ui.review_words import evidence_lines
+from scoring.models import LearnedModel, Score, Scorer, ScoringRun
+from scoring.services import learned
 from tests import factories
 from tests.annotation.services.reviewing import unresolved, votes
 
@@ -56,6 +61,14 @@ class TestRatings:
         found = evidence("far")
         assert (found["how"], found["human"], found["model"]) == ("scale", 1.0, 0.4)
         assert (found["difference"], found["strength"]) == (pytest.approx(0.6), pytest.approx(0.6))
+
+    def test_the_mean_that_a_judge_of_answers_expects_is_a_probability_too(self, study):
+        scorer = scored_by(study, "orca")
+        rate(study, scorer, "far", (5, 4), 0.2)
+        rate(study, scorer, "near", (5, 4), 0.8)
+        flagging.apply(asks(study, "orca"), actor=None)
+        assert set(unresolved(study)) == {"far"}
+        assert evidence("far")["difference"] == pytest.approx((4.5 - 1) / 4 - 0.2)
 
     def test_scores_without_a_known_range_are_compared_by_rank(self, study):
         scorer = scored_by(study, "clapscore")
@@ -117,6 +130,77 @@ class TestPairs:
         assert set(unresolved(study)) == {"a"}
 
 
+class TestDifferencesOfScores:
+    """Of a scorer of single clips with an output per question: the difference of two is the log-odds of the first."""
+
+    @pytest.fixture
+    def study(self):
+        return factories.StudyFactory(preset="cmi-pref", overlap=3)
+
+    def compare(
+        self, study, scorer: Scorer, name: str, given: tuple[int, ...], **outputs: tuple[float, float]
+    ):
+        task = factories.comparison_task(study, name)
+        votes(task, *given)  # on alignment
+        for slot in task.slots.all():
+            for output, values in outputs.items():
+                Score.objects.create(
+                    scorer=scorer, candidate=slot.candidate, output=output, value=values[slot.slot]
+                )
+
+    def test_a_clear_difference_against_most_votes_is_a_conflict(self, study):
+        scorer = scored_by(study, "cmi-rm")
+        for name, given, alignment in (
+            ("against", (1, 1, 2), (0.5, 2.5)), ("with", (1, 1, 2), (2.5, 0.5)),
+            ("unsure", (1, 1, 2), (0.0, 1.0)), ("no majority", (1, 2), (0.0, 9.0)),
+            ("the other way", (2, 2), (800.0, -800.0)),
+        ):  # fmt: skip
+            self.compare(study, scorer, name, given, alignment=alignment, musicality=(0.0, 9.0))
+        flagging.apply(asks(study, "cmi-rm"), actor=None)
+        assert set(unresolved(study)) == {"against", "the other way"}
+        found = evidence("against")
+        chance = 1 / (1 + math.exp(2.0))
+        assert (found["question"], found["output"], found["how"]) == ("alignment", "alignment", "differences")
+        assert (found["first"], found["second"], found["model_prefers"]) == (2, 1, 2)
+        assert (found["score"], found["difference"]) == (pytest.approx(-2.0), pytest.approx(1 - 2 * chance))
+        assert evidence("the other way")["difference"] == 1.0
+
+    @pytest.mark.parametrize(
+        ("values", "conflicts"),
+        [
+            ({"output": "musicality"}, False),  # of which nobody was asked here
+            ({"question": "musicality"}, False),
+            ({"output": "musicality", "question": "alignment"}, True),
+            ({"output": "alignment"}, True),
+        ],
+    )
+    def test_a_rule_may_name_the_question_and_the_output(self, study, values, conflicts):
+        scorer = scored_by(study, "cmi-rm")
+        self.compare(study, scorer, "one", (1, 1), alignment=(0.0, 5.0), musicality=(0.0, 5.0))
+        flagging.apply(asks(study, "cmi-rm", **values), actor=None)
+        assert bool(unresolved(study)) == conflicts
+
+    def test_the_promoted_version_counts_not_the_one_that_ran_last(self, study):
+        first = scored_by(study, "cmi-rm")
+        self.compare(study, first, "one", (1, 1), alignment=(0.0, 5.0))
+        later = Scorer.objects.create(key="cmi-rm", digest="later")
+        ScoringRun.objects.create(study=study, scorer=later, metric="cmi-rm", state="done")
+        assert flagging.preview(study, FlagRules.of(asks(study, "cmi-rm").rules))[0].n_items == 0
+        job = Job.objects.create(study=study, kind="train")
+        LearnedModel.objects.create(
+            study=study, kind="cmi-rm", number=1, job=job, scorer=first, promoted_at=job.created_at
+        )
+        flagging.apply(asks(study, "cmi-rm"), actor=None)
+        assert set(unresolved(study)) == {"one"}
+
+    def test_the_reason_can_be_read(self, study):
+        self.compare(study, scored_by(study, "cmi-rm"), "one", (1, 1), alignment=(0.0, 5.0))
+        flagging.apply(asks(study, "cmi-rm"), actor=None)
+        read = {str(name): value for name, value in evidence_lines(evidence("one"))}
+        assert (read["votes for the first"], read["votes for the second"]) == (2, 0)
+        assert str(read["the model prefers"]) == "second"
+
+
 def test_a_sweep_takes_up_scores_that_come_after_the_votes(study):
     scorer = scored_by(study, "aqascore")
     task = factories.rating_task(study, "a")
@@ -128,4 +212,19 @@ def test_a_sweep_takes_up_scores_that_come_after_the_votes(study):
     )
     assert flag_sweeps.sweep().n_opened == 0
     Score.objects.create(scorer=scorer, candidate=task.slots.get().candidate, value=0.1)
+    assert flag_sweeps.sweep().n_opened == 1
+
+
+def test_making_a_version_the_studys_scorer_has_all_of_the_study_looked_at_again(study, monkeypatch):
+    """Its scores of what it did not learn from are older than that."""
+    monkeypatch.setattr(learned, "metric_options", lambda model: {})
+    monkeypatch.setattr(learned.runs, "create_or_join", lambda *_, **__: None)
+    monkeypatch.setattr(learned.study_models, "set_prescore", lambda *_, **__: None)
+    scorer = Scorer.objects.create(key="orca", digest="o")
+    rate(study, scorer, "a", (5, 5), 0.1)
+    study = asks(study, "orca")
+    assert flag_sweeps.sweep().n_opened == 0
+    job = Job.objects.create(study=study, kind="train")
+    model = LearnedModel.objects.create(study=study, kind="orca", number=1, job=job, scorer=scorer)
+    learned.promote(model, actor=None)
     assert flag_sweeps.sweep().n_opened == 1

@@ -12,7 +12,7 @@ from scoring.models import WritingRun
 from scoring.services import writing_files, writing_publishing, writing_work
 from scoring.services.writing_file_checks import Allowing
 from tests import factories
-from tests.scoring.writing_doubles import answers, study_of, texts
+from tests.scoring.writing_doubles import answers, study_of, texts, writer_of
 
 pytestmark = pytest.mark.django_db
 
@@ -97,6 +97,7 @@ def test_one_may_look_first(study, file):
         ),
         (["item,field,text", "item-0,reference,A"], "row 2, text", "has another reference already"),
         (["item,field,system,text", "item-0,rationale,S,A"], "row 2, system, field", "both are given"),
+        (["item,system,text", "item-0,S\x1f2,A"], "row 2, system", "control character"),
         (["item,text", "item-0,A"], "row 2, system, field", "neither is given"),
         (
             ["item,field,system,text", "item-0,rationale,,A", "item-0,,S,B"],
@@ -135,3 +136,8 @@ def test_a_systems_other_answer_is_never_replaced(study, file):
 def test_a_file_of_another_kind_is_refused(study, file):
     with pytest.raises(InvalidInput, match="is none of"):
         taken(study, file("whatever", name="texts.xlsx"))
+
+
+def test_what_releases_put_between_names_is_in_no_name_of_a_writers_system(study):
+    with pytest.raises(InvalidInput, match="control character"):
+        writer_of(study, "answer", system="S\x1f2")

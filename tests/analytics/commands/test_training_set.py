@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from analytics.training_sets import files
+from tests import factories
+from tests.analytics.votes import votes
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    study = factories.StudyFactory(slug="s", overlap=9)
+    for number in range(5):
+        votes(factories.rating_task(study, f"t{number}"), [number + 1] * 2)
+    return study
+
+
+def typed(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command("training_set", "s", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_it_writes_what_is_asked_for_and_tells_the_sizes(study, tmp_path):
+    told = typed(
+        "--format", "mos", "--file", "jsonl", "--ratios", "3:1:1", "--seed", "4", "--out", str(tmp_path / "o")
+    )
+    assert "correctness: train 3, dev 1, test 1" in told
+    rows = list(files.read(tmp_path / "o" / "correctness" / "train.jsonl", []))
+    assert [row["n"] for row in rows] == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--format", "arena"], "asks no preference question"),
+        (["--format", "mos", "--ratios", "0:1:1"], "train is above 0"),
+        (["--format", "mos", "--ratios", "some"], "invalid _ratios value"),
+        (["--format", "mos", "--hold-out-systems", "nobody"], "nobody made nothing that was judged"),
+    ],
+)
+def test_what_cannot_be_made_is_told_and_leaves_nothing(study, tmp_path, arguments, told):
+    with pytest.raises(CommandError, match=told):
+        typed(*arguments, "--out", str(tmp_path / "o"))
+    assert not (tmp_path / "o").exists()
+
+
+def test_an_unknown_study_is_told(tmp_path, db):
+    with pytest.raises(CommandError, match="no study with the address 's'"):
+        typed("--format", "mos", "--out", str(tmp_path / "o"))

@@ -1,0 +1,159 @@
+"""A study to learn from, and a training with no model behind it: it remembers how often each system won."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotation.models import Answer, Judgment, Question, Rater, Study, Task, TaskCandidate
+from scoring.metrics import registry
+from scoring.metrics.contract import BatchLimits, Example, Metric, Outcome, Reading
+from scoring.metrics.entries import Entry, Option, Reads
+from scoring.training import catalogue
+from scoring.training.contract import MusicVotes, Trained, TrainingError, Watch
+from tests import factories
+from tests.scoring.studies import add
+
+SYSTEMS = ("good", "bad", "fair", "poor")
+STEPS = 4
+
+
+class Stopped(BaseException):
+    """As if the process had been killed."""
+
+
+class Toy:
+    """Trains in four steps and goes on where it was cut off. `kill_at` names the step in which it dies, once;
+    `steps` are all that were made."""
+
+    def __init__(self) -> None:
+        self.kill_at: int | None = None
+        self.refuse = ""
+        self.steps: list[int] = []
+        self.given: list[MusicVotes] = []
+
+    def train(
+        self, votes: Any, options: Mapping[str, Any], *, seed: int, work: Path, workplace: Any, watch: Watch
+    ) -> Trained:
+        if self.refuse:
+            raise TrainingError("too_few", self.refuse)
+        self.given.append(votes)
+        work.mkdir(parents=True, exist_ok=True)
+        resume = work / "resume"
+        begin = int(resume.read_text()) if resume.exists() else 0
+        if begin:
+            watch.taken_up(begin)
+        for step in range(begin, STEPS):
+            watch.progress(step, STEPS, stage="Training")
+            watch.point("train loss", step + 1, 1 / (step + 1))
+            if self.kill_at == step:
+                self.kill_at = None
+                raise Stopped
+            self.steps.append(step)
+            resume.write_text(str(step + 1))
+        folder = work / "model"
+        folder.mkdir(exist_ok=True)
+        (folder / "sounds.json").write_text(json.dumps(self._values(votes)))
+        return Trained(folder, {"steps": STEPS})
+
+    def _values(self, votes: MusicVotes) -> dict[str, float]:
+        """Longer is better: something that holds of clips nobody has voted on."""
+        return {"seconds": 1.0 if votes.pairs.train else 0.0}
+
+
+class Longer:
+    """The metric that opens it: the longer, the better."""
+
+    limits = BatchLimits(examples=8, seconds=1000.0)
+
+    def __init__(self, folder: Path) -> None:
+        self.weight = json.loads((folder / "sounds.json").read_text())["seconds"]
+        self.identity: Mapping[str, Any] = {"toy": self.weight}
+
+    def prepare(self, examples: Sequence[Example]) -> None:
+        pass
+
+    def score(self, examples: Sequence[Example]) -> list[Outcome]:
+        return [
+            Outcome(
+                one.key,
+                {head: Reading(self.weight * one.sounds[0].seconds) for head in ("alignment", "musicality")},
+            )
+            for one in examples
+        ]
+
+
+def open_longer(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+    return Longer(Path(workplace.checkpoints or "") / options["checkpoint"])
+
+
+ENTRY = Entry(
+    name="cmi-rm",
+    title="Toy",
+    summary="The longer, the better.",
+    reads=Reads.SINGLE,
+    opens=f"{__name__}:open_longer",
+    options=(Option("checkpoint", "text", "A folder.", required=True),),
+    reads_text=False,
+)
+
+
+def register(monkeypatch: pytest.MonkeyPatch) -> Toy:
+    toy = Toy()
+    monkeypatch.setitem(registry.METRICS, "cmi-rm", ENTRY)
+    monkeypatch.setattr(catalogue, "training", lambda kind: toy.train)
+    return toy
+
+
+def music(prompts: int = 12, *, raters: int = 6, prompt: str = "prompt {}", slug: str = "") -> Study:
+    """Pairs of a longer and a shorter clip, a pair for each prompt; nearly everybody prefers the longer."""
+    study = factories.StudyFactory(preset="cmi-pref", **({"slug": slug} if slug else {}))
+    people = [
+        Rater.objects.create(study=study, pseudonym=f"R-{number}", origin=Rater.Origin.SIMULATED)
+        for number in range(raters)
+    ]
+    tasks = []
+    for number in range(prompts):
+        good, bad = SYSTEMS[number % 4], SYSTEMS[(number + 1) % 4]
+        name, text = f"item-{number}", prompt.format(number)
+        first = add(study, name, text, system=good, seconds=20.0)
+        second = add(study, name, text, system=bad, seconds=10.0)
+        task = Task.objects.create(
+            study=study,
+            item_version=first.item_version,
+            external_id=name,
+            overlap=raters + 1,
+            shuffle_key=0.5,
+        )
+        order = (first, second) if number % 2 else (second, first)
+        for slot, candidate in enumerate(order):
+            TaskCandidate.objects.create(task=task, slot=slot, candidate=candidate)
+        tasks.append((task, 1 if number % 2 else 2))
+    _vote(study, tasks, people)
+    return study
+
+
+def _vote(study: Study, tasks: Sequence[tuple[Task, int]], people: Sequence[Rater]) -> None:
+    """All but the first rater are for the longer clip of each task, which is named by its choice."""
+    version = study.protocol_version
+    question = Question.objects.get(protocol_version=version, key="musicality")
+    asked = [
+        (task, rater, longer if place else 3 - longer)
+        for task, longer in tasks
+        for place, rater in enumerate(people)
+    ]
+    judgments = Judgment.objects.bulk_create(
+        Judgment(
+            study=study, task=task, rater=rater, protocol_version=version, payload_sha256=b"",
+            origin=Judgment.Origin.IMPORTED, effective=True,
+        )
+        for task, rater, _ in asked
+    )  # fmt: skip
+    Answer.objects.bulk_create(
+        Answer(judgment=judgment, task=task, question=question, choice=choice, confidence=3.0, counted=True)
+        for judgment, (task, _, choice) in zip(judgments, asked, strict=True)
+    )

@@ -1,0 +1,83 @@
+"""What is told of two releases, from tables made by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analytics.releases import columns, differences
+from analytics.releases.configs import CONFIGS
+from analytics.releases.manifest import parquet_path
+
+
+@pytest.fixture
+def released(tmp_path):
+    """A release with some rows in one table; cells that are not named are missing."""
+
+    def write(name: str, config: str, *rows: dict[str, Any], withdrawn: int = 0) -> Path:
+        path = tmp_path / name / parquet_path(config)
+        path.parent.mkdir(parents=True)
+        pq.write_table(pa.Table.from_pylist(rows, schema=columns.schema(CONFIGS[config].columns)), path)
+        said = {
+            "files": {},
+            "cut": {},
+            "left_out": {"withdrawn": {"removed": withdrawn} if withdrawn else {}},
+        }
+        (tmp_path / name / "manifest.json").write_text(json.dumps(said))
+        return tmp_path / name
+
+    return write
+
+
+def told(before: Path, after: Path) -> list[tuple[str, dict[str, Any], tuple[str, ...]]]:
+    return [(one.kind, one.key, one.fields) for one in differences.differences(before, after)]
+
+
+def test_control_characters_in_names_and_texts_are_part_of_them(released):
+    stays = {"item": "a\x1f=1", "version": 1, "question": "An\x1fanswer"}
+    moved = {"item": "a", "version": 1, "question": "x\x1f=y", "reference_answer": "z"}
+    before = released("one", "items", stays, moved)
+    now = {**moved, "question": "x", "reference_answer": "y\x1f=z"}
+    after = released("two", "items", stays, now, {"item": "new\x1f", "version": 1, "prompt": "\x1f"})
+    assert told(before, before) == []
+    assert told(before, after) == [
+        ("changed", {"item": "a", "version": "1"}, ("question", "reference_answer")),
+        ("added", {"item": "new\x1f", "version": "1"}, ()),
+    ]
+
+
+def test_missing_parts_of_a_key_and_missing_cells_are_told_from_empty_ones(released):
+    vote = {"judgment": "j", "task": "t", "revision": 1, "origin": "rated", "effective": True}
+    alone = {**vote, "question": None, "slot": None, "exclusion_reason": None}
+    before = released("one", "judgments", alone, {**vote, "question": "", "slot": 0})
+    after = released("two", "judgments", {**alone, "exclusion_reason": ""})
+    whole = {"judgment": "j", "task": "t"}
+    assert told(before, after) == [
+        ("changed", {**whole, "question": None, "slot": None}, ("exclusion_reason",)),
+        ("removed", {**whole, "question": "", "slot": "0"}, ()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "withdrawn", "why"),
+    [
+        ({}, {"blind_judgment": "j"}, 0, "judged blind"),
+        ({}, {"blind_judgment": "j"}, 1, "judged blind"),
+        ({}, {"expert": "R-1"}, 1, "named: has become a rater"),
+        ({"expert": "R-1", "blind_judgment": "j"}, {}, 1, "rater withdrawn"),
+        ({"expert": "R-1"}, {}, 0, "changed"),
+        ({"expert": "R-1"}, {"expert": "R-2"}, 1, "changed"),
+    ],
+)
+def test_a_rater_is_told_to_have_withdrawn_only_where_one_did(released, before, after, withdrawn, why):
+    case = {"case": 1, "state": "resolved"}
+    folders = (
+        released("one", "cases", {**case, **before}, withdrawn=2),
+        released("two", "cases", {**case, **after}, withdrawn=2 + withdrawn),
+    )
+    assert [one.why for one in differences.differences(*folders)] == [why]

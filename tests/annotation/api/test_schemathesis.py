@@ -1,0 +1,176 @@
+"""The API against its own description: whatever is sent, and whoever sends it, the answer is one that is described.
+
+Every operation is called with data that fit its description and with data that do not, on objects that are there, by
+everybody in turn; each call is undone. The same calls each time: found is found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from django.core.handlers.wsgi import WSGIHandler
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
+from django.urls import resolve
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+from schemathesis.core.failures import FailureGroup
+
+from annotation.api.schema import description
+from annotation.models.api_token import Scope
+from annotation.services import api_tokens
+from tests import factories
+from tests.annotation.api.test_permission_matrix import (
+    ROWS,
+    make_cases,
+    make_more,
+    objects,
+    path_of,
+    undone,
+)
+from tests.annotation.world import World
+from tests.scoring import doubles
+from tests.scoring.learned import learned
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+EXAMPLES = 3
+# A body that fits its description may still mean nothing: a code that the protocol does not have. That it is never
+# refused for its form is `faults_of_form`, but for what a description cannot say.
+UNDESCRIBED = (
+    "Null characters are not allowed.",
+    "This field may not be blank.",
+    "encoding type on the form.",
+    'Give a JSON object such as {"Clip file": "audio"}.',
+    "or a number is infinite.",
+    "give either client_ids or rater.",
+)
+MEANINGLESS = ["2xx", "400", "401", "403", "404", "409", "410", "429"]
+# A body beyond what is read at all is refused before its form is looked at.
+REFUSED = ["400", "401", "403", "404", "405", "406", "409", "410", "413", "415", "422", "429"]
+CONFIG = schemathesis.Config.from_dict(
+    {
+        "checks": {
+            "positive_data_acceptance": {"expected-statuses": MEANINGLESS},
+            "negative_data_rejection": {"expected-statuses": REFUSED},
+        }
+    }
+)
+
+
+@pytest.fixture
+def tokens(world: World, elsewhere: World) -> dict[str, dict[str, str]]:
+    """The headers that each kind of caller sends."""
+    people = {
+        "admin": world.admin,
+        "researcher": world.researcher,
+        "expert": world.expert,
+        "annotator": world.annotator,
+        "outsider": elsewhere.researcher,
+        "operator": factories.UserFactory(is_superuser=True, may_create_studies=True),
+    }
+    made = {
+        name: api_tokens.make(user, name="x", scopes=Scope.values, days=1)[1] for name, user in people.items()
+    }
+    return {"nobody": {}, **{name: {"Authorization": f"Bearer {secret}"} for name, secret in made.items()}}
+
+
+@pytest.fixture
+def paths(world: World, monkeypatch, tmp_path: Path) -> dict[str, list[str]]:
+    """For each method the addresses of what is there."""
+    doubles.register(monkeypatch)
+    learned(world.study, "cmi-rm")
+    learned(world.study, "cmi-rm", state="running")
+    make_cases(world)
+    make_more(world, tmp_path)
+    own = objects(world)
+    found: dict[str, list[str]] = {}
+    for row in ROWS:
+        found.setdefault(row.method, []).append(path_of(row, own).partition("?")[0])
+    return found
+
+
+def parameters(operation: Any, paths: dict[str, list[str]]) -> dict[str, str]:
+    """What the parameters in an operation's address stand for."""
+    for path in paths.get(operation.method, []):
+        match = resolve(path)
+        if "/" + re.sub(r"<\w+:(\w+)>", r"{\1}", match.route) == operation.path:
+            return {name: str(value) for name, value in match.kwargs.items()}
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def _one_connection() -> Iterator[None]:
+    """The test's connection, which is inside a transaction, for all calls: as Django's own test client has it."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+@pytest.fixture
+def operations() -> Iterator[Any]:
+    schema = deepcopy(description())
+    for methods in schema["paths"].values():
+        for operation in methods.values():
+            # Every call would be about these and never reach the endpoint; they have tests of their own.
+            operation["parameters"] = [one for one in operation["parameters"] if one["in"] != "header"]
+    api = schemathesis.openapi.from_dict(schema, config=CONFIG)
+    api.app = WSGIHandler()
+    api.config.update(base_url="http://localhost")
+    return (found.ok() for found in api.get_all_operations())
+
+
+def test_whatever_is_asked_the_answer_is_as_described(operations, paths, tokens):
+    faults = []
+    for operation in operations:
+        for mode in GenerationMode:
+            fault = fuzz(operation, mode, parameters(operation, paths), tokens)
+            faults += [fault] if fault else []
+    assert not faults, "\n\n".join(faults)
+
+
+def faults_of_form(response: Any) -> list[str]:
+    """Why a body was refused before anybody asked what it means, where its description should have said so."""
+    if response.status_code != 400 or response.json()["detail"] != "Some fields are missing or wrong.":
+        return []
+    said = [f"{error['field']}: {error['message']}" for error in response.json()["errors"]]
+    return [fault for fault in said if not fault.endswith(UNDESCRIBED)]
+
+
+def fuzz(operation: Any, mode: GenerationMode, fixed: dict[str, str], tokens: dict[str, Any]) -> str:
+    """What is wrong with an operation; empty when nothing is."""
+
+    @seed(8)
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy(mode, path_parameters=fixed), name=st.sampled_from(sorted(tokens)))
+    def ask(case: Any, name: str) -> None:
+        headers = tokens[name]
+        with undone():
+            response = case.call(headers=headers)
+        try:
+            case.validate_response(response, headers=headers)
+        except FailureGroup as found:
+            raise AssertionError(f"as {name}: {found}") from None
+        if mode == GenerationMode.POSITIVE and (faults := faults_of_form(response)):
+            raise AssertionError(f"as {name}: {case.as_curl_command()}: {faults}")
+
+    try:
+        ask()
+    except Exception as error:
+        return f"{operation.method} {operation.path} {mode.value}: {type(error).__name__} {error}"
+    return ""

@@ -1,0 +1,153 @@
+"""The API does what the pages do: every page is named here with the calls that do the same, or why none need to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from drf_spectacular.generators import SchemaGenerator
+
+from labeling_ui.urls import urlpatterns
+
+CALLS: dict[str, tuple[str, ...]] = {
+    "home": ("me", "studies"),
+    "join": ("join",),
+    "tokens": ("tokens", "make_token"),
+    "revoke_token": ("revoke_token",),
+    # Rating
+    "guidelines": ("study_protocol",),
+    "checks": ("listening_checks", "start_listening_check", "listening_check_sound", "answer_listening_check"),
+    "work": (
+        "next_task", "assignment", "heartbeat", "clip", "spectrogram", "submit_judgment", "own_judgment",
+        "revise_judgment", "skip_task", "give_back_task",
+    ),
+    "returned": ("returned", "own_judgment", "revise_judgment"),
+    "keep_returned": ("keep_returned",),
+    # Review
+    "desk": (
+        "claim_case", "case", "blind_task", "judge_blind", "keep_case", "correct_case", "case_is_fine",
+        "withdraw_item", "return_case", "undo_decision",
+    ),
+    "leave_case": ("put_back_case", "claim_next_case"),
+    "case_drafts": ("case_drafts", "ask_for_draft", "reject_draft"),
+    "review_queue": ("review_queue", "review_views"),
+    "review_next": ("claim_next_case",),
+    "assign_cases": ("assign_cases",),
+    "save_view": ("save_review_view",),
+    "delete_view": ("delete_review_view",),
+    "review_report": ("review_report", "start_review_report"),
+    "review_report_data": ("review_report",),
+    "review_rules": ("review_rules", "change_review_rules"),
+    "rules_preview": ("preview_review_rules",),
+    "apply_rules": ("apply_review_rules",),
+    "item_history": ("item", "item_history"),
+    # Running a study
+    "new_study": ("create_study",),
+    "study": ("study", "overview", "agreement", "jobs", "tasks", "judgments"),
+    "study_state": ("change_study",),
+    "preview": ("next_preview", "preview", "preview_judgment", "preview_skip", "preview_give_back"),
+    "import": ("import",),
+    "from_files": ("upload",),
+    "upload": ("uploaded", "import_upload"),
+    "import_for_real": ("import_for_real",),
+    "export": ("start_export", "jobs", "export_file"),
+    "settings": ("study", "change_study", "study_protocol", "protocol_versions"),
+    "listening_rules": ("change_study",),
+    "ordering_rule": ("change_study",),
+    "stopping_rule": ("change_study",),
+    "check_settings": ("change_study",),
+    "hint_rule": ("hints", "change_hints"),
+    "planner": ("plan_start", "plan", "start_plan_pilot", "start_plan_simulation"),
+    "people": ("members", "invitations", "invite"),
+    "member": ("members", "change_member"),
+    "remove_member": ("remove_member",),
+    "revoke_invitation": ("revoke_invitation",),
+    "report": ("report", "start_report"),
+    "report_file": ("report_file",),
+    "rater": ("raters", "rater", "change_rater"),
+    "rater_judgments": ("exclude_judgments", "exclusions"),
+    "withdraw_rater": ("withdraw_rater", "withdrawal_certificate"),
+    # What goes out
+    "releases": ("releases", "preview_release", "start_release"),
+    "release": ("release", "release_file"),
+    "delete_release_file": ("delete_release_file",),
+    "training_sets": ("preview_training_set", "start_training_set", "training_set_file", "jobs"),
+    "webhooks": ("webhooks", "add_webhook"),
+    "webhook": ("webhook", "change_webhook", "webhook_deliveries"),
+    "webhook_secret": ("change_webhook_secret",),
+    "webhook_test": ("test_webhook",),
+    "webhook_resume": ("resume_webhook",),
+    "webhook_remove": ("remove_webhook",),
+    "webhook_replay": ("replay_delivery",),
+    "webhook_replay_failed": ("replay_failed_deliveries",),
+    # Models in the loop
+    "models": ("scorers", "study_scorers", "scoring_runs", "learned_models", "prescore", "scores"),
+    "new_run": ("start_scoring_run", "add_prescore"),
+    "sensitivity": ("sensitivity", "start_sensitivity"),
+    "remove_prescore": ("remove_prescore",),
+    "model_prompts": ("prompts",),
+    "prompt_file": ("prompts_of_family", "set_prompts"),
+    "remove_prompts": ("remove_prompts",),
+    "new_training": ("trainable_models", "start_training"),
+    "comparisons": ("comparisons", "start_comparison"),
+    "comparison": ("comparison",),
+    "comparison_file": ("comparison_file",),
+    "learned_model": ("learned_model",),
+    "learned_record": ("learned_model",),
+    "cancel_training": ("cancel_training",),
+    "promote_model": ("promote_model",),
+    "demote_model": ("demote_model",),
+    "scoring_run": ("scoring_run", "score_distributions"),
+    "failed_rows": ("scoring_faults",),
+    "cancel_run": ("cancel_scoring_run",),
+    "retry_run": ("retry_scoring_run",),
+    # Models that write
+    "writers": ("writers", "writing_runs", "draft_outcomes"),
+    "new_writer": ("writer_kinds", "add_writer"),
+    "edit_writer": ("writer", "change_writer"),
+    "retire_writer": ("change_writer",),
+    "start_writer": ("start_writing",),
+    "texts_file": ("take_in_texts",),
+    "writing_run": ("writing_run",),
+    "written_rows": ("written_rows",),
+    "publish_run": ("publish_writing",),
+    "cancel_writing": ("cancel_writing",),
+    "retry_writing": ("retry_writing",),
+    "leave_out_row": ("leave_out_written",),
+    # Background work
+    "job": ("job", "jobs"),
+    "job_problems": ("job",),
+    "cancel_job": ("cancel_job",),
+}  # fmt: skip
+
+# Pages that need no call.
+NONE = {
+    "sign_in": "a browser's session; programs bring a token",
+    "sign_out": "a browser's session",
+    "password_change": "a password is for people; a token cannot change it",
+    "api_docs": "the API's own description, for people",
+    "set_language": "the language of pages",
+    "review_report_figure": "a drawing of what `review_report` says in numbers",
+}
+
+
+@pytest.fixture(scope="module")
+def operations() -> set[str]:
+    schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+    return {call["operationId"] for methods in schema["paths"].values() for call in methods.values()}
+
+
+def test_every_page_has_its_row():
+    pages = {pattern.name for pattern in urlpatterns}
+    assert pages - CALLS.keys() - NONE.keys() == set()
+
+
+def test_no_row_is_about_a_page_that_is_gone():
+    pages = {pattern.name for pattern in urlpatterns}
+    assert (CALLS.keys() | NONE.keys()) - pages == set()
+    assert CALLS.keys() & NONE.keys() == set()
+
+
+def test_every_call_that_is_named_exists(operations):
+    named = {call for calls in CALLS.values() for call in calls}
+    assert named - operations == set()

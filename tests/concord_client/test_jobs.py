@@ -1,0 +1,42 @@
+"""Waiting for background work."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from concord_client import Concord, JobFailed
+
+
+def client(*states: str) -> Concord:
+    left = list(states)
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        state = left.pop(0) if len(left) > 1 else left[0]
+        job = {"id": "j", "kind": "import", "state": state, "done": 3, "total": None, "stage": "reading"}
+        return httpx2.Response(200, json={**job, "message": "No such column.", "report": {}})
+
+    return Concord("http://server", "t", http=httpx2.Client(transport=httpx2.MockTransport(answer)))
+
+
+def test_it_waits_ever_longer_and_tells_how_far_it_is():
+    slept, heard = list[float](), list[tuple[int, int | None, str]]()
+    job = client("queued", "running", "running", "done").jobs.wait(
+        "j", sleep=slept.append, on_progress=lambda done, total, stage: heard.append((done, total, stage))
+    )
+    assert job["state"] == "done"
+    assert slept == sorted(slept)
+    assert len(slept) == 3
+    assert heard == [(3, None, "reading")] * 4
+
+
+@pytest.mark.parametrize("state", ["failed", "cancelled"])
+def test_what_did_not_work_is_an_error_with_the_reason(state: str):
+    with pytest.raises(JobFailed, match=f"{state}: No such column") as caught:
+        client("running", state).jobs.wait("j", sleep=lambda seconds: None)
+    assert caught.value.job["state"] == state
+
+
+def test_it_does_not_wait_for_ever():
+    with pytest.raises(TimeoutError, match="it goes on"):
+        client("running").jobs.wait("j", timeout=0)

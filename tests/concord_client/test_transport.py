@@ -1,0 +1,173 @@
+"""What the client does when the server is busy, gone, or says no."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from concord_client import Concord, ConcordError
+
+Handler = Callable[[httpx2.Request], httpx2.Response]
+
+
+class Server:
+    """Answers with what it was told, in order, and remembers what it was asked."""
+
+    def __init__(self, *answers: httpx2.Response | Exception) -> None:
+        self.answers, self.asked, self.slept = list(answers), list[httpx2.Request](), list[float]()
+
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        request.read()
+        self.asked.append(request)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def client(self, **wanted: object) -> Concord:
+        http = httpx2.Client(transport=httpx2.MockTransport(self))
+        concord = Concord("http://server/", "concord_x", http=http, **wanted)  # type: ignore[arg-type]
+        concord.transport._sleep = self.slept.append
+        return concord
+
+
+def ok(body: object = None, **headers: str) -> httpx2.Response:
+    return httpx2.Response(200, json={} if body is None else body, headers=headers)
+
+
+def busy(status: int = 429, **headers: str) -> httpx2.Response:
+    return httpx2.Response(status, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+
+def test_it_says_whose_token_it_is_and_asks_below_the_apis_address():
+    server = Server(ok({"name": "Ada"}))
+    assert server.client().me() == {"name": "Ada"}
+    assert str(server.asked[0].url) == "http://server/api/v1/me/"
+    assert server.asked[0].headers["Authorization"] == "Bearer concord_x"
+
+
+def test_a_write_that_is_tried_again_has_the_same_key_and_another_write_another():
+    server = Server(httpx2.ConnectError("gone"), busy(503), ok(), ok())
+    client = server.client()
+    client.studies.join("token")
+    client.studies.join("token")
+    keys = [request.headers["Idempotency-Key"] for request in server.asked]
+    assert keys[0] == keys[1] == keys[2] != keys[3]
+    assert server.asked[0].content == server.asked[2].content
+
+
+def test_reading_needs_no_key():
+    server = Server(ok())
+    server.client().me()
+    assert "Idempotency-Key" not in server.asked[0].headers
+
+
+def test_it_waits_as_long_as_the_server_asks_for():
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    server = Server(busy(Retry_After="7"), busy(503, Retry_After=soon), ok())
+    server.client().me()
+    assert server.slept[0] == 7
+    assert 25 < server.slept[1] <= 30
+
+
+def test_it_waits_ever_longer_where_the_server_says_nothing():
+    server = Server(busy(), busy(), busy(Retry_After="tomorrow"), ok())
+    server.client().me()
+    low, middle, high = server.slept
+    assert 0.25 <= low <= 0.75 < 1.5 < 3.1  # each between half and one and a half of 0.5, 1 and 2
+    assert 0.5 <= middle <= 1.5
+    assert 1 <= high <= 3
+
+
+def test_a_write_that_is_still_being_done_is_waited_for():
+    server = Server(busy(409, Retry_After="1"), ok())
+    server.client().studies.join("token")
+    assert (len(server.asked), server.slept) == (2, [1])
+
+
+def test_it_never_waits_longer_than_a_minute_at_once():
+    server = Server(busy(Retry_After="86400"), ok())
+    server.client().me()
+    assert server.slept == [60.0]
+
+
+def test_it_gives_up_in_the_end():
+    server = Server(*[busy(503) for _ in range(3)])
+    with pytest.raises(ConcordError) as caught:
+        server.client(attempts=3).me()
+    assert (caught.value.status, len(server.asked)) == (503, 3)
+    gone = Server(*[httpx2.ConnectError("refused") for _ in range(3)])
+    with pytest.raises(ConcordError, match="could not be reached: refused"):
+        gone.client(attempts=3).me()
+
+
+def test_a_no_is_not_asked_again_and_says_what_is_wrong_where():
+    fault = {"field": "slug", "message": "is taken"}
+    body = {"title": "slug_taken", "status": 409, "detail": "Choose another.", "errors": [fault]}
+    problem = httpx2.Response(409, json=body, headers={"Content-Type": "application/problem+json"})
+    server = Server(problem)
+    with pytest.raises(
+        ConcordError, match=r"Choose another\. \(409 slug_taken\)\n  slug: is taken"
+    ) as caught:
+        server.client().studies.create("s", title="S", preset="orca")
+    assert (caught.value.code, caught.value.fields, len(server.asked)) == ("slug_taken", [fault], 1)
+
+
+def test_a_page_that_is_no_problem_of_ours_is_told_as_it_is():
+    server = Server(httpx2.Response(500, text="<html>proxy</html>"))
+    with pytest.raises(ConcordError, match="<html>proxy</html>"):
+        server.client().me()
+
+
+def test_lists_are_read_page_by_page_as_they_are_read_on():
+    first = ok({"results": [{"id": 1}, {"id": 2}], "next": "/api/v1/studies/s/items/?limit=2&after=2"})
+    server = Server(first, ok({"results": [{"id": 3}], "next": None}))
+    items = server.client().studies.items("s")
+    assert next(items) == {"id": 1}
+    assert len(server.asked) == 1
+    assert [item["id"] for item in items] == [2, 3]
+    assert str(server.asked[1].url) == "http://server/api/v1/studies/s/items/?limit=2&after=2"
+
+
+def test_a_link_of_the_servers_leads_nowhere_else():
+    page = ok({"results": [], "next": "http://elsewhere/api/v1/studies/"})
+    server = Server(page, ok({"results": [], "next": None}))
+    assert list(server.client().studies.all()) == []
+    assert server.asked[1].url.host == "server"
+
+
+def test_several_values_of_one_parameter_are_sent_and_none_is_left_out():
+    server = Server(ok({"results": [], "next": None}))
+    list(server.client().review.queue("s", strata=["a=1", "b=2"], rule=None))
+    assert server.asked[0].url.query == b"strata=a%3D1&strata=b%3D2"
+
+
+def test_what_still_holds_is_not_sent_again():
+    server = Server(ok({"name": "Ada"}, ETag='"1"'), httpx2.Response(304))
+    client = server.client(cached=True)
+    assert client.me() == client.me() == {"name": "Ada"}
+    assert server.asked[1].headers["If-None-Match"] == '"1"'
+
+
+def test_nothing_is_kept_unless_asked_for():
+    server = Server(ok({"name": "Ada"}, ETag='"1"'), ok({"name": "Eve"}))
+    client = server.client()
+    assert [client.me()["name"], client.me()["name"]] == ["Ada", "Eve"]
+    assert "If-None-Match" not in server.asked[1].headers
+
+
+def test_a_file_is_sent_whole_again_when_it_is_tried_again(tmp_path: Path):
+    table = tmp_path / "table.csv"
+    table.write_text("item_id\n1\n")
+    server = Server(httpx2.WriteError("broke off"), ok({"id": "j"}))
+    job = server.client().imports.start("s", table, format="csv", column_map={"a": "prompt"}, dry_run=True)
+    assert job == {"id": "j"}
+    for request in server.asked:
+        assert b"item_id\n1\n" in request.content
+        assert b'{"a": "prompt"}' in request.content
+        assert b'name="dry_run"\r\n\r\ntrue' in request.content

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from scoring.backbones import answer_encoders
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_thread() -> Iterator[None]:
+    """Tiny models lose more by threads than they gain."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def _tiny_built_in() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(answer_encoders.BUILT_IN, "built-in", "tests.scoring.training.answers:TinyAnswers")
+        yield
