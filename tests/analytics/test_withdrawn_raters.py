@@ -113,7 +113,7 @@ def test_what_was_made_before_is_not_given_out_any_more(world, module):
     world.withdraw(world.users[0])
     after.started_at = timezone.now()  # done anew since
     assert module.kept(after)
-    with pytest.raises(Conflict, match="asked since to be taken out"):
+    with pytest.raises(Conflict, match="A rater has withdrawn"):
         module.kept(before)
     told = certificate(world.rater(world.users[0]))
     assert told["exports_and_training_sets_before"] == "not given out any more"

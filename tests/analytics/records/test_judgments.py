@@ -238,12 +238,13 @@ def test_a_batch_takes_three_queries_and_one_more_when_something_is_excluded(dja
         task = factories.rating_task(study, name)
         for value in (1, 2, 3):
             vote(task, value, rater=factories.rater(study))
-    # Whom trials have marked, the questions, the batch with its slots and answers, and the batch that is empty.
-    with django_assert_num_queries(6):
+    # The questions, whom trials have marked, the batch with its slots and answers, the batch that is empty, and what
+    # the anonymised said.
+    with django_assert_num_queries(7):
         assert len(list(judgment_records(study))) == 9
     exclusions.mark(
         Judgment.objects.filter(pk=Judgment.objects.first().pk),
         study=study, action="exclude", reason="careless", actor=None,
     )  # fmt: skip
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         list(judgment_records(study))

@@ -44,7 +44,7 @@ REPLACED = (
     (re.compile(r"\bconcord_[\w-]{43}"), "concord_" + "x" * 43),
     (re.compile(r"\bconcord_[\w-]{6}\b"), "concord_xxxxxx"),
     (re.compile(r"\bwhsec_[\w+/=-]+"), "whsec_" + "x" * 32),
-    (re.compile(r"^[\w-]{32}$"), "x" * 32),
+    (re.compile(r"^(?=.*[A-Z\d])[\w-]{32}$"), "x" * 32),
     (re.compile(r"/join/[\w-]+"), "/join/" + "x" * 32),
     (re.compile(r"http://testserver/"), "https://concord.example/"),
     (re.compile(r"\bPerson \d+"), "Kim Example"),

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -382,7 +383,8 @@ def make_release(world: World) -> None:
     name = default_storage.save(f"releases/{world.study.slug}.zip", ContentFile(b"SECRET archive"))
     Release.objects.create(study=world.study, number=0, manifest={"cut": cut}, sha256="SECRET", file=name)
     gone = Rater.objects.create(study=world.study, pseudonym=f"SECRET-{world.study.slug}", state="withdrawn")
-    RaterWithdrawal.objects.create(rater=gone, mode="removed")
+    # Before the other files were made: those of before are not given out any more.
+    RaterWithdrawal.objects.create(rater=gone, mode="removed", withdrawn_at=timezone.now() - timedelta(days=1))
 
 
 def make_writing(world: World, case: ReviewCase) -> None:
