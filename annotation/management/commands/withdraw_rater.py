@@ -31,7 +31,7 @@ class Command(BaseCommand):
         if rater is None:
             raise CommandError(f"There is no rater {options['pseudonym']!r} in a study {options['slug']!r}.")
         question = f"Take {rater} out of {options['slug']} for good ({options['mode']})? [y/N] "
-        if not options["yes"] and input(question).strip().lower() not in ("y", "yes"):
+        if not options["yes"] and not _agreed(question):
             raise CommandError("Nothing was changed.")
         try:
             _withdrawal, job = rater_withdrawals.withdraw(
@@ -43,3 +43,12 @@ class Command(BaseCommand):
         if job.state != Job.State.DONE:
             raise CommandError(f"{rater} is withdrawn, but excluding their judgments failed: {job.message}")
         self.stdout.write(f"{rater} is withdrawn; {job.report['judgments']} judgments left the figures.")
+
+
+def _agreed(question: str) -> bool:
+    try:
+        return input(question).strip().lower() in ("y", "yes")
+    except EOFError as error:
+        raise CommandError(
+            "Nobody is there to answer, and nothing was changed. Add --yes to go ahead."
+        ) from error

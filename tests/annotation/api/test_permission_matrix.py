@@ -384,7 +384,9 @@ def make_release(world: World) -> None:
     Release.objects.create(study=world.study, number=0, manifest={"cut": cut}, sha256="SECRET", file=name)
     gone = Rater.objects.create(study=world.study, pseudonym=f"SECRET-{world.study.slug}", state="withdrawn")
     # Before the other files were made: those of before are not given out any more.
-    RaterWithdrawal.objects.create(rater=gone, mode="removed", withdrawn_at=timezone.now() - timedelta(days=1))
+    RaterWithdrawal.objects.create(
+        rater=gone, mode="removed", withdrawn_at=timezone.now() - timedelta(days=1)
+    )
 
 
 def make_writing(world: World, case: ReviewCase) -> None:

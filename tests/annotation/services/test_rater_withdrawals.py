@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
@@ -145,6 +146,17 @@ def test_work_that_came_to_no_good_end_is_begun_again_after_a_rest(study, user, 
     assert Judgment.objects.get().excluded
     Job.objects.update(finished_at=timezone.now() - timedelta(hours=1))
     assert rater_withdrawals.resume() == 0
+
+
+def test_the_command_asks_first_and_changes_nothing_unless_it_is_told_yes(study, user, monkeypatch):
+    rater = rate(study, user).rater
+    monkeypatch.setattr("sys.stdin", io.StringIO("no\n"))
+    with pytest.raises(CommandError, match="Nothing was changed"):
+        call_command("withdraw_rater", study.slug, rater.pseudonym)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))  # started by another program
+    with pytest.raises(CommandError, match="Add --yes"):
+        call_command("withdraw_rater", study.slug, rater.pseudonym)
+    assert not RaterWithdrawal.objects.exists()
 
 
 def test_the_command_asks_nothing_when_told_so_and_says_how_many_left(study, user, capsys):
