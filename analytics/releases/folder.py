@@ -18,7 +18,7 @@ from analytics.releases.configs import CONFIGS
 from analytics.releases.cut import Cut
 from analytics.releases.tables import OnRows, Written
 from annotation.errors import Conflict, InvalidInput
-from annotation.models import Clip, Study
+from annotation.models import Study
 
 _CHUNK = 1024 * 1024
 
@@ -84,17 +84,13 @@ def _audio(
     if not cut.wishes.audio:
         return {}
     with connection.cursor() as cursor:
-        cursor.execute(items_sql.CLIPS, params)
-        ids = [row[0] for row in cursor.fetchall()]
+        cursor.execute(items_sql.SOUNDS, params)
+        sounds = cursor.fetchall()
     (folder / "audio").mkdir()
     found: dict[str, Written] = {}
-    for clip in Clip.objects.filter(pk__in=ids).order_by("sha256").iterator():
-        stored = str(clip.canonical.name if cut.wishes.audio == "canonical" else clip.original.name)
-        digest = clip.canonical_sha256 if cut.wishes.audio == "canonical" else clip.sha256
-        path = f"audio/{digest}{Path(stored).suffix}"
-        if path not in found:
-            found[path] = _copied(stored, folder / path, digest)
-            on_rows(1)
+    for path, stored, digest in sounds:
+        found[path] = _copied(stored, folder / path, digest)
+        on_rows(1)
     return found
 
 

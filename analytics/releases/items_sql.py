@@ -17,12 +17,18 @@ taken_out AS (
 RETRACTED = "EXISTS (SELECT FROM undone WHERE undone.subject = 'item ' || i.id AND undone.number = v.number)"
 FATES = _FATES
 
+# Sounds are kept without a suffix as they came. By it players and loaders know them; of some codecs, which come in
+# several containers, it names the usual one.
+_SUFFIX = """
+CASE WHEN {clip}.source_codec LIKE 'pcm%%be' THEN '.aiff' WHEN {clip}.source_codec LIKE 'pcm%%' THEN '.wav'
+     WHEN {clip}.source_codec LIKE 'mp3%%' THEN '.mp3' WHEN {clip}.source_codec = 'flac' THEN '.flac'
+     WHEN {clip}.source_codec IN ('vorbis', 'opus') THEN '.ogg' WHEN {clip}.source_codec IN ('aac', 'alac') THEN '.m4a'
+     ELSE '' END
+"""
 # Where a sound lies in the release; nothing where it brings none.
-_AUDIO = """
-CASE %(audio)s WHEN 'canonical' THEN 'audio/' || {clip}.canonical_sha256 || '.flac'
-               WHEN 'original'
-                    THEN 'audio/' || {clip}.sha256 || coalesce(substring({clip}.original FROM '\\.[A-Za-z0-9]+$'), '')
-END
+_AUDIO = f"""
+CASE %(audio)s WHEN 'canonical' THEN 'audio/' || {{clip}}.canonical_sha256 || '.flac'
+               WHEN 'original' THEN 'audio/' || {{clip}}.sha256 || {_SUFFIX} END
 """
 _CLIP = "{clip}.sha256, {clip}.canonical_sha256, {clip}.duration_s, " + _AUDIO
 
@@ -61,11 +67,15 @@ WHERE i.study_id = %(study)s AND v.id <= %(item_versions)s AND c.id <= %(candida
 ORDER BY c.id
 """
 
-# The clips that a release with audio brings.
-CLIPS = """
-SELECT DISTINCT k.id FROM annotation_itemversion v
+# The sounds that a release with audio brings: where each lies, where it is kept, and its hash.
+SOUNDS = f"""
+SELECT DISTINCT ON (path) {_AUDIO.format(clip="k")} AS path,
+       CASE %(audio)s WHEN 'canonical' THEN k.canonical ELSE k.original END,
+       CASE %(audio)s WHEN 'canonical' THEN k.canonical_sha256 ELSE k.sha256 END
+FROM annotation_itemversion v
 JOIN annotation_item i ON i.id = v.item_id
 LEFT JOIN annotation_candidate c ON c.item_version_id = v.id AND c.id <= %(candidates)s
 JOIN annotation_clip k ON k.id IN (v.clip_id, v.reference_clip_id, c.clip_id)
 WHERE i.study_id = %(study)s AND v.id <= %(item_versions)s
+ORDER BY path, k.id
 """
