@@ -52,7 +52,7 @@ def main() -> None:
     else:
         from benchmarks import release_rate
 
-        print(json.dumps(release_rate.measure(options.judgments)))
+        release_rate.report(options.judgments)
 
 
 def _measure_in(items: int) -> None:
