@@ -43,6 +43,12 @@ class Webhook(Mark):
     hold_until = models.DateTimeField(null=True)
     created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
+    # The pass under way, which may take several sweeps: what was in sight when it began (as `sweep_marks.InSight`;
+    # empty where none is), and by source up to which id it has come.
+    sight = models.JSONField(default=list)
+    reached = models.JSONField(default=dict)
+    # When something was last collected for it: webhooks take turns.
+    collected_at = models.DateTimeField(default=timezone.now)
 
 
 class WebhookDelivery(models.Model):

@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Value
 from django.db.models.fields import CharField
 from django.db.models.functions import Cast, Concat
+from django.utils import timezone
 
 from annotation.models import Answer, AuditEvent, Judgment, Membership, Rater, Webhook, WebhookDelivery
 from annotation.models.people import MANAGING_ROLES
@@ -41,38 +42,55 @@ _Told = Callable[[Webhook, QuerySet[Any]], list[WebhookDelivery]]
 
 
 def collect(webhook: Webhook, *, until: float) -> bool:
-    """Write a delivery for everything this webhook has not heard of. False when `until` (monotonic) came first; then
-    the next sweep goes on."""
-    sight = sweep_marks.in_sight(webhook.study, _HIGHEST)
-    heads = sight[0]
-    for source, told in _SOURCES.items():
-        last = int(webhook.seen.get(source, 0))
-        while last < heads[source]:
-            if time.monotonic() > until:
+    """Write deliveries for what this webhook has not heard of: all that was in sight when the pass began that is under
+    way, or else all that is now. False when `until` (monotonic) came before its end, after one chunk at the least, or
+    somebody changed or removed the webhook; the next call goes on from there.
+    """
+    if not webhook.sight and not _begin(webhook):
+        return False
+    heads = webhook.sight[0]
+    for source in _SOURCES:
+        while webhook.reached[source] < heads[source]:
+            if not _write(webhook, source) or time.monotonic() > until:
                 return False
-            last = _write(webhook, told, source, last, heads[source])
-    Webhook.objects.filter(pk=webhook.pk).update(**sweep_marks.advance(webhook, sight))
-    return True
+    return _end(webhook)
+
+
+def _begin(webhook: Webhook) -> bool:
+    sight = sweep_marks.in_sight(webhook.study, _HIGHEST)
+    reached = {source: int(webhook.seen.get(source, 0)) for source in _SOURCES}
+    return _store(webhook, sight=list(sight), reached=reached)
+
+
+def _end(webhook: Webhook) -> bool:
+    """All that the pass began with in sight has been read since, however many calls that took."""
+    heads, oldest_open, next_to_open = webhook.sight
+    moved = sweep_marks.advance(webhook, (heads, oldest_open, next_to_open))
+    return _store(webhook, **moved, sight=[], reached={})
+
+
+def _store(webhook: Webhook, **fields: Any) -> bool:
+    """False, and nothing stored, where the webhook's pass is another by now: it was switched off and on, or removed."""
+    same = Webhook.objects.filter(pk=webhook.pk, sight=webhook.sight)
+    fields["collected_at"] = timezone.now()
+    for name, value in fields.items():
+        setattr(webhook, name, value)
+    return bool(same.update(**fields))
 
 
 @transaction.atomic
-def _write(
-    webhook: Webhook,
-    told: _Told,
-    source: str,
-    after: int,
-    head: int,
-) -> int:
-    """Deliveries for the next rows of a source; up to which id it came."""
+def _write(webhook: Webhook, source: str) -> bool:
+    """Deliveries for the next rows of a source, and how far that came. False as `_store`."""
+    after, head = webhook.reached[source], webhook.sight[0][source]
     rows = _ROWS[source].filter(study_id=webhook.study_id, pk__gt=after, pk__lte=head).order_by("pk")
     name = Concat(Value(f"{source}:"), Cast(OuterRef("pk"), CharField()))
     written = WebhookDelivery.objects.filter(webhook=webhook, source=name)
     ids = list(rows.values_list("pk", flat=True)[:_CHUNK])
-    if not ids:
-        return head
+    if not _store(webhook, reached={**webhook.reached, source: ids[-1] if ids else head}):
+        return False
     fresh = rows.filter(pk__in=ids).exclude(Exists(written))
-    WebhookDelivery.objects.bulk_create(told(webhook, fresh), ignore_conflicts=True)
-    return int(ids[-1])
+    WebhookDelivery.objects.bulk_create(_SOURCES[source](webhook, fresh), ignore_conflicts=True)
+    return True
 
 
 def _of_log(webhook: Webhook, rows: QuerySet[AuditEvent]) -> list[WebhookDelivery]:
@@ -112,10 +130,9 @@ def _subject(event: AuditEvent) -> str:
 
 
 def _of_judgments(webhook: Webhook, rows: QuerySet[Judgment]) -> list[WebhookDelivery]:
-    """Every vote but those that an import brought, of which its own event tells, and those of raters who have left."""
+    """Every vote but those of raters who have left."""
     found = (
-        rows.exclude(origin=Judgment.Origin.IMPORTED)
-        .exclude(rater__state=Rater.State.WITHDRAWN)
+        rows.exclude(rater__state=Rater.State.WITHDRAWN)
         .annotate(
             rater_name=F("rater__pseudonym"),
             task_name=F("task__external_id"),
@@ -180,5 +197,9 @@ def _delivery(
     return WebhookDelivery(webhook=webhook, delivery_id=name, source=source, event=event, body=body, **more)
 
 
-_ROWS: dict[str, QuerySet[Any]] = {"audit": AuditEvent.objects.all(), "judgments": Judgment.objects.all()}
+# Votes that an import brought, millions perhaps, are told of by its own event.
+_ROWS: dict[str, QuerySet[Any]] = {
+    "audit": AuditEvent.objects.all(),
+    "judgments": Judgment.objects.exclude(origin=Judgment.Origin.IMPORTED),
+}
 _SOURCES: dict[str, _Told] = {"audit": _of_log, "judgments": _of_judgments}

@@ -174,7 +174,7 @@ def _from_now(study: Study) -> dict[str, Any]:
     with connection.cursor() as cursor:
         cursor.execute(_LATEST, {"study": study.pk})
         heads = dict(zip(("audit", "judgments"), cursor.fetchone(), strict=True))
-    return {"seen": heads, "ahead": heads, "ahead_until": 0}
+    return {"seen": heads, "ahead": heads, "ahead_until": 0, "sight": [], "reached": {}}
 
 
 def _check(*, address: str | None = None, events: Sequence[str] | None = None) -> None:

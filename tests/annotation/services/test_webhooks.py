@@ -17,8 +17,17 @@ from annotation import audit
 from annotation.errors import Conflict, InvalidInput
 from annotation.models import AuditEvent, Judgment, Rater, Study, Webhook, WebhookDelivery
 from annotation.rules import webhooks as rules
-from annotation.services import judgments, leases, rater_withdrawals, studies, webhook_sending, webhooks
+from annotation.services import (
+    judgments,
+    leases,
+    rater_withdrawals,
+    studies,
+    webhook_events,
+    webhook_sending,
+    webhooks,
+)
 from tests import factories
+from tests.annotation.services import reviewing
 from tests.annotation.services.answers import rating
 from tests.annotation.services.web import Server, serving
 
@@ -192,6 +201,63 @@ class TestTelling:
             audit.record("cases.assigned", actor=None, study=study, subject=subject, cases=[1])
         webhook_sending.sweep()
         assert {body["data"]["subject"] for body in told(server, "cases.assigned")} == {"", "user 7"}
+
+
+class TestLongBacklogs:
+    """One chunk of two events for each sweep."""
+
+    @pytest.fixture(autouse=True)
+    def _short(self, monkeypatch):
+        monkeypatch.setattr(webhook_events, "_CHUNK", 2)
+        monkeypatch.setattr(webhook_sending, "_COLLECT_S", 0.0)
+
+    def happen(self, study: Study, n: int) -> None:
+        for order in range(n):
+            audit.record("study.changed", actor=None, study=study, order=order)
+
+    def test_each_sweep_goes_on_where_the_last_came_to(self, study, webhook, server):
+        self.happen(study, 7)
+        before, last = webhook.seen["audit"], AuditEvent.objects.latest("pk").pk
+        n_told = []
+        for _ in range(4):
+            webhook_sending.sweep()
+            n_told.append(len(told(server)))
+        webhook.refresh_from_db()
+        assert n_told == [2, 4, 6, 8]  # that the webhook was added is told, too
+        assert webhook.reached["audit"] == last > webhook.seen["audit"] == before
+        for _ in range(8):
+            webhook_sending.sweep()
+        webhook.refresh_from_db()
+        assert webhook.seen["audit"] == last
+        assert len(told(server)) == 8
+
+    def test_it_holds_up_no_other_webhook(self, study, webhook, server):
+        self.happen(study, 50)
+        other = factories.StudyFactory()
+        added = webhooks.add(other, address=f"{server.address}/other", actor=factories.member(other, "owner"))
+        self.happen(other, 1)
+        webhook_sending.sweep()
+        webhook_sending.sweep()
+        paths = [asked.path for asked in server.asked]
+        assert (paths.count("/hook"), paths.count("/other")) == (2, 2)
+        assert added[0].deliveries.filter(state="delivered").count() == 2
+
+    def test_what_an_import_brought_is_passed_over_at_once(self, study, webhook, server):
+        task = factories.rating_task(study, "item")
+        for _ in range(5):
+            reviewing.vote(task, 2, origin=Judgment.Origin.IMPORTED)
+        webhook.seen["audit"] = AuditEvent.objects.latest("pk").pk
+        assert not webhook_events.collect(webhook, until=0.0)
+        assert webhook.reached["judgments"] == Judgment.objects.latest("pk").pk
+        assert webhook.deliveries.count() == 0
+
+    def test_switched_off_and_on_meanwhile_it_begins_anew(self, study, webhook, server, researcher):
+        self.happen(study, 7)
+        webhook_events.collect(webhook, until=0.0)
+        webhooks.change(webhook, actor=researcher, active=False)
+        webhooks.change(webhook, actor=researcher, active=True)
+        assert not webhook_events.collect(webhook, until=0.0)
+        assert webhook.deliveries.count() == 2
 
 
 class TestSigning:
