@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-_STARTS = ("=", "+", "-", "@", "\t", "\r")
+# The full-width signs, too: a spreadsheet set to Chinese or Japanese reads them as the narrow ones.
+_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def defused(text: str) -> str:

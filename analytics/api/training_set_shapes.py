@@ -7,7 +7,15 @@ from typing import Any
 from rest_framework import serializers
 
 from analytics.training_sets.formats import FORMATS
-from analytics.training_sets.options import GROUPS, MEANINGS, MOST_SEED, ORIGINS, Options, TrainingSetError
+from analytics.training_sets.options import (
+    GROUPS,
+    MEANINGS,
+    MOST_RATIO,
+    MOST_SEED,
+    ORIGINS,
+    Options,
+    TrainingSetError,
+)
 from annotation.api.shapes import In
 from annotation.errors import InvalidInput
 from annotation.models import Job
@@ -55,7 +63,7 @@ class TrainingSetIn(In):
         help_text="In the test split alone.",
     )
     ratios = serializers.ListField(
-        child=serializers.FloatField(min_value=0, max_value=1e6),
+        child=serializers.FloatField(min_value=0, max_value=MOST_RATIO),
         min_length=3,
         max_length=3,
         default=[8, 1, 1],

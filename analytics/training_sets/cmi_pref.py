@@ -70,6 +70,7 @@ def _of_vote(judged: Judged, said: Said, keys: tuple[str, ...], making: Making) 
     if not answers:
         return None
     preferences: Row = {}
+    weights = []
     for key in QUESTIONS:
         given = answers.get(key)
         undecided = given is not None and given.choice in UNDECIDED
@@ -79,10 +80,11 @@ def _of_vote(judged: Judged, said: Said, keys: tuple[str, ...], making: Making) 
         making.noted["answers that both are bad, written as both"] += bool(given and given.choice == BOTH_BAD)
         preferences[f"preference-{key}"] = given and _named(given, order)
         preferences[f"confidence_preference-{key}"] = given and given.confidence
-    if all(value is None for value in preferences.values()):
+        if given is not None:
+            weights.append(making.vote_weight(said, given))
+    if not weights:
         return None
     evidence = "\n".join(given.text for given in said.given if given.text)
-    weights = [making.vote_weight(said, given) for given in answers.values()]
     about = {"feedback": evidence or None, "user id": said.rater or None, "n_votes": 1}
     return {**_about(judged, order, making), **preferences, **about, "weight": sum(weights) / len(weights)}
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from analytics.training_sets.options import Options
 
 FIRST, SECOND, TIE, BOTH_BAD = 1, 2, 3, 4  # as answers to preferences are stored
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -133,16 +134,28 @@ class Making:
     """What builders are given besides tasks, and where they count what they leave out and what
     else there is to know.
 
-    `weight` is a rater's by question; see `reliability`. `part` is the split of the task at hand.
+    `weight` is a rater's by question; see `reliability`. `tasks_of` counts the tasks of outputs that several judge, and
+    `gathered` keeps what the first of them say of one. `part` is the split of the task at hand.
     """
 
     options: Options
     systems: tuple[str, ...] = ()
     weight: Callable[[str, str], float] = lambda question, rater: 1.0
     confidence: Mapping[str, float] = field(default_factory=dict)
+    tasks_of: Mapping[int, int] = field(default_factory=dict)
+    gathered: dict[int, list[Any]] = field(default_factory=dict)
     part: str = "train"
     left_out: Counter[str] = field(default_factory=Counter)
     noted: Counter[str] = field(default_factory=Counter)
+
+    def gather(self, output: Output, said: list[T]) -> list[T] | None:
+        """What all tasks say of an output, once the last of them is reached; before that, None. For formats that know
+        a row by its output alone."""
+        told = self.gathered.setdefault(output.key, [])
+        told.append(said)
+        if len(told) < self.tasks_of.get(output.key, 1):
+            return None
+        return [one for each in self.gathered.pop(output.key) for one in each]
 
     def vote_weight(self, said: Said, given: Given) -> float:
         """What a vote weighs: its rater's weight, times its confidence over the mean one where that is asked for."""

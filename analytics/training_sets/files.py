@@ -63,7 +63,8 @@ class Cells(Writer):
     def __init__(self, path: Path, columns: Sequence[Column]) -> None:
         super().__init__(path, columns)
         self._file = path.open("w", encoding="utf-8", newline="")
-        self._csv = csv.writer(self._file, lineterminator="\n")
+        # Ends of line as in RFC 4180; with another, the writer leaves a lone carriage return in a cell unquoted.
+        self._csv = csv.writer(self._file, lineterminator="\r\n")
         self._csv.writerow(column.name for column in columns)
 
     def _write(self, row: Row) -> None:

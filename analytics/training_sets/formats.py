@@ -46,7 +46,7 @@ _ALL = (
             "prompt": ("item_prompt", "lyrics"),
             "question": ("item_question",),
             "clip": ("completion_file_name", *_ITEM_CLIPS),
-            "system": ("system",),
+            "system": ("system", "other_system"),
         },
         "Each decided pair gives two rows: the preferred answer with the label true, the other with false. Undecided "
         "pairs are left out and counted.",

@@ -9,6 +9,7 @@ from typing import Any
 GROUPS = ("prompt", "question", "clip")
 ORIGINS = ("rated", "imported", "simulated")
 MOST_SEED = 2**31 - 1
+MOST_RATIO = 1_000_000
 
 MEANINGS: Mapping[str, Mapping[str, str]] = {
     "texts": {
@@ -89,9 +90,12 @@ class Options:
             _refuse_unknown("group", one, GROUPS)
         if not self.votes:
             raise TrainingSetError("bad_votes", f"Name whose votes: {', '.join(ORIGINS)}.")
-        if len(self.ratios) != 3 or min(self.ratios) < 0 or not 0 < self.ratios[0] < float("inf"):
+        # So asked, NaN, which is neither below nor above, is refused with the rest.
+        in_range = all(0 <= share <= MOST_RATIO for share in self.ratios)
+        if len(self.ratios) != 3 or not in_range or not self.ratios[0]:
             raise TrainingSetError(
-                "bad_ratios", "Ratios are three numbers, train:dev:test, as in 8:1:1; train is above 0."
+                "bad_ratios",
+                "Ratios are three numbers from 0 to a million, train:dev:test, as in 8:1:1; train is above 0.",
             )
         if self.min_votes < 1 or not 0 < self.smoothing <= 100 or not 0 <= self.seed <= MOST_SEED:
             raise TrainingSetError(

@@ -22,8 +22,8 @@ COLUMNS = (
     Column("candidate", "string", "the answer that was rated"),
     Column("rationale", "string", "what is to be heard"),
     Column("transcription", "string", "what is spoken"),
-    Column("ratings", "ints", "1 to 5, or null, a place per rater"),
-    Column("feedback", "lists", "a place per rater: null, or codes and remarks"),
+    Column("ratings", "ints", "1 to 5, or null, a place per judgment"),
+    Column("feedback", "lists", "a place per judgment: null, or codes and remarks"),
     Column("system", "string", "who answered"),
     Column("item", "string", "the item"),
     Column("audio", "string", "the file of the recording"),
@@ -36,7 +36,10 @@ def rows(judged: Judged, questions: tuple[Question, ...], making: Making) -> Ite
         if output.clip and not output.text.strip():
             making.left_out["candidates that are sounds"] += 1
             continue
-        rated = [one for one in _places(judged, key, slot) if one is not None]
+        # An entry is known by the answer: what other tasks say of it belongs in it.
+        rated = making.gather(output, [one for one in _places(judged, key, slot) if one is not None])
+        if rated is None:
+            continue
         ratings = [rating for rating, _ in rated]
         if sum(rating is not None for rating in ratings) < making.options.min_votes:
             making.left_out["fewer ratings than asked for"] += 1

@@ -62,6 +62,7 @@ UNPAIRED = (
     *_SUMMED,
     Column("p_completion", "float", "smoothed share of the votes for it"),
     Column("system", "string", "who made it"),
+    Column("other_system", "string", "who made what it was compared with"),
     Column("completion_file_name", "string", "the file of the sound; empty for words"),
     *_WORDS,
 )
@@ -94,6 +95,7 @@ def single(judged: Judged, questions: tuple[Question, ...], making: Making) -> I
             **_of(found),
             "p_completion": _share(found, side),
             "system": output.system,
+            "other_system": judged.outputs[1 - side].system,
             "completion_file_name": _file(output),
             **_words(judged),
         }

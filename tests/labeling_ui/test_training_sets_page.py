@@ -41,6 +41,9 @@ def test_making_one_leads_to_its_job(client, admin, study):
         ({"format": "arena"}, "asks no preference question"),
         ({"ratios": "0:1:1"}, "train:dev:test"),
         ({"ratios": "lots"}, "as in 8:1:1"),
+        ({"ratios": "8:nan:1"}, "from 0 to a million"),
+        ({"ratios": "8:inf:1"}, "from 0 to a million"),
+        ({"ratios": "8:1"}, "three numbers"),
         ({"weights": "agreement"}, "mos has no weights"),
     ],
 )

@@ -40,6 +40,7 @@ def test_it_writes_what_is_asked_for_and_tells_the_sizes(study, tmp_path):
     [
         (["--format", "arena"], "asks no preference question"),
         (["--format", "mos", "--ratios", "0:1:1"], "train is above 0"),
+        (["--format", "mos", "--ratios", "8:nan:1"], "three numbers from 0 to a million"),
         (["--format", "mos", "--ratios", "some"], "invalid _ratios value"),
         (["--format", "mos", "--hold-out-systems", "nobody"], "nobody made nothing that was judged"),
     ],

@@ -15,7 +15,18 @@ from analytics.training_sets import files, grouping
 from analytics.training_sets.formats import FORMATS
 from analytics.training_sets.options import Options
 from annotation.errors import InvalidInput
-from annotation.models import Answer, Correction, Judgment, Rater, Study, User
+from annotation.models import (
+    Answer,
+    Candidate,
+    Correction,
+    Judgment,
+    Rater,
+    Study,
+    System,
+    Task,
+    TaskCandidate,
+    User,
+)
 from annotation.services import exclusions
 from scoring.models import Score, Scorer
 from tests import factories
@@ -198,6 +209,41 @@ class TestTexts:
             assert sorted(len(rows) for rows in parts.values()) == [1, 2]
 
 
+class TestTasksThatShareAnAnswer:
+    @pytest.fixture
+    def shared(self) -> Study:
+        """An answer that two tasks show, another one beside it in the second."""
+        study = factories.StudyFactory(slug="shared", overlap=9)
+        first = factories.rating_task(study, "one")
+        again = Task.objects.create(
+            study=study, item_version=first.item_version, external_id="one again", overlap=9, shuffle_key=0.5
+        )
+        shown = first.slots.get().candidate
+        TaskCandidate.objects.create(task=again, slot=0, candidate=shown)
+        beside = Candidate.objects.create(
+            item_version=first.item_version, text="A drum.",
+            system=System.objects.create(study=study, name="beside"),
+        )  # fmt: skip
+        TaskCandidate.objects.create(task=again, slot=1, candidate=beside)
+        vote(first, 2)
+        vote(first, 3)
+        vote(again, 5, slot=0)
+        return study
+
+    @pytest.mark.parametrize("file", ["json", "jsonl"])
+    def test_have_one_entry_with_all_that_was_said_of_it(self, shared, tmp_path, file):
+        rows = made(shared, tmp_path / "out", "orca", file=file, ratios=(1, 0, 0))
+        assert [row["ratings"] for row in rows] == [[2, 3, 5]]
+
+    def test_have_in_the_training_split_only_what_was_said_away_from_held_out_systems(
+        self, shared, tmp_path, monkeypatch
+    ):
+        parts = dict.fromkeys(shared.tasks.values_list("external_id", flat=True), "train")
+        monkeypatch.setattr(grouping, "split", lambda tasks, options: parts)
+        rows = made(shared, tmp_path / "out", "orca", hold_out_systems=("beside",))
+        assert [row["ratings"] for row in rows] == [[2, 3]]
+
+
 class TestSplits:
     def test_a_leak_that_the_splitter_made_is_found_in_the_files_and_nothing_is_kept(
         self, compared, tmp_path, monkeypatch
@@ -235,6 +281,23 @@ class TestSplits:
         left = manifest["left_out"]["rows of held-out systems outside the test split"]
         assert left + sum(manifest["counts"]["correctness"].values()) == 20
         assert manifest["leakage"]["system"] == {"held_out": ["s1"], "in_train_or_dev": []}
+
+    def test_what_was_said_beside_a_held_out_system_is_in_the_test_split_alone(self, compared, tmp_path):
+        apart = System.objects.create(study=compared, name="apart")
+        for task in compared.tasks.order_by("pk")[:6]:
+            clip = factories.clip(f"apart of {task.external_id}")
+            other = Candidate.objects.create(item_version=task.item_version, system=apart, clip=clip)
+            task.slots.filter(slot=1).update(candidate=other)
+        options = Options("trl-unpaired", file="jsonl", hold_out_systems=("apart",), ratios=(1, 0, 1))
+        manifest = training_sets.write(compared, options, out=tmp_path / "out")
+        rows = {
+            part: list(files.read(tmp_path / "out" / "alignment" / f"{part}.jsonl", []))
+            for part in ("train", "test")
+        }
+        assert {row["other_system"] for row in rows["train"]} == {"system-1", "system-2"}
+        assert "apart" in {row["system"] for row in rows["test"]}
+        left = manifest["left_out"]["rows of held-out systems outside the test split"]
+        assert left + sum(map(len, rows.values())) == 24
 
     def test_weights_are_learned_from_the_training_split_alone(self, compared, tmp_path):
         options = Options("soft-preferences", weights="agreement")

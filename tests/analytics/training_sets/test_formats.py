@@ -52,6 +52,7 @@ class TestTrl:
         one, other = preferences.single(compared("abb"), PREFERENCE, making("trl-unpaired"))
         assert (one["label"], one["system"], one["p_completion"]) == (True, "two", 2.5 / 4)
         assert (other["label"], other["system"], other["p_completion"]) == (False, "one", 1.5 / 4)
+        assert (one["other_system"], other["other_system"]) == ("one", "two")
 
 
 def test_soft_labels_have_every_vote_behind_them():
@@ -118,6 +119,20 @@ def test_cmi_pref_asks_for_enough_votes_on_each_question_after_dropped_ties():
             ("model_a", None)
         }
         assert made.left_out["questions of tasks with fewer votes than asked for"] == 1
+
+
+def test_a_dropped_tie_has_no_part_in_the_weight_of_cmi_prefs_row():
+    judged = compared("a")
+    given = (Given("alignment", choice=1, confidence=2), Given("musicality", choice=3, confidence=4))
+    judged = replace(judged, said=(replace(judged.said[0], given=given),))
+    both = (*PREFERENCE, Question("musicality", is_preference=True))
+    weights = {}
+    for ties in ("drop", "keep"):
+        made = making("cmi-pref", ties=ties, confidence="weight")
+        made.confidence = {"alignment": 2.0, "musicality": 2.0}
+        (row,) = cmi_pref.rows(judged, both, made)
+        weights[ties] = row["weight"]
+    assert weights == {"drop": 1.0, "keep": 1.5}
 
 
 def test_cmi_pref_tells_of_the_votes_that_decided_and_not_of_a_question_that_is_left_undecided():
@@ -233,6 +248,9 @@ def test_what_does_not_go_together_is_refused_with_a_remedy(options, code):
         {"votes": ()},
         {"votes": ("expert",)},
         {"ratios": (0, 1, 1)},
+        {"ratios": (8, float("nan"), 1)},
+        {"ratios": (8, float("inf"), 1)},
+        {"ratios": (8, -1, 1)},
         {"seed": -1},
         {"smoothing": 0},
     ],
