@@ -247,6 +247,9 @@ STORAGES = {
 UPLOAD_MAX_BYTES = env.integer("CONCORD_UPLOAD_MAX_MB", 4096, minimum=1, maximum=10**6) * 1024 * 1024
 FILE_UPLOAD_HANDLERS = ["annotation.uploads.BoundedUploadHandler"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+# A folder's, each with a field for its path. Their paths are to fit into the size above; more come as an archive.
+DATA_UPLOAD_MAX_NUMBER_FILES = 10_000
+DATA_UPLOAD_MAX_NUMBER_FIELDS = DATA_UPLOAD_MAX_NUMBER_FILES + 100
 
 # ── Addresses that users give ────────────────────────────────────────────────
 # Hosts and networks that may be asked although not everybody can reach them: servers in the house.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import ceil
 from typing import Any
 
-from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
 from rest_framework import exceptions
@@ -26,8 +27,8 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
             for p in error.problems
         ]
         return problem(error.status, error.code, error.message, problems)
-    if isinstance(error, RequestDataTooBig):
-        return problem(413, "too_large", "This request is too large.", [])
+    if isinstance(error, RequestDataTooBig | TooManyFilesSent | TooManyFieldsSent):
+        return problem(*_unread(error), [])
     response = exception_handler(error, context)
     if response is None:
         return None
@@ -67,12 +68,19 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """What Django itself refuses: a host it does not serve, a form that cannot be read."""
-    if not request.path.startswith("/api/"):
-        return defaults.bad_request(request, exception)
-    if isinstance(exception, RequestDataTooBig):
-        return problem_response(413, "too_large", "This request is too large.")
-    return problem_response(400, "bad_request", "This request cannot be read.")
+    """What Django itself refuses below /api/: a host it does not serve, a form that cannot be read."""
+    return problem_response(*_unread(exception))
+
+
+def _unread(error: Exception) -> tuple[int, str, str]:
+    """Status, code and detail of a request that goes beyond what is read."""
+    if isinstance(error, RequestDataTooBig):
+        return 413, "too_large", "This request is too large."
+    if isinstance(error, TooManyFilesSent | TooManyFieldsSent):
+        most = settings.DATA_UPLOAD_MAX_NUMBER_FILES
+        detail = f"A request takes {most:,} files at most, with a path each. Bring a larger folder as a .zip."
+        return 413, "too_many_files", detail
+    return 400, "bad_request", "This request cannot be read."
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -10,7 +10,13 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from django.core.exceptions import BadRequest, SuspiciousOperation
+from django.core.exceptions import (
+    BadRequest,
+    RequestDataTooBig,
+    SuspiciousOperation,
+    TooManyFieldsSent,
+    TooManyFilesSent,
+)
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
@@ -95,9 +101,10 @@ def _digest(request: HttpRequest) -> str | None:
                     digest.update(repr((name, file.name, file.size)).encode())
                     for chunk in file.chunks():
                         digest.update(chunk)
-                    file.seek(0)
         else:
             digest.update(request.body)
+    except (RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent):
+        raise  # the view would find an empty form, and say so
     except (SuspiciousOperation, BadRequest, MultiPartParserError):
         return None
     return digest.hexdigest()

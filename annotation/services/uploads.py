@@ -116,10 +116,11 @@ def _short(name: str) -> str:
 
 def _lay_down(upload: File[bytes], target: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
-    upload.seek(0)
     try:
         with target.open("xb") as file:
-            shutil.copyfileobj(upload, file)
+            # The files of a folder are not open; only this reads them.
+            for chunk in upload.chunks():
+                file.write(chunk)
     except (FileExistsError, NotADirectoryError, IsADirectoryError):
         raise refused(f"Two files are called {target.name!r}.", "Keep one of them.") from None
     return target

@@ -157,6 +157,29 @@ def test_a_folder_keeps_the_paths_that_its_files_had(signed_in, study):
     assert (source.name, (source.parent / "a" / "1.wav").read_bytes()) == ("items.csv", b"RIFF")
 
 
+def test_a_folder_of_hundreds_of_files_is_brought(signed_in, study):
+    files = [
+        SimpleUploadedFile("items.csv", TABLE),
+        *(SimpleUploadedFile(f"{n}.wav", b"RIFF") for n in range(150)),
+    ]
+    paths = [f"mine/{file.name}" for file in files]
+    assert signed_in.post(reverse("import", args=["s"]), {"file": files, "path": paths}).status_code == 302
+    assert Upload.objects.get().n_files == 151
+
+
+@pytest.mark.parametrize(
+    ("n", "said"), [("NUMBER_FILES", "1 files at most"), ("MEMORY_SIZE", "larger than this")]
+)
+def test_the_script_is_told_what_is_too_much_before_a_view_reads_it(signed_in, study, settings, n, said):
+    setattr(settings, f"DATA_UPLOAD_MAX_{n}", 1)
+    files = [SimpleUploadedFile("items.csv", TABLE), SimpleUploadedFile("1.wav", b"RIFF")]
+    parts = {"file": files, "path": ["mine/items.csv", "mine/1.wav"]}
+    where = reverse("import", args=["s"])
+    answer = signed_in.post(where, parts, headers={"Accept": "application/json"})
+    assert (answer.status_code, said in answer.json()["detail"]) == (400, True)
+    assert said in signed_in.post(where, parts).text
+
+
 @pytest.mark.parametrize("path", ["../../etc/passwd", "/etc/passwd", "C:\\x"])
 def test_a_path_that_leads_elsewhere_is_refused(signed_in, study, path):
     files = [SimpleUploadedFile("items.csv", TABLE), SimpleUploadedFile("1.wav", b"RIFF")]

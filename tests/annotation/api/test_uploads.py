@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import resource
+from pathlib import Path
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from annotation.models import Job, Study
+from annotation.models import Job, Study, Upload
 from annotation.services import api_tokens, jobs
 from tests.factories import UserFactory
 
@@ -67,3 +70,51 @@ def test_a_token_for_some_studies_brings_nothing_for_new_ones(world):
         return client.post("/api/v1/uploads/", data).status_code
 
     assert (answer(), answer(study=world.study.slug)) == (404, 201)
+
+
+def folder_of(n: int) -> dict[str, list[object]]:
+    """The parts of a request that brings a table and `n` texts in a folder."""
+    texts = [SimpleUploadedFile(f"{number}.txt", b"%d" % number) for number in range(n)]
+    paths = ["mine/pairs.csv", *(f"mine/texts/{text.name}" for text in texts)]
+    return {"file": [SimpleUploadedFile("pairs.csv", TABLE), *texts], "path": paths}
+
+
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "once"}])
+def test_a_folder_may_hold_more_files_than_a_process_may_have_open(api, world, headers):
+    data = {**folder_of(300), "study": world.study.slug}
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
+    try:
+        answer = api(world.researcher).client.post("/api/v1/uploads/", data, headers=headers)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert (answer.status_code, answer.json()["n_files"], answer.json()["format"]) == (201, 301, "csv")
+    kept = Path(Upload.objects.get().source) / "mine" / "texts"
+    assert {path.name: path.read_bytes() for path in kept.iterdir()} == {
+        f"{number}.txt": b"%d" % number for number in range(300)
+    }
+
+
+def test_nothing_of_a_request_stays_in_the_temporary_folder(api, world, settings, tmp_path):
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "arriving"
+    settings.FILE_UPLOAD_TEMP_DIR.mkdir()
+    data = {**folder_of(3), "study": world.study.slug}
+    api(world.researcher).client.post("/api/v1/uploads/", data)
+    settings.DATA_UPLOAD_MAX_NUMBER_FILES = 2
+    api(world.researcher).client.post("/api/v1/uploads/", data)
+    assert list(settings.FILE_UPLOAD_TEMP_DIR.iterdir()) == []
+
+
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "once"}])
+def test_too_many_files_at_once_are_to_come_as_an_archive(api, world, settings, headers):
+    settings.DATA_UPLOAD_MAX_NUMBER_FILES = 100
+    answer = api(world.researcher).client.post("/api/v1/uploads/", folder_of(150), headers=headers)
+    assert (answer.status_code, answer.json()["title"]) == (413, "too_many_files")
+    assert "100 files" in answer.json()["detail"]
+    assert ".zip" in answer.json()["detail"]
+
+
+def test_too_many_paths_are_refused_in_the_same_way(api, world, settings):
+    settings.DATA_UPLOAD_MAX_NUMBER_FIELDS = 100
+    answer = api(world.researcher).client.post("/api/v1/uploads/", folder_of(150))
+    assert (answer.status_code, answer.json()["title"]) == (413, "too_many_files")

@@ -1,0 +1,49 @@
+"""A folder that is chosen in the browser arrives whole, or the page says why not."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.models import Upload
+from tests.factories import StudyFactory, member
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+TABLE = b"item_id,question_text,reference,system,answer\none,What rings?,A bell.,model-1,A gong.\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "mine"
+    made.mkdir()
+    (made / "items.csv").write_bytes(TABLE)
+    for number in range(300):
+        (made / f"{number}.wav").write_bytes(b"RIFF" * 100)
+    return made
+
+
+@pytest.fixture
+def import_page(page, signed_in, settings, tmp_path):
+    settings.HOME = tmp_path / "home"
+    signed_in(member(StudyFactory(slug="s"), "admin"))
+    page.goto("/studies/s/import/")
+    return page
+
+
+def bring(page, folder) -> None:
+    page.get_by_label("Or a whole folder").set_input_files(folder)
+    page.get_by_role("button", name="Look at it").click()
+
+
+def test_a_folder_of_hundreds_of_files_arrives_whole(import_page, folder):
+    bring(import_page, folder)
+    import_page.get_by_text("301 files").wait_for()
+    import_page.get_by_role("cell", name="A gong.").wait_for()
+    assert Upload.objects.get().n_files == 301
+
+
+def test_a_folder_of_too_many_files_is_to_come_as_an_archive(import_page, folder, settings):
+    settings.DATA_UPLOAD_MAX_NUMBER_FILES = 200
+    bring(import_page, folder)
+    import_page.get_by_text("200 files at most are taken at once").wait_for()
+    assert import_page.get_by_role("button", name="Look at it").is_enabled()
