@@ -14,14 +14,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.statistics.distinct_rows import FloatArray
+from analytics.statistics.distinct_rows import FloatArray, IntArray
 
 _FEWEST = 3
 _STEPS = 2000
+_PARTS = 5
 
 SENTENCES = {
     "too_few_dev": "Fewer than three answers of the development set have people's ratings and a score of each judge.",
     "too_few_train": "Fewer than three answers of the training set have people's ratings and a score of each judge.",
+    "too_few_apart": "Weights can be learned from too few answers: three that people rated and all judges scored have "
+    "to be left when a fifth of the prompts is set apart.",
 }
 
 
@@ -49,6 +52,16 @@ class Learned:
     reason: str | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class CrossFitted:
+    """scores: (answers,), each by weights that have not seen it. parts: those weights, one for each part of the
+    answers. reason: a code of SENTENCES where there are none, and scores are NaN."""
+
+    scores: FloatArray
+    parts: tuple[Aggregation, ...]
+    reason: str | None = None
+
+
 def simple_mean(scores: FloatArray) -> FloatArray:
     """(answers,); NaN where no judge has a score."""
     found = np.asarray(scores, dtype=np.float64)
@@ -68,6 +81,25 @@ def learned_weights(
     even = Aggregation(intercept, slope, np.full(dev.shape[1], 1 / dev.shape[1]))
     weight = _least_squares(even.calibrated(train), train_means)
     return Learned(Aggregation(intercept, slope, weight))
+
+
+def cross_fitted(scores: FloatArray, people: FloatArray, groups: IntArray, *, seed: int) -> CrossFitted:
+    """Learned weights where no answers but those to be foretold are at hand: groups, such as prompts, are dealt into
+    five parts, and each part gets the weights and calibrations that the answers of the other four lead to.
+
+    groups: (answers,) numbers of what may not lie in two parts."""
+    found, means = np.asarray(scores, dtype=np.float64), np.asarray(people, dtype=np.float64)
+    names, group_of = np.unique(groups, return_inverse=True)
+    part_of = np.random.default_rng(seed).permutation(len(names))[group_of] % _PARTS
+    said, fitted = np.full(len(found), np.nan), []
+    for part in np.unique(part_of):
+        rest = part_of != part
+        learned = learned_weights(found[rest], means[rest], found[rest], means[rest]).aggregation
+        if learned is None:
+            return CrossFitted(np.full(len(found), np.nan), (), "too_few_apart")
+        fitted.append(learned)
+        said[~rest] = learned(found[~rest])
+    return CrossFitted(said, tuple(fitted))
 
 
 def _complete(scores: FloatArray, people: FloatArray) -> tuple[FloatArray, FloatArray]:

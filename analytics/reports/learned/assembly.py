@@ -18,6 +18,7 @@ from analytics.reports.learned.glance import preference_glance, rating_glance
 from analytics.reports.learned.held_out import version_name
 from analytics.reports.learned.material import Contest, entrants
 from analytics.reports.learned.parts import parts_of_pairs
+from analytics.reports.learned.together import together
 from analytics.reports.paper.models_calibration import calibration_blocks, rating_curves
 from analytics.reports.paper.models_judged import compared, rated
 from analytics.reports.paper.models_missed import missed_preferences, missed_ratings
@@ -89,12 +90,16 @@ def _of_ratings(contest: Contest, said: Votes) -> Iterator[Block]:
     scored = asked.with_scores(lambda one: one.of(found.candidate))
     if scored is None:
         return
-    everybodys = rated(contest.asked(said, by_raters=False).first_votes)
-    yield rating_glance(scored, found, everybodys)
+    everybody = contest.asked(said, by_raters=False)
+    several = together(scored, rated(everybody.votes))
+    joined, everybodys = several.asked if several else scored, rated(everybody.first_votes)
+    yield rating_glance(joined, found, everybodys)
+    if several:
+        yield several.weights
     if contest.held.raters:
         others = rated(contest.asked(said, by_raters=not contest.held.by_raters).votes)
-        yield rating_glance(scored, others, everybodys, whose=contest.held.others)
-    yield from _one(rating_differences(scored, found))
+        yield rating_glance(joined, others, everybodys, whose=contest.held.others)
+    yield from _one(rating_differences(joined, found))
     yield from rating_tables(scored, found, early, contest.texts)
     yield from rating_curves(scored, found)
     yield from _one(missed_ratings(scored, found))

@@ -115,8 +115,8 @@ def _of_ratings(asked: Asked, found: Rated, everybodys: Rated, one: Contender) -
 
 
 def _of_variance(asked: Asked, found: Rated, one: Contender, rating: np.ndarray) -> Cell:
-    (scorer,) = [each for each in asked.scored if each.scorer == one.scorer]
-    expected = scorer.output(VARIANCE)
+    scorer = next((each for each in asked.scored if each.scorer == one.scorer), None)
+    expected = scorer.output(VARIANCE) if scorer else None
     if expected is None:
         return None
     error = variance_error(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from analytics.statistics.judge_aggregation import learned_weights, simple_mean
+from analytics.statistics.judge_aggregation import cross_fitted, learned_weights, simple_mean
 
 NAN = np.nan
 
@@ -78,3 +78,22 @@ def test_too_few_answers_are_named():
     scores[3:] = NAN
     whole, means = judged(10, 2)
     assert learned_weights(scores[2:], people[2:], whole, means).reason == "too_few_train"
+
+
+def test_no_answer_is_foretold_by_weights_that_saw_it():
+    scores, people = judged(60, 5)
+    groups = np.repeat(np.arange(20), 3)
+    before = cross_fitted(scores, people, groups, seed=1)
+    turned = people.copy()
+    turned[groups == 7] = 1 - turned[groups == 7]
+    after = cross_fitted(scores, turned, groups, seed=1)
+    assert len(before.parts) == 5
+    assert (after.scores[groups == 7] == before.scores[groups == 7]).all()
+    assert (after.scores != before.scores).any()
+
+
+def test_weights_need_three_answers_when_a_part_is_set_apart():
+    scores, people = judged(12, 5)
+    found = cross_fitted(scores, people, np.repeat([1, 2], [10, 2]), seed=1)
+    assert (found.reason, found.parts) == ("too_few_apart", ())
+    assert np.isnan(found.scores).all()

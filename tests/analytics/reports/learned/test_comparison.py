@@ -145,6 +145,42 @@ def test_other_scorers_stand_beside_the_versions():
     assert "Whether words@bbbbbbbb learned from these items elsewhere is not known here." in said(document)
 
 
+def test_the_mean_and_learned_weights_of_versions_stand_beside_them():
+    study, models, given, noise = rating_study(22)
+    found = tables(made(study, models))
+    glance = found["models_correctness_glance"]
+    assert [one[0] for one in glance.rows][2:] == ["Mean of these 2", "Learned weights"]
+    human = np.array([(np.mean(values) - 1) / 4 for values in given])[2:]
+    mean = (0.02 + 0.9 * human + np.array(noise)[2:]) / 2
+    together, learned_ones = row(glance, "Mean of these 2"), row(glance, "Learned weights")
+    assert together["n"] == learned_ones["n"] == 20
+    assert together["spearman"].value == pytest.approx(stats.spearmanr(mean, human).statistic)
+    assert together["mae"].value == pytest.approx(np.abs(mean - human).mean())
+    assert learned_ones["mae"].value < 0.05 < together["mae"].value
+    weights = found["models_correctness_weights"]
+    good, poor = row(weights, "ORCA 1, value"), row(weights, "ORCA 2, value")
+    assert good["weight"] > 0.9
+    assert good["weight"] + poor["weight"] == pytest.approx(1)
+    assert good["slope"] == pytest.approx(1 / 0.9, abs=0.05)
+    differ = row(found["models_correctness_differences"], "Mean of these 2", "ORCA 1, value")
+    assert differ["verdict"] == "ORCA 1, value"
+
+
+def test_of_too_few_answers_there_is_a_mean_and_no_weights():
+    study, models, _given, _noise = rating_study(5)
+    document = made(study, models)
+    assert [one[0] for one in tables(document)["models_correctness_glance"].rows][2:] == ["Mean of these 2"]
+    assert "Weights can be learned from too few answers" in said(document)
+
+
+def test_what_is_on_a_scale_of_its_own_is_no_part_of_a_mean():
+    study, (good, _poor), _given, _noise = rating_study(12)
+    words = Scorer.objects.create(key="words", digest="b" * 64)
+    for candidate in Candidate.objects.all():
+        Score.objects.create(scorer=words, candidate=candidate, output="value", value=float(candidate.pk + 9))
+    assert "models_correctness_weights" not in tables(made(study, [good], [words]))
+
+
 def pair_study(n: int = 12) -> tuple[Study, LearnedModel, LearnedModel, list[Rater]]:
     """Pairs of clips that six raters decide alike, for the first of even items and the second of odd ones. The first
     version is right everywhere but on the last item, the second a third of the time."""
