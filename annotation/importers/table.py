@@ -162,9 +162,13 @@ class _Reader:
     def _note_columns(self, entry: Mapping[str, Any]) -> None:
         """The columns there are, each with the kind of value that it mostly holds: numbers pass for texts."""
         known = self.place.columns
-        for column, value in entry.items():
-            if column not in known or known[column] != KINDS.get(type(value), known[column]):
-                known[column] = _kind(known.get(column, ""), value)
+        changed = {
+            column: _kind(known.get(column, ""), value)
+            for column, value in entry.items()
+            if column not in known or known[column] != KINDS.get(type(value), known[column])
+        }
+        if changed:
+            self.place.columns = {**known, **changed}
 
     def _cells(self, row: str, entry: dict[str, Any]) -> tuple[Cells, list[RowProblem], list[RowProblem]]:
         """The row's values, the columns that nothing is known of, each told once, and what is wrong in this row."""

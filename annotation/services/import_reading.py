@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Protocol as Signature
@@ -81,8 +81,7 @@ def _place(staged: StagedImport) -> Place:
     kept = json.loads(staged.place)
     if not kept.get("offset"):
         return Place()
-    kept.update({name: tuple(kept[name]) for name in ("header", "told", "ahead") if name in kept})
-    return Place(**kept)
+    return Place(**{**kept, "header": tuple(kept["header"]), "told": tuple(kept["told"])})
 
 
 def _entries(
@@ -103,5 +102,5 @@ def _keep(staged: StagedImport, batch: _Batch, place: Place) -> None:
         import_staging.tell(staged, batch.problems)
         staged.notes = [*staged.notes, *batch.notes][:MAX_NOTES]
         staged.n_entries += batch.n
-        staged.place = json.dumps(asdict(place))
+        staged.place = json.dumps(place.kept())
         staged.save()

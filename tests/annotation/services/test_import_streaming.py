@@ -131,6 +131,31 @@ def test_whoever_takes_over_goes_on_where_the_last_was_killed(study, tmp_path, m
     check_counters(study)
 
 
+def test_what_a_row_adds_is_told_by_whoever_reads_it_again(study, tmp_path, monkeypatch):
+    entries = rows(30)
+    entries[10]["extra"] = "the first row behind a full batch"
+    job = imports.start(study, write(tmp_path / "x.jsonl", entries), format="jsonl", actor=None)
+    genuine = die_at(monkeypatch, "reading", 15)
+    with pytest.raises(Killed):
+        jobs.run(job.pk)
+    monkeypatch.setattr(jobs.Running, "progress", genuine)
+    taken_over(job)
+    told = [(problem["row"], problem["field"]) for problem in job.report["problems"]]
+    assert (job.state, told) == ("failed", [("11", "extra")])
+
+
+def test_what_was_told_before_a_worker_was_killed_is_not_told_again(study, tmp_path, monkeypatch):
+    entries = rows(30)
+    entries[3]["extra"] = entries[40]["extra"] = "in two batches"
+    job = imports.start(study, write(tmp_path / "x.jsonl", entries), format="jsonl", actor=None)
+    genuine = die_at(monkeypatch, "reading", 15)
+    with pytest.raises(Killed):
+        jobs.run(job.pk)
+    monkeypatch.setattr(jobs.Running, "progress", genuine)
+    taken_over(job)
+    assert [problem["row"] for problem in job.report["problems"]] == ["4"]
+
+
 def test_a_worker_killed_behind_the_writing_leaves_its_report_to_the_next(study, tmp_path, monkeypatch):
     job = imports.start(study, write(tmp_path / "x.jsonl", rows(3)), format="jsonl", actor=None)
     genuine = imports.import_rows.analyze
