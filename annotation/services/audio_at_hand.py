@@ -13,14 +13,19 @@ from annotation.services.remote_audio import fetched
 
 
 def at_hand(
-    wanted: Iterable[Audio], folder: Path, *, on_progress: Callable[[int, int], None]
+    wanted: Iterable[Audio],
+    folder: Path,
+    *,
+    unpacker: Unpacker | None = None,
+    on_progress: Callable[[int, int], None],
 ) -> Iterator[tuple[Audio, Path | AudioError]]:
     """Each sound with a file that holds it, in the order asked for; none is asked for twice. What is not a file yet is
-    written below `folder`, which the caller removes. A sound that cannot be had is an AudioError with a remedy.
+    written to `folder`, which the caller empties. A sound that cannot be had is an AudioError with a remedy. Who asks
+    for packed sounds again and again gives one `unpacker`, which reads on where it stands.
 
     `on_progress` hears every second how many of the sounds elsewhere have come; what it raises ends the fetching.
     """
-    sounds, unpacker = list(wanted), Unpacker()
+    sounds, unpacker = list(wanted), unpacker or Unpacker()
     elsewhere = [sound for sound in sounds if isinstance(sound, RemoteAudio)]
     files = fetched(elsewhere, folder, on_wait=lambda done: on_progress(done, len(elsewhere)))
     for audio in sounds:

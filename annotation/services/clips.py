@@ -18,6 +18,7 @@ from django.db import IntegrityError, transaction
 from annotation.audio.errors import AudioError
 from annotation.audio.ingest import AudioFacts, ClipFacts, content_sha256, inspect, measure_and_canonicalise
 from annotation.audio.limits import Limits
+from annotation.importers.packed import Unpacker
 from annotation.importers.records import Audio
 from annotation.models import Clip
 from annotation.services.audio_at_hand import at_hand
@@ -58,15 +59,19 @@ class _Same:
     sounds: list[Audio]
 
 
-def take_in(wanted: Iterable[Audio], *, into: Taken, on_progress: OnProgress) -> None:
+def take_in(
+    wanted: Iterable[Audio], *, into: Taken, on_progress: OnProgress, unpacker: Unpacker | None = None
+) -> None:
     """Ingest sounds, both cores at work. One that cannot be used is an entry in `into.errors`, not an exception; what
-    `on_progress` raises leaves in `into.created` what there is to discard."""
+    `on_progress` raises leaves in `into.created` what there is to discard. All that are no files yet lie on the disk at
+    once: whoever wants many asks for some at a time."""
     taken = into
     with (
         tempfile.TemporaryDirectory(prefix="concord-ingest-") as folder,
         _all_cores() as pool,
     ):
-        todo = _by_hash(wanted, Path(folder), taken, on_progress)
+        files = at_hand(dict.fromkeys(wanted), Path(folder), unpacker=unpacker, on_progress=on_progress)
+        todo = _by_hash(files, Path(folder), taken)
         known = {clip.sha256: clip for clip in in_batches(Clip.objects.all(), "sha256", list(todo))}
         facts = {
             sha: pool.submit(_canonicalise, same.file, Path(folder) / f"{sha}.flac")
@@ -85,20 +90,25 @@ def take_in(wanted: Iterable[Audio], *, into: Taken, on_progress: OnProgress) ->
                 )
                 taken.clips.update(dict.fromkeys(same.sounds, clip))
                 taken.note(same.sounds, clip)
+            _remove(same.file, Path(folder))
             on_progress(done, len(todo))
 
 
-def look_at(wanted: Iterable[Audio], *, into: Taken, on_progress: OnProgress) -> None:
+def look_at(
+    wanted: Iterable[Audio], *, into: Taken, on_progress: OnProgress, unpacker: Unpacker | None = None
+) -> None:
     """The same checks as `take_in`, with nothing kept anywhere."""
     taken = into
     with tempfile.TemporaryDirectory(prefix="concord-look-") as folder, _all_cores() as pool:
-        todo = _by_hash(wanted, Path(folder), taken, on_progress)
+        files = at_hand(dict.fromkeys(wanted), Path(folder), unpacker=unpacker, on_progress=on_progress)
+        todo = _by_hash(files, Path(folder), taken)
         outcomes = pool.map(_inspect, [same.file for same in todo.values()])
         for done, (same, facts) in enumerate(zip(todo.values(), outcomes, strict=True), 1):
             if isinstance(facts, AudioError):
                 taken.errors.update(dict.fromkeys(same.sounds, facts))
             else:
                 taken.note(same.sounds, facts)
+            _remove(same.file, Path(folder))
             on_progress(done, len(todo))
 
 
@@ -129,10 +139,10 @@ def discard(clips: Iterable[Clip]) -> None:
 
 
 def _by_hash(
-    wanted: Iterable[Audio], folder: Path, taken: Taken, on_progress: OnProgress
+    files: Iterable[tuple[Audio, Path | AudioError]], folder: Path, taken: Taken
 ) -> Mapping[str, _Same]:
     found: dict[str, _Same] = {}
-    for audio, file in at_hand(dict.fromkeys(wanted), folder, on_progress=on_progress):
+    for audio, file in files:
         try:
             if isinstance(file, AudioError):
                 raise file
@@ -141,8 +151,17 @@ def _by_hash(
             taken.errors[audio] = error
         else:
             taken.hashes[audio] = sha
-            found.setdefault(sha, _Same(file, [])).sounds.append(audio)
+            same = found.setdefault(sha, _Same(file, []))
+            same.sounds.append(audio)
+            if same.file != file:
+                _remove(file, folder)
     return found
+
+
+def _remove(file: Path, folder: Path) -> None:
+    """What was fetched or unpacked into `folder` goes once it is done with. Any other file is the source's own."""
+    if file.parent == folder:
+        file.unlink(missing_ok=True)
 
 
 def _limits() -> Limits:

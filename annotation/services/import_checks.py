@@ -21,6 +21,7 @@ from annotation.services import (
     import_judgments,
     import_rows,
     import_soundless,
+    import_sounds,
     import_staging,
     import_trials,
 )
@@ -81,7 +82,8 @@ class Check:
             import_staging.tell(staged, page.problems)
             import_staging.drop(staged, [at for name, at in ordinals.items() if name not in page.by_name])
             import_staging.put_candidates(staged, ((ordinals[name], text) for name, text in added.items()))
-            silent = (f"{sound.name} is silent; raters will hear nothing." for sound in taken.silent)
+            silent = [f"{sound.name} is silent; raters will hear nothing." for sound in taken.silent]
+            silent = [note for note in silent if note not in staged.notes]  # told on an earlier page
             notes = [*silent, *import_trials.notes(page.records, self.protocol, taken)]
             staged.notes = [*staged.notes, *notes][:MAX_NOTES]
             staged.n_judgments += sum(len(record.judgments) for record in page.records)
@@ -125,17 +127,21 @@ class Check:
         there = set(import_rows.candidates_of(self.study, list(page.by_name))) if self.study else set()
         new = [record for record in page.records if record.external_id not in there]
         sounds = self._sounds(progress)
-        try:
-            complete, problems = import_trials.with_added(
-                new, self.protocol, taken, on_progress=sounds.on_progress
-            )
-        finally:
-            sounds.keep(taken)
-        for record in new:
-            page.drop(record, [])
-        page.by_name.update({record.external_id: record for record in complete})
-        page.problems += problems
-        return {record.external_id: encoded_candidates(record.candidates) for record in complete}
+        added: dict[str, str] = {}
+        for some in batches(new, import_sounds.TOGETHER):
+            before = set(taken.clips)
+            try:
+                complete, problems = import_trials.with_added(
+                    some, self.protocol, taken, on_progress=sounds.on_progress
+                )
+            finally:
+                sounds.keep(taken, taken.clips.keys() - before)
+            for record in some:
+                page.drop(record, [])
+            page.by_name.update({record.external_id: record for record in complete})
+            page.problems += problems
+            added |= {record.external_id: encoded_candidates(record.candidates) for record in complete}
+        return added
 
     def _sounds(self, progress: Progress) -> Sounds:
         def on_progress(done: int, total: int) -> None:

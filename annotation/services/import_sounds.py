@@ -1,21 +1,31 @@
-"""The sounds that an import needs, page by page: each is taken in once, and known again by who comes after."""
+"""The sounds that an import needs, some at a time: each is taken in once, and known again by who comes after."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol as Signature
 
+from annotation.importers.packed import Unpacker
 from annotation.importers.records import Audio, TaskRecord
 from annotation.importers.staged_json import sound_name
 from annotation.models import Clip, StagedImport, StagedSound
 from annotation.services import clips
-from annotation.services.import_batches import in_batches
+from annotation.services.import_batches import batches, in_batches
+
+# What was fetched or unpacked of so many lies on the disk at once, and is done again after a worker was killed.
+TOGETHER = 64
 
 
 class Taker(Signature):
     def __call__(
-        self, wanted: Iterable[Audio], *, into: clips.Taken, on_progress: clips.OnProgress
+        self,
+        wanted: Iterable[Audio],
+        *,
+        into: clips.Taken,
+        on_progress: clips.OnProgress,
+        unpacker: Unpacker | None,
     ) -> None: ...
 
 
@@ -26,22 +36,31 @@ class Sounds:
     staged: StagedImport
     take: Taker
     on_progress: clips.OnProgress
+    unpacker: Unpacker = field(default_factory=Unpacker)
 
     def of(self, records: Sequence[TaskRecord]) -> clips.Taken:
         """The sounds of these records; those that cannot be used are among its errors."""
         taken = known(self.staged, records)
         wanted = dict.fromkeys(sound for record in records for _, sound in record.audio())
         fresh = [sound for sound in wanted if sound not in taken.hashes]
-        if fresh:
-            taken.silent = []  # told on an earlier page
+        for start, some in zip(range(0, len(fresh), TOGETHER), batches(fresh, TOGETHER), strict=True):
             try:
-                self.take(fresh, into=taken, on_progress=self.on_progress)
+                self.take(
+                    some,
+                    into=taken,
+                    on_progress=partial(self._at, start, len(fresh)),
+                    unpacker=self.unpacker,
+                )
             finally:
-                self.keep(taken)
+                self.keep(taken, some)
         return taken
 
-    def keep(self, taken: clips.Taken) -> None:
-        """Remember what became clips, whatever else went wrong: they are removed if the import comes to nothing."""
+    def _at(self, start: int, of: int, done: int, _of_these: int) -> None:
+        self.on_progress(start + done, of)
+
+    def keep(self, taken: clips.Taken, sounds: Iterable[Audio]) -> None:
+        """Remember which of these became clips, whatever else went wrong: they are removed if the import comes to
+        nothing."""
         created = {clip.pk for clip in taken.created}
         StagedSound.objects.bulk_create(
             (
@@ -52,7 +71,8 @@ class Sounds:
                     clip_id=clip.pk,
                     created=clip.pk in created,
                 )
-                for sound, clip in taken.clips.items()
+                for sound in sounds
+                if (clip := taken.clips.get(sound))
             ),
             ignore_conflicts=True,
         )

@@ -15,7 +15,7 @@ from annotation.importers.records import RemoteAudio
 from annotation.services.remote_files import fetch
 
 AT_ONCE = 8
-# Fetched before they are asked for: one slow file keeps no thread idle, and the disk does not fill.
+# Fetched before they are asked for: one slow file keeps no thread idle.
 AHEAD = 4 * AT_ONCE
 _TELL_EVERY_S = 1.0
 
