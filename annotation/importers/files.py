@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from io import BufferedReader
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,8 @@ LONGEST = 16 * 1024 * 1024
 REMOTE = re.compile(r"(?:https?|s3)://", re.IGNORECASE)
 ADDRESS = re.compile(r"[a-z0-9]+://[^/\s\x00-\x1f\x7f]+/[^\s\x00-\x1f\x7f]+\Z", re.IGNORECASE)
 LONGEST_ADDRESS = 2000
+# Of a folder with more files it is not told how a name that is not there is written there.
+MOST_NAMES = 100_000
 UTF8 = "Save the file as UTF-8 and import it again."
 # What a file that is no UTF-8 text begins with, what it then is, and what mends it.
 NOT_TEXT = (
@@ -151,10 +156,23 @@ def beside(folder: Path, name: str, *, row: str, field: str) -> Path | RowProble
 
 def _in_other_case(path: Path) -> str | None:
     """Names that differ in capitals alone are one name on the systems that many sources come from."""
-    if not path.parent.is_dir():
+    try:
+        changed = path.parent.stat().st_mtime_ns
+        return _names(path.parent, changed).get(path.name.casefold())
+    except OSError:  # no folder, or one that cannot be read
         return None
-    wanted = path.name.casefold()
-    return next((other.name for other in path.parent.iterdir() if other.name.casefold() == wanted), None)
+
+
+@lru_cache(maxsize=4)
+def _names(folder: Path, _changed: int) -> Mapping[str, str]:
+    """The names in a folder by how they are without capitals: a source may miss as many as there are. `_changed` is
+    when it last was: what was listed before that is out of date.
+    """
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in islice(entries, MOST_NAMES + 1)]
+    if len(names) > MOST_NAMES:
+        return {}
+    return {name.casefold(): name for name in reversed(names)}
 
 
 def any_beside(folder: Path, names: Iterable[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -46,6 +47,27 @@ def test_an_open_quote_over_many_lines_is_refused_where_it_begins(tmp_path):
     path.write_bytes(b'item_id,prompt\ni1,fine\ni2,"never closed\n' + b"more, and more\n" * 20_000)
     (problem,) = problems(delimited.csv_rows(path))
     assert (problem.row, "quote" in problem.remedy) == ("3", True)
+
+
+def test_a_folder_is_listed_once_however_many_sounds_it_lacks(tmp_path, monkeypatch):
+    sounds.tone(tmp_path / "Waltz.wav")
+    listed: list[object] = []
+    real = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda folder: listed.append(folder) or real(folder))
+    told = [files.beside(tmp_path, f"{n}.wav", row="1", field="audio") for n in range(20)]
+    told.append(files.beside(tmp_path, "waltz.wav", row="1", field="audio"))
+    assert len(listed) == 1
+    assert [entry.problem for entry in told[-2:]] == [
+        "19.wav is not there",
+        "waltz.wav is not there, but Waltz.wav is",
+    ]
+
+
+def test_a_folder_that_has_changed_is_listed_anew(tmp_path):
+    files.beside(tmp_path, "waltz.wav", row="1", field="audio")
+    sounds.tone(tmp_path / "Waltz.wav")
+    os.utime(tmp_path, ns=(1, 1))
+    assert "but Waltz.wav is" in files.beside(tmp_path, "waltz.wav", row="1", field="audio").problem
 
 
 def test_a_row_of_cells_without_end_is_refused(tmp_path, monkeypatch):
