@@ -8,7 +8,7 @@ is all that somebody said, known by its rater or by its place among the unnamed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from annotation.importers.records import PART, WHOLE, JudgmentRecord, Note, RowProblem, TaskRecord
 
@@ -58,64 +58,89 @@ def settle(task: TaskRecord) -> list[RowProblem]:
 
     A task that was settled stays as it is.
     """
-    said, task.judgments = task.judgments, []
-    return [problem for judgment in said if (problem := _add(task, judgment))]
+    settled = _Settled(task.external_id)
+    problems = [problem for judgment in task.judgments if (problem := settled.add(judgment))]
+    task.judgments = settled.judgments
+    return problems
 
 
-def _add(task: TaskRecord, judgment: JudgmentRecord) -> RowProblem | None:
-    if judgment.key == PART:
-        return _add_part(task, judgment)
-    earlier = next((one for one in task.judgments if _is_same(one, judgment)), None)
-    if earlier is None:
-        task.judgments.append(replace(judgment, key=_name(task, judgment)))
+@dataclass
+class _Settled:
+    """A task's judgments, in the order in which they were begun, and where each is found again: there may be many.
+
+    of_rater: the place of each named rater's; of_name: of those without a rater, by what they are called; unnamed: of
+    the last of these.
+    """
+
+    task_name: str
+    judgments: list[JudgmentRecord] = field(default_factory=list)
+    of_rater: dict[str, int] = field(default_factory=dict)
+    of_name: dict[str, int] = field(default_factory=dict)
+    unnamed: int | None = None
+    n_unnamed: int = 0
+
+    def add(self, judgment: JudgmentRecord) -> RowProblem | None:
+        if judgment.key == PART:
+            return self._add_part(judgment)
+        index = self._same_as(judgment)
+        if index is None:
+            self._begin(judgment)
+            return None
+        earlier = self.judgments[index]
+        if judgment.rater:
+            problem = f"{judgment.rater} answered this on row {earlier.row} before"
+            return RowProblem(judgment.row, judgment.column, problem, "Keep one answer per rater and task.")
+        problem = f"{self.task_name!r} is on row {earlier.row} as well"
+        return RowProblem(judgment.row, "id", problem, "Keep one of the two, or give one another id.")
+
+    def _same_as(self, judgment: JudgmentRecord) -> int | None:
+        if judgment.rater:
+            return self.of_rater.get(judgment.rater)
+        return None if judgment.key == WHOLE else self.of_name.get(judgment.key)
+
+    def _begin(self, judgment: JudgmentRecord) -> None:
+        named, index = replace(judgment, key=self._name(judgment)), len(self.judgments)
+        self.judgments.append(named)
+        if named.rater:
+            self.of_rater[named.rater] = index
+        else:
+            self.of_name.setdefault(named.key, index)
+            self.unnamed = index
+            self.n_unnamed += 1
+
+    def _name(self, judgment: JudgmentRecord) -> str:
+        """Somebody unnamed is known by their place among the unnamed: rows about other tasks move nothing."""
+        if judgment.key not in (PART, WHOLE):
+            return judgment.key
+        return judgment.rater or f"{WHOLE}{self.n_unnamed}"
+
+    def _add_part(self, part: JudgmentRecord) -> RowProblem | None:
+        """Add a row's part to the judgment it belongs to, or begin a new one."""
+        index = self._belongs_to(part)
+        if index is None:
+            self._begin(part)
+            return None
+        earlier = self.judgments[index]
+        if _asked(earlier) & _asked(part):
+            problem = f"{part.rater} answered this on row {earlier.row} before"
+            return RowProblem(part.row, part.column, problem, "Keep one answer per rater, task and question.")
+        self.judgments[index] = replace(
+            earlier,
+            answers=earlier.answers + part.answers,
+            codes=tuple(sorted({*earlier.codes, *part.codes})),
+            comment="\n".join(dict.fromkeys(filter(None, (earlier.comment, part.comment)))),
+        )
         return None
-    if judgment.rater:
-        problem = f"{judgment.rater} answered this on row {earlier.row} before"
-        return RowProblem(judgment.row, judgment.column, problem, "Keep one answer per rater and task.")
-    problem = f"{task.external_id!r} is on row {earlier.row} as well"
-    return RowProblem(judgment.row, "id", problem, "Keep one of the two, or give one another id.")
 
-
-def _is_same(one: JudgmentRecord, other: JudgmentRecord) -> bool:
-    if one.rater or other.rater:
-        return one.rater == other.rater
-    return other.key != WHOLE and one.key == other.key
-
-
-def _add_part(task: TaskRecord, part: JudgmentRecord) -> RowProblem | None:
-    """Add a row's part to the judgment it belongs to, or begin a new one."""
-    index = _belongs_to(task, part)
-    if index is None:
-        task.judgments.append(replace(part, key=_name(task, part)))
-        return None
-    earlier = task.judgments[index]
-    if _asked(earlier) & _asked(part):
-        problem = f"{part.rater} answered this on row {earlier.row} before"
-        return RowProblem(part.row, part.column, problem, "Keep one answer per rater, task and question.")
-    task.judgments[index] = replace(
-        earlier,
-        answers=earlier.answers + part.answers,
-        codes=tuple(sorted({*earlier.codes, *part.codes})),
-        comment="\n".join(dict.fromkeys(filter(None, (earlier.comment, part.comment)))),
-    )
-    return None
-
-
-def _belongs_to(task: TaskRecord, part: JudgmentRecord) -> int | None:
-    """The place of the judgment that this row goes on with: the named rater's, or the unnamed one just begun."""
-    same = [index for index, earlier in enumerate(task.judgments) if earlier.rater == part.rater]
-    if part.rater or not same:
-        return same[0] if same else None
-    last = task.judgments[same[-1]]
-    goes_on = part.answers and last.answers and not _asked(last) & _asked(part)
-    return same[-1] if goes_on else None
-
-
-def _name(task: TaskRecord, judgment: JudgmentRecord) -> str:
-    """Somebody unnamed is known by their place among the unnamed: rows about other tasks move nothing."""
-    if judgment.key not in (PART, WHOLE):
-        return judgment.key
-    return judgment.rater or f"{WHOLE}{sum(1 for earlier in task.judgments if not earlier.rater)}"
+    def _belongs_to(self, part: JudgmentRecord) -> int | None:
+        """The place of the judgment that this row goes on with: the named rater's, or the unnamed one just begun."""
+        if part.rater:
+            return self.of_rater.get(part.rater)
+        if self.unnamed is None:
+            return None
+        last = self.judgments[self.unnamed]
+        goes_on = part.answers and last.answers and not _asked(last) & _asked(part)
+        return self.unnamed if goes_on else None
 
 
 def _asked(judgment: JudgmentRecord) -> set[tuple[str, int | None]]:
