@@ -16,16 +16,9 @@ from analytics.questions import MeasuredQuestion
 from analytics.training_things import Judged, answer_of, candidates_of, clip_of, grouped, pair_of
 from analytics.vote_frames import NOBODY, Votes
 from annotation.models import Answer, Study
-from scoring.training.contract import HEADS, PairVote
+from scoring.training.contract import PairVote
+from scoring.training.heads import heads_of
 
-# Which of the two heads a question of the presets is about.
-HEAD_OF = {
-    **{head: head for head in HEADS},
-    "relevance": "alignment",
-    "overall": "musicality",
-    "impression": "musicality",
-    "quality": "musicality",
-}
 _FIRST = {Answer.Choice.FIRST: 1.0, Answer.Choice.SECOND: 0.0}
 _LEAST, _MOST = 1.0, 5.0
 
@@ -46,7 +39,7 @@ def rated_answers(study: Study, votes: Votes) -> list[Judged]:
 
 def judged_music(study: Study, votes: Sequence[Votes]) -> list[Judged]:
     """Pairs of clips with the votes on them, and clips with their ratings, which are brought from each question's scale
-    to 1 to 5. By head: of each kind of question the first that the head is about, or the only one there is."""
+    to 1 to 5. By head, as `heads_of` has the questions of each kind."""
     preferences = [said for said in votes if said.question.is_preference]
     ratings = [said for said in votes if not said.question.is_preference]
     return grouped([*_compared_pairs(study, preferences), *_rated_clips(study, ratings)])
@@ -91,13 +84,9 @@ def _rated_clips(study: Study, votes: Sequence[Votes]) -> Iterable[Judged]:
 
 
 def _by_head(votes: Sequence[Votes]) -> list[tuple[str, Votes]]:
-    """The first question of each head, among those of one kind; a question of no head where it is the only one."""
-    named = [(HEAD_OF.get(said.question.key, ""), said.counted()) for said in votes]
-    if len(named) == 1:
-        return [(named[0][0] or "musicality", named[0][1])]
-    return [
-        next(one for one in named if one[0] == head) for head in HEADS if any(head == one[0] for one in named)
-    ]
+    """The votes that each head learns from, of questions of one kind."""
+    asked = {said.question.key: said for said in votes}
+    return [(head, asked[key].counted()) for key, head in heads_of(list(asked)).items()]
 
 
 def _by_unit(votes: Votes) -> Iterable[tuple[int, np.ndarray[Any, Any]]]:

@@ -22,6 +22,7 @@ from annotation.services.flag_sweeps import Source
 from annotation.services.flags_by_votes import ANSWERED, asked_alike, scale
 from scoring.models import Scorer
 from scoring.services import sayings
+from scoring.training.heads import heads_of
 
 NEW_SCORES = Source(
     highest="SELECT max(id) FROM scoring_score",
@@ -177,11 +178,14 @@ def query(study: Study, rule: FlagRule) -> Query | None:
         params |= {"middle": middle, "reach": 0.5 if middle else 1.0, "how": "sides"}
         asked = _questions(study, rule["question"], pairs=True)[:1]
         return _of_votes(_VOTED + _BY_PAIR + _SIDED, [(one, rule["output"]) for one in asked], params)
-    if scorer.key in sayings.LOG_ODDS and (heads := _heads(study, rule)):
-        return _of_votes(_VOTED + _BY_DIFFERENCE + _SIDED, heads, {**params, "how": "differences"})
-    if not (asked := _questions(study, rule["question"], pairs=False)):
-        return None
-    return _of_ratings(study, scorer, asked[0], {**params, "output": _output(scorer, rule, asked[0])})
+    has_heads = scorer.key in sayings.LOG_ODDS
+    if has_heads and (compared := _by_head(study, rule, pairs=True)):
+        return _of_votes(_VOTED + _BY_DIFFERENCE + _SIDED, compared, {**params, "how": "differences"})
+    if has_heads:
+        rated = _by_head(study, rule, pairs=False)
+    else:
+        rated = [(one, rule["output"]) for one in _questions(study, rule["question"], pairs=False)]
+    return _of_ratings(study, scorer, rated[0], params) if rated else None
 
 
 def _of_votes(ctes: str, asked: Sequence[_Compared], params: Mapping[str, Any]) -> Query | None:
@@ -190,22 +194,20 @@ def _of_votes(ctes: str, asked: Sequence[_Compared], params: Mapping[str, Any]) 
     return Query(ctes, {**params, **columns}) if rows else None
 
 
-def _heads(study: Study, rule: FlagRule) -> list[_Compared]:
-    """Questions about pairs, each with the output of its own name, or those that the rule names."""
-    asked, wanted = _questions(study, rule["question"], pairs=True), rule["output"]
+def _by_head(study: Study, rule: FlagRule, *, pairs: bool) -> list[_Compared]:
+    """Questions of one kind, each with the head that is about it, or those that the rule names."""
+    all_asked, wanted = _questions(study, "", pairs=pairs), rule["output"]
+    heads = heads_of([one.spec.key for one in all_asked])
+    asked = [one for one in all_asked if rule["question"] in ("", one.spec.key)]
     if wanted == _USUAL_OUTPUT:
-        return [(one, one.spec.key) for one in asked]
-    own = [one for one in asked if one.spec.key == wanted]
+        return [(one, heads[one.spec.key]) for one in asked if one.spec.key in heads]
+    own = [one for one in asked if heads.get(one.spec.key) == wanted]
     return [(one, wanted) for one in (own or asked)[:1]]
 
 
-def _output(scorer: Scorer, rule: FlagRule, asked: _Asked) -> str:
-    has_heads = scorer.key in sayings.LOG_ODDS and rule["output"] == _USUAL_OUTPUT
-    return asked.spec.key if has_heads else str(rule["output"])
-
-
-def _of_ratings(study: Study, scorer: Scorer, asked: _Asked, params: Mapping[str, Any]) -> Query | None:
-    params = {**params, "questions": list(asked.ids), "question": asked.spec.key}
+def _of_ratings(study: Study, scorer: Scorer, compared: _Compared, params: Mapping[str, Any]) -> Query | None:
+    asked, output = compared
+    params = {**params, "output": output, "questions": list(asked.ids), "question": asked.spec.key}
     if scorer.key in sayings.PROBABILITIES:
         least, most = scale(asked.spec)
         return Query(_RATED + _BY_SCALE + _FOUND, {**params, "least": least, "most": most, "how": "scale"})

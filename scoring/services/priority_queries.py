@@ -24,7 +24,7 @@ from annotation.rules.ordering import Ordering
 from annotation.services.flags_by_votes import asked_alike, scale
 from annotation.services.protocols import loaded
 from scoring.models import Score, Scorer
-from scoring.services.sayings import EVEN, LOG_ODDS, PROBABILITIES, middle_of, output_for, reads_pairs
+from scoring.services.sayings import EVEN, LOG_ODDS, PROBABILITIES, middle_of, outputs_for, reads_pairs
 
 VARIANCE = "variance"
 
@@ -163,11 +163,10 @@ def _known(study: Study, scorer: Scorer) -> _Known:
     outputs = set(Score.objects.filter(scorer=scorer).values_list("output", flat=True).distinct())
     protocol = loaded(study.protocol_version_id).spec
     of_pairs = protocol.candidates == (2, 2)
-    asked = [
-        (pk, spec, output)
-        for pk, spec in asked_alike(study, _compares if of_pairs else _rates)
-        if (output := output_for(spec.key, outputs - {VARIANCE}))
-    ]
+    questions = asked_alike(study, _compares if of_pairs else _rates)
+    keys = list(dict.fromkeys(spec.key for _, spec in questions))
+    about = outputs_for(scorer, keys, outputs - {VARIANCE})
+    asked = [(pk, spec, about[spec.key]) for pk, spec in questions if spec.key in about]
     if of_pairs:
         return _of_pairs(scorer, asked) if asked else _Known()
     return _of_ratings(scorer, asked, foretells_variance=VARIANCE in outputs)

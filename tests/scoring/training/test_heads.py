@@ -1,0 +1,30 @@
+"""Which question each head is about."""
+
+from __future__ import annotations
+
+import pytest
+
+from scoring.training.heads import heads_of
+
+
+@pytest.mark.parametrize(
+    ("questions", "heads"),
+    [
+        (["alignment", "musicality"], {"alignment": "alignment", "musicality": "musicality"}),
+        (["relevance", "quality"], {"relevance": "alignment", "quality": "musicality"}),
+        (["overall"], {"overall": "musicality"}),
+        (["which"], {"which": "musicality"}),
+        (["which", "why"], {}),
+        ([], {}),
+    ],
+)
+def test_a_head_is_about_the_question_of_its_name_or_one_that_means_it(questions, heads):
+    assert heads_of(questions) == heads
+
+
+def test_the_question_of_a_heads_own_name_comes_before_others_about_it_wherever_it_stands():
+    assert heads_of(["overall", "musicality"]) == {"musicality": "musicality"}
+    assert heads_of(["quality", "impression", "relevance"]) == {
+        "relevance": "alignment",
+        "quality": "musicality",
+    }
