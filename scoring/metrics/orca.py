@@ -30,7 +30,9 @@ def open_orca(options: Mapping[str, Any], workplace: Workplace) -> Metric:
     folder = folder_of(options["checkpoint"], below=workplace.checkpoints)
     judge = open_judge(folder, dtype=dtype, device=device)
     found = judge.about.clamp_below if given is None else given
-    return Orca(judge, clamp_below=found or None, dtype=str(dtype).removeprefix("torch."))
+    # A built-in encoder computes alike on every device, whatever a language model would be loaded as.
+    loaded_as = None if judge.about.is_built_in else str(dtype).removeprefix("torch.")
+    return Orca(judge, clamp_below=found or None, dtype=loaded_as)
 
 
 class Orca:
@@ -38,7 +40,7 @@ class Orca:
 
     limits = BatchLimits(examples=64, seconds=3600.0)
 
-    def __init__(self, judge: Judge, *, clamp_below: float | None, dtype: str) -> None:
+    def __init__(self, judge: Judge, *, clamp_below: float | None, dtype: str | None) -> None:
         self._judge = judge
         self._clamp_below = clamp_below
         self._device = judge.head.linear.weight.device
@@ -49,7 +51,7 @@ class Orca:
             "encoder": dict(judge.encoder.identity),
             "head": judge.head.kind,
             "clamp_below": clamp_below,
-            "dtype": dtype,
+            **({"dtype": dtype} if dtype else {}),
         }
 
     def prepare(self, examples: Sequence[Example]) -> None:

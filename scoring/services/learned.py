@@ -17,7 +17,7 @@ from annotation.errors import Conflict, FieldProblem, InvalidInput
 from annotation.models import Job, Study, User
 from annotation.services import flag_sweeps
 from scoring.metrics.registry import OptionError
-from scoring.models import LearnedModel, Scorer
+from scoring.models import LearnedModel, Scorer, ScoringRun
 from scoring.services import orders, runs, study_models
 from scoring.training import catalogue
 
@@ -71,6 +71,12 @@ def versions_by_scorer(study: Study) -> dict[int, list[LearnedModel]]:
     return {scorer.pk: versions[_weights(scorer)] for scorer in scorers if _weights(scorer) in versions}
 
 
+def versions_of(scorer: Scorer) -> list[LearnedModel]:
+    """The versions, of whatever study, whose weights a scorer has; the oldest first. It may be one not stored."""
+    trained = LearnedModel.objects.filter(scorer__key=scorer.key).select_related("study", "scorer")
+    return [one for one in trained.order_by("pk") if one.scorer and _weights(one.scorer) == _weights(scorer)]
+
+
 def metric_options(model: LearnedModel) -> dict[str, Any]:
     """What opens a version as the scorer of its kind. Raises InvalidInput."""
     return orders.checked_options(model.study, model.kind, {"checkpoint": model.folder})
@@ -80,6 +86,23 @@ def promoted(study: Study, kind: str | None = None) -> LearnedModel | None:
     """The version that scores the study; of several kinds, the one promoted last."""
     found = numbered(study, kind).filter(promoted_at__isnull=False)
     return found.order_by("-promoted_at").first()
+
+
+def promoted_scorer(study: Study, kind: str | None = None) -> Scorer | None:
+    """The promoted version as what scores the study: on another kind of device than its training's, or after a change
+    of code, it opens as another scorer than the one that has its scores of what was held out."""
+    model = promoted(study, kind)
+    if model is None:
+        return None
+    try:
+        options = metric_options(model)
+    except InvalidInput:  # a setting that has gone out of use: nothing new is scored with it
+        return model.scorer
+    runs_of_it = ScoringRun.objects.filter(
+        study=study, metric=model.kind, options=options, filter={}, scorer__isnull=False
+    )
+    run = runs_of_it.select_related("scorer").order_by("-pk").first()
+    return run.scorer if run else model.scorer
 
 
 @transaction.atomic

@@ -70,8 +70,7 @@ def _scorer(study: Study) -> Scorer | None:
     policy = rules.settings(study.rules)
     if policy is not None and policy.scorer:
         return version_of(study, policy.scorer)
-    model = learned.promoted(study)
-    return model.scorer if model else None
+    return learned.promoted_scorer(study)
 
 
 def _state(study: Study, scorer: Scorer | None) -> str:

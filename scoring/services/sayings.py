@@ -16,12 +16,13 @@ from scoring.metrics import registry
 from scoring.metrics.entries import Reads
 from scoring.models import Scorer, ScoringRun
 from scoring.services import learned
+from scoring.training.heads import heads_of
 
 # Scores from 0 to 1 whatever the settings, from the worst answer to the best. What others give depends on what they
 # were asked for.
 PROBABILITIES = frozenset({"aqascore", "orca"})
 # The difference between two candidates' scores is the log-odds that people prefer the first (Bradley & Terry, 1952);
-# each output is about the question of its own name.
+# each output is a head, and about the question that such a head learns from.
 LOG_ODDS = frozenset({"cmi-rm"})
 # The output that stands for a scorer with several, none of a question's own name.
 _USUAL = ("default", "value", "mean")
@@ -45,9 +46,9 @@ def middle_of(scorer: Scorer) -> float:
 def version_of(study: Study, name: str) -> Scorer | None:
     """The version of a scorer that counts in a study, by the scorer's name or a version's digest: of a name, the model
     that was made the study's scorer; else what the study was scored by last."""
-    model = learned.promoted(study, name) if name else None
-    if model is not None:
-        return model.scorer
+    scorer = learned.promoted_scorer(study, name) if name else None
+    if scorer is not None:
+        return scorer
     runs = (
         ScoringRun.objects.filter(study=study, scorer__isnull=False).select_related("scorer").order_by("-pk")
     )
@@ -83,8 +84,12 @@ class Voice:
     def _can_tell(self, spec: QuestionSpec) -> bool:
         key = self.scorer.key
         if spec.kind == "preference":
-            return key in LOG_ODDS or reads_pairs(key)
+            return reads_pairs(key) or (key in LOG_ODDS and spec.key in self._heads)
         return key in PROBABILITIES
+
+    @property
+    def _heads(self) -> dict[str, str]:
+        return heads_of([spec.key for spec in self.protocol.questions if spec.kind == "preference"])
 
     def _said(
         self, spec: QuestionSpec, slots: Sequence[int], values: Values
@@ -96,7 +101,7 @@ class Voice:
             return ratings if any(one is not None for one in ratings) else None
         first, second = slots
         if not reads_pairs(self.scorer.key):
-            one, other = (values.get((slot, 0), {}).get(spec.key) for slot in slots)
+            one, other = (values.get((slot, 0), {}).get(self._heads[spec.key]) for slot in slots)
             return None if one is None or other is None else sigmoid(one - other)
         ahead, behind = (
             self._chance(spec, values.get(pair, {})) for pair in ((first, second), (second, first))
@@ -115,6 +120,15 @@ class Voice:
         if name is None:
             return None
         return min(1.0, max(0.0, outputs[name])) if middle == EVEN else sigmoid(outputs[name] - middle)
+
+
+def outputs_for(scorer: Scorer, questions: Sequence[str], outputs: Collection[str]) -> dict[str, str]:
+    """By question, among those of one kind that a study asks, the output that is about it, where there is one."""
+    if scorer.key in LOG_ODDS:
+        found = heads_of(questions)
+    else:
+        found = {one: name for one in questions if (name := output_for(one, outputs))}
+    return {question: name for question, name in found.items() if name in outputs}
 
 
 def output_for(question: str, outputs: Collection[str]) -> str | None:

@@ -8,8 +8,8 @@ from analytics.services import training_jobs, training_record
 from annotation.errors import InvalidInput
 from annotation.models import Job, Judgment, Study
 from annotation.services import jobs
-from scoring.models import LearnedModel, Score, ScoringRun
-from scoring.services import foreground, learned
+from scoring.models import LearnedModel, Score, Scorer, ScoringRun
+from scoring.services import foreground, learned, sayings
 from tests import factories
 from tests.analytics import learning
 
@@ -196,6 +196,23 @@ def test_promotion_makes_a_version_the_studys_scorer_and_scores_the_rest():
     learned.demote(second, actor=None)
     study.refresh_from_db()
     assert (study.rules["prescore"], learned.promoted(study)) == ([], None)
+
+
+def test_what_a_promoted_version_opens_as_on_the_scoring_worker_is_what_counts():
+    study = learning.music()
+    model = trained(study)
+    learned.promote(model, actor=None)
+    assert learned.promoted_scorer(study, "cmi-rm") == model.scorer
+    elsewhere = Scorer.objects.create(key="cmi-rm", digest="opened on another device")
+    ScoringRun.objects.update(scorer=elsewhere)
+    assert sayings.version_of(study, "cmi-rm") == elsewhere
+    assert learned.promoted_scorer(study) == elsewhere
+    # With other settings, or of a part of the study, it is asked for something else.
+    other = Scorer.objects.create(key="cmi-rm", digest="other settings")
+    for asked in ({"options": {"checkpoint": "another"}}, {"filter": {"systems": ["good"]}}):
+        run = {"options": learned.metric_options(model), **asked}
+        ScoringRun.objects.create(study=study, metric="cmi-rm", scorer=other, **run)
+    assert sayings.version_of(study, "cmi-rm") == elsewhere
 
 
 def test_a_version_that_was_not_trained_to_the_end_is_not_promoted():

@@ -13,9 +13,12 @@ import torch
 from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from scoring.backbones.answer_encoders import TextFields, new_built_in
 from scoring.metrics.batching import score_each
 from scoring.metrics.contract import Example, Metric, SetupError
+from scoring.metrics.orca_checkpoint import About, save_judge
 from scoring.metrics.orca_clamp import clamped
+from scoring.metrics.orca_heads import RatingHead
 from scoring.metrics.registry import METRICS, OptionError, Workplace, open_metric
 from tests.scoring.tiny_causal import released_judge, tiny_gemma3_with_eyes, tiny_llama
 
@@ -153,6 +156,18 @@ def test_its_identity_names_all_that_changes_a_score(released: Path, judge: Path
     assert opened(judge).identity["weights"] != identity["weights"]
     (judge / "args.yaml").write_text("skip_question: true\n")
     assert opened(judge).identity["encoder"] != identity["encoder"]
+
+
+def test_a_built_in_judge_is_the_same_version_whatever_a_language_model_would_be_loaded_as(
+    released: Path, tmp_path: Path
+) -> None:
+    encoder = new_built_in("built-in", TextFields())
+    about = About("built-in", TextFields(), encoder.settings)
+    save_judge(tmp_path / "own", encoder, RatingHead(encoder.width, kind="beta"), about)
+    identity = opened(tmp_path / "own").identity
+    assert opened(tmp_path / "own", dtype="float16").identity == identity
+    assert "dtype" not in identity
+    assert opened(released).identity["dtype"] == "float32"
 
 
 def test_it_hears_nothing_and_is_found_below_the_folder_of_checkpoints(released: Path) -> None:
