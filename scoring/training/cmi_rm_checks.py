@@ -88,8 +88,8 @@ def _check_classes(votes: MusicVotes, head: str) -> None:
         raise TrainingError(
             "one_class",
             f"All {len(sides)} decided votes on {head} in train are for the {'first' if first else 'second'} sound, "
-            "whatever was heard. Have the order drawn for each rater, as Concord does, or look whether the import took "
-            "the sides from the right column.",
+            "as the pairs are listed, whatever was heard. Where these were imported, look whether votes and sounds "
+            "came from the right columns; else collect votes on pairs whose first sound is not always the better one.",
         )
 
 
