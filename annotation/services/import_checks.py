@@ -23,6 +23,7 @@ from annotation.services import (
     import_soundless,
     import_sounds,
     import_staging,
+    import_strata,
     import_trials,
 )
 from annotation.services.import_batches import batches
@@ -67,6 +68,8 @@ class Check:
             self._page(dict(zip(ordinals, tasks, strict=True)), progress)
             done += len(tasks)
             progress(done, total, stage="checking")
+        if (earlier := self._earlier) is not None:
+            staged.notes = [*import_strata.notes(earlier, staged), *staged.notes][:MAX_NOTES]
         staged.checked = True
         staged.save()
 

@@ -81,6 +81,50 @@ def test_an_item_is_never_overwritten(study, tmp_path, change):
     assert ItemVersion.objects.get().question == "Q?"
 
 
+def with_split(path, *splits: str):
+    """An item of each split."""
+    rows = (
+        {"item_id": f"i{n}", "system": "s", "answer": "Yes", "stratum.split": split}
+        for n, split in enumerate(splits)
+    )
+    path.write_text(
+        "".join(json.dumps({name: value for name, value in row.items() if value}) + "\n" for row in rows)
+    )
+    return path
+
+
+def test_strata_that_changed_stay_as_they_are_and_are_told(study, tmp_path):
+    source = tmp_path / "x.jsonl"
+    bring(study, with_split(source, "train", "train", "train"), format="jsonl")
+    job = bring(study, with_split(source, "train", "test", "test"), format="jsonl")
+    assert job.report["notes"] == [
+        "2 items have other strata here than in the study, where they stay as they are: of 'i1' (row 2) split is"
+        " 'test' here and is 'train' there."
+    ]
+    assert {item.strata["split"] for item in study.items.all()} == {"train"}
+
+
+def test_a_stratum_that_an_item_did_not_have_is_told_and_one_left_out_is_not(study, tmp_path):
+    source = tmp_path / "x.jsonl"
+    bring(study, with_split(source, "", "train"), format="jsonl")
+    job = bring(study, with_split(source, "test", ""), format="jsonl")
+    [note] = job.report["notes"]
+    assert note.startswith("1 item has other strata")
+    assert "split is 'test' here and is not there" in note
+
+
+def test_rows_of_one_item_in_several_strata_are_not_told_again(study, tmp_path):
+    source = tmp_path / "x.jsonl"
+    row = {"item_id": "i", "system": "s", "answer": "Yes", "question": "correctness", "value": 4}
+    rows = [
+        {**row, "rater_id": "ann", "stratum.split": "train"},
+        {**row, "rater_id": "bob", "stratum.split": "test"},
+    ]
+    source.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    bring(study, source, format="jsonl")
+    assert bring(study, source, format="jsonl").report["notes"] == []
+
+
 def test_an_item_has_one_content_within_a_source(study, tmp_path):
     job = bring(study, write(tmp_path / "x.csv", {}, {"system": "s2", "question_text": "Another?"}))
     [problem] = job.report["problems"]
