@@ -54,8 +54,9 @@ class Keeping:
         _put(module, found["weights"])
         optimizer.load_state_dict(found["optimizer"])
         torch.set_rng_state(found["drawn"])
-        if torch.cuda.is_available():
-            torch.cuda.set_rng_state_all(found["drawn_on_gpus"])
+        # A training runs on one GPU; the host that goes on with it may have fewer than the one that began, or more.
+        for device, drawn in zip(range(torch.cuda.device_count()), found["drawn_on_gpus"], strict=False):
+            torch.cuda.set_rng_state(drawn, device)
         at: dict[str, Any] = found["at"]
         return at
 

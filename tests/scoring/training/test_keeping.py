@@ -1,0 +1,39 @@
+"""A training that was kept goes on, whatever the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from scoring.training.keeping import Keeping, Kept
+
+
+def kept(folder: Path) -> tuple[Keeping, torch.nn.Module, torch.optim.Optimizer]:
+    module = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.AdamW(module.parameters())
+    keeping = Keeping(folder, fingerprint="same")
+    keeping.keep_best(module)
+    keeping.keep(Kept({"step": 3}, module, optimizer))
+    return keeping, module, optimizer
+
+
+def test_a_training_goes_on_where_there_are_fewer_gpus(tmp_path, monkeypatch):
+    states = [torch.tensor([number], dtype=torch.uint8) for number in range(2)]
+    monkeypatch.setattr(torch.cuda, "get_rng_state_all", lambda: states)
+    keeping, module, optimizer = kept(tmp_path)
+    found: dict[int, int] = {}
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(
+        torch.cuda, "set_rng_state", lambda state, device: found.update({device: int(state[0])})
+    )
+    assert keeping.put(module, optimizer) == {"step": 3}
+    assert found == {0: 0}
+
+
+def test_a_training_goes_on_without_a_gpu(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_rng_state_all", lambda: [torch.zeros(1, dtype=torch.uint8)])
+    keeping, module, optimizer = kept(tmp_path)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    assert keeping.put(module, optimizer) == {"step": 3}
