@@ -15,9 +15,18 @@ from typing import Any
 
 import yaml
 
-from annotation.importers import audio_folder, delimited, files, json_rows, parquet_rows, sound_files
+from annotation.importers import (
+    audio_folder,
+    delimited,
+    files,
+    json_rows,
+    parquet_rows,
+    sound_files,
+    yaml_values,
+)
 from annotation.importers.audio_folder import SPLITS
 from annotation.importers.records import RowProblem, Stated
+from annotation.importers.yaml_values import text
 from annotation.protocols import Protocol
 
 Rows = Iterator[tuple[str, dict[str, Any]] | RowProblem]
@@ -72,7 +81,7 @@ def left_out(folder: Path) -> list[str]:
     stated = _front_matter(folder)
     configs = stated.get("configs") if isinstance(stated, dict) else None
     named = [config for config in configs if isinstance(config, dict)] if isinstance(configs, list) else []
-    return [_text(config.get("config_name")) for config in named if config is not _chosen(named)]
+    return [text(config.get("config_name")) for config in named if config is not _chosen(named)]
 
 
 def _rows(folder: Path, parts: list[_Part | RowProblem]) -> Rows:
@@ -149,11 +158,11 @@ def _front_matter(folder: Path) -> dict[str, Any] | RowProblem:
     if not readme.is_file():
         return {}
     with readme.open("rb") as file:
-        text = file.read(LONGEST_README).decode("utf-8", "replace").replace("\r\n", "\n")
-    if not (match := FRONT_MATTER.match(text)):
+        head = file.read(LONGEST_README).decode("utf-8", "replace").replace("\r\n", "\n")
+    if not (match := FRONT_MATTER.match(head)):
         return {}
     try:
-        stated = yaml.safe_load(match[1])
+        stated = yaml_values.load(match[1])
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         return RowProblem("README.md", "", f"its first lines are not YAML ({said})", "Mend or remove them.")
@@ -162,9 +171,9 @@ def _front_matter(folder: Path) -> dict[str, Any] | RowProblem:
 
 def _stated_parts(folder: Path, configs: list[dict[str, Any]]) -> list[_Part | RowProblem] | None:
     chosen = _chosen(configs)
-    below = folder / _text(chosen.get("data_dir"))
+    below = folder / text(chosen.get("data_dir"))
     if not below.resolve().is_relative_to(folder.resolve()) or not below.is_dir():
-        problem = f"{_text(chosen.get('data_dir'))} is no folder in this one"
+        problem = f"{text(chosen.get('data_dir'))} is no folder in this one"
         return [RowProblem("README.md", "data_dir", problem, "Mend the path.")]
     if not chosen.get("data_files"):
         return _parts_by_name(below)
@@ -189,12 +198,7 @@ def _patterns(data_files: Any) -> Iterator[tuple[str, str]]:
         stated = entry if isinstance(entry, dict) else {"split": "train", "path": entry}
         paths = stated.get("path")
         for path in paths if isinstance(paths, list) else [paths]:
-            yield _text(stated.get("split")) or "train", _text(path)
-
-
-def _text(value: Any) -> str:
-    """What is no text is not spelled out: a few lines of YAML can hold more than any memory."""
-    return value if isinstance(value, str) else ""
+            yield text(stated.get("split")) or "train", text(path)
 
 
 def _matching(folder: Path, pattern: str, split: str) -> list[_Part | RowProblem]:

@@ -10,8 +10,9 @@ from typing import Any
 
 import yaml
 
-from annotation.importers import files, json_entries, table, tool_data
+from annotation.importers import files, json_entries, table, tool_data, yaml_values
 from annotation.importers.records import RowProblem
+from annotation.importers.yaml_values import text
 
 # A project's data are held while its users' answers are read, as POTATO itself holds them.
 LARGEST_DATA = 256 * 1024 * 1024
@@ -65,7 +66,7 @@ def load(folder: Path) -> Project | RowProblem:
     path, config = configurations[0]
     data = []
     for named in _list(config.get("data_files")):
-        name = str(named.get("path") if isinstance(named, dict) else named)
+        name = text(named.get("path") if isinstance(named, dict) else named)
         file = tool_data.below(folder, name)
         if file is None:
             remedy = "Put it into the folder, at the path that the configuration names."
@@ -79,8 +80,9 @@ def load(folder: Path) -> Project | RowProblem:
     keys = config.get("item_properties")
     keys = keys if isinstance(keys, dict) else {}
     schemes = [scheme for scheme in _list(config.get("annotation_schemes")) if isinstance(scheme, dict)]
-    kinds = {str(one.get("name")): KINDS.get(str(one.get("annotation_type")), "choices") for one in schemes}
-    return Project(tuple(data), str(keys.get("id_key", "id")), str(keys.get("text_key", "text")), kinds)
+    kinds = {text(one.get("name")): KINDS.get(text(one.get("annotation_type")), "choices") for one in schemes}
+    id_key, text_key = text(keys.get("id_key")) or "id", text(keys.get("text_key")) or "text"
+    return Project(tuple(data), id_key, text_key, kinds)
 
 
 def _configuration(path: Path) -> dict[str, Any] | None:
@@ -88,7 +90,7 @@ def _configuration(path: Path) -> dict[str, Any] | None:
     if path.stat().st_size > LARGEST_CONFIGURATION:
         return None
     try:
-        config = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+        config = yaml_values.load(path.read_text(encoding="utf-8-sig"))
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError):
         return None
     return config if isinstance(config, dict) and config.get("data_files") else None

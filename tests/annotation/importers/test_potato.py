@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from annotation.importers import Note, RowProblem, TaskRecord, potato
+from annotation.importers import Note, RowProblem, TaskRecord, potato, potato_project
 from annotation.importers.merging import joined
 from annotation.protocols import preset
 from annotation.rules.answers import FIRST, SECOND, TIE
@@ -138,6 +138,34 @@ def test_a_folder_without_a_configuration_is_one_problem(project):
 def test_a_configuration_that_makes_objects_is_none(project):
     (project / "config.yaml").write_text("data_files: !!python/object/apply:os.getcwd []\n")
     assert problems(read(project)) == [("", "config.yaml")]
+
+
+BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{f'*a{n - 1},' * 9}]\n" for n in range(1, 30))
+
+
+@pytest.mark.parametrize(
+    "configuration",
+    [
+        "data_files: [*a29]\n",
+        "data_files: [{path: *a29}]\n",
+        "data_files: [items.jsonl]\nitem_properties: {id_key: *a29, text_key: *a29}\n",
+        "data_files: [items.jsonl]\nannotation_schemes: [{name: *a29, annotation_type: *a29}]\n",
+    ],
+)
+def test_a_configuration_that_holds_more_than_any_memory_is_harmless(project, configuration):
+    (project / "config.yaml").write_text(BOMB + configuration)
+    (project / "items.jsonl").write_text('{"id": "1", "text": "Two bells ring."}\n')
+    assert read(project)
+
+
+def test_numbers_name_schemes_and_keys_as_texts_do(project):
+    (project / "config.yaml").write_text(
+        "data_files: [items.jsonl]\nitem_properties: {id_key: 7}\n"
+        "annotation_schemes: [{name: 3, annotation_type: text}]\n"
+    )
+    (project / "items.jsonl").write_text("")
+    made = potato_project.load(project)
+    assert (made.id_key, made.text_key, made.kinds) == ("7", "text", {"3": "text"})
 
 
 def test_data_outside_the_folder_are_not_read(project, tmp_path):
