@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from annotation.importers import columns, delimited, files, sound_files
-from annotation.importers.records import RowProblem
+from annotation.importers.records import LONGEST_TEXT, RowProblem
 from annotation.protocols import Protocol
 
 Rows = Iterator[tuple[str, dict[str, Any]] | RowProblem]
 REFERENCE = "reference"
 PROMPTS = "prompts"
-LONGEST_PROMPT = 1_000_000
 # Every two of so many systems are already 1,225 comparisons of each item.
 LARGEST_ROUND = 50
 SAME_NAMES = "Give what belongs together the same name in every system's folder."
@@ -132,8 +131,8 @@ def _add_sound(found: _Found, path: Path, below: Path) -> None:
 
 def _add_text(found: _Found, item: str, path: Path) -> None:
     with path.open("rb") as file:
-        raw = file.read(LONGEST_PROMPT + 1)
-    if len(raw) > LONGEST_PROMPT:
+        raw = file.read(LONGEST_TEXT + 1)
+    if len(raw) > LONGEST_TEXT:
         found.problems.append(RowProblem(path.name, "prompt", "is longer than 1 MB", "Shorten the prompt."))
         return
     try:

@@ -145,6 +145,8 @@ _NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 NOT_IN_NAMES = "\x1f"
 ID_LENGTH = 300
 NAME_LENGTH = 200
+# No prompt, answer or comment comes near; a source of longer ones could not be handled a page at a time.
+LONGEST_TEXT = 1_000_000
 
 
 def task_name(item_id: str, candidates: Iterable[str]) -> str:
@@ -156,7 +158,8 @@ def task_name(item_id: str, candidates: Iterable[str]) -> str:
 
 
 def faults(record: TaskRecord) -> Iterator[RowProblem]:
-    """What no database column could hold: ids that are too long, characters that are none."""
+    """What no database column could hold, or no page of an import: ids and texts that are too long, characters that are
+    none."""
     sized = [("id", record.item.external_id, ID_LENGTH), ("id", record.external_id, ID_LENGTH)]
     sized += [("system", candidate.system, NAME_LENGTH) for candidate in record.candidates]
     sized += [("rater", said.rater, NAME_LENGTH) for said in record.judgments]
@@ -176,6 +179,10 @@ def faults(record: TaskRecord) -> Iterator[RowProblem]:
     texts += [("comment", said.comment) for said in record.judgments]
     texts += [(answer.question, answer.text) for said in record.judgments for answer in said.answers]
     for name, text in texts:
+        if len(text) > LONGEST_TEXT:
+            problem = f"is longer than {LONGEST_TEXT:,} characters"
+            yield RowProblem(record.row, name, problem, "Shorten it, or split it into several.")
+            return
         if _NO_TEXT.search(text):
             yield RowProblem(
                 record.row,

@@ -36,6 +36,11 @@ class StagedJson:
     rest: str
     said: str | None
 
+    @property
+    def size(self) -> int:
+        """In characters, of what may be long."""
+        return len(self.item) + len(self.candidates) + len(self.said or "")
+
 
 def encoded(record: TaskRecord) -> StagedJson:
     item = _item(record.item)

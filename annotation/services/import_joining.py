@@ -17,6 +17,8 @@ from annotation.services import import_staging
 from annotation.services.import_staging import COLUMNS, columns_of
 
 _BATCH = 1000
+# Rows that hold two tasks each, with their texts.
+_FEW = 10
 # Fragments that differ from the first of their task in what they must agree in.
 _DIFFERENT = f"""
 WITH several AS (
@@ -80,7 +82,7 @@ def _leave_out(staged: StagedImport, found: Iterator[tuple[int, RowProblem]]) ->
 
 def _different(staged: StagedImport) -> Iterator[tuple[int, RowProblem]]:
     n = len(COLUMNS)
-    for ordinal, *values in _streamed(_DIFFERENT, staged):
+    for ordinal, *values in _streamed(_DIFFERENT, staged, _FEW):
         problem = merging.contradiction(_task(values[:n]), _task(values[n:]))
         assert problem is not None
         yield ordinal, problem
@@ -91,15 +93,15 @@ def _task(values: list[Any]) -> TaskRecord:
 
 
 def _other_items(staged: StagedImport) -> Iterator[tuple[int, RowProblem]]:
-    for ordinal, row, item, first in _streamed(_OTHER_ITEM, staged):
+    for ordinal, row, item, first in _streamed(_OTHER_ITEM, staged, _BATCH):
         problem = f"item {item!r} has other content on row {first}"
         remedy = "Give it another item id, or make the texts the same."
         yield ordinal, RowProblem(row, "item", problem, remedy)
 
 
-def _streamed(query: str, staged: StagedImport) -> Iterator[tuple[Any, ...]]:
+def _streamed(query: str, staged: StagedImport, together: int) -> Iterator[tuple[Any, ...]]:
     """The rows of a query, which are not changed by what is dropped meanwhile."""
     with connection.chunked_cursor() as cursor:
         cursor.execute(query, {"job": staged.job})
-        while rows := cursor.fetchmany(_BATCH):
+        while rows := cursor.fetchmany(together):
             yield from rows

@@ -38,6 +38,11 @@ class _Batch:
     problems: list[RowProblem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     n: int = 0
+    size: int = 0
+
+    @property
+    def full(self) -> bool:
+        return self.n >= BATCH or self.size >= import_staging.HELD
 
     def add(self, entry: TaskRecord | RowProblem | Note, protocol: Protocol) -> None:
         self.n += 1
@@ -48,7 +53,9 @@ class _Batch:
         elif found := [*faults(entry), *import_trials.faults(entry, protocol)]:
             self.problems += found
         else:
-            self.tasks.append(encoded(entry))
+            task = encoded(entry)
+            self.tasks.append(task)
+            self.size += task.size
 
 
 def read(staged: StagedImport, order: Order, protocol: Protocol, progress: Progress) -> None:
@@ -58,7 +65,7 @@ def read(staged: StagedImport, order: Order, protocol: Protocol, progress: Progr
     moved_from = place.offset
     for entry in _entries(staged, order, protocol, place):
         # Rows of one offset belong together: a successor would read the last one again as a whole.
-        if batch.n >= BATCH and (not place.offset or place.offset != moved_from):
+        if batch.full and (not place.offset or place.offset != moved_from):
             _keep(staged, batch, place)
             batch = _Batch()
         moved_from = place.offset

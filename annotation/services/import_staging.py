@@ -15,7 +15,25 @@ from annotation.importers.staged_json import StagedJson
 from annotation.models import Clip, Job, JobProblem, StagedImport, StagedSound, StagedTask
 from annotation.services import clips, copying
 
+# Of a source no more is held at once, in characters of what is staged, but for a task that has more by itself. As
+# records it takes ten times as much.
+HELD = 8_000_000
 COLUMNS = ("row", "task_name", "item_name", "item_hash", "item", "candidates", "rest", "said")
+
+
+def columns_of(table: str) -> str:
+    return ", ".join(f'{table}."{name}"' for name in COLUMNS)
+
+
+# Lengths in bytes are known without the texts being read.
+_PAGE = f"""
+SELECT ordinal, {columns_of("page")} FROM (
+    SELECT t.*, sum(octet_length(item) + octet_length(candidates) + coalesce(octet_length(said), 0)) OVER (
+        ORDER BY ordinal ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+    FROM annotation_stagedtask t WHERE job = %s AND ordinal > %s ORDER BY ordinal LIMIT %s
+) AS page
+WHERE coalesce(before, 0) < %s ORDER BY ordinal
+"""
 _PROBLEM = ("job_id", "number", "row", "field", "problem", "remedy")
 
 
@@ -69,23 +87,15 @@ def printable(text: str) -> str:
 def pages(
     staged: StagedImport, *, size: int, after: int = -1
 ) -> Iterator[tuple[list[int], list[StagedJson]]]:
-    """Ordinals and tasks in the order of the source."""
-    query = (
-        f"SELECT ordinal, {columns_of('annotation_stagedtask')} FROM annotation_stagedtask"
-        " WHERE job = %s AND ordinal > %s ORDER BY ordinal LIMIT %s"
-    )
+    """Ordinals and tasks in the order of the source: `size` of them at a time, or as many as may be held at once."""
     while True:
         with connection.cursor() as cursor:
-            cursor.execute(query, [staged.job, after, size])
+            cursor.execute(_PAGE, [staged.job, after, size, HELD])
             rows = cursor.fetchall()
         if not rows:
             return
         after = rows[-1][0]
         yield [row[0] for row in rows], [StagedJson(*row[1:]) for row in rows]
-
-
-def columns_of(table: str) -> str:
-    return ", ".join(f'{table}."{name}"' for name in COLUMNS)
 
 
 def count(staged: StagedImport) -> int:

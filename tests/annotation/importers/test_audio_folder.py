@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.importers import FORMATS, RowProblem, audio_folder, paired_folders
+from annotation.importers import FORMATS, RowProblem, audio_folder, records
 from annotation.protocols import preset
 from tests.annotation.importers import sounds, tables
 
@@ -192,7 +192,7 @@ def test_a_folder_without_sounds_is_told(folder):
 def test_a_prompt_in_another_encoding_or_without_end_is_told(folder):
     put(folder, "1.wav", "2.wav")
     (folder / "1.txt").write_bytes("café".encode("latin-1"))
-    (folder / "2.txt").write_bytes(b"x" * (paired_folders.LONGEST_PROMPT + 1))
+    (folder / "2.txt").write_bytes(b"x" * (records.LONGEST_TEXT + 1))
     problems = [entry for entry in read(folder, "pam") if isinstance(entry, RowProblem)]
     assert [(p.row, p.problem) for p in problems] == [
         ("1.txt", "is not UTF-8"),

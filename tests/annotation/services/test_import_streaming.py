@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.importers import files
+from annotation.importers import files, records
 from annotation.models import (
     Item,
     Job,
@@ -322,3 +322,43 @@ def test_memory_does_not_grow_with_the_source(study, tmp_path, monkeypatch):
     peak(60)  # fills the caches of statements, which have a bound of their own
     # A record that is held takes more than 1,000 bytes.
     assert (peak(300) - peak(60)) / 480 < 200
+
+
+def test_pages_end_where_their_texts_are_long(study, tmp_path, monkeypatch):
+    monkeypatch.setattr(import_staging, "HELD", 1000)
+    for module, name in ((import_reading, "BATCH"), (import_checks, "PAGE"), (import_writing, "PAGE")):
+        monkeypatch.setattr(module, name, 1000)
+    pages: list[int] = []
+    real = import_staging.pages
+
+    def counting(staged, **given):
+        for ordinals, tasks in real(staged, **given):
+            pages.append(sum(task.size for task in tasks))
+            yield ordinals, tasks
+
+    monkeypatch.setattr(import_staging, "pages", counting)
+    job = bring(study, write(tmp_path / "x.jsonl", rows(30, prompt="p" * 300)), format="jsonl")
+    assert job.report["created"] == {"items": 30, "tasks": 30, "judgments": 60, "raters": 2}
+    assert len(pages) > 20
+    assert 1000 < max(pages) < 2000
+
+
+def test_a_batch_ends_where_its_texts_are_long(study, tmp_path, monkeypatch):
+    monkeypatch.setattr(import_staging, "HELD", 1000)
+    monkeypatch.setattr(import_reading, "BATCH", 1000)
+    job = imports.start(
+        study, write(tmp_path / "x.jsonl", rows(30, prompt="p" * 300)), format="jsonl", actor=None
+    )
+    die_at(monkeypatch, "reading", 25)
+    with pytest.raises(Killed):
+        jobs.run(job.pk)
+    assert StagedTask.objects.count() > 20
+
+
+def test_a_text_without_end_is_a_problem_of_its_row(study, tmp_path):
+    long = [{**row, "prompt": "p" * (records.LONGEST_TEXT + 1)} for row in rows(1)]
+    job = bring(study, write(tmp_path / "x.jsonl", [*rows(1), *long]), format="jsonl")
+    assert [(found["row"], found["field"], found["problem"]) for found in job.report["problems"]] == [
+        (row, "prompt", "is longer than 1,000,000 characters") for row in ("3", "4")
+    ]
+    assert job.report["problems"][0]["remedy"]
