@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import os
 import platform
-import resource
 import statistics
-import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 import torch
+from django.db.models import Max
 
 from analytics import training_things
 from analytics.services.code_version import code_version
-from analytics.services.training_ancestors import ancestors
 from analytics.services.training_material import SYSTEMS, Material, Parts, systems_held_out
+from annotation.models import Judgment, Study
 from scoring.backbones.loading import device_of
 from scoring.models import LearnedModel
 from scoring.services.opened import workplace
 
 _LIBRARIES = ("torch", "transformers", "numpy", "scipy")
-_KILOBYTE = 1 if sys.platform == "darwin" else 1024
 
 
 def record(
@@ -32,17 +30,22 @@ def record(
     repeats: Sequence[Mapping[str, Any]],
     *,
     seconds: float,
+    peak_memory_mb: float | None,
+    gpu_peak_memory_mb: float | None,
+    release: Mapping[str, Any] | None,
+    ancestors: Sequence[str],
 ) -> dict[str, Any]:
     """As JSON. `first` is the split of the version that is kept. `seconds` is wall time since a worker last took the
-    training up; `trainings` sums what each repeat took."""
+    training up, and memory the most since then; `trainings` sums what each repeat took."""
     return {
         "data_sha256": training_things.sha256(one.thing for one in [*material.judged, *material.pseudo]),
+        "release": release,
         "seed": 0,
         "options": model.options,
         "plan": model.plan,
         "counts": dict(first.counts),
         "held_out": held_out(model, material, first),
-        "ancestors": [str(one) for one in ancestors(model)],
+        "ancestors": list(ancestors),
         "repeats": [
             {name: repeat[name] for name in ("seed", "counts", "figures", "seconds")} for repeat in repeats
         ],
@@ -53,13 +56,23 @@ def record(
         "hardware": hardware(),
         "seconds": seconds,
         "trainings": sum(repeat["seconds"] for repeat in repeats),
-        "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KILOBYTE / 1e6,
+        "peak_memory_mb": peak_memory_mb,
+        "gpu_peak_memory_mb": gpu_peak_memory_mb,
         "versions": {
             "concord": code_version(),
             "python": platform.python_version(),
             **{name: version(name) for name in _LIBRARIES},
         },
     }
+
+
+def release_with(study: Study) -> dict[str, Any] | None:
+    """The newest release of a study, where it has all the votes that there are now."""
+    release = study.releases.order_by("-number").first()
+    last = Judgment.objects.filter(study=study, effective=True).aggregate(last=Max("pk"))["last"]
+    if release is None or last is None or release.manifest["cut"]["horizon"]["judgments"] < last:
+        return None
+    return {"number": release.number, "sha256": release.sha256}
 
 
 def held_out(model: LearnedModel, material: Material, first: Parts) -> dict[str, list[Any]]:

@@ -13,13 +13,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+import torch
 from django.db import transaction
 
 from analytics.services import training_figures, training_record, training_stages
-from analytics.services.training_ancestors import refuse_leaks
+from analytics.services.training_ancestors import ancestors, refuse_leaks
 from analytics.services.training_material import Material, Parts, n_splits
 from analytics.services.training_material import material as material_of
 from analytics.services.training_material import parts as parts_of
+from analytics.services.training_memory import PeakMemory
 from analytics.services.training_predictions import opened, predicted
 from analytics.services.training_watch import StoredWatch
 from annotation.models import Job
@@ -27,11 +29,16 @@ from annotation.services.jobs import Cancelled, Failure, Running
 from scoring.metrics.contract import SetupError
 from scoring.metrics.registry import OptionError
 from scoring.models import LearnedModel, Score
-from scoring.services import learned
+from scoring.services import learned, writing_opened
+from scoring.services import opened as opened_scorers
 from scoring.services.opened import scorer_of
 from scoring.services.results import plain
 from scoring.training.contract import TrainingError
 
+_TOO_LARGE = (
+    "The training does not fit into the memory of the device. Choose a smaller batch, a smaller encoder, or leave out "
+    "long texts (longest); or train on a larger device."
+)
 _GIVEN_UP = (Job.State.CANCELLED, Job.State.FAILED)
 
 
@@ -43,13 +50,19 @@ def run(running: Running) -> dict[str, Any]:
     try:
         for given_up in LearnedModel.objects.filter(job__state__in=_GIVEN_UP, scorer=None).exclude(folder=""):
             _remove(given_up)
-        figures = _Training(running, model, work).run()
+        writing_opened.close()  # what the worker has open; the memory is needed for the training
+        opened_scorers.close()
+        with PeakMemory() as peak:
+            figures = _Training(running, model, work, peak).run()
     except (TrainingError, SetupError, OptionError) as error:
         _remove(model)
         raise Failure(str(error)) from error
     except OSError as error:
         _remove(model)
         raise Failure(f"The model's files cannot be kept in {work.parent}: {error}") from error
+    except (MemoryError, torch.OutOfMemoryError) as error:
+        _remove(model)
+        raise Failure(_TOO_LARGE) from error
     except Cancelled:
         _remove(model)
         raise
@@ -68,18 +81,25 @@ def _remove(model: LearnedModel) -> None:
 class _Training:
     """One version's training in the hands of one worker."""
 
-    def __init__(self, running: Running, model: LearnedModel, work: Path) -> None:
-        self.running, self.model, self.work = running, model, work
+    def __init__(self, running: Running, model: LearnedModel, work: Path, peak: PeakMemory) -> None:
+        self.running, self.model, self.work, self.peak = running, model, work, peak
         self.began = time.monotonic()
 
     def run(self) -> dict[str, Any]:
         self.work.mkdir(parents=True, exist_ok=True)
         material = material_of(self.model.study, self.model.kind, pseudo=self.model.plan.get("pseudo", ()))
+        release = training_record.release_with(self.model.study)
         number = n_splits(material, self.model.plan)
         first = parts_of(material, self.model.plan, seed=0)
-        refuse_leaks(self.model, training_record.held_out(self.model, material, first))
+        began = ancestors(self.model)
+        if began:
+            each = [parts_of(material, self.model.plan, seed=seed).test for seed in range(number)]
+            held_out = training_record.held_out(self.model, material, first)
+            refuse_leaks(self.model, began, held_out=held_out, tested=[one for part in each for one in part])
+        opened_scorers.close()  # telling what it begins with may have opened it
         repeats = [self._repeat(material, seed, of=number) for seed in range(number)]
-        return self._keep(material, first, repeats)
+        told = {"release": release, "ancestors": [one.named(self.model) for one in began]}
+        return self._keep(material, first, repeats, told)
 
     def _repeat(self, material: Material, seed: int, *, of: int) -> dict[str, Any]:
         """One training and its figures; from what is on disk where a worker before this one had come to its end, unless
@@ -114,15 +134,22 @@ class _Training:
         _write(done, json.dumps(result))
         return result
 
-    def _keep(self, material: Material, first: Parts, repeats: list[dict[str, Any]]) -> dict[str, Any]:
-        """Move the first repeat's model to its place, and store what it says of what it has not learned from."""
+    def _keep(
+        self, material: Material, first: Parts, repeats: list[dict[str, Any]], told: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Move the first repeat's model to its place, and store what it says of what it has not learned from. `told`:
+        what of its record was known before."""
         place = learned.place(self.model)
         _replace(place, self.work / "repeat-0" / "model")
         metric = opened(self.model.kind, place)
         said = predicted(metric, first.test)
         record = training_record.record(
-            self.model, material, first, repeats, seconds=time.monotonic() - self.began
-        )
+            self.model, material, first, repeats,
+            seconds=time.monotonic() - self.began,
+            peak_memory_mb=self.peak.mb,
+            gpu_peak_memory_mb=self.peak.gpu_mb,
+            **told,
+        )  # fmt: skip
         with transaction.atomic():
             self.running.confirm()
             scorer = scorer_of(self.model.kind, metric.identity)

@@ -78,6 +78,7 @@ def _versions(contest: Contest) -> Table:
                 version_name(model), f"{model.created_at:%Y-%m-%d}", str(record.get("data_sha256", ""))[:8],
                 record.get("seed"), record.get("plan", {}).get("repeats", 1), len(held.get("items", ())),
                 len(held.get("raters", ())), record.get("seconds"), record.get("peak_memory_mb"),
+                record.get("gpu_peak_memory_mb"),
             ]
         )  # fmt: skip
     return Table(
@@ -88,6 +89,7 @@ def _versions(contest: Contest) -> Table:
             count_column("seed", _("Seed")), count_column("repeats", _("Repeats")),
             count_column("items", _("Items held out")), count_column("raters", _("Raters held out")),
             number_column("seconds", _("Seconds"), digits=0), number_column("memory", _("Memory, MB"), digits=0),
+            number_column("gpu_memory", _("GPU memory, MB"), digits=0),
         ],
         rows=rows,
         notes=[_("Data: the first letters of the digest of all votes and items that a version was made from.")],

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from analytics.services import training_jobs
 from annotation.models import Job, Judgment, Study
 from annotation.services import jobs
-from scoring.models import LearnedModel
-from scoring.services import learned
+from scoring.models import LearnedModel, ScoringRun
+from scoring.services import foreground, learned
 from tests.analytics import learning
 
 pytestmark = pytest.mark.django_db
@@ -69,3 +71,41 @@ def test_what_is_left_of_an_unfinished_version_is_no_start():
     left = learned.place(trained(study)).with_name("cmi-rm-9")
     left.mkdir()
     assert "no version of this study" in trained(study, start_from=str(left)).job.message
+
+
+def test_a_copy_of_a_versions_folder_is_that_version(tmp_path):
+    study = learning.music()
+    first = trained(study)
+    copy = tmp_path / "elsewhere"
+    shutil.copytree(learned.place(first), copy)
+    assert "other splits of 2 repeats" in trained(study, start_from=str(copy), repeats=2).job.message
+    assert trained(study, start_from=str(copy)).record["ancestors"] == ["cmi-rm 1"]
+
+
+def test_a_version_of_another_study_is_no_start_where_that_shares_prompts_with_what_is_held_out():
+    first = trained(learning.music(slug="before"))
+    model = trained(learning.music(slug="after"), start_from=first.folder)
+    assert model.job.state == Job.State.FAILED
+    assert "learned from in another study" in model.job.message
+    assert "before/cmi-rm 1" in model.job.message
+
+
+def test_a_version_of_another_study_about_other_things_is_a_start_and_told_with_its_study():
+    first = trained(learning.music(slug="before", prompt="other {}"))
+    second = trained(learning.music(slug="after"), start_from=first.folder)
+    assert second.record["ancestors"] == ["before/cmi-rm 1"]
+    third = trained(second.study, start_from=second.folder)
+    assert third.record["ancestors"] == ["cmi-rm 1", "before/cmi-rm 1"]
+
+
+def test_a_scorer_that_is_a_version_teaches_no_repeats_whose_test_votes_it_learned_from():
+    study = learning.music(prompts=20)
+    teacher = trained(study)
+    learned.promote(teacher, actor=None)
+    foreground.run_here(ScoringRun.objects.get(study=study))
+    taught = trained(study, pseudo=[teacher.kind], repeats=3)
+    assert taught.job.state == Job.State.FAILED
+    assert (
+        "pseudo: cmi-rm 1 has learned from what the other splits of 3 repeats hold out" in taught.job.message
+    )
+    assert trained(study, pseudo=[teacher.kind]).record["ancestors"] == ["cmi-rm 1"]
