@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PureWindowsPath
-from typing import IO, Protocol
+from typing import IO, Protocol, cast
 
 from django.conf import settings
 from django.core.files.base import File
@@ -28,6 +28,9 @@ LARGEST_RATIO = 200
 RATIO_FROM_BYTES = 100_000_000
 # tarfile reads the headers that carry long names into memory, whatever length they state.
 LARGEST_TAR_READ = 1 << 20
+# zipfile reads the list of an archive's files at once, and makes objects of it, before anybody can count them.
+LARGEST_ZIP_READ = 200 * MAX_ENTRIES
+ZIP_ENTRY = b"PK\1\2"
 ARCHIVES = frozenset({".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".zst"})
 WORKBOOK = "[Content_Types].xml"
 AGAIN = "Make it again, as a plain .zip."
@@ -90,7 +93,10 @@ class _Room:
         return cls(folder, upload.size or 0, limit)
 
     def count(self, n_bytes: int) -> None:
-        """Stated sizes can be trusted as limits: both readers read no further than they say."""
+        """Stated sizes can be trusted as limits: both readers read no further than they say. One below nothing, which a
+        tar can state, would lead its reader back."""
+        if n_bytes < 0:
+            raise refused("The archive states a size below nothing.", AGAIN)
         self.n_bytes += n_bytes
         self.n_entries += 1
         size = f"{self.n_bytes / 1e6:,.0f} MB"
@@ -133,13 +139,16 @@ def is_ours(name: str) -> bool:
 
 
 def _unpack_zip(upload: File[bytes], room: _Room) -> None:
-    with _told_apart(), zipfile.ZipFile(upload) as archive:
-        entries = [entry for entry in archive.infolist() if not entry.is_dir() and is_ours(entry.filename)]
+    careful = cast(IO[bytes], _CarefulOfLists(upload))
+    with _told_apart(), zipfile.ZipFile(careful) as archive:
+        entries = archive.infolist()
         if any(entry.filename == WORKBOOK for entry in entries):
             raise refused("This is an Excel workbook or another office file.", "Save the table as CSV UTF-8.")
         for entry in entries:
             room.count(entry.file_size)
         for entry in entries:
+            if entry.is_dir() or not is_ours(entry.filename):
+                continue
             _check_entry(entry)
             with archive.open(entry) as source:
                 room.lay_down(entry.filename, source)
@@ -166,13 +175,14 @@ class _Readable(Protocol):
 def _unpack_tar(packed: _Readable, room: _Room) -> None:
     with _told_apart(), tarfile.open(fileobj=_Careful(packed), mode="r:") as archive:  # type: ignore[call-overload]
         for member in _members(archive):
+            # Before it is passed over: what lies between two members is unpacked on the way to the second.
+            room.count(member.size)
             if member.isdir() or not is_ours(member.name):
                 continue
             if not member.isreg():
                 what = "a link" if member.issym() or member.islnk() else "a device"
                 problem = f"{member.name[:100]!r} in the archive is {what}, not a file."
                 raise refused(problem, "Put the file itself in.")
-            room.count(member.size)
             source = archive.extractfile(member)
             assert source is not None
             room.lay_down(member.name, source)
@@ -195,6 +205,21 @@ class _Careful:
         if not 0 <= n_bytes <= LARGEST_TAR_READ:
             raise tarfile.ReadError("a header is larger than any name")
         return self._file.read(n_bytes)
+
+
+class _CarefulOfLists:
+    """A file for zipfile that reads no longer list of an archive's files than is taken."""
+
+    def __init__(self, file: File[bytes]) -> None:
+        self._file = file
+        self.tell, self.seek, self.seekable = file.tell, file.seek, file.seekable
+
+    def read(self, n_bytes: int = -1) -> bytes:
+        most = LARGEST_ZIP_READ + 1
+        found = self._file.read(min(n_bytes, most) if n_bytes >= 0 else most)
+        if len(found) > LARGEST_ZIP_READ or found.count(ZIP_ENTRY) > MAX_ENTRIES:
+            raise refused(f"The archive holds more than {MAX_ENTRIES:,} files.", "Split it.")
+        return found
 
 
 @contextmanager

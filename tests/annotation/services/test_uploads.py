@@ -151,6 +151,55 @@ def test_too_many_entries_are_refused(monkeypatch):
     assert "more than 2 files" in refusal(archive(("a.csv", b""), ("b", b""), ("c", b"")))
 
 
+def test_a_list_of_too_many_entries_is_refused_before_it_is_read(monkeypatch):
+    """zipfile goes by the list's length, whatever number of entries the archive states."""
+    content = bytearray(archive(*((f"{n}", b"") for n in range(5000))).read())
+    content[-14:-10] = bytes(4)
+    monkeypatch.setattr(unpacking, "MAX_ENTRIES", 1000)
+    monkeypatch.setattr(zipfile, "ZipInfo", lambda *_: pytest.fail("an entry was made"))
+    assert "more than 1,000 files" in refusal(upload(bytes(content), "study.zip"))
+
+
+def test_a_list_of_gigabytes_is_not_taken_into_memory(monkeypatch):
+    monkeypatch.setattr(unpacking, "LARGEST_ZIP_READ", 100_000)
+    with_remark = zipfile.ZipInfo("study.csv")
+    with_remark.comment = b"x" * 60_000
+    other = zipfile.ZipInfo("other.csv")
+    other.comment = b"x" * 60_000
+    assert "more than" in refusal(archive((with_remark, TABLE), (other, TABLE)))
+
+
+@pytest.mark.parametrize(("pack", "name"), [(archive, "{}/"), (archive, "__MACOSX/{}"), (tar, "__MACOSX/{}")])
+def test_what_is_passed_over_is_counted(monkeypatch, home, pack, name):
+    monkeypatch.setattr(unpacking, "MAX_ENTRIES", 20)
+    passed_over = [(name.format(n), b"") for n in range(20)]
+    assert "more than 20 files" in refusal(pack(("study.csv", TABLE), *passed_over))
+    assert left_behind(home) == []
+
+
+def test_a_tars_folders_are_counted(monkeypatch):
+    monkeypatch.setattr(unpacking, "MAX_ENTRIES", 20)
+    made = [tarfile.TarInfo(f"{number}") for number in range(20)]
+    for folder in made:
+        folder.type = tarfile.DIRTYPE
+    assert "more than 20 files" in refusal(tar(("study.csv", TABLE), *((folder, b"") for folder in made)))
+
+
+@pytest.mark.parametrize("pack", [archive, tar])
+def test_what_macos_adds_takes_no_more_room_than_other_files(settings, pack):
+    settings.UPLOAD_MAX_BYTES = 1_000_000
+    assert "unpacks to 2 MB" in refusal(pack(("study.csv", TABLE), ("__MACOSX/x", b"\0" * 2_000_000)))
+
+
+def test_a_tars_size_below_nothing_is_refused(home):
+    header = bytearray(tarfile.TarInfo("study.csv").tobuf())
+    header[124:136] = b"\377" * 11 + b"\0"
+    header[148:156] = b"        "
+    header[148:156] = b"%06o\0 " % sum(header)
+    assert "below nothing" in refusal(upload(gzip.compress(bytes(header)), "study.tar.gz"))
+    assert left_behind(home) == []
+
+
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_two_entries_of_one_name_are_refused():
     assert "the same name" in refusal(archive(("study.csv", TABLE), ("study.csv", b"other")))
