@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import transaction
 from django.utils import timezone
 
+from annotation import audit
 from annotation.models import CaseEvent, Item, ReviewCase, User
 from annotation.services import case_events, drafts, item_locks, returns
 
@@ -36,4 +37,6 @@ def close_for_item(item: Item, *, decision: str, actor: User | None, but: Review
         drafts.settle(case, used={}, actor=actor)
     ids = [case.pk for case in closed]
     case_events.record_all(ids, CaseEvent.Kind.DECIDED, actor=actor, decision=decision, elsewhere=True)
+    if closed:
+        audit.record("cases.closed", actor=actor, study=item.study, cases=ids, decision=str(decision))
     return len(closed)

@@ -165,6 +165,10 @@ def let_go(study: Study, user: User, *, actor: User | None) -> int:
             case.assigned_to = None
             case.save(update_fields=["assigned_to"])
             case_events.record(case, CaseEvent.Kind.ASSIGNED, actor=actor, to="")
+    if left:
+        audit.record(
+            "cases.let_go", actor=actor, study=study, subject=f"user {user.pk}", cases=[case.pk for case in left]
+        )  # fmt: skip
     return len(left)
 
 
@@ -174,9 +178,13 @@ def expire_claims(*, limit: int = 1000) -> int:
     due = ReviewCase.objects.select_for_update(skip_locked=True, of=("self",)).filter(
         state=State.CLAIMED, claim_expires_at__lte=timezone.now()
     )
-    cases = list(due.order_by("claim_expires_at")[:limit])
+    cases = list(due.select_related("study").order_by("claim_expires_at")[:limit])
+    by_study: dict[Study, list[int]] = {}
     for case in cases:
         release(case, actor=None)
+        by_study.setdefault(case.study, []).append(case.pk)
+    for study, expired in by_study.items():
+        audit.record("cases.expired", actor=None, study=study, cases=expired)
     return len(cases)
 
 
@@ -193,6 +201,7 @@ def _take(case: ReviewCase, user: User) -> ReviewCase:
     renewed = _is_held(case)
     if case.state == State.CLAIMED and not renewed:  # its time ran out, and no sweep has come by yet
         case_events.record(case, CaseEvent.Kind.RELEASED, actor=None, expired=True)
+        audit.record("cases.expired", actor=None, study=case.study, cases=[case.pk])
     case.state, case.claimed_by, case.claim_expires_at = State.CLAIMED, user, _claim_end(case)
     case.save(update_fields=_CLAIM_FIELDS)
     if not renewed:

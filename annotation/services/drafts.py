@@ -54,6 +54,7 @@ def waiting(case: ReviewCase, *, field: str, writer: str, actor: User | None) ->
         return found
     draft = Draft.objects.create(**asked, requested_by=actor)
     case_events.record(case, CaseEvent.Kind.DRAFTED, actor=actor, field=field, writer=writer)
+    _record("requested", draft, actor=actor)
     return draft
 
 
@@ -83,7 +84,7 @@ def reject(user: User, draft_id: int) -> Draft:
     draft.refresh_from_db()
     if draft.state != State.REJECTED:
         raise Conflict("This draft is not there to be rejected (any more).", code="not_proposed")
-    audit.record("draft.rejected", actor=user, study=case.study, subject=f"draft {draft.pk}")
+    _record("rejected", draft, actor=user)
     return draft
 
 
@@ -115,9 +116,21 @@ def unsettle(case: ReviewCase) -> None:
     written.update(state=State.PROPOSED, settled_by=None, settled_at=None)
 
 
-def _answer(draft_id: int, **fields: Any) -> bool:
+@transaction.atomic
+def _answer(draft_id: int, *, state: Draft.State, **fields: Any) -> bool:
     waits = Draft.objects.filter(pk=draft_id, state=State.WAITING)
-    return bool(waits.update(**fields, written_at=timezone.now()))
+    if not waits.update(state=state, **fields, written_at=timezone.now()):
+        return False
+    _record(state.value, Draft.objects.select_related("case__study").get(pk=draft_id), actor=None)
+    return True
+
+
+def _record(what: str, draft: Draft, *, actor: User | None) -> None:
+    case = draft.case
+    audit.record(
+        f"draft.{what}", actor=actor, study=case.study, subject=f"draft {draft.pk}", case=case.pk,
+        field=draft.field, writer=draft.writer,
+    )  # fmt: skip
 
 
 def _settle(drafts: QuerySet[Draft], state: Draft.State, actor: User | None) -> None:

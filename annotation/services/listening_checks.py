@@ -61,6 +61,8 @@ def answer(user: User, check_id: uuid.UUID, *, trial: int, choice: int) -> Liste
     if n_answered(check) == kind.n_trials:
         _decide(check)
     check.save(update_fields=["trials", "state", "n_correct", "finished_at"])
+    if check.state != ListeningCheck.State.OPEN:
+        _record_end(check)
     return check
 
 
@@ -103,3 +105,16 @@ def _decide(check: ListeningCheck) -> None:
     check.state = ListeningCheck.State.PASSED if verdict.passed else ListeningCheck.State.FAILED
     check.n_correct = verdict.n_correct
     check.finished_at = timezone.now()
+
+
+def _record_end(check: ListeningCheck) -> None:
+    """Under the rater's pseudonym, and without the account beside it, or how many they had right."""
+    rater = check.rater
+    audit.record(
+        "check.finished",
+        actor=None,
+        study=rater.study,
+        subject=rater.pseudonym,
+        kind=check.kind,
+        state=check.state,
+    )

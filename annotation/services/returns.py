@@ -153,7 +153,7 @@ def cancel(case: ReviewCase) -> None:
     waits = Return.objects.filter(case=case, state=State.WAITING)
     asked = waits.filter(assignment__isnull=True).values_list("task_id").annotate(Sum("n_wanted"))
     fewer = {task_id: -n_wanted for task_id, n_wanted in asked.order_by("task_id")}
-    _close(waits, State.CANCELLED)
+    _record_closed(case, cancelled=_close(waits, State.CANCELLED))
     overlaps.change(case.study, fewer)
 
 
@@ -169,15 +169,17 @@ def settle(case: ReviewCase | None = None) -> int:
 
 @transaction.atomic
 def _settle_case(case_id: int) -> int:
-    case = ReviewCase.objects.select_for_update(skip_locked=True).filter(pk=case_id).first()
+    cases = ReviewCase.objects.select_for_update(skip_locked=True, of=("self",)).select_related("study")
+    case = cases.filter(pk=case_id).first()
     if case is None:
         return 0  # somebody is at it; the next round sees what is left
     waits = Return.objects.filter(case=case, state=State.WAITING)
-    closed = _close(waits.filter(_IN_VAIN | _gone()), State.CANCELLED)
-    closed += _close(waits.filter(_JUDGED), State.JUDGED)
-    if closed:
+    cancelled = _close(waits.filter(_IN_VAIN | _gone()), State.CANCELLED)
+    judged = _close(waits.filter(_JUDGED), State.JUDGED)
+    _record_closed(case, judged=judged, cancelled=cancelled)
+    if judged + cancelled:
         _come_back(case, actor=None)
-    return closed
+    return judged + cancelled
 
 
 _JUDGED = Q(assignment__isnull=True, task__n_judgments__gte=F("task__overlap"))
@@ -202,6 +204,14 @@ def _close(waits: QuerySet[Return], state: Return.State, *, reply: str = "") -> 
     return still.update(state=state, reply=reply, closed_at=timezone.now())
 
 
+def _record_closed(case: ReviewCase, *, judged: int = 0, cancelled: int = 0) -> None:
+    if judged or cancelled:
+        audit.record(
+            "returns.closed", actor=None, study=case.study, subject=f"case {case.pk}",
+            judged=judged, cancelled=cancelled,
+        )  # fmt: skip
+
+
 def _come_back(case: ReviewCase, *, actor: User | None) -> None:
     """Open a returned case again once nothing of it waits. Holds its lock."""
     if Return.objects.filter(case=case, state=State.WAITING).exists():
@@ -211,6 +221,8 @@ def _come_back(case: ReviewCase, *, actor: User | None) -> None:
         case.save(update_fields=["state"])
     if case.state != ReviewCase.State.RESOLVED:
         case_events.record(case, CaseEvent.Kind.CAME_BACK, actor=actor)
+        # By nobody: a rater who looked again is told of by what they said.
+        audit.record("case.came_back", actor=None, study=case.study, subject=f"case {case.pk}")
 
 
 def _hand_over(case: ReviewCase, user: User, **data: object) -> None:

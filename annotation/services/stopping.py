@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from django.db import connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
+from annotation import audit
 from annotation.models import Judgment, Question, Return, StoppingSweep, Study, Task
 from annotation.rules import stopping as rules
 from annotation.rules.answers import FIRST, SECOND
@@ -164,7 +165,10 @@ def look_at(study: Study, task_ids: Sequence[int]) -> Asked:
         cursor.execute(_ADD, [list(moves), list(moves.values())])
         if rule and any(move > 0 for move in moves.values()):
             cursor.execute(_REMEMBER, {"study": study.pk, "rule": json.dumps(asdict(rule))})
-    return _sum(moves.values())
+    asked = _sum(moves.values())
+    if moves:
+        audit.record("stopping.applied", actor=None, study=study, tasks=len(moves), **asdict(asked))
+    return asked
 
 
 def _awaited(task_ids: Collection[int]) -> set[int]:

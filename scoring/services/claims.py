@@ -15,6 +15,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
+from annotation import audit
 from scoring.metrics.contract import BatchLimits
 from scoring.models import ScoringRun
 from scoring.services.locks import ALIVE, Claimant
@@ -205,7 +206,19 @@ def finish_if_settled(run_id: int) -> bool:
         run=run_id,
         now=timezone.now(),
     )
+    if ended:
+        record_end(run_id)
     return bool(ended)
+
+
+def record_end(run_id: int) -> None:
+    """Tell that a run is done or has failed, with what came of it; why it failed stands with the run alone. In the
+    transaction that ends it."""
+    run = ScoringRun.objects.select_related("study").get(pk=run_id)
+    audit.record(
+        "scoring.finished", actor=None, study=run.study, subject=f"scoring run {run.pk}", metric=run.metric,
+        state=run.state, scored=run.n_done, failed=run.n_failed,
+    )  # fmt: skip
 
 
 def are_there(run_id: int) -> bool:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -136,10 +137,13 @@ class _Worker:
 
 def fail(run: ScoringRun, message: str) -> None:
     """End a run that cannot go on, with a sentence for whoever asked for it."""
-    ScoringRun.objects.filter(pk=run.pk, state__in=ScoringRun.UNFINISHED).update(
-        state=ScoringRun.State.FAILED, finished_at=timezone.now(), message=results.storable(message),
-        n_openings=0,
-    )  # fmt: skip
+    with transaction.atomic():
+        failed = ScoringRun.objects.filter(pk=run.pk, state__in=ScoringRun.UNFINISHED).update(
+            state=ScoringRun.State.FAILED, finished_at=timezone.now(), message=results.storable(message),
+            n_openings=0,
+        )  # fmt: skip
+        if failed:
+            claims.record_end(run.pk)
 
 
 def _give_up(run: ScoringRun, message: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from annotation import audit
 from scoring.models import WritingRow, WritingRun
 from scoring.services.claims import LEASE, MAX_ATTEMPTS, PAUSE
 from scoring.services.locks import ALIVE, Claimant
@@ -199,7 +200,8 @@ def settle(run_id: int, settled: Settled) -> None:
     """Move a run's counters, last in the transaction that settles its rows: whoever settles the last one ends the run,
     or the publishing of what was looked at."""
     _execute(_SETTLE, run=run_id, **vars(settled))
-    _execute(_STOP_PUBLISHING, run=run_id)
+    if _execute(_STOP_PUBLISHING, run=run_id):
+        _record("publishing_finished", run_id)
     finish_if_settled(run_id)
 
 
@@ -215,7 +217,25 @@ def goes_on(run_id: int) -> bool:
 
 def finish_if_settled(run_id: int) -> bool:
     """End a run that has nothing left to write or to publish."""
-    return bool(_execute(_FINISH, run=run_id))
+    ended = bool(_execute(_FINISH, run=run_id))
+    if ended:
+        record_end(run_id)
+    return ended
+
+
+def record_end(run_id: int) -> None:
+    """Tell that a run is done or has failed, with what came of it; why it failed stands with the run alone. In the
+    transaction that ends it. A run of drafts ends with them, and each is told of by itself."""
+    _record("finished", run_id)
+
+
+def _record(what: str, run_id: int) -> None:
+    run = WritingRun.objects.select_related("study").get(pk=run_id)
+    if run.purpose != WritingRun.Purpose.DRAFTS:
+        audit.record(
+            f"writing.{what}", actor=None, study=run.study, subject=f"writing run {run.pk}", state=run.state,
+            written=run.n_done, failed=run.n_failed, published=run.n_published,
+        )  # fmt: skip
 
 
 def somebody_is_at(run_id: int) -> bool:

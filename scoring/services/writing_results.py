@@ -84,6 +84,8 @@ def halt(run: WritingRun, *, state: WritingRun.State, message: str) -> bool:
         )
         if halted and run.purpose == WritingRun.Purpose.DRAFTS:
             _fail_drafts([run.pk], message)
+        if halted and state == WritingRun.State.FAILED:
+            writing_claims.record_end(run.pk)
     return bool(halted)
 
 

@@ -79,6 +79,8 @@ def test_a_pair_that_is_decided_stays_and_one_that_is_not_gets_one_more_place(st
     assert places(task) == (3, 3, 0)
     assert places(other) == (3, 4, 1)
     assert stopping.sweep() == Asked()
+    logged = AuditEvent.objects.filter(study=study, action="stopping.applied")
+    assert [event.data for event in logged] == [{"tasks": 1, "more": 1, "fewer": 0}]
     true_counters(study)
 
 

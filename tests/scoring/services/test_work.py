@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation.models import Candidate, System
+from annotation.models import AuditEvent, Candidate, System
 from scoring.metrics import registry
 from scoring.metrics.contract import ExampleError, Outcome, Reading, SetupError
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
@@ -53,6 +54,12 @@ def worked(run: ScoringRun) -> ScoringRun:
     return run
 
 
+def ended(run: ScoringRun) -> list[dict[str, Any]]:
+    """What the study's log says of the run's end."""
+    logged = AuditEvent.objects.filter(study=run.study, action="scoring.finished")
+    return [event.data for event in logged.filter(subject=f"scoring run {run.pk}")]
+
+
 def test_it_scores_every_row():
     run = worked(run_over(study_of(["a bell", "a dog that barks", "rain"])))
     check_books(run)
@@ -69,6 +76,7 @@ def test_faults_stay_with_their_rows():
     }  # fmt: skip
     assert values(run) == {"a bell": 2.0, "two words": 2.0}
     assert run.state == "done"
+    assert ended(run) == [{"metric": "word-count", "state": "done", "scored": 2, "failed": 4}]
 
 
 def test_a_run_over_nothing_is_done_at_once():
@@ -224,6 +232,8 @@ def fails_to_open(monkeypatch, error: Exception) -> ScoringRun:
     assert run.state == "failed"
     assert (run.n_openings, run.scorer, run.n_rows) == (0, None, 0)
     assert waking.to_wake() == []
+    # What a model's loader says may name places and keys: it stays out of the log.
+    assert ended(run) == [{"metric": "word-count", "state": "failed", "scored": 0, "failed": 0}]
     return run
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from annotation.errors import Conflict, InvalidInput
-from annotation.models import Draft, ItemVersion, ReviewCase, Study, System, User
+from annotation.models import AuditEvent, Draft, ItemVersion, ReviewCase, Study, System, User
 from annotation.services import correction_sequels, item_locks, versions
 from scoring.models import WritingRun
 from scoring.services import writers, writing_drafts, writing_runs, writing_work
@@ -91,6 +91,8 @@ def test_a_draft_that_fails_says_why_and_one_writer_that_cannot_open_fails_all_i
         ("failed", "The server is gone. Start it again.")
     }
     assert not WritingRun.objects.filter(state__in=WritingRun.UNFINISHED).exists()
+    told = AuditEvent.objects.filter(study=gone, action__in=("draft.failed", "writing.finished"))
+    assert [event.action for event in told] == ["draft.failed"] * 2
 
 
 def test_nothing_is_written_for_a_case_that_was_settled_meanwhile(use):

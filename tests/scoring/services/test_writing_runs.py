@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from annotation.errors import Conflict, InvalidInput
-from annotation.models import Candidate, Item, Task
+from annotation.models import AuditEvent, Candidate, Item, Task
 from annotation.services import item_locks, retractions, versions
 from scoring.metrics.contract import SetupError
 from scoring.models import WritingRow, WritingRun
@@ -35,6 +36,12 @@ def done(run: WritingRun) -> WritingRun:
     return run
 
 
+def ended(run: WritingRun, what: str = "finished") -> list[dict[str, Any]]:
+    """What the study's log says of the run's end, or of another."""
+    logged = AuditEvent.objects.filter(study=run.study, action=f"writing.{what}").order_by("pk")
+    return [event.data for event in logged.filter(subject=f"writing run {run.pk}")]
+
+
 def test_a_run_writes_what_items_lack_and_counts_what_it_cost():
     study = study_of(["rain", "wind"])
     writer = writer_of(study, price_in=2.0, price_out=10.0)
@@ -44,6 +51,7 @@ def test_a_run_writes_what_items_lack_and_counts_what_it_cost():
     assert writing_runs.cost(run) == pytest.approx((20 * 2 + 6 * 10) / 1e6)
     assert [row.text for row in run.rows.order_by("pk")] == ["On rain", "On wind"]
     assert texts(study) == {"rain": "", "wind": ""}, "nobody has looked at it yet"
+    assert ended(run) == [{"state": "done", "written": 2, "failed": 0, "published": 0}]
 
 
 def test_what_a_run_publishes_makes_new_versions_that_say_who_wrote_them():
@@ -87,6 +95,8 @@ def test_texts_that_somebody_has_looked_at_are_published_but_for_those_left_out(
     assert run.rows.get(text="On cut short").fault == "cut"
     done(writing_publishing.publish(run, cut=True, actor=None))
     assert texts(study)["cut short"] == "On cut short"
+    assert [told["published"] for told in ended(run, "publishing_finished")] == [1, 2]
+    assert len(ended(run)) == 1
     with pytest.raises(Conflict, match="Nothing in this run waits"):
         writing_publishing.publish(run, actor=None)
     with pytest.raises(Conflict, match="does not wait to be published"):
@@ -258,6 +268,7 @@ def test_a_fault_stays_with_its_row_and_is_tried_again_on_demand(use):
 def test_what_concerns_all_ends_the_run_with_what_mends_it(use, monkeypatch):
     run = done(writing_runs.request(writer_of(study_of(["gone", "rain"])), actor=None))
     assert (run.state, run.message) == ("failed", "The server is gone. Start it again.")
+    assert ended(run) == [{"state": "failed", "written": 0, "failed": 0, "published": 0}]
     assert set(run.rows.values_list("state", "attempts")) == {(WritingRow.State.WAITING, 0)}
     assert writing_runs.retry(run, actor=None).state == "queued"
 
