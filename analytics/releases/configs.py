@@ -121,6 +121,8 @@ CONFIGS: dict[str, Config] = {
             ("gains_db", "json", "playback gain of each candidate, in the order shown"),
         ),
         ("judgment",),
+        # What was observed while somebody judged stays as it is; a row is there or not.
+        ("gains_db",),
     ),
     "items": Config(
         "a row per version of each item",

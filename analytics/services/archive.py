@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
@@ -25,7 +26,8 @@ def pack(folder: Path, target: Path) -> None:
                 shutil.copyfileobj(source, part)
 
 
-def unpack(archive: IO[bytes], folder: Path) -> None:
-    """What `pack` made, under the name that it had. For our own archives only: nothing in it is doubted."""
+def unpack(archive: IO[bytes], folder: Path, *, wanted: Callable[[str], bool]) -> None:
+    """What `pack` made, under the name that it had: the members whose path in their folder is `wanted`. For our own
+    archives only: nothing in it is doubted."""
     with zipfile.ZipFile(archive) as packed:
-        packed.extractall(folder)
+        packed.extractall(folder, [name for name in packed.namelist() if wanted(name.partition("/")[2])])

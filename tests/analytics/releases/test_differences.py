@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analytics.releases import columns, differences
+from analytics.releases import columns, differences, parts
 from analytics.releases.configs import CONFIGS
 from analytics.releases.manifest import parquet_path
 
@@ -81,3 +81,38 @@ def test_a_rater_is_told_to_have_withdrawn_only_where_one_did(released, before, 
         released("two", "cases", {**case, **after}, withdrawn=2 + withdrawn),
     )
     assert [one.why for one in differences.differences(*folders)] == [why]
+
+
+def test_a_table_of_any_size_is_compared_a_part_at_a_time(released, monkeypatch):
+    """Memory goes by the part; what is told, and in which order, does not."""
+
+    def listened(number: int, **cells: Any) -> dict[str, Any]:
+        name = f"é{number * 7919 % 2000:04}" if number % 3 else f"{number * 7919 % 2000:04}"
+        return {"judgment": name, "log": "{}", **cells}
+
+    every = range(2000)
+    before = released("one", "listening", *[listened(n) for n in every if n % 50 or not n])
+    after = released(
+        "two", "listening", *[listened(n, gains_db="[1.0]" if n % 41 == 0 else None) for n in every if n % 77]
+    )
+    whole = told(before, after)
+    monkeypatch.setattr(parts, "PART_BYTES", 8192)
+    monkeypatch.setattr(parts, "_WEIGHT", 512)
+    monkeypatch.setattr(parts, "_BATCH_ROWS", 64)
+    files = [folder / parquet_path("listening") for folder in (before, after)]
+    sizes = [(len(old), len(new)) for old, new in parts.pairs(*files, key=["judgment"], watched=["gains_db"])]
+    assert len(sizes) > 5
+    assert max(max(size) for size in sizes) < 500
+    assert [sum(side) for side in zip(*sizes, strict=True)] == [
+        pq.read_metadata(file).num_rows for file in files
+    ]
+    assert told(before, after) == whole
+    assert len(whole) > 100
+    assert [key["judgment"] for _, key, _ in whole] == sorted(key["judgment"] for _, key, _ in whole)
+
+
+def test_listening_logs_are_not_compared(released):
+    """They stay as they are: only whether there is one can be other."""
+    before = released("one", "listening", {"judgment": "j", "log": "{}"})
+    after = released("two", "listening", {"judgment": "j", "log": '{"heard": []}'})
+    assert told(before, after) == []
