@@ -1,6 +1,6 @@
 """What two releases of a study do not share, row by row, and why.
 
-Memory: the keys of both releases' largest table, with the few columns by which their rows can differ.
+Memory: a part of both releases' rows, whatever their number (`parts`), with the few columns by which they can differ.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from analytics.releases import checking
+from analytics.releases import checking, manifest, parts
 from analytics.releases.configs import CONFIGS, Config
-from analytics.releases.manifest import parquet_path
 
 # How many rows of each kind are named; all are counted.
 EXAMPLES = 20
+# Rows that are Python objects at one time.
+_AT_ONCE = 4096
 
 Row = dict[str, Any]
 
@@ -68,20 +68,30 @@ def readable(found: dict[str, Any]) -> str:
     return "\n".join(lines) or "The two releases have the same rows."
 
 
+def reads(path: str) -> bool:
+    """Whether a file of a release is looked at here: the tables and the manifest, neither sounds nor JSON Lines."""
+    return path == manifest.NAME or path.startswith("data/")
+
+
 def differences(before: Path, after: Path) -> Iterator[Difference]:
     gone = _withdrawn(after) > _withdrawn(before)
     for name, config in CONFIGS.items():
-        old, new = (_cells(folder / parquet_path(name), config) for folder in (before, after))
-        joined = old.join(
-            new, keys=list(config.key), join_type="full outer", left_suffix="_old", right_suffix="_new"
-        )
-        # A side that lacks the row has no cells: nothing equals those.
-        alike = [pc.equal(joined[f"{column}_old"], joined[f"{column}_new"]) for column in _watched(config)]
-        same = pc.fill_null(reduce(pc.and_, alike), False)
-        other = joined.filter(pc.invert(same)).sort_by([(column, "ascending") for column in config.key])
-        for batch in other.to_batches():
-            for row in batch.to_pylist():
-                yield _difference(name, config, row, gone=gone)
+        files = [folder / manifest.parquet_path(name) for folder in (before, after)]
+        for old, new in parts.pairs(*files, key=config.key, watched=_watched(config)):
+            yield from _of_part(name, config, old, new, gone=gone)
+
+
+def _of_part(name: str, config: Config, old: pa.Table, new: pa.Table, *, gone: bool) -> Iterator[Difference]:
+    joined = old.join(
+        new, keys=list(config.key), join_type="full outer", left_suffix="_old", right_suffix="_new"
+    )
+    # A side that lacks the row has no cells: nothing equals those.
+    alike = [pc.equal(joined[f"{column}_old"], joined[f"{column}_new"]) for column in _watched(config)]
+    same = pc.fill_null(reduce(pc.and_, alike), False)
+    other = joined.filter(pc.invert(same)).sort_by([(column, "ascending") for column in config.key])
+    for batch in other.to_batches(max_chunksize=_AT_ONCE):
+        for row in batch.to_pylist():
+            yield _difference(name, config, row, gone=gone)
 
 
 def _withdrawn(folder: Path) -> int:
@@ -93,20 +103,6 @@ def _watched(config: Config) -> list[str]:
     """The columns in which a row can differ."""
     own = [column.name for column in config.columns if column.name not in config.key]
     return [name for name in own if name in (config.changing or own)]
-
-
-def _cells(path: Path, config: Config) -> pa.Table:
-    """Keys and what may differ, as texts: joins match no null, so what is missing is `-`, and `=` stands before the
-    rest."""
-    names = [*config.key, *_watched(config)]
-    if not path.exists():
-        return pa.table({name: pa.array([], pa.string()) for name in names})
-    parts = []
-    for batch in pq.ParquetFile(path).iter_batches(columns=names):
-        texts = {name: pc.cast(batch[name], pa.string()) for name in names}
-        told = {name: pc.binary_join_element_wise("=", text, "") for name, text in texts.items()}
-        parts.append(pa.table({name: pc.fill_null(cell, "-") for name, cell in told.items()}))
-    return pa.concat_tables(parts)
 
 
 def _told(cell: str) -> str | None:
@@ -174,7 +170,9 @@ def _changed(config: str, old: Row, new: Row, fields: tuple[str, ...], *, gone: 
 def _person(old: Row, new: Row, fields: tuple[str, ...], *, gone: bool) -> str:
     """Why a row tells more of an expert than it did, or less."""
     told = [name for name in ("blind_judgment", "expert", "author") if name in fields]
-    if gone and any(new[name] is None for name in told):
+    # The times of what was done, which are otherwise never taken back.
+    times = [name for name in ("claimed_at", "decided_at", "corrected_at") if name in fields]
+    if gone and any(new[name] is None for name in [*told, *times]):
         return "rater withdrawn"
     if told and old[told[0]] is None:
         return "judged blind" if told[0] == "blind_judgment" else "named: has become a rater"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -95,15 +95,28 @@ def _audio(
 
 
 def _copied(stored: str, target: Path, expected: str) -> Written:
+    """Raises Conflict for a sound that is not there, or not what it was."""
     digest = hashlib.sha256()
-    with default_storage.open(stored) as source, target.open("wb") as file:
-        while chunk := source.read(_CHUNK):
+    with target.open("wb") as file:
+        for chunk in _chunks(stored):
             digest.update(chunk)
             file.write(chunk)
     if digest.hexdigest() != expected:
-        raise Conflict(
-            f"The stored file {stored} is not what its name says: it was altered or cut short. Restore it from a "
-            "backup, or make the release without audio.",
-            code="damaged_clip",
-        )
+        raise _damaged(stored, "is not what its name says: it was altered or cut short")
     return Written(target.stat().st_size, expected)
+
+
+def _chunks(stored: str) -> Iterator[bytes]:
+    try:
+        with default_storage.open(stored) as source:
+            while chunk := source.read(_CHUNK):
+                yield chunk
+    except OSError as error:
+        raise _damaged(stored, f"cannot be read ({type(error).__name__})") from error
+
+
+def _damaged(stored: str, how: str) -> Conflict:
+    return Conflict(
+        f"The stored file {stored} {how}. Restore it from a backup, or make the release without audio.",
+        code="damaged_clip",
+    )

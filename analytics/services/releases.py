@@ -136,7 +136,7 @@ def _differences(study: Study, out: Path, scratch: Path) -> dict[str, Any]:
     if before is None or not before.file or not default_storage.exists(before.file):
         return {}
     with default_storage.open(before.file) as archive:
-        unpack(archive, scratch / "before")
+        unpack(archive, scratch / "before", wanted=differences.reads)
     told = differences.summary(next((scratch / "before").iterdir()), out)
     return {"since": before.number, **told}
 

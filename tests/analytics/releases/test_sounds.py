@@ -15,10 +15,11 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from analytics.models import Release
-from analytics.releases import checking
+from analytics.releases import checking, differences
 from analytics.services import releases
+from analytics.services.archive import pack, unpack
 from annotation.errors import Conflict
-from annotation.models import Clip, Study
+from annotation.models import AuditEvent, Clip, Study
 from tests import factories
 from tests.analytics.releases.released import release, rows
 from tests.analytics.releases.test_jobs import Silent
@@ -74,6 +75,26 @@ def test_a_sound_that_was_altered_is_not_released(tmp_path):
     assert not (tmp_path / "heard-1").exists()
 
 
+def test_a_release_without_a_sound_that_was_lost_says_which_it_is(tmp_path):
+    heard = study(tmp_path / "source")
+    name = Clip.objects.order_by("pk").first().canonical.name
+    default_storage.delete(name)
+    with pytest.raises(Conflict, match=f"{name} cannot be read .* backup"):
+        release(heard, tmp_path / "heard-1", audio="canonical")
+    assert not (tmp_path / "heard-1").exists()
+
+
+def test_to_compare_a_release_its_sounds_are_not_unpacked(tmp_path):
+    heard, archive = study(tmp_path / "source"), tmp_path / "heard.zip"
+    release(heard, tmp_path / "heard-1", audio="canonical")
+    pack(tmp_path / "heard-1", archive)
+    with archive.open("rb") as file:
+        unpack(file, tmp_path / "unpacked", wanted=differences.reads)
+    out = tmp_path / "unpacked" / "heard-1"
+    assert {path.name for path in out.iterdir()} == {"data", "manifest.json"}
+    assert differences.summary(out, tmp_path / "heard-1") == {"tables": {}, "examples": []}
+
+
 def test_from_a_bucket_it_is_fetched_by_a_link_that_ends_and_can_be_made_again(
     kept_in_bucket, tmp_path, client, monkeypatch
 ):
@@ -85,6 +106,7 @@ def test_from_a_bucket_it_is_fetched_by_a_link_that_ends_and_can_be_made_again(
     client.force_login(factories.member(heard, "researcher"))
     answer = client.get(reverse("api_release_file", args=["heard", 1]))
     assert answer.status_code == 302
+    assert AuditEvent.objects.get(action="release.fetched").subject == "release 1"
     with urllib.request.urlopen(answer["Location"]) as file:
         zipfile.ZipFile(io.BytesIO(file.read())).extractall(tmp_path / "fetched")
     fetched = tmp_path / "fetched" / "heard-1"
