@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from analytics.records.people import Person, people_of
+from analytics.records.people import Person, accounts_gone, people_of
 from analytics.records.plain import placeless, utc
 from annotation.models import Correction, Study
 
@@ -15,12 +15,13 @@ BATCH = 2000
 
 
 def correction_records(study: Study) -> Iterator[Record]:
-    """In the order made. `undone`: the version it made was taken back, and is not the item's text."""
+    """In the order made. `undone`: the version it made was taken back, and is not the item's text. Of an author who has
+    withdrawn, comment and time are not told; what they made of the item is."""
     rows = Correction.objects.filter(version_after__item__study=study).order_by("pk")
-    known = people_of(study)
+    known, gone = people_of(study), accounts_gone(study)
     read = rows.select_related("version_before", "version_after__item", "draft")
     for row in read.iterator(chunk_size=BATCH):
-        author = known.get(row.author_id, Person())
+        author, has_gone = known.get(row.author_id, Person()), row.author_id in gone
         yield {
             "study": study.slug,
             "item": row.version_after.item.external_id,
@@ -32,12 +33,12 @@ def correction_records(study: Study) -> Iterator[Record]:
             "before": row.before,
             "after": row.after,
             "reason": row.reason,
-            "comment": row.comment,
+            "comment": "" if has_gone else row.comment,
             "origin": row.origin,
             "draft_writer": row.draft.writer if row.draft else "",
             "draft_text": row.draft.text if row.draft else "",
             "draft_provenance": placeless(row.draft.provenance) if row.draft else None,
             "author": author.pseudonym,
             "author_role": author.role,
-            "corrected_at": utc(row.created_at),
+            "corrected_at": None if has_gone else utc(row.created_at),
         }

@@ -30,3 +30,9 @@ def people_of(study: Study) -> dict[int, Person]:
 def is_withdrawn(rater: Rater | None) -> bool:
     """Read with `select_related("withdrawal")`."""
     return rater is not None and hasattr(rater, "withdrawal")
+
+
+def accounts_gone(study: Study) -> set[int]:
+    """Accounts of those who have withdrawn: as experts they may have left words elsewhere than in judgments."""
+    gone = Rater.objects.filter(study=study, user__isnull=False, withdrawal__isnull=False)
+    return {user for user in gone.values_list("user_id", flat=True) if user is not None}
