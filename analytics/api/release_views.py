@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from drf_spectacular.utils import OpenApiTypes, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -76,13 +76,13 @@ class ReleaseFileView(APIView):
         """The archive of a release. Supports ranges; where files are kept in a bucket, the answer is a redirect to a
         link that ends after five minutes."""
         release = release_access.release_of(request.user, slug, number)
-        django_request: HttpRequest = request._request
         return downloads.send(
-            django_request,
+            request,
             releases.kept(release),
             filename=releases.file_name(release),
             content_type="application/zip",
             sha256=release.file_sha256,
+            told=downloads.Fetched("release.fetched", release.study, f"release {release.number}"),
         )
 
     @extend_schema(operation_id="delete_release_file", responses={204: None, **problems(403, 404)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import asdict
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiTypes, extend_schema
 from rest_framework.request import Request
@@ -65,11 +65,11 @@ class TrainingSetFileView(APIView):
         """The archive of a finished training set. Supports ranges; where files are kept in a bucket, the answer is a
         redirect to a link that ends after five minutes."""
         job = access.job_of(request.user, job_id)
-        django_request: HttpRequest = request._request
         return downloads.send(
-            django_request,
+            request,
             training_set_jobs.kept(job),
             filename=f"{training_set_jobs.file_stem(job)}.zip",
             content_type="application/zip",
             sha256=job.report.get("sha256", ""),
+            told=downloads.Fetched("training_set.fetched", job.study, f"job {job.pk}"),
         )

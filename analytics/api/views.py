@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiTypes, extend_schema
 from rest_framework.request import Request
@@ -54,13 +54,13 @@ class ExportFileView(APIView):
         """The archive of a finished export. Supports ranges, so that a download that broke off goes on; where files are
         kept in a bucket, the answer is a redirect to a link that ends after five minutes."""
         job = access.job_of(request.user, job_id)
-        django_request: HttpRequest = request._request
         return downloads.send(
-            django_request,
+            request,
             export_jobs.kept(job),
             filename=f"{export_jobs.file_stem(job)}.zip",
             content_type="application/zip",
             sha256=job.report.get("sha256", ""),
+            told=downloads.Fetched("export.fetched", job.study, f"job {job.pk}"),
         )
 
 

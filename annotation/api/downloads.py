@@ -1,24 +1,51 @@
 """Kept files for those who run a study: from disk in ranges, so that a download that broke off goes on; from a bucket
 by a link that ends in minutes, and that the next click makes anew. Never for raters: the name and the size of a clip
-tell what it is."""
+tell what it is.
+
+Who fetched what is in the audit log: once for each time that somebody begins, however many ranges follow.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from django.core.files.storage import default_storage
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
+from rest_framework.request import Request
 
+from annotation import audit
 from annotation.api import ranges
+from annotation.models import AuditEvent, Study
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What the log says of a download: `action` such as export.fetched, and of what."""
+
+    action: str
+    study: Study | None
+    subject: str
 
 
 def send(
-    request: HttpRequest, name: str, *, filename: str, content_type: str, sha256: str
+    request: Request, name: str, *, filename: str, content_type: str, sha256: str, told: Fetched
 ) -> HttpResponse | StreamingHttpResponse:
     """The file that storage keeps as `name`; whether this account may have it was asked before."""
-    if link := getattr(default_storage, "download_link", None):
+    link = getattr(default_storage, "download_link", None)
+    if link or ranges.begins(request._request, etag=sha256) or not _was_begun(request, told):
+        audit.record(told.action, actor=request.user, study=told.study, subject=told.subject)
+    if link:
         elsewhere = HttpResponseRedirect(link(name, filename=filename, content_type=content_type))
         elsewhere["Cache-Control"] = "no-store"
         return elsewhere
     file = ranges.StoredFile(default_storage.open(name))
-    response = ranges.send(request, file, content_type=content_type, etag=sha256)
+    django_request: HttpRequest = request._request
+    response = ranges.send(django_request, file, content_type=content_type, etag=sha256)
     response["Content-Disposition"] = f'attachment; filename="{filename}"'
     return response
+
+
+def _was_begun(request: Request, told: Fetched) -> bool:
+    """Without this, whoever asks for all but the first byte would be in no log."""
+    fetched = AuditEvent.objects.filter(study=told.study, action=told.action, subject=told.subject)
+    return fetched.filter(actor=request.user).exists()

@@ -46,9 +46,7 @@ def send(
     download that broke off goes on with the same file or begins again.
     """
     size = source.size
-    # If-Range (RFC 9110, 13.1.5): the rest of another file than the one begun is of no use.
-    same = request.headers.get("If-Range", f'"{etag}"') == f'"{etag}"'
-    wanted = _wanted(request.headers.get("Range", "")) if same else None
+    wanted = _asked(request, etag)
     start, stop = (0, size) if wanted is None else _within(*wanted, size)
     if wanted is not None and start >= stop:
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
@@ -65,6 +63,18 @@ def send(
     if wanted is not None:
         response["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
     return response
+
+
+def begins(request: HttpRequest, *, etag: str = "") -> bool:
+    """Whether what is asked for has the first byte, as far as the request alone tells."""
+    wanted = _asked(request, etag)
+    return wanted is None or wanted[0] == 0
+
+
+def _asked(request: HttpRequest, etag: str) -> tuple[int | None, int | None] | None:
+    # If-Range (RFC 9110, 13.1.5): the rest of another file than the one begun is of no use.
+    same = request.headers.get("If-Range", f'"{etag}"') == f'"{etag}"'
+    return _wanted(request.headers.get("Range", "")) if same else None
 
 
 def _wanted(header: str) -> tuple[int | None, int | None] | None:

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analytics.exporters import EXPORTERS
 from analytics.records.items import TEXTS
-from analytics.services import exports
+from analytics.services import terminal_files
 from annotation.errors import DomainError
 from annotation.models import Study
 
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         if study is None:
             raise CommandError(f"There is no study with the address {options['slug']!r}.")
         try:
-            manifest = exports.write(
+            manifest = terminal_files.export(
                 study, format=options["format"], texts=options["texts"], out=options["out"].absolute()
             )
         except DomainError as error:

@@ -9,10 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analytics.releases.wishes import AUDIO, Wishes
-from analytics.services import releases
+from analytics.services import releases, terminal_files
 from analytics.services.code_version import code_version
 from annotation.errors import DomainError
-from annotation.models import Job, RaterWithdrawal, Study
+from annotation.models import Job, Study
 from annotation.services import jobs
 
 
@@ -66,23 +66,20 @@ class Command(BaseCommand):
         self.stdout.write(f"Release {job.report['release']} of {study.slug}: {job.report['sha256']}")
 
     def _rebuild(self, options: dict[str, Any]) -> None:
-        from analytics.releases import checking, folder
+        from analytics.releases import checking
         from analytics.releases.cut import Cut
 
         told = checking.read(options["manifest"])
         cut = Cut.from_json(told["cut"])
         study = _study(str(cut.study["slug"]))
-        since = RaterWithdrawal.objects.filter(
-            rater__study=study, pk__gt=cut.horizon.rater_withdrawals
-        ).count()
-        if since:
+        if since := terminal_files.withdrawn_since(cut, study):
             who = "1 rater has" if since == 1 else f"{since} raters have"
             self.stderr.write(
                 f"{who} asked since to be taken out. This release has still what they said: do not hand it on."
             )
         if told.get("code_version") != code_version():
             self.stderr.write(f"Made by {told.get('code_version')}; this is {code_version()}.")
-        made = folder.write(cut, study, out=options["out"].absolute())
+        made = terminal_files.rebuilt_release(cut, study, out=options["out"].absolute())
         if made["sha256"] != told["sha256"]:
             raise CommandError(
                 f"What is in {options['out']} is another release: {made['sha256']} instead of {told['sha256']}. Its "

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analytics.services import training_sets
+from analytics.services import terminal_files
 from analytics.training_sets.formats import FORMATS
 from analytics.training_sets.options import GROUPS, MEANINGS, ORIGINS, Options, TrainingSetError
 from annotation.errors import DomainError
@@ -48,7 +48,7 @@ class Command(BaseCommand):
             name: options[name] for name in Options.__dataclass_fields__ if options.get(name) is not None
         }
         try:
-            manifest = training_sets.write(study, Options.of(named), out=options["out"].absolute())
+            manifest = terminal_files.training_set(study, Options.of(named), out=options["out"].absolute())
         except (DomainError, TrainingSetError) as error:
             raise CommandError(str(error)) from error
         except OSError as error:

@@ -16,7 +16,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from annotation.models import Clip
+from annotation.models import AuditEvent, Clip
 from annotation.services import clips, jobs, sounds
 from annotation.storage import RangedObject
 from tests.annotation.world import link
@@ -84,8 +84,9 @@ class TestRating:
 def test_an_export_is_fetched_by_a_link_that_ends(kept_in_bucket, world, api):
     answer = api(world.researcher).post("studies/here/exports/", {"format": "csv"}).json()
     assert jobs.run(uuid.UUID(answer["job"]))
-    response = api(world.researcher).get(answer["file"])
+    response = api(world.researcher).get(answer["file"], Range="bytes=9-")  # the link is to all of it
     assert response.status_code == 302
+    assert AuditEvent.objects.filter(action="export.fetched", actor=world.researcher).count() == 1
     asked = parse_qs(urlsplit(response["Location"]).query)
     assert asked["X-Amz-Expires"] == ["300"]
     with urllib.request.urlopen(response["Location"]) as file:

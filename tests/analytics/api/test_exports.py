@@ -81,6 +81,20 @@ class TestFetching:
         assert jobs.run(uuid.UUID(answer["job"]))
         return answer["file"]
 
+    def test_who_fetched_it_is_in_the_log_once_for_all_ranges(self, api, world, path):
+        client = api(world.researcher)
+        fetches = AuditEvent.objects.filter(
+            action="export.fetched", actor=world.researcher, study=world.study
+        )
+        for header, n in (("bytes=5-", 1), ("bytes=0-9", 2), ("bytes=10-19", 2), ("bytes=-5", 2), (None, 3)):
+            client.get(path, **({"Range": header} if header else {}))
+            assert fetches.count() == n
+        assert {event.subject for event in fetches} == {f"job {path.split('/')[-3]}"}
+
+    def test_nobody_who_may_not_have_it_is_said_to_have_fetched_it(self, api, world, path):
+        assert api(world.annotator).get(path).status_code == 404
+        assert not AuditEvent.objects.filter(action="export.fetched").exists()
+
     def test_the_archive_holds_the_export(self, api, world, path):
         response = api(world.researcher).get(path)
         assert response.headers["Content-Type"] == "application/zip"

@@ -78,6 +78,7 @@ def test_the_job_makes_an_archive_to_fetch_and_a_cancelled_one_none(api, monkeyp
     job = Job.objects.get(pk=first["job"])
     assert (job.state, job.done, job.total) == (Job.State.DONE, 10, 10)
     response = api(researcher).get(f"training-sets/{job.pk}/file/")
+    assert AuditEvent.objects.get(action="training_set.fetched").subject == f"job {job.pk}"
     archive = zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content)))
     assert archive.testzip() is None
     manifest = json.loads(archive.read("rated-mos/manifest.json"))

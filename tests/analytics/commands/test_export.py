@@ -7,7 +7,7 @@ import io
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.models import Study
+from annotation.models import AuditEvent, Study
 from tests import factories
 from tests.analytics.votes import votes
 
@@ -32,6 +32,16 @@ def test_it_fills_the_folder_and_says_what_is_there(study, tmp_path, format):
     said = typed(study.slug, "--format", format, "--out", str(tmp_path / "out"))
     assert said.startswith("2 judgments with 2 answers and 1 item versions are in ")
     assert (tmp_path / "out" / f"judgments.{format}").stat().st_size > 0
+
+
+def test_what_was_written_is_in_the_log_and_what_failed_is_not(study, tmp_path):
+    typed(study.slug, "--format", "jsonl", "--out", str(tmp_path / "out"))
+    with pytest.raises(CommandError):
+        typed(study.slug, "--format", "jsonl", "--out", str(tmp_path / "out"))
+    event = AuditEvent.objects.get(action="export.written")
+    assert (event.study, event.actor, event.data["format"]) == (study, None, "jsonl")
+    assert event.data["counts"]["judgments"] == 2
+    assert str(tmp_path) not in str(event.data)
 
 
 def test_a_relative_folder_is_meant_from_where_one_stands(study, tmp_path, monkeypatch):

@@ -64,6 +64,9 @@ def test_a_release_can_be_fetched_checked_and_made_again(world, tmp_path, capsys
         f"The same release is in {tmp_path / 'again'}: {made.sha256}",
     ]
     assert AuditEvent.objects.get(action="release.made").data == {"sha256": made.sha256}
+    again = AuditEvent.objects.get(action="release.rebuilt")
+    assert (again.study, again.subject) == (world.study, "release 1")
+    assert again.data == {"sha256": made.sha256, "withdrawn_since": 1}
 
 
 def test_the_next_one_says_what_is_other(world):
