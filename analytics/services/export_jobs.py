@@ -13,7 +13,7 @@ from django.core.files.storage import default_storage
 from analytics.services import exports
 from analytics.services.archive import pack
 from analytics.services.heartbeat import Heartbeat
-from analytics.services.superseded_files import refuse_superseded
+from analytics.services.superseded_files import HONOURED, refuse_superseded, withdrawals
 from annotation.errors import Conflict, NotFound
 from annotation.models import Job, Study, User
 from annotation.services import jobs
@@ -32,6 +32,7 @@ def run(running: Running) -> dict[str, Any]:
     """The job's work; what it returns is the job's report. Started over, it writes the same file again."""
     job = running.job
     assert job.study is not None
+    honoured = withdrawals(job.study)  # counted first: who withdraws while it is written may be in it
     total = exports.expected(job.study, job.params["format"])
     with tempfile.TemporaryDirectory() as scratch:
         folder, archive = Path(scratch) / file_stem(job), Path(scratch) / "archive"
@@ -41,7 +42,8 @@ def run(running: Running) -> dict[str, Any]:
             pack(folder, archive)
         _keep(job, archive)
         sha256 = hashlib.file_digest(archive.open("rb"), "sha256").hexdigest()
-        return {"bytes": archive.stat().st_size, "sha256": sha256, "counts": manifest["counts"]}
+        told = {"counts": manifest["counts"], HONOURED: honoured}
+        return {"bytes": archive.stat().st_size, "sha256": sha256, **told}
 
 
 def file_stem(job: Job) -> str:

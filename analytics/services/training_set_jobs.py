@@ -14,7 +14,7 @@ from analytics.records import judged_tasks
 from analytics.services import training_sets
 from analytics.services.archive import pack
 from analytics.services.heartbeat import Heartbeat
-from analytics.services.superseded_files import refuse_superseded
+from analytics.services.superseded_files import HONOURED, refuse_superseded, withdrawals
 from analytics.training_sets.options import Options
 from annotation.errors import Conflict, NotFound
 from annotation.models import Job, Study, User
@@ -35,6 +35,7 @@ def run(running: Running) -> dict[str, Any]:
     job = running.job
     assert job.study is not None
     options = Options.of(job.params)
+    honoured = withdrawals(job.study)  # counted first: who withdraws while it is made may be in it
     total = 2 * judged_tasks.count(job.study, training_sets.order(job.study, options).wanted)
     with tempfile.TemporaryDirectory() as scratch:
         folder, archive = Path(scratch) / file_stem(job), Path(scratch) / "archive"
@@ -45,7 +46,7 @@ def run(running: Running) -> dict[str, Any]:
         with archive.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         told = {name: manifest[name] for name in ("counts", "left_out", "leakage", "groups", "votes")}
-        return {"bytes": archive.stat().st_size, "sha256": sha256, **told}
+        return {"bytes": archive.stat().st_size, "sha256": sha256, **told, HONOURED: honoured}
 
 
 def file_stem(job: Job) -> str:

@@ -85,6 +85,7 @@ def test_the_job_makes_an_archive_to_fetch_and_a_cancelled_one_none(api, monkeyp
     assert sorted(archive.namelist()) == sorted(
         ["rated-mos/manifest.json", *(f"rated-mos/{name}" for name in manifest["files"])]
     )
+    assert job.report["withdrawals"] == 0
     assert job.report["counts"] == manifest["counts"] == {"correctness": {"train": 3, "dev": 1, "test": 1}}
 
     written = training_sets.write

@@ -49,6 +49,7 @@ def test_a_finished_job_reports_what_it_made(job):
     job.refresh_from_db()
     assert (job.state, job.total, job.done) == ("done", 5, 5)
     assert job.report["counts"]["answers"] == 5
+    assert job.report["withdrawals"] == 0
     assert job.report["bytes"] == len(archive(job))
     assert job.report["sha256"] == hashlib.sha256(archive(job)).hexdigest()
 
