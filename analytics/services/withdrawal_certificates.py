@@ -6,10 +6,14 @@ import hashlib
 import json
 from typing import Any
 
+from django.db.models import Min
+from django.utils import timezone
+
 from analytics.models import Release
 from analytics.records.plain import utc
+from analytics.services.releases import KIND as RELEASE
 from annotation.errors import Conflict, NotFound
-from annotation.models import Answer, Judgment, ListeningCheck, Rater, RaterWithdrawal
+from annotation.models import Answer, Job, Judgment, ListeningCheck, Rater, RaterWithdrawal
 from annotation.services import rater_withdrawals
 
 SCHEMA = 2
@@ -47,8 +51,18 @@ def certificate(rater: Rater) -> dict[str, Any]:
 
 
 def is_complete(rater: Rater) -> bool:
-    """Whether the work that follows from the wish is done: nothing that they said stands."""
-    return not rater_withdrawals.unfinished().filter(rater=rater).exists()
+    """Whether the work that follows from the wish is done: nothing that they said stands, and no release is being
+    written that was cut before it."""
+    return not (rater_withdrawals.unfinished().filter(rater=rater).exists() or _release_under_way(rater))
+
+
+def _release_under_way(rater: Rater) -> bool:
+    """Whether a release that is still being made may hold the rater. The work of the wish is done by a job that begins
+    once the wish is committed: a release begun after that one was cut after it."""
+    own = Job.objects.filter(kind=rater_withdrawals.KIND, study=rater.study_id, params={"rater": rater.pk})
+    begun = own.aggregate(first=Min("started_at"))["first"] or timezone.now()
+    unfinished = Job.objects.filter(kind=RELEASE, study=rater.study_id, state__in=Job.UNFINISHED)
+    return unfinished.filter(started_at__lte=begun).exists()
 
 
 def _releases_before(withdrawal: RaterWithdrawal) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 from django.core.files.base import ContentFile
@@ -117,3 +118,34 @@ def test_what_was_made_before_is_not_given_out_any_more(world, module):
         module.kept(before)
     told = certificate(world.rater(world.users[0]))
     assert told["exports_and_training_sets_before"] == "not given out any more"
+
+
+@pytest.mark.parametrize("module", [export_jobs, training_set_jobs])
+def test_what_was_read_before_a_withdrawal_was_seen_is_not_given_out_whatever_the_clocks_say(world, module):
+    world.withdraw(world.users[1])
+    made = Job.objects.create(
+        kind=module.KIND,
+        study=world.study,
+        state="done",
+        started_at=timezone.now() + timedelta(hours=1),
+        report={"withdrawals": 1},
+    )
+    default_storage.save(module._stored(made), ContentFile(b"zip"))
+    assert module.kept(made)
+    world.withdraw(world.users[0])
+    with pytest.raises(Conflict, match="A rater has withdrawn"):
+        module.kept(made)
+
+
+def test_the_certificate_waits_for_a_release_that_was_cut_before(world):
+    begun = timezone.now()
+    world.withdraw(world.users[0])
+    gone = world.rater(world.users[0])
+    assert certificate(gone)["releases_before"] == []
+    being_made = Job.objects.create(kind="release", study=world.study, state="running", started_at=begun)
+    with pytest.raises(Conflict, match="still being taken out"):
+        certificate(gone)
+    Job.objects.filter(pk=being_made.pk).update(started_at=timezone.now())
+    assert certificate(gone)
+    Job.objects.filter(pk=being_made.pk).update(started_at=begun, state="cancelled")
+    assert certificate(gone)
