@@ -1,9 +1,12 @@
-"""ORCA on people's real ratings: five seeds on unseen questions, and held-out systems.
+"""ORCA on people's real ratings: five seeds on unseen questions, held-out systems, and several judges as one.
 
 Each split is trained by the product's own training and read by its own metric, clamping included. Beside it, on the
 same test answers: the words of the reference that the answer has, gradient boosting on ten overlaps, the average
 rating, and one rater against the mean of the others, who is the ceiling. What the paper reports with a language model
 is quoted, not measured.
+
+`--scenarios together` (three trainings a seed) reads the answers to unseen questions by judges of different fields, by
+their mean, and by weights learned as a comparison of versions learns them.
 """
 
 from __future__ import annotations
@@ -21,8 +24,10 @@ from typing import Any
 import numpy as np
 
 from analytics.statistics.distinct_rows import FloatArray
+from analytics.statistics.judge_aggregation import cross_fitted, simple_mean
 from analytics.statistics.judge_figures import (
     JudgeFigures,
+    Normalised,
     average_rating,
     judge_figures,
     over_seeds,
@@ -71,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--edges", choices=("clamp", "cells"), default="cells")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--scenarios", nargs="+", choices=list(SCENARIOS), default=list(SCENARIOS))
+    parser.add_argument("--scenarios", nargs="+", choices=list(SCENARIOS), default=["questions", "systems"])
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -80,7 +85,8 @@ def run(arguments: argparse.Namespace) -> None:
     for scenario in arguments.scenarios:
         measured, costs = [], []
         for seed, split in enumerate(SCENARIOS[scenario](answers, arguments.seeds)):
-            found, cost = measure(split, options, seed=seed, device=arguments.device)
+            of = measure_together if scenario == "together" else measure
+            found, cost = of(split, options, seed=seed, device=arguments.device)
             measured.append(found)
             costs.append(cost)
         _report(scenario, options, measured, costs)
@@ -101,7 +107,18 @@ def unseen_systems(answers: Sequence[RatedAnswer], seeds: int) -> list[Split[Rat
     ]
 
 
-SCENARIOS = {"questions": unseen_questions, "systems": unseen_systems}
+SCENARIOS = {"questions": unseen_questions, "systems": unseen_systems, "together": unseen_questions}
+TITLES = {
+    "questions": "unseen questions",
+    "systems": "unseen systems",
+    "together": "unseen questions, several judges",
+}
+# What each reads beside the answer and the reference is other than what the others do.
+JUDGES: Mapping[str, Mapping[str, Any]] = {
+    "orca": {},
+    "orca without the rationale": {"rationale": False},
+    "orca without the question": {"question": False},
+}
 
 
 def measure(
@@ -120,6 +137,23 @@ def measure(
         "one rater against the mean of the others": {"spearman": ceiling.rater.value},
         "orca against the same": {"spearman": ceiling.judge.value},
     }, cost
+
+
+def measure_together(
+    split: Split[RatedAnswer], options: Mapping[str, Any], *, seed: int, device: str
+) -> tuple[dict[str, Figures], dict[str, float]]:
+    """Figures by judge, of their mean, of learned weights and of what a judge weighs; and what the trainings took."""
+    ratings = [answer.ratings for answer in split.test]
+    each = [trained(split, {**options, **own}, seed=seed, device=device) for own in JUDGES.values()]
+    scores = np.stack([means for means, _variances, _cost in each], axis=1)
+    groups = np.unique([answer.group for answer in split.test], return_inverse=True)[1]
+    learned = cross_fitted(scores, Normalised.of(ratings).means(), groups, seed=seed)
+    found = {name: _plain(judge_figures(scores[:, at], ratings)) for at, name in enumerate(JUDGES)}
+    found["mean"] = _plain(judge_figures(simple_mean(scores), ratings))
+    found["learned weights"] = _plain(judge_figures(learned.scores, ratings))
+    weights = np.mean([part.weight for part in learned.parts], axis=0)
+    found["weight"] = dict(zip(JUDGES, weights.tolist(), strict=True))
+    return found, {name: sum(cost[name] for *_, cost in each) for name in ("seconds", "cpu_seconds")}
 
 
 def trained(
@@ -195,12 +229,12 @@ def _report(
     spearman = table["orca"]["spearman"]["mean"]
     built_in = options["encoder"] == "built-in" and scenario == "questions"
     harness.finish(
-        f"ORCA on unseen {scenario}, people's real ratings",
+        f"ORCA on {TITLES[scenario]}, people's real ratings",
         {
             "options": dict(options),
             "splits": len(measured),
             "figures": table,
-            "paper_spearman_with_a_language_model": PAPER_SPEARMAN if scenario == "questions" else None,
+            "paper_spearman_with_a_language_model": PAPER_SPEARMAN if scenario != "systems" else None,
             "training_seconds": _told([cost["seconds"] for cost in costs]),
             "training_cpu_seconds": _told([cost["cpu_seconds"] for cost in costs]),
             "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
