@@ -58,6 +58,7 @@ PATTERNS = (
     _("%(writer)s is at this already; its draft comes by itself."),
     _("Choose at most %(most)s versions and scorers; these are %(n)s."),
     _("You have %(most)s tokens in use. Revoke one that you do not need."),
+    _("A study with the address %(slug)s exists already."),
     _("There is no item that all of %(versions)s held out. Compare fewer, or train them anew."),
 )
 

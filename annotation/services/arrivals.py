@@ -69,6 +69,15 @@ def start(
     return imports.start(upload.study, source, format=format, actor=actor, new_study=new, **options)
 
 
+def brought_for(job: Job, *, by: User) -> Upload | None:
+    """What an import reads, while it is kept, for the account that brought it."""
+    source = Path(job.params.get("source", ""))
+    if job.kind != "import" or not source.exists():
+        return None
+    places = [str(place) for place in (source, *source.parents)]
+    return Upload.objects.filter(created_by=by, study=job.study_id, source__in=places).first()
+
+
 def _there(upload: Upload) -> Path:
     path = Path(upload.source)
     if not path.exists():

@@ -12,8 +12,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from annotation import access
-from annotation.errors import InvalidInput
+from annotation.errors import Conflict, InvalidInput
 from annotation.services import import_repeats
+from labeling_ui.sentences import said
 
 
 @login_required
@@ -25,5 +26,8 @@ def import_for_real(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
         job = import_repeats.for_real(trial, actor=request.user)
     except InvalidInput:
         messages.error(request, _("The file of this trial is not kept any more: upload it again."))
-        return redirect("import", trial.study.slug) if trial.study else redirect("home")
+        return redirect("import", trial.study.slug) if trial.study else redirect("from_files")
+    except Conflict as error:
+        messages.error(request, said(error))
+        return redirect("job", trial.pk)
     return redirect("job", job.pk)

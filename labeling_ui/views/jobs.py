@@ -18,7 +18,7 @@ from annotation import access
 from annotation.errors import Conflict
 from annotation.formulas import defused
 from annotation.models import Job
-from annotation.services import jobs
+from annotation.services import arrivals, jobs
 from labeling_ui.sentences import said
 
 PROBLEMS_SHOWN = 100
@@ -40,6 +40,8 @@ def job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
         "n_listed": job.problems.count() or len(problems),
         "n_problems": job.report.get("n_problems", 0),
     }
+    if job.is_finished and not (job.state == Job.State.DONE and not job.report.get("dry_run")):
+        context["upload"] = arrivals.brought_for(job, by=request.user)
     live = request.headers.get("HX-Request") == "true"
     return render(request, f"labeling_ui/study/{'job_live' if live else 'job'}.html", context)
 

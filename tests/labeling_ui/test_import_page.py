@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from annotation.models import Job, Study, Task, Upload
 from annotation.protocols import preset
 from annotation.services import jobs
 from labeling_ui.forms.imports import MEANINGS, fields_of, meanings
-from tests.factories import StudyFactory, member
+from tests.factories import StudyFactory, UserFactory, member
 
 pytestmark = pytest.mark.django_db
 
@@ -207,6 +208,64 @@ def test_a_trial_changes_nothing_and_can_be_done_in_earnest(signed_in, study):
     assert answer.url == reverse("job", args=[job.pk])
     jobs.run(job.pk)
     assert Task.objects.count() == 1
+
+
+@pytest.fixture
+def new_trial(signed_in, admin):
+    """The job page of a trial for a study that is to be made."""
+    admin.may_create_studies = True
+    admin.save()
+    page = bring(signed_in, where=reverse("from_files")).url
+    trial = mapped(signed_in, page, *OWN, title="Bells", slug="bells", overlap="2", dry_run="on").url
+    jobs.run(Job.objects.get().pk)
+    return trial
+
+
+def test_a_trial_of_a_new_study_can_be_done_in_earnest(signed_in, new_trial):
+    where = f"{new_trial}import/"
+    assert f'action="{where}"' in signed_in.get(new_trial).text
+    assert not Study.objects.filter(slug="bells").exists()
+    assert signed_in.post(where).url == reverse("job", args=[Job.objects.latest("created_at").pk])
+    jobs.run(Job.objects.latest("created_at").pk)
+    made = Study.objects.get(slug="bells")
+    assert (made.title, made.overlap, made.n_tasks) == ("Bells", 2, 1)
+    assert made.memberships.get().user == Job.objects.latest("created_at").created_by
+
+
+def test_an_address_that_was_taken_since_the_trial_is_told_and_can_be_changed(signed_in, new_trial):
+    StudyFactory(slug="bells")
+    answer = signed_in.post(f"{new_trial}import/", follow=True)
+    assert answer.redirect_chain[0][0] == new_trial
+    assert "exists already" in answer.text
+    assert Job.objects.count() == 1
+
+
+def test_nobody_else_makes_the_study_of_a_trial(signed_in, new_trial):
+    signed_in.force_login(UserFactory(is_superuser=True))
+    assert signed_in.post(f"{new_trial}import/").status_code == 404
+    assert Job.objects.count() == 1
+
+
+def test_a_trial_leads_back_to_what_was_said_of_its_files(signed_in, new_trial):
+    page = reverse("upload", args=[Upload.objects.get().pk])
+    assert f'href="{page}?format=csv&amp;preset=orca"' in signed_in.get(new_trial).text
+    signed_in.post(f"{new_trial}import/")
+    made = Job.objects.latest("created_at")
+    jobs.run(made.pk)
+    assert page not in signed_in.get(reverse("job", args=[made.pk])).text
+
+
+def test_an_import_that_failed_leads_back_to_what_was_said_of_its_files(signed_in, study):
+    page = bring(signed_in, TABLE.replace(b"one,", b",")).url
+    job = mapped(signed_in, page, *OWN).url
+    assert page not in signed_in.get(job).text  # it is not over
+    jobs.run(Job.objects.get().pk)
+    assert f'href="{page}?format=csv"' in signed_in.get(job).text
+    signed_in.force_login(member(study, "admin"))
+    assert page not in signed_in.get(job).text  # somebody else's files
+    shutil.rmtree(Path(Job.objects.get().params["source"]).parent)
+    signed_in.force_login(Job.objects.get().created_by)
+    assert page not in signed_in.get(job).text  # gone
 
 
 def test_a_trial_whose_file_is_gone_asks_for_it_again(signed_in, study):

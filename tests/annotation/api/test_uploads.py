@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import uuid
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,23 @@ def test_an_import_makes_the_study_that_it_names(api, db):
     assert connection.post(where, {"format": "csv", "new_study": new}).status_code == 202
     jobs.run(Job.objects.get().pk)
     assert Study.objects.get(slug="bells").n_tasks == 1
+
+
+def test_a_trial_of_a_new_study_is_done_in_earnest(api, db):
+    user = UserFactory(may_create_studies=True)
+    table = b"item_id,question_text,reference,system,answer\n1,What?,A bell.,m,A gong.\n"
+    connection, answer = brought(api, user, table)
+    new = {"slug": "bells", "title": "Bells", "preset": "orca", "overlap": 2}
+    trial = connection.post(
+        f"{answer['Location']}import/", {"format": "csv", "new_study": new, "dry_run": True}
+    )
+    jobs.run(uuid.UUID(trial.json()["id"]))
+    assert not Study.objects.exists()
+    made = connection.post(f"{trial['Location']}import/")
+    assert made.status_code == 202
+    jobs.run(uuid.UUID(made.json()["id"]))
+    assert Study.objects.get(slug="bells").n_tasks == 1
+    assert connection.post(f"{trial['Location']}import/").status_code == 409
 
 
 def test_files_are_only_their_bringers_and_for_studies_they_run(api, world, elsewhere):
