@@ -131,9 +131,8 @@ def _starts_of(model: LearnedModel) -> list[LearnedModel]:
         return []
     root = Path(settings.SCORING_CHECKPOINTS)
     named = [place.resolve() for place in (Path(name).expanduser(), root / name)]
-    known = list(
-        LearnedModel.objects.filter(kind=model.kind, scorer__isnull=False).select_related("study", "scorer")
-    )
+    trained = LearnedModel.objects.filter(kind=model.kind, scorer__isnull=False).exclude(folder="")
+    known = list(trained.select_related("study", "scorer"))
     for one in known:
         place = learned.place(one).resolve()
         if any(place in (folder, *folder.parents) for folder in named):
