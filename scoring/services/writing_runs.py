@@ -61,11 +61,16 @@ def request(
             code="nothing_to_write",
         )
     run.save(update_fields=["n_rows"])
+    record_request(run, writer, actor=actor)
+    return run
+
+
+def record_request(run: WritingRun, writer: Writer, *, actor: User | None) -> None:
+    """Tell of a run that now has its first rows. Drafts are told of one by one instead."""
     audit.record(
         "writing.requested", actor=actor, study=writer.study, subject=f"writing run {run.pk}",
-        writer=writer.name, filter=run.filter, rows=run.n_rows, publishes=publishes,
+        writer=writer.name, filter=run.filter, rows=run.n_rows, publishes=run.publishes,
     )  # fmt: skip
-    return run
 
 
 def create(

@@ -43,4 +43,5 @@ def _ask(writer: Writer, version: ItemVersion, *, actor: User | None) -> None:
         run = writing_runs.create(
             writer, WritingRun.Purpose.ANSWERS, filter=_GATHERS, publishes=True, actor=actor, n_rows=1
         )
+        writing_runs.record_request(run, writer, actor=actor)
     WritingRow.objects.create(run=run, item_version=version, system=writer.system)

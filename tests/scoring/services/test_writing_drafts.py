@@ -201,6 +201,8 @@ def test_corrections_gather_in_one_run_as_long_as_it_has_not_finished():
     assert answers_to(last) == {"robot": "On What falls?"}
     corrected(study, rewrite=True)
     assert WritingRun.objects.count() == 2
+    told = AuditEvent.objects.filter(study=study, action__startswith="writing.").order_by("pk")
+    assert [event.action.partition(".")[2] for event in told] == ["requested", "finished", "requested"]
 
 
 def test_without_the_wish_for_new_answers_none_are_asked_for():
