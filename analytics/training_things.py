@@ -12,8 +12,11 @@ from annotation.models import Candidate, Clip, ItemVersion, Study
 from annotation.services import local_copies
 from scoring.metrics.contract import Sound
 from scoring.training.contract import ComparedPair, Prompt, RatedAnswer, RatedClip
+from scoring.training.leaks import asked_and_wanted, words
 from scoring.training.splits import components
 
+# A larger share of the items in one group would leave too little to be held out.
+_MOST_BY_QUESTION = 0.2
 _AT_ONCE = 10_000  # a statement takes 65,535 parameters at most
 
 
@@ -22,7 +25,8 @@ class Judged:
     """One thing that people judged, with the names of those who did, vote for vote ("" for nobody's name).
 
     `thing` is a RatedAnswer, ComparedPair or RatedClip; `raters` go by head, or by "" for an answer. `candidates` are
-    the database ids of what was judged, `item` that of its item. `links` are what no split may part it from.
+    the database ids of what was judged, `item` that of its item. `links` are what no split may part it from; `asked`,
+    the words of its question, may tie too much together (`grouped`). A link begins with the kind of what is shared.
     """
 
     thing: Any
@@ -30,6 +34,7 @@ class Judged:
     candidates: tuple[int, ...]
     raters: Mapping[str, tuple[str, ...]]
     links: tuple[str, ...]
+    asked: tuple[str, ...] = ()
 
     def saying(self, votes: Mapping[str, Any], rater: str) -> Judged:
         """The same with these votes, all by one rater."""
@@ -62,10 +67,26 @@ class Judged:
 
 
 def grouped(judged: Iterable[Judged]) -> list[Judged]:
-    """Each in the group of all that it shares something with, in the order of their names."""
+    """Each in the group of all that it shares something with, in the order of their names. The words of a question tie
+    answers together too, unless more than a fifth of the items would be one group by them: some studies put one
+    question to every clip."""
     ordered = sorted(judged, key=lambda one: str(one.thing.key))
-    group = components({one.thing.key: one.links for one in ordered})
+    apart = components({one.thing.key: one.links for one in ordered})
+    group = components({one.thing.key: (*one.links, *one.asked) for one in ordered})
+    most = _MOST_BY_QUESTION * len({one.item for one in ordered})
+    if _most_items(ordered, group) > max(most, _most_items(ordered, apart)):
+        group = apart
     return [replace(one, thing=replace(one.thing, group=group[one.thing.key])) for one in ordered]
+
+
+def tied_by(judged: Iterable[Judged]) -> list[str]:
+    """The kinds of what nothing shares that lies in another group than it: item, clip, prompt, question, …"""
+    groups: dict[str, set[str]] = {}
+    for one in judged:
+        for link in (*one.links, *one.asked):
+            groups.setdefault(link, set()).add(one.thing.group)
+    parted = {_kind(link) for link, its in groups.items() if len(its) > 1}
+    return sorted({_kind(link) for link in groups} - parted)
 
 
 def raters_of(judged: Iterable[Judged]) -> set[str]:
@@ -92,7 +113,8 @@ def _plain(thing: Any) -> dict[str, Any]:
 
 
 def answer_of(candidate: Candidate, ratings: tuple[float, ...], raters: tuple[str, ...]) -> Judged:
-    """An answer is an answer to its question, whose words may be asked of many a clip: that is its item."""
+    """An answer is an answer to its item's question. A question of the same words and with the same reference is the
+    same question, of whatever item; the words alone may be asked of many a clip."""
     version = candidate.item_version
     answer = RatedAnswer(
         key=_name(candidate),
@@ -106,8 +128,10 @@ def answer_of(candidate: Candidate, ratings: tuple[float, ...], raters: tuple[st
         ratings=ratings,
         strata=_strata(version),
     )
-    links = (f"item {version.item.external_id}", *_clips([candidate]))
-    return Judged(answer, version.item_id, (candidate.pk,), {"": raters}, links)
+    same = [f"question+reference {one}" for one in asked_and_wanted(answer)]
+    asked = (f"question {text}",) if (text := words(answer.question)) else ()
+    links = (f"item {version.item.external_id}", *_clips([candidate]), *same)
+    return Judged(answer, version.item_id, (candidate.pk,), {"": raters}, links, asked)
 
 
 def pair_of(first: Candidate, second: Candidate) -> Judged:
@@ -185,6 +209,18 @@ def _strata(version: ItemVersion) -> dict[str, str]:
 def _name(candidate: Candidate) -> str:
     version = candidate.item_version
     return f"{version.item.external_id}/{version.number}/{candidate.system.name}/{candidate.take}"
+
+
+def _most_items(judged: Iterable[Judged], group: Mapping[str, str]) -> int:
+    """In one group."""
+    items: dict[str, set[int]] = {}
+    for one in judged:
+        items.setdefault(group[one.thing.key], set()).add(one.item)
+    return max(map(len, items.values()), default=0)
+
+
+def _kind(link: str) -> str:
+    return link.partition(" ")[0]
 
 
 def _some(values: Sequence[Any], keep: Sequence[bool]) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.training.contract import RatedAnswer
+from scoring.training.leaks import words
 from scoring.training.splits import components
 
 PARTS = ("train", "dev", "test")
@@ -20,12 +21,7 @@ def rated_answers(folder: Path, *, mmau: Path | None = None) -> list[RatedAnswer
     for part in PARTS:
         entries |= json.loads((folder / f"{part}.json").read_text(encoding="utf-8"))
     known = _questions(mmau)
-    group = components(
-        {
-            key: [_item(key), "q:" + " ".join(entry["question"].lower().split())]
-            for key, entry in entries.items()
-        }
-    )
+    group = components({key: [_item(key), f"q:{words(entry['question'])}"] for key, entry in entries.items()})
     return [
         RatedAnswer(
             key=key,

@@ -44,6 +44,7 @@ def record(
         "options": model.options,
         "plan": model.plan,
         "counts": dict(first.counts),
+        "grouped_by": training_things.tied_by([*material.judged, *material.pseudo]),
         "held_out": held_out(model, material, first),
         "ancestors": list(ancestors),
         "repeats": [

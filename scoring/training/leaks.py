@@ -13,9 +13,22 @@ Links = Mapping[str, Callable[[T], Iterable[str]]]
 
 _NAMED = 5
 
+
+def words(text: str) -> str:
+    """A text as it is the same for a reader, in whatever case and with whatever spaces."""
+    return " ".join(text.lower().split())
+
+
+def asked_and_wanted(answer: RatedAnswer) -> tuple[str, ...]:
+    """A question and its reference, as one name; none where one of them is missing."""
+    question, reference = words(answer.question), words(answer.reference)
+    return (f"{question} / {reference}",) if question and reference else ()
+
+
 ANSWERS: Links[RatedAnswer] = {
     "group": lambda answer: (answer.group,),
     "answer": lambda answer: (answer.key,),
+    "question": asked_and_wanted,
 }
 PAIRS: Links[ComparedPair] = {
     "group": lambda pair: (pair.group,),
@@ -43,7 +56,7 @@ def refuse_leaks(split: Split[T], links: Links[T]) -> None:
         raise TrainingError(
             "leak",
             "; ".join(told) + ". What a model is tested on it must not have learned from: "
-            "put whatever shares a prompt or a clip into one group, and split by groups.",
+            "put whatever shares a question, a prompt or a clip into one group, and split by groups.",
         )
 
 

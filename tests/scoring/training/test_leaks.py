@@ -11,8 +11,8 @@ from scoring.training import leaks
 from scoring.training.contract import ComparedPair, Prompt, RatedAnswer, Split, TrainingError
 
 
-def answer(key: str, group: str) -> RatedAnswer:
-    return RatedAnswer(key=key, group=group, system="s", candidate="yes", ratings=(5.0,))
+def answer(key: str, group: str, **fields: str) -> RatedAnswer:
+    return RatedAnswer(key=key, group=group, system="s", candidate="yes", ratings=(5.0,), **fields)
 
 
 def pair(key: str, first: str, second: str, text: str) -> ComparedPair:
@@ -34,6 +34,15 @@ def test_groups_in_two_parts_are_counted_and_named():
     assert "7 groups lie in two splits: g0 (train, test), " in said
     assert "and 2 more" in said
     assert "split by groups" in said
+
+
+def test_a_question_with_its_reference_in_two_groups_leaks_and_its_words_alone_do_not():
+    train = [answer("a", "1", question="What is it?", reference="A dog"), answer("b", "2", question="Why?")]
+    test = [answer("c", "3", question="what  is it?", reference="a dog"), answer("d", "4", question="Why?")]
+    with pytest.raises(
+        TrainingError, match=r"^1 question lies in two splits: what is it\? / a dog \(train, test\)\."
+    ):
+        leaks.refuse_leaks(Split(train, [], test), leaks.ANSWERS)
 
 
 def test_a_clip_or_a_prompt_in_two_groups_leaks():
