@@ -47,6 +47,12 @@ class TrainingIn(In):
     split = serializers.ChoiceField(
         [GROUPS, SYSTEMS], default=GROUPS, help_text="What is held out: prompts or questions, or systems."
     )
+    question = serializers.CharField(
+        required=False,
+        max_length=40,
+        help_text="The key of the question whose ratings are learned, of a model that learns from ratings; the first "
+        "that it can learn from unless given.",
+    )
     pseudo = serializers.ListField(
         child=serializers.CharField(max_length=130),
         required=False,
@@ -65,7 +71,7 @@ class LearnedModelOut(serializers.Serializer):
     progress = serializers.SerializerMethodField(help_text="Of the whole work, 0 to 1.")
     message = serializers.CharField(source="job.message", help_text="What went wrong, when something did.")
     options = serializers.DictField()
-    plan = serializers.DictField(help_text="How often it is trained, and what is held out.")
+    plan = serializers.DictField(help_text="What is learned, how often it is trained, and what is held out.")
     figures = serializers.SerializerMethodField(
         help_text="On held-out items: mean, standard deviation and number of trainings, by name."
     )

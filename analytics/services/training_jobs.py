@@ -32,18 +32,24 @@ def start(
     repeats: int = 1,
     holdout_raters: float = HELD_OUT_RATERS,
     split: str = GROUPS,
+    question: str = "",
     pseudo: Sequence[str] = (),
 ) -> LearnedModel:
-    """The next version of a kind, whose training a worker takes up. `pseudo`: scorers of this study whose scores are
-    learned from before people's votes, by name or digest. Raises InvalidInput."""
+    """The next version of a kind, whose training a worker takes up. `question`: the key of that whose ratings a model
+    of ratings learns; the first unless told. `pseudo`: scorers of this study whose scores are learned from before
+    people's votes, by name or digest. Raises InvalidInput."""
     plan: dict[str, Any] = {"repeats": repeats, "holdout_raters": holdout_raters, "split": split}
     if pseudo:
         plan["pseudo"] = [_scorer(study, name).digest for name in pseudo]
     wanted = learned.checked_options(kind, options)
     _refuse_plan(plan)
-    if not learnable(study, kind):
-        problem = FieldProblem("kind", f"{kind} cannot learn from what this study asks.", _learns_from(kind))
-        raise InvalidInput(problem.message, problems=[problem])
+    asked = [one.key for one in learnable(study, kind)]
+    if not asked:
+        raise _refused("kind", f"{kind} cannot learn from what this study asks.", _learns_from(kind))
+    if _learns_ratings(kind):
+        plan["question"] = _question(kind, question or asked[0], asked)
+    elif question:
+        raise _refused("question", f"{kind} learns from all questions that it can learn from.", "Name none.")
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     job = jobs.enqueue(KIND, study=study, params={"model": kind}, actor=actor)
     model = learned.add(study, kind, options=wanted, plan=plan, job=job)
@@ -60,11 +66,19 @@ def _scorer(study: Study, name: str) -> Scorer:
     named = Q(scorer__key=key, scorer__digest__startswith=digest) if key else Q(scorer__key=name)
     run = runs.filter(named).first()
     if run is None or run.scorer is None:
-        problem = FieldProblem(
-            "pseudo", f"{name!r} has not scored this study.", "Score the study with it first."
-        )
-        raise InvalidInput(problem.message, problems=[problem])
+        raise _refused("pseudo", f"{name!r} has not scored this study.", "Score the study with it first.")
     return run.scorer
+
+
+def _question(kind: str, wanted: str, asked: Sequence[str]) -> str:
+    if wanted not in asked:
+        names = ", ".join(asked)
+        raise _refused("question", f"{kind} cannot learn from a question {wanted!r}.", f"There is {names}.")
+    return wanted
+
+
+def _refused(field: str, message: str, remedy: str) -> InvalidInput:
+    return InvalidInput(message, problems=[FieldProblem(field, message, remedy)])
 
 
 def _refuse_plan(plan: Mapping[str, Any]) -> None:
@@ -82,6 +96,10 @@ def _refuse_plan(plan: Mapping[str, Any]) -> None:
 
 
 def _learns_from(kind: str) -> str:
-    if catalogue.trainable(kind).learns is catalogue.Learns.RATINGS:
+    if _learns_ratings(kind):
         return "It learns from ratings of answers in words, one answer at a time."
     return "It learns from preferences between clips, and from ratings of clips."
+
+
+def _learns_ratings(kind: str) -> bool:
+    return catalogue.trainable(kind).learns is catalogue.Learns.RATINGS

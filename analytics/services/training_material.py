@@ -63,21 +63,24 @@ class Parts:
         return hashlib.sha256("\n".join([*found, *sorted(self.held_out_raters)]).encode()).hexdigest()
 
 
-def learnable(study: Study, kind: str) -> list[MeasuredQuestion]:
-    """The questions of a study that a kind of model can learn from; none where it cannot."""
-    asked = measured_questions(study)
+def learnable(study: Study, kind: str, *, language: str = "en") -> list[MeasuredQuestion]:
+    """The questions of a study that a kind of model can learn from, a model of ratings from one of them; none where it
+    cannot. Titles are in the language, where the protocol has it."""
+    asked = measured_questions(study, language=language)
     if trainable(kind).learns is Learns.RATINGS:
-        return [one for one in asked if not one.is_preference and _is_of_one(one)][:1]
+        return [one for one in asked if not one.is_preference and _is_of_one(one)]
     return [one for one in asked if one.is_preference or _is_of_one(one)]
 
 
-def material(study: Study, kind: str, *, pseudo: Sequence[str] = ()) -> Material:
-    """By a few queries. `pseudo` are digests of scorers. Raises TrainingError where there is nothing to learn from."""
-    said = [votes(question) for question in learnable(study, kind)]
+def material(study: Study, kind: str, *, question: str = "", pseudo: Sequence[str] = ()) -> Material:
+    """By a few queries. `question`: the key of that which a model of ratings learns; else the first. `pseudo` are
+    digests of scorers. Raises TrainingError where there is nothing to learn from."""
+    asked = learnable(study, kind)
     if trainable(kind).learns is Learns.RATINGS:
-        found = training_frames.rated_answers(study, said[0]) if said else []
+        asked = [one for one in asked if question in ("", one.key)][:1]
+        found = training_frames.rated_answers(study, votes(asked[0])) if asked else []
     else:
-        found = training_frames.judged_music(study, said)
+        found = training_frames.judged_music(study, [votes(one) for one in asked])
     found = [one for one in found if one.n_votes]
     if not found:
         what = "rated answers in words" if trainable(kind).learns is Learns.RATINGS else "judged clips"

@@ -87,7 +87,13 @@ class _Training:
 
     def run(self) -> dict[str, Any]:
         self.work.mkdir(parents=True, exist_ok=True)
-        material = material_of(self.model.study, self.model.kind, pseudo=self.model.plan.get("pseudo", ()))
+        plan = self.model.plan
+        material = material_of(
+            self.model.study,
+            self.model.kind,
+            question=plan.get("question", ""),
+            pseudo=plan.get("pseudo", ()),
+        )
         release = training_record.release_with(self.model.study)
         number = n_splits(material, self.model.plan)
         first = parts_of(material, self.model.plan, seed=0)

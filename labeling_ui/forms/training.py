@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from analytics.services.learned_comparison_jobs import scorers_of
 from analytics.services.training_jobs import HELD_OUT_RATERS, MOST_HELD_OUT, MOST_REPEATS
-from analytics.services.training_material import GROUPS, SYSTEMS
+from analytics.services.training_material import GROUPS, SYSTEMS, learnable
 from annotation.errors import DomainError
 from annotation.models import Study
 from labeling_ui.forms.scoring import OptionsForm
 from labeling_ui.sentences import said
+from scoring.training.catalogue import Learns, Trainable
 
 _MOST_SCORERS = 50
 
 
 class PlanForm(forms.Form):
-    """What is held out, and how often. The share of raters is asked for in per cent."""
+    """What is learned where there is a choice, what is held out, and how often. The share of raters is asked for in per
+    cent."""
 
+    question = forms.ChoiceField(
+        label=_("Question whose ratings it learns"),
+        help_text=_("It foretells how people would answer this one."),
+    )
     split = forms.ChoiceField(
         label=_("Held out for its figures"),
         help_text=_(
@@ -57,8 +64,13 @@ class PlanForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
     )
 
-    def __init__(self, study: Study, data: QueryDict | None = None) -> None:
+    def __init__(self, study: Study, entry: Trainable, data: QueryDict | None = None) -> None:
         super().__init__(data, prefix="plan")
+        asked = learnable(study, entry.name, language=get_language() or "en")
+        if entry.learns is Learns.RATINGS and len(asked) > 1:
+            self.fields["question"].choices = [(one.key, one.title) for one in asked]
+        else:
+            del self.fields["question"]
         scorers = scorers_of(study).order_by("key", "pk")[:_MOST_SCORERS]
         self.fields["pseudo"].choices = [(f"{one.key}@{one.digest}", str(one)) for one in scorers]
 

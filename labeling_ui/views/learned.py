@@ -52,7 +52,7 @@ def new_training(request: HttpRequest, slug: str) -> HttpResponse:
     if entry is None:
         return render(request, "labeling_ui/models/train.html", context)
     data = request.POST if request.method == "POST" else None
-    options, plan = OptionsForm(entry, data, request.FILES), PlanForm(study, data)
+    options, plan = OptionsForm(entry, data, request.FILES), PlanForm(study, entry, data)
     if request.method == "POST" and all([options.is_valid(), plan.is_valid()]):
         try:
             model = training_jobs.start(

@@ -16,9 +16,11 @@ from analytics.services import learned_comparison_jobs
 from annotation.models import Job, Study, User
 from annotation.models.people import Role
 from annotation.services import jobs
+from annotation.services.protocols import add_version
 from labeling_ui.learned_curves import drawn
 from scoring.models import LearnedModel, Score, ScoringRun
 from tests.analytics.votes import votes
+from tests.annotation.rules.protocols import definition, question
 from tests.factories import StudyFactory, member, rating_task
 from tests.scoring.learned import learned
 
@@ -91,8 +93,18 @@ class TestTraining(Pages):
         model = LearnedModel.objects.get()
         assert answer.url == page_of(model)
         assert (model.kind, model.number, model.job.kind) == ("orca", 1, "train")
-        assert model.plan == {"repeats": 3, "holdout_raters": 0.25, "split": "groups"}
+        assert model.plan == {
+            "repeats": 3, "holdout_raters": 0.25, "split": "groups", "question": "correctness",
+        }  # fmt: skip
         assert model.options["encoder"] == "built-in"
+        assert "plan-question" not in self.shown(TRAIN)  # there is no choice
+
+    def test_where_a_study_asks_for_several_ratings_one_is_chosen(self):
+        asked = [question(key="correct", title="How correct?"), question(key="fluent", title="How fluent?")]
+        add_version(self.study, definition=definition(*asked, candidate="text"), actor=None)
+        assert "How fluent?" in self.shown(f"{TRAIN}?model=orca")
+        self.post(**{"plan-question": "fluent"})
+        assert LearnedModel.objects.get().plan["question"] == "fluent"
 
     def test_what_cannot_be_asked_for_is_told_at_its_field_and_starts_nothing(self):
         shown = self.post(**{"plan-repeats": "0"}).content.decode()
@@ -167,6 +179,16 @@ class TestVersion(Pages):
         assert (
             self.client.get(page_of(learned(self.study, state="failed"), "learned_record")).status_code == 404
         )
+
+    def test_the_record_tells_memory_and_the_release_where_there_are_any(self):
+        release = {"number": 3, "sha256": "c" * 64}
+        told = learned(self.study, record={"gpu_peak_memory_mb": 7654.3, "release": release})
+        shown = self.shown(page_of(told))
+        assert "7654 MB" in shown
+        assert f'Release 3 (SHA-256) <code class="digest">{"c" * 64}</code>' in shown
+        shown = self.shown(page_of(learned(self.study, record={"peak_memory_mb": None})))
+        assert "GPU memory" not in shown
+        assert " MB" not in shown
 
     def test_a_version_under_promotion_leads_to_the_run_that_scores_with_it(self):
         earlier = learned(self.study, promoted_at=timezone.now() - timedelta(days=1))

@@ -40,6 +40,9 @@ class Command(BaseCommand):
             help="share of raters whose votes are not learned from (0.2)",
         )
         parser.add_argument(
+            "--question", default="", metavar="KEY", help="whose ratings ORCA learns (the first that it can)"
+        )
+        parser.add_argument(
             "--pseudo",
             action="append",
             default=[],
@@ -67,6 +70,7 @@ class Command(BaseCommand):
                 repeats=options["repeats"],
                 holdout_raters=options["hold_out_raters"],
                 split=options["split"],
+                question=options["question"],
                 pseudo=options["pseudo"],
             )
         except DomainError as error:

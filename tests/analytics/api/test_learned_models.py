@@ -35,7 +35,9 @@ def test_a_training_is_started_followed_and_cancelled(me):
     assert started.status_code == 202
     model = started.json()
     assert (model["state"], model["number"], model["progress"], model["version"]) == ("queued", 1, 0.0, None)
-    assert model["plan"] == {"repeats": 2, "holdout_raters": 0.2, "split": "groups"}
+    assert model["plan"] == {
+        "repeats": 2, "holdout_raters": 0.2, "split": "groups", "question": "correctness",
+    }  # fmt: skip
     assert (model["options"]["head"], model["created_by"]) == ("multinomial", "Rey")
     assert me.get(f"learned-models/{model['id']}/").json() == model
     assert me.post(f"learned-models/{model['id']}/cancel/").json()["state"] == "cancelled"
@@ -50,6 +52,7 @@ def test_a_training_is_started_followed_and_cancelled(me):
         ({"model": "orca", "options": {"size": 1}}, "options.size", "orca has no such option"),
         ({"model": "orca", "repeats": 0}, "repeats", "greater than or equal to 1"),
         ({"model": "orca", "split": "items"}, "split", "not a valid choice"),
+        ({"model": "orca", "question": "taste"}, "question", "cannot learn from a question 'taste'"),
         ({"model": "cmi-rm", "twice": True}, "twice", "no such field"),
     ],
 )

@@ -37,6 +37,7 @@ def test_a_training_leaves_a_version_with_its_record_its_curves_and_scores_of_wh
     assert record["figures"]["musicality accuracy"] == {"mean": pytest.approx(5 / 6), "sd": None, "n": 1}
     assert record["counts"]["units"] == 12
     assert len(record["data_sha256"]) == 64
+    assert record["grouped_by"] == ["clip", "item", "prompt"]
     scored = Score.objects.filter(scorer=model.scorer).values_list("candidate__item_version__item", flat=True)
     assert set(scored) == set(record["held_out"]["items"])
     assert len(record["held_out"]["items"]) == record["counts"]["test_units"]
@@ -170,7 +171,8 @@ def test_a_study_without_votes_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("repeats", 0), ("holdout_raters", 0.9), ("split", "by the moon")]
+    ("field", "value"),
+    [("repeats", 0), ("holdout_raters", 0.9), ("split", "by the moon"), ("question", "musicality")],
 )
 def test_a_plan_that_makes_no_sense_is_refused_by_name(field, value):
     with pytest.raises(InvalidInput) as refused:
