@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.db import IntegrityError, connection, transaction
 
+from analytics.models import Release
 from annotation.models import (
     Answer,
     AuditEvent,
@@ -39,6 +40,7 @@ FROZEN = {
     AuditEvent: "action",
     CaseEvent: "kind",
     RaterWithdrawal: "note",
+    Release: "sha256",
 }
 MARKS = [(Judgment, "effective"), (Judgment, "excluded"), (Answer, "counted"), (ItemVersion, "retracted")]
 EACH = pytest.mark.parametrize("model", FROZEN, ids=[model.__name__ for model in FROZEN])
@@ -58,6 +60,7 @@ def world() -> World:
         study=world.study, version_before=version, version_after=version, field="prompt", reason="x",
         author=world.admin,
     )  # fmt: skip
+    Release.objects.create(study=world.study, number=1, manifest={}, sha256="0" * 64)
     return world
 
 
