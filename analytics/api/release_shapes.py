@@ -71,7 +71,8 @@ class ReleaseRowOut(serializers.Serializer):
 class ReleaseOut(ReleaseRowOut):
     manifest = serializers.DictField()
     differences = serializers.DictField(
-        help_text="What is other than in the release before, and why; empty for the first."
+        help_text="What is other than in the release before (`since`), and why; empty for the first. With `unknown`: "
+        "`no_file` where that one's archive had been deleted, so that they could not be compared."
     )
 
 

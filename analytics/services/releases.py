@@ -129,12 +129,14 @@ def _next_number(study: Study) -> int:
 
 
 def _differences(study: Study, out: Path, scratch: Path) -> dict[str, Any]:
-    """What is other than in the release before; empty for the first, and where the one before has no file."""
+    """What is other than in the release before; empty for the first. `unknown` where the one before has no file."""
     from analytics.releases import differences
 
     before = study.releases.order_by("-number").first()
-    if before is None or not before.file or not default_storage.exists(before.file):
+    if before is None:
         return {}
+    if not before.file or not default_storage.exists(before.file):
+        return {"since": before.number, "unknown": "no_file"}
     with default_storage.open(before.file) as archive:
         unpack(archive, scratch / "before", wanted=differences.reads)
     told = differences.summary(next((scratch / "before").iterdir()), out)

@@ -62,6 +62,14 @@ def test_a_release_says_what_it_holds_and_what_is_other(client, study, researche
     assert "Superseded" not in page
 
 
+def test_one_that_could_not_be_compared_does_not_look_like_the_first(client, study, researcher):
+    made(study, differences={"since": 7, "unknown": "no_file"})
+    page = client.get(reverse("release", args=["here", 1])).content.decode()
+    assert "release 7" in page
+    assert "Not known: that release had no file any more" in page
+    assert "the same rows" not in page
+
+
 def test_one_whose_rater_has_withdrawn_is_marked_wherever_it_is_named(client, study, researcher):
     made(study)
     gone = Rater.objects.create(study=study, pseudonym="R-GONE", state="withdrawn")

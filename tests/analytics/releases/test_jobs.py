@@ -76,6 +76,14 @@ def test_the_next_one_says_what_is_other(world):
     assert (told["since"], told["tables"]["judgments"]["removed"]["why"]) == (1, {"rater withdrawn": 2})
 
 
+def test_the_next_one_says_that_it_could_not_be_compared_where_the_file_before_is_gone(world):
+    first = make(world)
+    default_storage.delete(first.file)
+    assert make(world).differences == {"since": 1, "unknown": "no_file"}
+    releases.delete_file(Release.objects.get(number=2), actor=factories.UserFactory())
+    assert make(world).differences == {"since": 2, "unknown": "no_file"}
+
+
 def test_one_that_holds_a_rater_who_has_withdrawn_since_is_superseded_and_its_file_can_go(world):
     before = make(world)
     world.withdraw(world.users[0])
