@@ -23,8 +23,8 @@ _PARTS = 5
 SENTENCES = {
     "too_few_dev": "Fewer than three answers of the development set have people's ratings and a score of each judge.",
     "too_few_train": "Fewer than three answers of the training set have people's ratings and a score of each judge.",
-    "too_few_apart": "Weights can be learned from too few answers: three that people rated and all judges scored have "
-    "to be left when a fifth of the prompts is set apart.",
+    "too_few_apart": "There are too few answers to learn weights from: with a fifth of the prompts set apart, three "
+    "must be left that people rated and all judges scored.",
 }
 
 

@@ -23,8 +23,8 @@ from scoring.models import Scorer
 
 _MARKED = (
     gettext_noop(
-        "Weights can be learned from too few answers: three that people rated and all judges scored have to be left "
-        "when a fifth of the prompts is set apart."
+        "There are too few answers to learn weights from: with a fifth of the prompts set apart, three must be left "
+        "that people rated and all judges scored."
     ),
 )
 

@@ -170,7 +170,7 @@ def test_of_too_few_answers_there_is_a_mean_and_no_weights():
     study, models, _given, _noise = rating_study(5)
     document = made(study, models)
     assert [one[0] for one in tables(document)["models_correctness_glance"].rows][2:] == ["Mean of these 2"]
-    assert "Weights can be learned from too few answers" in said(document)
+    assert "There are too few answers to learn weights from" in said(document)
 
 
 def test_what_is_on_a_scale_of_its_own_is_no_part_of_a_mean():
