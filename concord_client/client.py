@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import httpx2
 
-from concord_client import pages
-from concord_client.files import Exports, Imports, Releases, Reports
+from concord_client import downloads, pages
+from concord_client.downloads import Progress
+from concord_client.files import Exports, Imports, Releases, Reports, TrainingSets
 from concord_client.jobs import Jobs
 from concord_client.models import Scoring, Training, Writing
 from concord_client.pages import Record
+from concord_client.previews import Previews
 from concord_client.rating import Rating
 from concord_client.review import Review
 from concord_client.studies import Studies
 from concord_client.transport import Params, Transport
+from concord_client.uploads import Uploads
+from concord_client.webhooks import Webhooks
 
 
 class Concord:
@@ -42,8 +47,11 @@ class Concord:
         )
         self.jobs = Jobs(self.transport)
         self.studies = Studies(self.transport)
+        self.uploads = Uploads(self.transport)
         self.imports = Imports(self.transport)
+        self.previews = Previews(self.transport)
         self.exports = Exports(self.transport, self.jobs)
+        self.training_sets = TrainingSets(self.transport, self.jobs)
         self.releases = Releases(self.transport)
         self.reports = Reports(self.transport)
         self.rating = Rating(self.transport)
@@ -51,6 +59,7 @@ class Concord:
         self.scoring = Scoring(self.transport)
         self.training = Training(self.transport)
         self.writing = Writing(self.transport)
+        self.webhooks = Webhooks(self.transport)
 
     def __enter__(self) -> Self:
         return self
@@ -69,7 +78,7 @@ class Concord:
         return found
 
     def get(self, path: str, **params: Any) -> Any:
-        """Whatever else the API has, by its path below /api/v1/."""
+        """Whatever else the API has, by its path below /api/v1/: its JSON, or bytes where it is none."""
         return self.transport.request("GET", path, params=params)
 
     def post(self, path: str, body: Any = None) -> Any:
@@ -83,6 +92,11 @@ class Concord:
 
     def delete(self, path: str) -> None:
         self.transport.request("DELETE", path)
+
+    def download(self, path: str, to: str | Path, *, on_progress: Progress | None = None) -> Path:
+        """Store a file by its path or by a link of the server's, such as a clip's `url` in a preview. What was
+        interrupted goes on where it stopped."""
+        return downloads.fetch(self.transport, path, Path(to), on_progress=on_progress)
 
     def pages(self, path: str, params: Params | None = None) -> Iterator[Record]:
         """Every row of a list, read page by page."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx2
 
 from concord_client.errors import ConcordError, DownloadError
-from concord_client.transport import Transport
+from concord_client.transport import NEVER_SENT, Transport
 
 Progress = Callable[[int, int | None], None]
 _BUSY = {429, 502, 503, 504}
@@ -39,7 +39,7 @@ def fetch(
         except (httpx2.TransportError, _Busy) as error:
             # As long as something comes, it goes on.
             attempt = 0 if _size(part) > before else attempt + 1
-            if attempt >= transport.attempts:
+            if attempt >= transport.attempts or isinstance(error, NEVER_SENT):
                 raise ConcordError(f"The download broke off too often: {error}") from error
             transport.pause(attempt, error.response if isinstance(error, _Busy) else None)
     wanted = sha256 or _told(_begun(part))

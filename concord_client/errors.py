@@ -7,6 +7,8 @@ from typing import Any
 
 import httpx2
 
+_SHOWN = 5
+
 
 class ConcordError(Exception):
     """A request that the server refused: problem+json, with the fields that are at fault.
@@ -24,7 +26,9 @@ class ConcordError(Exception):
         fields: list[dict[str, str]] | None = None,
     ) -> None:
         self.detail, self.status, self.code, self.fields = detail, status, code, fields or []
-        faults = "".join(f"\n  {one.get('field', '')}: {one.get('message', '')}" for one in self.fields)
+        faults = "".join(
+            _line(one.get("field"), one.get("message"), one.get("remedy")) for one in self.fields
+        )
         super().__init__(f"{detail} ({status} {code}){faults}")
 
     @classmethod
@@ -47,11 +51,18 @@ class ConcordError(Exception):
 
 
 class JobFailed(Exception):
-    """A job that was waited for failed or was cancelled; `job` is all that is known of it."""
+    """A job that was waited for failed or was cancelled; `job` is all that is known of it, `job["report"]["problems"]`
+    the rows of an import that are at fault."""
 
     def __init__(self, job: Mapping[str, Any]) -> None:
         self.job = job
-        super().__init__(f"Job {job['id']} ({job['kind']}) {job['state']}: {job['message']}")
+        problems = job["report"].get("problems", [])
+        shown = "".join(
+            _line(", ".join(filter(None, (one["row"], one["field"]))), one["problem"], one["remedy"])
+            for one in problems[:_SHOWN]
+        )
+        more = f"\n  … and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        super().__init__(f"Job {job['id']} ({job['kind']}) {job['state']}: {job['message']}{shown}{more}")
 
 
 class DownloadError(Exception):
@@ -60,3 +71,9 @@ class DownloadError(Exception):
 
 class SignatureError(Exception):
     """A webhook that this server did not sign, or signed too long ago."""
+
+
+def _line(where: str | None, *said: str | None) -> str:
+    """What is at fault, below the sentence that says that something is."""
+    place = f"{where}: " if where else ""
+    return f"\n  {place}{' '.join(filter(None, said))}"

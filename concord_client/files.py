@@ -1,14 +1,15 @@
-"""Files to the server and from it: imports, exports, releases, reports."""
+"""Files to the server and from it: imports, exports, training sets, releases, reports."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from concord_client import downloads
 from concord_client.downloads import Progress
+from concord_client.forms import form
 from concord_client.jobs import Jobs
 from concord_client.pages import Record
 from concord_client.resource import Resource
@@ -39,8 +40,9 @@ class Imports(Resource):
         }
         if overlap is not None:
             fields["overlap"] = overlap
+        path = Path(source)
         job: Record = self._transport.request(
-            "POST", f"studies/{study}/imports/", form=_form(Path(source), fields)
+            "POST", f"studies/{study}/imports/", form=form(fields, [(path.name, path)])
         )
         return job
 
@@ -66,6 +68,29 @@ class Exports(Resource):
         )
 
 
+class TrainingSets(Resource):
+    def __init__(self, transport: Transport, jobs: Jobs) -> None:
+        super().__init__(transport)
+        self._jobs = jobs
+
+    def preview(self, study: str, *, format: str, **options: Any) -> Record:
+        """The first rows of what `start` would make, and the sizes of its splits."""
+        return self._send("POST", f"studies/{study}/training-sets/preview/", {"format": format, **options})
+
+    def start(self, study: str, *, format: str, **options: Any) -> Record:
+        """Have files made to train a model with, as a job: `job` is its id. Options: questions, votes, ties, ratios,
+        seed, audio and what else the schema has."""
+        return self._send("POST", f"studies/{study}/training-sets/", {"format": format, **options})
+
+    def download(self, job_id: str, to: str | Path, *, on_progress: Progress | None = None) -> Path:
+        """The archive of a finished training set. What was interrupted goes on where it stopped; the whole is
+        checked."""
+        sha256 = self._jobs.get(job_id)["report"].get("sha256")
+        return downloads.fetch(
+            self._transport, f"training-sets/{job_id}/file/", Path(to), sha256=sha256, on_progress=on_progress
+        )
+
+
 class Releases(Resource):
     def all(self, study: str) -> Iterator[Record]:
         """The releases of a study, the newest first."""
@@ -80,7 +105,8 @@ class Releases(Resource):
         return self._get(f"studies/{study}/releases/preview/")
 
     def start(self, study: str, **wishes: Any) -> Record:
-        """Have a release made of the study as it is, as a job."""
+        """Have a release made of the study as it is, as a job: `job` is its id, and once it is done its report has the
+        release's number, `release`. Wishes: audio, note, license, language, creator, url."""
         return self._send("POST", f"studies/{study}/releases/", wishes)
 
     def download(
@@ -88,7 +114,8 @@ class Releases(Resource):
     ) -> Path:
         """The archive of a release. What was interrupted goes on where it stopped; the whole is checked."""
         path = f"studies/{study}/releases/{number}/file/"
-        return downloads.fetch(self._transport, path, Path(to), on_progress=on_progress)
+        sha256 = self.get(study, number).get("file_sha256") or None
+        return downloads.fetch(self._transport, path, Path(to), sha256=sha256, on_progress=on_progress)
 
 
 class Reports(Resource):
@@ -101,10 +128,6 @@ class Reports(Resource):
         return self._get(f"studies/{study}/report/")
 
     def download(self, study: str, to: str | Path, *, key: str = "report", extension: str = "html") -> Path:
-        """The last report, or one of its tables and figures, as a file."""
+        """The last report, or one of its tables and figures, as a file. It is written when it is asked for, so there is
+        no hash to hold it against."""
         return downloads.fetch(self._transport, f"studies/{study}/report/files/{key}.{extension}", Path(to))
-
-
-def _form(source: Path, fields: Mapping[str, Any]) -> Callable[[], tuple[dict[str, Any], dict[str, Any]]]:
-    data = {name: str(value).lower() if isinstance(value, bool) else value for name, value in fields.items()}
-    return lambda: (dict(data), {"file": (source.name, source.open("rb"), "application/octet-stream")})

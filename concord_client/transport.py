@@ -15,10 +15,13 @@ from typing import Any
 import httpx2
 
 from concord_client.errors import ConcordError
+from concord_client.forms import Form
 
 API = "/api/v1/"
 # What says "not now" rather than "no".
 _BUSY = {429, 502, 503, 504}
+# What is wrong with the request itself: an address without https://, a token with a line's end.
+NEVER_SENT = (httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)
 _LONGEST_PAUSE_S = 60.0
 _CACHED = 256
 _READS = ("GET", "HEAD")
@@ -56,7 +59,7 @@ class Transport:
         *,
         params: Params | None = None,
         json: Any = None,
-        form: Callable[[], tuple[dict[str, Any], dict[str, Any]]] | None = None,
+        form: Form | None = None,
     ) -> Any:
         """The answer's JSON, None where it has none. `form` makes (data, files) of a multipart request, anew for each
         attempt. Raises ConcordError."""
@@ -112,7 +115,7 @@ class Transport:
             try:
                 response = send()
             except httpx2.TransportError as error:
-                if last:
+                if last or isinstance(error, NEVER_SENT):
                     raise ConcordError(f"The server could not be reached: {error}") from error
                 self.pause(attempt)
                 continue
@@ -121,15 +124,17 @@ class Transport:
             self.pause(attempt, response)
         raise AssertionError("unreachable")
 
-    def _send(self, method: str, url: str, headers: dict[str, str], json: Any, form: Any) -> httpx2.Response:
+    def _send(
+        self, method: str, url: str, headers: dict[str, str], json: Any, form: Form | None
+    ) -> httpx2.Response:
         if form is None:
             return self._http.request(method, url, headers=headers, json=json)
         data, files = form()
         try:
             return self._http.request(method, url, headers=headers, data=data, files=files)
         finally:
-            for file in files.values():
-                file[1].close()
+            for _field, (_name, file, _type) in files:
+                file.close()
 
     def _keep(self, method: str, url: str, response: httpx2.Response, body: Any) -> None:
         etag = response.headers.get("ETag")
@@ -160,4 +165,6 @@ def _retry_after(response: httpx2.Response) -> float | None:
         then = parsedate_to_datetime(value)
     except ValueError:
         return None
+    # A date that does not say which zone it is of (-0000) is UTC's.
+    then = then if then.tzinfo else then.replace(tzinfo=UTC)
     return max(0.0, (then - datetime.now(UTC)).total_seconds())

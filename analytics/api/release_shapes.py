@@ -55,6 +55,9 @@ class ReleaseRowOut(serializers.Serializer):
     sha256 = serializers.CharField(help_text="Of everything in it.")
     note = serializers.CharField(source="manifest.cut.wishes.note")
     file_bytes = serializers.IntegerField(help_text="Of its archive.")
+    file_sha256 = serializers.CharField(
+        help_text="Of its archive, to hold a download against; empty where none was noted."
+    )
     has_file = serializers.SerializerMethodField(help_text="False once its archive was deleted.")
     withdrawn_since = serializers.SerializerMethodField(
         help_text="How many raters in it have asked since to be taken out. It is superseded once there is one."

@@ -124,6 +124,8 @@ def test_the_token_does_not_go_to_the_bucket_that_files_are_kept_in(tmp_path: Pa
 
     def answer(request: httpx2.Request) -> httpx2.Response:
         asked.append(request)
+        if request.url.path == "/api/v1/studies/s/releases/1/":
+            return httpx2.Response(200, json={"file_sha256": SHA256})
         if request.url.host == "server":
             return httpx2.Response(302, headers={"Location": "https://bucket/key?signed"})
         return httpx2.Response(200, content=CONTENT)
@@ -131,7 +133,18 @@ def test_the_token_does_not_go_to_the_bucket_that_files_are_kept_in(tmp_path: Pa
     http = httpx2.Client(transport=httpx2.MockTransport(answer))
     client = Concord("http://server", "concord_x", http=http)
     assert client.releases.download("s", 1, tmp_path / "a.zip").read_bytes() == CONTENT
-    assert ["Authorization" in request.headers for request in asked] == [True, False]
+    assert ["Authorization" in request.headers for request in asked] == [True, True, False]
+
+
+def test_a_release_is_held_against_what_was_noted_when_it_was_made(tmp_path: Path):
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        if request.url.path.endswith("/file/"):
+            return httpx2.Response(200, content=CONTENT[::-1], headers={"ETag": '"an-md5"'})
+        return httpx2.Response(200, json={"file_sha256": SHA256})
+
+    client = Concord("http://server", "t", http=httpx2.Client(transport=httpx2.MockTransport(answer)))
+    with pytest.raises(DownloadError, match=r"a\.zip is not the file that was made"):
+        client.releases.download("s", 1, tmp_path / "a.zip")
 
 
 def test_a_busy_server_is_asked_again_but_not_for_ever(tmp_path: Path):

@@ -106,6 +106,21 @@ def test_it_gives_up_in_the_end():
         gone.client(attempts=3).me()
 
 
+@pytest.mark.parametrize("error", [httpx2.UnsupportedProtocol, httpx2.LocalProtocolError])
+def test_a_request_that_cannot_be_sent_is_not_tried_again(error: type[httpx2.TransportError]):
+    server = Server(error("no https://"))
+    with pytest.raises(ConcordError, match="could not be reached: no https://"):
+        server.client().me()
+    assert server.slept == []
+
+
+def test_a_date_without_a_zone_is_one_of_utc():
+    soon = format_datetime(datetime.now(UTC).replace(tzinfo=None) + timedelta(seconds=30))
+    server = Server(busy(Retry_After=soon), ok())
+    server.client().me()
+    assert 25 < server.slept[0] <= 30
+
+
 def test_a_no_is_not_asked_again_and_says_what_is_wrong_where():
     fault = {"field": "slug", "message": "is taken"}
     body = {"title": "slug_taken", "status": 409, "detail": "Choose another.", "errors": [fault]}
