@@ -407,8 +407,13 @@ class TestKeeping:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_committed_late_is_told_late_and_not_missed(study, webhook, server):
-    """Its id is lower than that of an event which was told already."""
+@pytest.mark.parametrize(("chunk", "seconds", "n_sweeps"), [(500, 10.0, 2), (1, 0.0, 8)])
+def test_what_is_committed_late_is_told_late_and_not_missed(
+    study, webhook, server, monkeypatch, chunk, seconds, n_sweeps
+):
+    """Its id is lower than that of an event which was told already; also where a pass takes several sweeps."""
+    monkeypatch.setattr(webhook_events, "_CHUNK", chunk)
+    monkeypatch.setattr(webhook_sending, "_COLLECT_S", seconds)
     written, told_meanwhile = threading.Event(), threading.Event()
 
     def slowly() -> None:
@@ -422,10 +427,10 @@ def test_what_is_committed_late_is_told_late_and_not_missed(study, webhook, serv
     thread.start()
     written.wait(10)
     audit.record("study.changed", actor=None, study=study, order="second")
-    webhook_sending.sweep()
-    webhook_sending.sweep()
+    for _ in range(n_sweeps):
+        webhook_sending.sweep()
     told_meanwhile.set()
     thread.join()
-    webhook_sending.sweep()
-    webhook_sending.sweep()
+    for _ in range(n_sweeps):
+        webhook_sending.sweep()
     assert [body["data"]["order"] for body in told(server, "study.changed")] == ["second", "first"]
