@@ -12,13 +12,13 @@ from typing import Any
 from django.conf import settings
 
 from analytics.services.training_material import GROUPS, SYSTEMS, material
+from analytics.services.training_predictions import opened
 from analytics.training_things import Judged
-from scoring.metrics import registry
 from scoring.metrics.contract import SetupError
 from scoring.metrics.registry import OptionError
 from scoring.models import LearnedModel, Scorer
 from scoring.services import learned
-from scoring.services.opened import digest_of, workplace
+from scoring.services.opened import digest_of
 from scoring.training.contract import RatedAnswer, TrainingError
 
 _REMEDY = {
@@ -108,7 +108,10 @@ def _refuse_met(model: LearnedModel, one: Ancestor, tested: Sequence[Judged]) ->
 def _learned_from(start: LearnedModel) -> set[str]:
     """By the votes that its study has today; nothing where these are gone."""
     try:
-        found = material(start.study, start.kind, pseudo=start.plan.get("pseudo", ()))
+        plan = start.plan
+        found = material(
+            start.study, start.kind, question=plan.get("question", ""), pseudo=plan.get("pseudo", ())
+        )
     except TrainingError:
         return set()
     out = set(start.record["held_out"]["items"]) if start.plan["split"] == GROUPS else set()
@@ -150,7 +153,7 @@ def _starts_of(model: LearnedModel) -> list[LearnedModel]:
 def _with_weights_of(name: str, kind: str) -> list[LearnedModel]:
     """A copy of a version's folder is that version. What cannot be opened is told by the training itself."""
     try:
-        identity = registry.open_metric(kind, {"checkpoint": name}, workplace()).identity
+        identity = opened(kind, Path(name)).identity
     except (SetupError, OptionError):
         return []
     config: dict[str, Any] = json.loads(json.dumps(identity))
