@@ -138,7 +138,7 @@ def beside(folder: Path, name: str, *, row: str, field: str) -> Path | RowProble
     try:
         path = (folder / name).resolve()
         is_file = path.is_file()
-    except (OSError, RuntimeError):  # a name that no disk takes, links that lead in a circle
+    except (OSError, RuntimeError, UnicodeError):  # a name that no disk takes, links that lead in a circle
         return RowProblem(row, field, f"{name[:80]} cannot be a file here", "Mend the path.")
     if not path.is_relative_to(folder.resolve()):
         return RowProblem(

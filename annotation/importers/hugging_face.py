@@ -171,8 +171,8 @@ def _front_matter(folder: Path) -> dict[str, Any] | RowProblem:
 
 def _stated_parts(folder: Path, configs: list[dict[str, Any]]) -> list[_Part | RowProblem] | None:
     chosen = _chosen(configs)
-    below = folder / text(chosen.get("data_dir"))
-    if not below.resolve().is_relative_to(folder.resolve()) or not below.is_dir():
+    below = _folder_below(folder, text(chosen.get("data_dir")))
+    if below is None:
         problem = f"{text(chosen.get('data_dir'))} is no folder in this one"
         return [RowProblem("README.md", "data_dir", problem, "Mend the path.")]
     if not chosen.get("data_files"):
@@ -183,6 +183,15 @@ def _stated_parts(folder: Path, configs: list[dict[str, Any]]) -> list[_Part | R
     if any(isinstance(part, _Part) and sound_files.is_sound(part.path) for part in parts):
         return None
     return parts
+
+
+def _folder_below(folder: Path, name: str) -> Path | None:
+    below = folder / name
+    try:
+        inside = below.resolve().is_relative_to(folder.resolve()) and below.is_dir()
+    except (OSError, RuntimeError, ValueError):  # a name that no disk takes, links that lead in a circle
+        return None
+    return below if inside else None
 
 
 def _chosen(configs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -208,7 +217,10 @@ def _matching(folder: Path, pattern: str, split: str) -> list[_Part | RowProblem
             RowProblem("README.md", "data_files", f"{pattern} is not a path below the folder", LIST_FILES)
         ]
     root = folder.resolve()
-    found = sorted(path.resolve() for path in root.glob(pattern) if path.is_file())
+    try:
+        found = sorted(path.resolve() for path in root.glob(pattern) if path.is_file())
+    except (OSError, RuntimeError, ValueError):  # no pattern, or one that no name can fit
+        found = []
     if not found:
         return [RowProblem("README.md", "data_files", f"no file is called {pattern}", LIST_FILES)]
     return [_part(path, root, split) for path in found]

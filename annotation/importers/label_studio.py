@@ -86,16 +86,17 @@ class _Export:
             yield RowProblem(row, "id", "stands in the file twice", remedy)
             return
         self._ids.add(name)
-        self.left_out.update({"predictions": n} if (n := len(task.get("predictions") or [])) else {})
         shared = self.shared.of(row, task["data"], meta=task.get("meta"), name=name)
         if isinstance(shared, list):
             yield from shared
             return
         yield row, shared  # the task itself, whatever becomes of its annotations
-        annotations = task.get("annotations") or []
-        if not isinstance(annotations, list):
-            yield RowProblem(row, "annotations", "is not a list", LAYOUT)
-            return
+        predictions, annotations = task.get("predictions") or [], task.get("annotations") or []
+        for field, given in (("predictions", predictions), ("annotations", annotations)):
+            if not isinstance(given, list):
+                yield RowProblem(row, field, "is not a list", LAYOUT)
+                return
+        self.left_out.update({"predictions": len(predictions)} if predictions else {})
         for number, annotation in enumerate(annotations, 1):
             yield from self._annotation(row, shared, number, annotation)
 

@@ -154,7 +154,8 @@ def task_name(item_id: str, candidates: Iterable[str]) -> str:
     whole = " | ".join([item_id, *candidates])
     if len(whole) <= ID_LENGTH:
         return whole
-    return f"{whole[:230]} … {hashlib.sha256(whole.encode()).hexdigest()[:32]}"
+    digest = hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()
+    return f"{whole[:230]} … {digest[:32]}"
 
 
 def faults(record: TaskRecord) -> Iterator[RowProblem]:

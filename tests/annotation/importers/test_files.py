@@ -207,6 +207,11 @@ def test_a_link_out_of_the_folder_and_one_in_a_circle_are_refused(tmp_path):
     assert isinstance(files.beside(folder, "round.wav", row="1", field="audio"), RowProblem)
 
 
+@pytest.mark.parametrize("name", ["\ud800.wav", "x" * 3000, "\0.wav"])
+def test_a_name_that_no_disk_takes_is_told(tmp_path, name):
+    assert files.beside(tmp_path, name, row="1", field="audio").remedy == "Mend the path."
+
+
 def test_a_name_in_other_capitals_is_pointed_out(tmp_path):
     sounds.tone(tmp_path / "Waltz.wav")
     problem = files.beside(tmp_path, "waltz.WAV", row="1", field="audio")

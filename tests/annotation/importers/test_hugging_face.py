@@ -137,6 +137,10 @@ def test_a_folder_with_metadata_is_an_audio_folder(folder):
         ("configs:\n- {config_name: a, data_files: notes.xyz}", "data_files"),
         ("configs:\n- {config_name: a, data_files: {train: [[1]]}}", "data_files"),
         ("configs:\n- {config_name: a, data_dir: ../other}", "data_dir"),
+        (f"configs:\n- {{config_name: a, data_dir: {'x' * 3000}}}", "data_dir"),
+        ('configs:\n- {config_name: a, data_dir: "x\\0"}', "data_dir"),
+        ('configs:\n- {config_name: a, data_dir: "\\ud800"}', "data_dir"),
+        (f"configs:\n- {{config_name: a, data_files: {'x' * 3000}}}", "data_files"),
         ("configs: [", ""),
     ],
 )

@@ -118,6 +118,14 @@ def test_skipped_and_empty_annotations_and_predictions_are_left_out_and_counted(
     assert [text[:2] for text in notes(found)] == ["1 ", "1 ", "In", "1 ", "1 "]
 
 
+@pytest.mark.parametrize("field", ["predictions", "annotations"])
+@pytest.mark.parametrize("given", [5, 0.5, True, "x", {"a": 1}])
+def test_what_should_be_a_list_and_is_none_is_told(export, field, given):
+    found = read(export({**task(chosen("A")), field: given}))
+    (problem,) = [entry for entry in found if isinstance(entry, RowProblem)]
+    assert (problem.field, problem.problem) == (field, "is not a list")
+
+
 def test_ratings_are_numbers_stars_or_the_labels_of_points(export):
     data = {"question": "What?", "reference": "Two", "answer": "Three", "system": "m"}
     said = [
