@@ -5,40 +5,21 @@ from __future__ import annotations
 import json
 import uuid
 import zipfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from analytics.services import figures
-from annotation.models import Study, User
-from annotation.services import api_tokens, jobs
+from annotation.models import Study
+from annotation.services import jobs
 from concord_client import Concord, ConcordError, JobFailed
 from tests import factories
+from tests.api.conftest import Connect
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 RATED = {"question": "What?", "reference": "A bell.", "candidate": "Bell.", "feedback": [None, None]}
 ORCA = {f"q{n}_M1_0": {**RATED, "question": f"What is {n}?", "ratings": [5, 4]} for n in range(1, 4)}
-
-Connect = Callable[..., Concord]
-
-
-@pytest.fixture
-def connect(live_server, settings, tmp_path: Path, monkeypatch) -> Iterator[Connect]:
-    """`connect(user, scope, …)` is that account's client. Whoever waits for a job does its work."""
-    settings.HOME = tmp_path
-    monkeypatch.setattr(jobs, "_wake", lambda job_id, kind: None)
-    made: list[Concord] = []
-
-    def connected(user: User, *scopes: str) -> Concord:
-        _token, secret = api_tokens.make(user, name="test", scopes=["read", *scopes], days=1)
-        made.append(Concord(live_server.url, secret))
-        return made[-1]
-
-    yield connected
-    for concord in made:
-        concord.close()
 
 
 def do(concord: Concord, job_id: str) -> dict[str, object]:
