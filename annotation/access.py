@@ -99,6 +99,14 @@ def administered_study(user: User, slug: str) -> Study:
     return access.study
 
 
+def check_operator(user: User) -> None:
+    """What is about the whole site is for its operators (superusers), and for no token that is limited to studies."""
+    if not user.is_superuser or user.only_studies is not None:
+        raise NotAllowed(
+            "Only those who operate this site can do this, and with no token that is limited to some studies."
+        )
+
+
 def rater_named(user: User, slug: str, pseudonym: str) -> Rater:
     """A rater of a study that this account runs."""
     study = managed_study(user, slug)

@@ -128,6 +128,7 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": ["annotation.api.throttling.ByCaller"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["annotation.api.parsers.ShallowJSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "annotation.api.negotiation.OwnFormats",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "annotation.api.errors.handle",
 }

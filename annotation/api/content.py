@@ -24,7 +24,7 @@ from annotation.api.content_shapes import (
 )
 from annotation.api.shapes import problems
 from annotation.models import Answer, AuditEvent, Candidate, Exclusion, Judgment, TaskCandidate
-from annotation.services import exclusions
+from annotation.services import audit_log, exclusions
 from annotation.services.rater_withdrawals import without_withdrawn
 
 
@@ -114,7 +114,8 @@ class AuditView(APIView):
         responses={200: AuditPageOut, **problems(400, 403, 404)},
     )
     def get(self, request: Request, slug: str) -> Response:
-        """Who did what in this study, newest first. Votes are in …/judgments/."""
+        """Who did what in this study, newest first: raters under their pseudonyms, those who have withdrawn without.
+        Votes are in …/judgments/."""
         study = access.managed_study(request.user, slug)
-        events = AuditEvent.objects.filter(study=study).annotate(actor_name=F("actor__name"))
+        events = audit_log.told(AuditEvent.objects.filter(study=study))
         return Response(paging.page(request, events, AuditEventOut, newest_first=True))

@@ -55,7 +55,12 @@ class ExclusionMarkOut(serializers.Serializer):
     action = serializers.ChoiceField(Exclusion.Action.choices)
     reason = serializers.CharField()
     comment = serializers.CharField()
-    actor = serializers.CharField(source="actor_name", allow_null=True)
+    actor = serializers.CharField(
+        source="actor_name",
+        allow_null=True,
+        help_text="The name of whoever runs the study or is no rater of it, a rater's pseudonym; null for a rater who "
+        "has withdrawn, and where no account did it.",
+    )
     created_at = serializers.DateTimeField()
 
 
@@ -152,3 +157,13 @@ class AuditEventOut(serializers.Serializer):
 
 class AuditPageOut(PageOut):
     results = AuditEventOut(many=True)
+
+
+class SiteAuditEventOut(AuditEventOut):
+    study = serializers.CharField(
+        source="study_slug", allow_null=True, help_text="Null where it is of none, as a sign-in is."
+    )
+
+
+class SiteAuditPageOut(PageOut):
+    results = SiteAuditEventOut(many=True)

@@ -23,6 +23,8 @@ from annotation.api import (
 
 urlpatterns = [
     path("me/", studies.MeView.as_view(), name="api_me"),
+    path("audit/", audit.SiteAuditView.as_view(), name="api_site_audit"),
+    path("audit/file/", audit.SiteAuditFileView.as_view(), name="api_site_audit_file"),
     path("tokens/", tokens.TokensView.as_view(), name="api_tokens"),
     path("tokens/<int:token_id>/", tokens.TokenView.as_view(), name="api_token"),
     path("studies/", studies.StudiesView.as_view(), name="api_studies"),

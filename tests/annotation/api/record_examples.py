@@ -50,6 +50,8 @@ REPLACED = (
     (re.compile(r"\bPerson \d+"), "Kim Example"),
     (re.compile(r"\bR-[0-9A-Z]{4,}\b"), "R-7K2M"),
     (re.compile(r"/(\d+)(?=/)"), "/1"),
+    (re.compile(r"(?<=after=)\d+"), "50"),
+    (re.compile(r"^(user|job|case) \d+$"), r"\1 1"),
     (re.compile(r"\?.*sig.*"), "?signature=x"),
     (re.compile(r"\bexpert\d*@"), "expert@"),
     (re.compile(r"SECRET[ -]"), ""),
@@ -86,7 +88,8 @@ def _recorded(row: Row, path: str, world: World) -> tuple[str, dict[str, Any]] |
 def _caller(row: Row, world: World) -> Api:
     actor = next((actor for actor, verdict in zip(ACTORS, row.verdicts, strict=True) if verdict == OK), "")
     client = Client()
-    client.force_login(getattr(world, actor, None) or factories.UserFactory(may_create_studies=True))
+    may = {"may_create_studies": True, "is_superuser": not actor}
+    client.force_login(getattr(world, actor, None) or factories.UserFactory(**may))
     return Api(client)
 
 

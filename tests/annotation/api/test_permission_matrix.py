@@ -213,6 +213,8 @@ ROWS = [
     Row("api_rater", "get", MANAGERS),
     Row("api_exclusions", "get", MANAGERS),
     Row("api_audit_file", "get", MANAGERS),
+    Row("api_site_audit", "get", NOBODY),
+    Row("api_site_audit_file", "get", NOBODY),
     Row("api_jobs", "get", MANAGERS),
     Row("api_import_for_real", "post", JOB_MANAGERS, 202),
     Row("api_join", "post", SIGNED_IN, body=invited),

@@ -33,6 +33,14 @@ def test_first_rows_come_back_with_what_the_columns_probably_hold(api, world):
     assert body["rows"] == [["1", "Bells", "x", "1.wav", "y", "2.wav"]]
 
 
+def test_they_can_be_looked_at_as_another_format(api, world):
+    connection, answer = brought(
+        api, world.researcher, b'{"item_id": "1"}\n', name="x.txt", study=world.study.slug
+    )
+    seen = connection.get(f"{answer['Location']}?format=jsonl")
+    assert (seen.status_code, seen.json()["format"]) == (200, "jsonl")
+
+
 def test_an_import_makes_the_study_that_it_names(api, db):
     user = UserFactory(may_create_studies=True)
     table = b"item_id,question_text,reference,system,answer\n1,What?,A bell.,m,A gong.\n"
