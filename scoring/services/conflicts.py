@@ -21,7 +21,7 @@ from annotation.services.flag_queries import STRONGEST, Query
 from annotation.services.flag_sweeps import Source
 from annotation.services.flags_by_votes import ANSWERED, asked_alike, scale
 from scoring.models import Scorer
-from scoring.services import sayings
+from scoring.services import learned, sayings
 from scoring.training.heads import heads_of
 
 NEW_SCORES = Source(
@@ -184,7 +184,9 @@ def query(study: Study, rule: FlagRule) -> Query | None:
     if has_heads:
         rated = _by_head(study, rule, pairs=False)
     else:
-        rated = [(one, rule["output"]) for one in _questions(study, rule["question"], pairs=False)]
+        # Unless the rule names a question: the one that a version of this study learned, or the first.
+        named = rule["question"] or learned.questions_learned(study).get(scorer.pk, "")
+        rated = [(one, rule["output"]) for one in _questions(study, named, pairs=False)]
     return _of_ratings(study, scorer, rated[0], params) if rated else None
 
 

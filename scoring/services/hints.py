@@ -14,7 +14,7 @@ from annotation.rules.hints import settings
 from annotation.services import hints, sweep_marks
 from annotation.services.protocols import loaded
 from scoring.models import Score, Scorer, ScoringRun
-from scoring.services import sayings
+from scoring.services import learned, sayings
 from scoring.services.sayings import Values, Voice
 
 _SWEEP_LOCK = 7_303_031
@@ -54,7 +54,8 @@ def voices(study: Study) -> list[Scorer]:
     protocol = loaded(study.protocol_version_id).spec
     run = Q(runs__in=ScoringRun.objects.filter(study=study))
     found = Scorer.objects.filter(run | Q(learned_models__study=study)).distinct().order_by("-pk")
-    return [scorer for scorer in found if Voice(scorer, protocol).questions]
+    learned_one = learned.questions_learned(study)
+    return [one for one in found if Voice(one, protocol, learned_one.get(one.pk, "")).questions]
 
 
 def sweep() -> int:
@@ -78,12 +79,17 @@ def refresh(study: Study) -> int:
     scorer = sayings.version_of(study, rule.scorer)
     if scorer is None or study.protocol_version_id is None:
         return hints.forget(study)
-    voice, changed, after = Voice(scorer, loaded(study.protocol_version_id).spec), 0, 0
+    voice, changed, after = _voice(study, scorer), 0, 0
     while tasks := _untold(study, scorer, after=after):
         changed += hints.write(_said(voice, tasks))
         after = max(tasks)
     # What another scorer said where this one is silent, or has not come to yet.
     return changed + hints.forget(study, unless_by=str(scorer))
+
+
+def _voice(study: Study, scorer: Scorer) -> Voice:
+    only = learned.questions_learned(study).get(scorer.pk, "")
+    return Voice(scorer, loaded(study.protocol_version_id).spec, only)
 
 
 def _untold(study: Study, scorer: Scorer, *, after: int) -> dict[int, list[int]]:
@@ -119,7 +125,7 @@ def _refuse_mute(study: Study, name: str) -> None:
     scorer = sayings.version_of(study, name)
     if scorer is None:
         message = f"{name!r} has scored nothing in this study: run it first, or choose another."
-    elif not Voice(scorer, loaded(study.protocol_version_id).spec).questions:
+    elif not _voice(study, scorer).questions:
         message = f"{name!r} gives no rating and no preference that this study asks for: choose another."
     else:
         return

@@ -71,6 +71,12 @@ def versions_by_scorer(study: Study) -> dict[int, list[LearnedModel]]:
     return {scorer.pk: versions[_weights(scorer)] for scorer in scorers if _weights(scorer) in versions}
 
 
+def questions_learned(study: Study) -> dict[int, str]:
+    """By the database id of each scorer that is a version of this study's that learned one question: its key."""
+    versions = versions_by_scorer(study)
+    return {pk: its[0].plan["question"] for pk, its in versions.items() if its[0].plan.get("question")}
+
+
 def versions_of(scorer: Scorer) -> list[LearnedModel]:
     """The versions, of whatever study, whose weights a scorer has; the oldest first. It may be one not stored."""
     trained = LearnedModel.objects.filter(scorer__key=scorer.key).select_related("study", "scorer")

@@ -24,6 +24,7 @@ from annotation.rules.ordering import Ordering
 from annotation.services.flags_by_votes import asked_alike, scale
 from annotation.services.protocols import loaded
 from scoring.models import Score, Scorer
+from scoring.services import learned
 from scoring.services.sayings import EVEN, LOG_ODDS, PROBABILITIES, middle_of, outputs_for, reads_pairs
 
 VARIANCE = "variance"
@@ -163,7 +164,12 @@ def _known(study: Study, scorer: Scorer) -> _Known:
     outputs = set(Score.objects.filter(scorer=scorer).values_list("output", flat=True).distinct())
     protocol = loaded(study.protocol_version_id).spec
     of_pairs = protocol.candidates == (2, 2)
-    questions = asked_alike(study, _compares if of_pairs else _rates)
+    only = learned.questions_learned(study).get(scorer.pk)
+    questions = [
+        (pk, spec)
+        for pk, spec in asked_alike(study, _compares if of_pairs else _rates)
+        if only in (None, spec.key)
+    ]
     keys = list(dict.fromkeys(spec.key for _, spec in questions))
     about = outputs_for(scorer, keys, outputs - {VARIANCE})
     asked = [(pk, spec, about[spec.key]) for pk, spec in questions if spec.key in about]

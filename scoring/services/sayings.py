@@ -61,10 +61,11 @@ def version_of(study: Study, name: str) -> Scorer | None:
 
 @dataclass(frozen=True)
 class Voice:
-    """A scorer as far as it can speak of a protocol's questions."""
+    """A scorer as far as it can speak of a protocol's questions; of ratings by `only` this one, where it is given."""
 
     scorer: Scorer
     protocol: Protocol
+    only: str = ""
 
     @property
     def questions(self) -> list[QuestionSpec]:
@@ -85,7 +86,7 @@ class Voice:
         key = self.scorer.key
         if spec.kind == "preference":
             return reads_pairs(key) or (key in LOG_ODDS and spec.key in self._heads)
-        return key in PROBABILITIES
+        return key in PROBABILITIES and self.only in ("", spec.key)
 
     @property
     def _heads(self) -> dict[str, str]:
