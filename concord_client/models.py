@@ -46,7 +46,7 @@ class Training(Resource):
         return found
 
     def start(self, study: str, model: str, *, options: Mapping[str, Any] = _NONE, **plan: Any) -> Record:
-        """Train the next version of a model. Plan: repeats, holdout_raters, split, pseudo."""
+        """Train the next version of a model. Plan: repeats, holdout_raters, split, question, pseudo."""
         body = {"model": model, "options": dict(options), **plan}
         return self._send("POST", f"studies/{study}/learned-models/", body)
 
@@ -57,6 +57,7 @@ class Training(Resource):
         return self._get(f"learned-models/{model_id}/")
 
     def promote(self, model_id: int) -> Record:
+        """Make this version the study's scorer of its kind."""
         return self._send("POST", f"learned-models/{model_id}/promote/")
 
 
@@ -78,4 +79,5 @@ class Writing(Resource):
         return self._all(f"writing-runs/{run_id}/rows/", fault=fault)
 
     def publish(self, run_id: int, *, cut: bool = False) -> Record:
+        """Give what a run has written to the items, in the background."""
         return self._send("POST", f"writing-runs/{run_id}/publish/", {"cut": cut})
