@@ -10,7 +10,7 @@ from typing import Any
 
 from annotation.importers import audio_folder, table
 from annotation.importers.guess import guess_format
-from annotation.importers.records import Audio, RowProblem
+from annotation.importers.records import NO_TEXT, Audio, RowProblem
 from annotation.importers.synonyms import suggested
 from annotation.protocols import Protocol
 
@@ -53,10 +53,17 @@ def peek(source: Path, kind: str, rows: int = 10, *, protocol: Protocol | None =
             entries.append(entry[1])
         if len(entries) >= rows or len(problems) >= MAX_PROBLEMS:
             break
-    columns = tuple(dict.fromkeys(column for entry in entries for column in entry))
+    named = dict.fromkeys(column for entry in entries for column in entry)
+    problems += [_unwritable(column) for column in named if NO_TEXT.search(column)]
+    columns = tuple(column for column in named if not NO_TEXT.search(column))
     types = {column: _type([entry.get(column) for entry in entries]) for column in columns}
     shown = tuple(tuple(_shown(entry.get(column)) for column in columns) for entry in entries)
     return Peek(columns, shown, types, suggested(columns, types), tuple(problems))
+
+
+def _unwritable(column: str) -> RowProblem:
+    remedy = "Remove zero bytes and half characters."
+    return RowProblem("", _shown(column), "holds a character that no text can hold", remedy)
 
 
 def _type(values: Sequence[Any]) -> str:
@@ -103,6 +110,7 @@ def _shown(value: Any) -> str:
     if value is None:
         return ""
     text = value.name if isinstance(value, Audio) else str(value).strip()
+    text = text.encode(errors="backslashreplace").decode()  # no page could be sent with half a character
     return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
 
 

@@ -140,7 +140,7 @@ class TaskRecord:
 
 
 # What PostgreSQL stores in no text: zero bytes and lone surrogates, which JSON can spell.
-_NO_TEXT = re.compile("[\x00\ud800-\udfff]")
+NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 # Releases put it between the names of a list.
 NOT_IN_NAMES = "\x1f"
 ID_LENGTH = 300
@@ -184,7 +184,7 @@ def faults(record: TaskRecord) -> Iterator[RowProblem]:
             problem = f"is longer than {LONGEST_TEXT:,} characters"
             yield RowProblem(record.row, name, problem, "Shorten it, or split it into several.")
             return
-        if _NO_TEXT.search(text):
+        if NO_TEXT.search(text):
             yield RowProblem(
                 record.row,
                 name,

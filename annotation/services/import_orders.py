@@ -10,6 +10,7 @@ from typing import Any
 from annotation import protocols
 from annotation.errors import Conflict, InvalidInput
 from annotation.importers import FORMATS, Format
+from annotation.importers.records import NO_TEXT
 from annotation.models import Job, Study
 from annotation.services import studies
 
@@ -78,6 +79,10 @@ def _check_column_map(order: Order, chosen: Format) -> None:
             f"The columns of {order.format} are fixed; leave the column map out.", code="bad_column_map"
         )
     for column, name in order.column_map.items():
+        if NO_TEXT.search(column + name):
+            raise InvalidInput(
+                f"{column!r} holds a character that no text can hold; leave it out.", code="bad_column_map"
+            )
         if chosen.controls and column.startswith(chosen.controls):
             continue
         if name and name not in chosen.fields and not name.startswith("stratum."):

@@ -68,6 +68,28 @@ def test_the_first_rows_are_shown_with_what_they_probably_hold(signed_in, study)
     assert "stratum" in likely or "-" in likely
 
 
+@pytest.mark.parametrize(
+    "odd", ['"answer": "\\ud800"', '"answer": "x", "\\ud800": 1', '"answer": "x", "\\u0000": 1']
+)
+def test_half_a_character_is_told_on_a_page(signed_in, study, odd):
+    content = b'{"item_id": "1", "system": "m", %s}\n' % odd.encode()
+    page = bring(signed_in, content, name="items.jsonl").url
+    assert signed_in.get(page).status_code == 200
+    assert signed_in.get(f"/api/v1{page}").status_code == 200
+    named = {"column-0": "item_id", "column-1": "system", "column-2": "answer"}
+    assert signed_in.post(page, {"format": "jsonl", **named}).status_code == 302
+    jobs.run(Job.objects.get().pk)
+    job = Job.objects.get()
+    assert (job.state, job.report["n_problems"]) == ("failed", 1)
+
+
+def test_a_column_that_no_text_can_name_is_not_mapped(signed_in, study):
+    page = bring(signed_in).url
+    asked = {"format": "csv", "column_map": {"a\0": ""}}
+    answer = signed_in.post(f"/api/v1{page}import/", asked, content_type="application/json")
+    assert (answer.status_code, answer.json()["title"]) == (400, "bad_column_map")
+
+
 def test_columns_with_other_names_are_mapped_left_out_or_made_strata(signed_in, study):
     page = bring(signed_in, OTHER_NAMES).url
     mapped(signed_in, page, *OWN, "-", "stratum")

@@ -214,3 +214,11 @@ def test_a_file_in_no_known_format_is_told(tmp_path, content):
 def test_every_guess_is_a_format_or_a_table():
     assert {format for _, _, format in FILES} <= FORMATS.keys()
     assert table.TABLES.keys() <= FORMATS.keys()
+
+
+def test_half_a_character_is_spelled_out_and_keeps_nobody_from_the_other_columns(tmp_path):
+    path = tmp_path / "table.jsonl"
+    path.write_text(json.dumps({"item_id": "\ud800", "k\ud800": 1, "z\0": 2}))
+    found = peek(path, "jsonl")
+    assert (found.columns, found.rows) == (("item_id",), (("\\ud800",),))
+    assert [problem.field for problem in found.problems] == ["k\\ud800", "z\0"]
