@@ -70,6 +70,7 @@ class Concord:
         self.close()
 
     def close(self) -> None:
+        """Let its connections go."""
         self.transport.close()
 
     def me(self) -> Record:
@@ -82,6 +83,7 @@ class Concord:
         return self.transport.request("GET", path, params=params)
 
     def post(self, path: str, body: Any = None) -> Any:
+        """`body` is sent as JSON, as by `patch` and `put`; what the server answers, None where that is nothing."""
         return self.transport.request("POST", path, json={} if body is None else body)
 
     def patch(self, path: str, body: Any) -> Any:

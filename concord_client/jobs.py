@@ -19,9 +19,11 @@ class Jobs(Resource):
         return self._all(f"studies/{study}/jobs/", kind=kind, state=state)
 
     def get(self, job_id: str) -> Record:
+        """How far it is; `report` has what it found or made, `message` what went wrong."""
         return self._get(f"jobs/{job_id}/")
 
     def cancel(self, job_id: str) -> Record:
+        """Stop one that has not finished; it undoes what it did."""
         return self._send("POST", f"jobs/{job_id}/cancel/")
 
     def wait(

@@ -42,7 +42,9 @@ class Rating(Resource):
         return self._send("POST", f"assignments/{assignment_id}/judgment/", body)
 
     def skip(self, assignment_id: str, reason: str, *, comment: str = "") -> None:
+        """Decline a task for good, with one of the protocol's reasons."""
         self._send("POST", f"assignments/{assignment_id}/skip/", {"reason": reason, "comment": comment})
 
     def give_back(self, assignment_id: str) -> None:
+        """Return an unanswered task to the queue."""
         self._send("POST", f"assignments/{assignment_id}/give-back/")

@@ -24,9 +24,11 @@ class Review(Resource):
         return found
 
     def claim(self, case_id: int) -> Record:
+        """Take a case, so that nobody else does."""
         return self._send("POST", f"review-cases/{case_id}/claim/")
 
     def put_back(self, case_id: int) -> Record:
+        """Leave it to others."""
         return self._send("POST", f"review-cases/{case_id}/put-back/")
 
     def assign(self, study: str, cases: Sequence[int], expert: str | None) -> Record:
