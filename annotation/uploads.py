@@ -9,10 +9,10 @@ from typing import IO, Any
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.core.files.uploadedfile import UploadedFile
-from django.core.files.uploadhandler import TemporaryFileUploadHandler
+from django.core.files.uploadhandler import FileUploadHandler
 
 
-class RestingFile(UploadedFile):
+class RestingFile(UploadedFile):  # type: ignore[type-arg]
     """A file on disk that is open only while somebody reads it: a folder has more files than a process may have open.
     It is deleted when it is closed, at its request's end."""
 
@@ -29,7 +29,7 @@ class RestingFile(UploadedFile):
         return self._open
 
     @file.setter
-    def file(self, file: None) -> None:
+    def file(self, file: IO[Any] | None) -> None:
         """Django's files are given theirs; this one has its own."""
 
     def chunks(self, chunk_size: int | None = None) -> Iterator[bytes]:
@@ -48,10 +48,10 @@ class RestingFile(UploadedFile):
         self._kept.close()
 
 
-class BoundedUploadHandler(TemporaryFileUploadHandler):
-    """Django's, which would take any size from anybody: forms are read before a view can ask who sends them."""
+class BoundedUploadHandler(FileUploadHandler):
+    """Takes no larger requests than it should: forms are read before a view can ask who sends them."""
 
-    file: RestingFile
+    _file: RestingFile
 
     def handle_raw_input(
         self, input_data: Any, META: Any, content_length: int, *args: Any, **kwargs: Any
@@ -59,18 +59,20 @@ class BoundedUploadHandler(TemporaryFileUploadHandler):
         if content_length > settings.UPLOAD_MAX_BYTES:
             raise RequestDataTooBig(f"The upload exceeds CONCORD_UPLOAD_MAX_MB: {content_length} bytes.")
 
-    def new_file(
-        self,
-        field_name: str,
-        file_name: str,
-        content_type: str,
-        content_length: int | None,
-        charset: str | None = None,
-        content_type_extra: dict[str, Any] | None = None,
-    ) -> None:
-        self.file = RestingFile(file_name, content_type, charset, content_type_extra)
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        super().new_file(*args, **kwargs)
+        self._file = RestingFile(
+            self.file_name or "", self.content_type or "", self.charset, self.content_type_extra
+        )
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        self._file.file.write(raw_data)
 
     def file_complete(self, file_size: int) -> RestingFile:
-        self.file.size = file_size
-        self.file.rest()
-        return self.file
+        self._file.size = file_size
+        self._file.rest()
+        return self._file
+
+    def upload_interrupted(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()

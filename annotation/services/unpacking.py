@@ -216,7 +216,7 @@ class _CarefulOfLists:
 
     def read(self, n_bytes: int = -1) -> bytes:
         most = LARGEST_ZIP_READ + 1
-        found = self._file.read(min(n_bytes, most) if n_bytes >= 0 else most)
+        found: bytes = self._file.read(min(n_bytes, most) if n_bytes >= 0 else most)
         if len(found) > LARGEST_ZIP_READ or found.count(ZIP_ENTRY) > MAX_ENTRIES:
             raise refused(f"The archive holds more than {MAX_ENTRIES:,} files.", "Split it.")
         return found
