@@ -1,4 +1,4 @@
-"""A folder that is chosen in the browser arrives whole, or the page says why not."""
+"""What is chosen in the browser arrives whole, or the page says why not."""
 
 from __future__ import annotations
 
@@ -47,3 +47,9 @@ def test_a_folder_of_too_many_files_is_to_come_as_an_archive(import_page, folder
     bring(import_page, folder)
     import_page.get_by_text("200 files at most are taken at once").wait_for()
     assert import_page.get_by_role("button", name="Look at it").is_enabled()
+
+
+def test_without_a_file_the_page_leads_to_the_field_that_takes_one(import_page):
+    import_page.get_by_role("button", name="Look at it").click()
+    import_page.get_by_role("alert").get_by_text("No file came with this.").wait_for()
+    assert import_page.get_by_label("A file").evaluate("node => node === document.activeElement")

@@ -164,6 +164,14 @@ def test_only_who_may_create_studies_may_begin_with_files(signed_in, study):
     assert not Upload.objects.exists()
 
 
+def test_without_a_file_the_page_says_so_at_the_field_that_takes_one(signed_in, study):
+    answer = signed_in.post(reverse("import", args=["s"]))
+    assert answer.status_code == 400
+    assert "No file came with this. Choose a file or a folder." in answer.text
+    assert 'aria-describedby="bring-file-help bring-problem" aria-invalid="true" autofocus' in answer.text
+    assert "autofocus" not in signed_in.get(reverse("import", args=["s"])).text
+
+
 def test_nobody_else_sees_what_was_brought(signed_in, study, client):
     page = bring(signed_in).url
     signed_in.force_login(member(study, "researcher"))
