@@ -20,12 +20,16 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     return HttpResponseBadRequest(render_to_string("400.html", {"sentence": _sentence(exception)}))
 
 
+def too_many_files() -> str:
+    most = f"{settings.DATA_UPLOAD_MAX_NUMBER_FILES:,}"
+    return _(
+        "Nothing was changed. %(most)s files at most are taken at once: bring a larger folder as a .zip."
+    ) % {"most": most}
+
+
 def _sentence(error: Exception) -> str:
     if isinstance(error, TooManyFilesSent | TooManyFieldsSent):
-        most = f"{settings.DATA_UPLOAD_MAX_NUMBER_FILES:,}"
-        return _(
-            "Nothing was changed. %(most)s files at most are taken at once: bring a larger folder as a .zip."
-        ) % {"most": most}
+        return too_many_files()
     return _(
         "Nothing was changed. If you sent a file, it may be larger than this site takes: ask the person who runs it, "
         "or split the file."

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.files.base import File
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -27,6 +28,7 @@ from labeling_ui.forms.imports import meanings
 from labeling_ui.forms.problems import add_problems
 from labeling_ui.forms.uploads import MappingForm, NewStudyPart, ReadingForm
 from labeling_ui.sentences import said
+from labeling_ui.views.unread import too_many_files
 
 # Folders of sounds are read as the protocol compares them.
 PAIRED = "audiofolder"
@@ -63,7 +65,9 @@ def _receive(
             return _leads_to(request, reverse("upload", args=[upload.pk]))
     if problem and request.headers.get("Accept", "").startswith("application/json"):
         return JsonResponse({"detail": problem}, status=400)
-    return render(request, template, {**context, "problem": problem}, status=400 if problem else 200)
+    limits = {"most_files": settings.DATA_UPLOAD_MAX_NUMBER_FILES, "too_many_files": too_many_files()}
+    context = {**context, **limits, "problem": problem}
+    return render(request, template, context, status=400 if problem else 200)
 
 
 def _leads_to(request: HttpRequest, address: str) -> HttpResponse:

@@ -43,6 +43,11 @@ export default function start(form) {
     const files = chosen(file, folder);
     if (!files.length) return; // the server says what is missing
     event.preventDefault();
+    // Said before hours of sending: the server may end the connection before its answer can be read.
+    if (files.length > Number(form.dataset.mostFiles)) {
+      say(form.dataset.tooManyFiles);
+      return;
+    }
     const body = new FormData();
     body.append("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
     for (const { file: one, path } of files) {

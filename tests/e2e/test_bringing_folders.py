@@ -44,9 +44,13 @@ def test_a_folder_of_hundreds_of_files_arrives_whole(import_page, folder):
 
 def test_a_folder_of_too_many_files_is_to_come_as_an_archive(import_page, folder, settings):
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 200
+    sent = []
+    import_page.on("request", lambda request: sent.append(request.method))
+    import_page.reload()
     bring(import_page, folder)
     import_page.get_by_text("200 files at most are taken at once").wait_for()
     assert import_page.get_by_role("button", name="Look at it").is_enabled()
+    assert "POST" not in sent
 
 
 def test_without_a_file_the_page_leads_to_the_field_that_takes_one(import_page):
