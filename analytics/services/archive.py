@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+from django.core.files.base import File
+from django.core.files.storage import default_storage
 
 # Equal folders make equal archives: every member carries this time, the earliest that a zip file can hold.
 _TIME = (1980, 1, 1, 0, 0, 0)
@@ -31,3 +35,14 @@ def unpack(archive: IO[bytes], folder: Path, *, wanted: Callable[[str], bool]) -
     archives only: nothing in it is doubted."""
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(folder, [name for name in packed.namelist() if wanted(name.partition("/")[2])])
+
+
+def store(archive: Path, name: str) -> dict[str, Any]:
+    """Keep an archive in the storage under this very name: its `bytes` and `sha256`. A worker that died after it had
+    stored one leaves the file of an earlier attempt, which goes."""
+    default_storage.delete(name)
+    with archive.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        file.seek(0)
+        default_storage.save(name, File(file))
+    return {"bytes": archive.stat().st_size, "sha256": digest}

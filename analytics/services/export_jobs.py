@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from django.core.files.base import File
 from django.core.files.storage import default_storage
 
 from analytics.services import exports
-from analytics.services.archive import pack
+from analytics.services.archive import pack, store
 from analytics.services.heartbeat import Heartbeat
 from analytics.services.superseded_files import HONOURED, refuse_superseded, withdrawals
 from annotation.errors import Conflict, NotFound
@@ -40,10 +38,7 @@ def run(running: Running) -> dict[str, Any]:
             asked = {"format": job.params["format"], "texts": texts_of(job)}
             manifest = exports.write(job.study, **asked, out=folder, on_progress=progress)
             pack(folder, archive)
-        _keep(job, archive)
-        sha256 = hashlib.file_digest(archive.open("rb"), "sha256").hexdigest()
-        told = {"counts": manifest["counts"], HONOURED: honoured}
-        return {"bytes": archive.stat().st_size, "sha256": sha256, **told}
+        return {**store(archive, _stored(job)), "counts": manifest["counts"], HONOURED: honoured}
 
 
 def file_stem(job: Job) -> str:
@@ -71,13 +66,6 @@ def kept(job: Job) -> str:
         raise Conflict("This export has no file, or has it no longer. Start a new one.", code="no_file")
     refuse_superseded(job)
     return _stored(job)
-
-
-def _keep(job: Job, archive: Path) -> None:
-    # A worker that died after saving left the file of an earlier attempt.
-    default_storage.delete(_stored(job))
-    with archive.open("rb") as file:
-        default_storage.save(_stored(job), File(file))
 
 
 def _stored(job: Job) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from django.core.files.base import File
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import Max
@@ -17,7 +15,7 @@ from django.db.models import Max
 from analytics.models import Release
 from analytics.releases.wishes import Wishes
 from analytics.services import exports
-from analytics.services.archive import pack, unpack
+from analytics.services.archive import pack, store, unpack
 from analytics.services.heartbeat import Heartbeat
 from annotation import audit
 from annotation.errors import Conflict
@@ -151,12 +149,7 @@ def _keep(
     differences: dict[str, Any],
 ) -> dict[str, Any]:
     job, name = running.job, f"releases/{running.job.pk}.zip"
-    # A worker that died after saving left the file of an earlier attempt.
-    default_storage.delete(name)
-    with archive.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        file.seek(0)
-        default_storage.save(name, File(file))
+    stored = store(archive, name)
     try:
         with transaction.atomic():
             release = Release.objects.create(
@@ -166,8 +159,8 @@ def _keep(
                 sha256=manifest["sha256"],
                 differences=differences,
                 file=name,
-                file_bytes=archive.stat().st_size,
-                file_sha256=digest,
+                file_bytes=stored["bytes"],
+                file_sha256=stored["sha256"],
                 created_by=job.created_by,
             )
             audit.record(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from django.core.files.base import File
 from django.core.files.storage import default_storage
 
 from analytics.records import judged_tasks
 from analytics.services import training_sets
-from analytics.services.archive import pack
+from analytics.services.archive import pack, store
 from analytics.services.heartbeat import Heartbeat
 from analytics.services.superseded_files import HONOURED, refuse_superseded, withdrawals
 from analytics.training_sets.options import Options
@@ -42,11 +40,8 @@ def run(running: Running) -> dict[str, Any]:
         with Heartbeat(running, total=total) as progress:
             manifest = training_sets.write(job.study, options, out=folder, on_progress=progress)
             pack(folder, archive)
-        _keep(job, archive)
-        with archive.open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         told = {name: manifest[name] for name in ("counts", "left_out", "leakage", "groups", "votes")}
-        return {"bytes": archive.stat().st_size, "sha256": sha256, **told, HONOURED: honoured}
+        return {**store(archive, _stored(job)), **told, HONOURED: honoured}
 
 
 def file_stem(job: Job) -> str:
@@ -68,13 +63,6 @@ def kept(job: Job) -> str:
         raise Conflict("This training set has no file, or has it no longer. Start a new one.", code="no_file")
     refuse_superseded(job)
     return _stored(job)
-
-
-def _keep(job: Job, archive: Path) -> None:
-    # A worker that died after saving left the file of an earlier attempt.
-    default_storage.delete(_stored(job))
-    with archive.open("rb") as file:
-        default_storage.save(_stored(job), File(file))
 
 
 def _stored(job: Job) -> str:
