@@ -272,6 +272,7 @@ def test_an_address_that_was_taken_since_the_trial_is_told_and_can_be_changed(si
 
 def test_nobody_else_makes_the_study_of_a_trial(signed_in, new_trial):
     signed_in.force_login(UserFactory(is_superuser=True))
+    assert f"{new_trial}import/" not in signed_in.get(new_trial).text
     assert signed_in.post(f"{new_trial}import/").status_code == 404
     assert Job.objects.count() == 1
 
