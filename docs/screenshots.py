@@ -12,6 +12,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 IMAGES = Path(__file__).resolve().parent / "images"
+EXAMPLE = Path(__file__).resolve().parent / "examples" / "music-arena.csv"
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -38,6 +39,7 @@ def main() -> None:
             sign_in(page, address, "researcher@demo.example")
             page.goto(f"{address}/studies/demo-audio-qa/")
             page.screenshot(path=IMAGES / f"study{suffix}.png", full_page=True)
+            files(page, address, IMAGES / f"files{suffix}.png")
             page.context.clear_cookies()
             sign_in(page, address, "expert@demo.example")
             desk(page, address, IMAGES / f"desk{suffix}.png")
@@ -66,6 +68,16 @@ def work(page: Page, address: str, slug: str, target: Path) -> None:
     page.wait_for_timeout(2500)
     page.keyboard.press("s")
     page.wait_for_timeout(1000)
+    page.screenshot(path=target)
+
+
+def files(page: Page, address: str, target: Path) -> None:
+    """A table that was brought, and what its columns hold."""
+    page.goto(f"{address}/studies/from-files/")
+    page.locator("main input[type=file]").first.set_input_files(EXAMPLE)
+    page.get_by_role("button", name="Look at it").click()
+    page.wait_for_url("**/uploads/**")
+    page.wait_for_load_state("networkidle")
     page.screenshot(path=target)
 
 
