@@ -61,7 +61,8 @@ def _loads_slowly(raw: bytes) -> Any:
         remedy = "Write one JSON object per line."
         if "\r" in text.strip():
             remedy = "End lines with a line feed: these end in carriage returns alone."
-        raise Fault(f"is not JSON: {error}", remedy) from None
+        # A line has no lines within: where it breaks off is told by its character alone.
+        raise Fault(f"is not JSON: {error.msg}: character {error.pos + 1}", remedy) from None
     except (ValueError, RecursionError) as error:
         raise as_fault(error) from None
 

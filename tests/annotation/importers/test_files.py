@@ -117,7 +117,7 @@ def test_latin_1_is_told_by_line_and_byte(tmp_path):
         (b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
         (b'{"a": ' + b"9" * 5_000 + b"}", "thousands of digits"),
         (b'{"a": 1}\r{"a": 2}', "not JSON"),
-        (b'{"a": "cut', "not JSON"),
+        (b'{"a": "cut', "at: character 11"),
         (b'{"a": "tab\there"}', "not JSON"),
         (b"[1]", "not a JSON object"),
     ],
