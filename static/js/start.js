@@ -1,9 +1,26 @@
 /**
- * Starts the behaviours a page asks for. An element with data-module="player" gets the default export of
- * ./player.js called with it. A module that fails says so on the page: a dead control that looks alive is worse.
+ * Entry module of every page: starts the behaviours that it asks for. An element with data-module="desk" gets the
+ * default export of the module that MODULES names, called with it. A module that fails says so on the page: a dead
+ * control that looks alive is worse.
  */
+const MODULES = {
+  blind: "./blind.js",
+  bring_files: "./bring_files.js",
+  copy_link: "./copy_link.js",
+  desk: "./desk.js",
+  filter_list: "./filter_list.js",
+  listening_checks: "./listening_checks.js",
+  local_time: "./local_time.js",
+  open_target: "./open_target.js",
+  queue_keys: "./queue_keys.js",
+  read_anew: "./read_anew.js",
+  select_all: "./select_all.js",
+  suggest_slug: "./suggest_slug.js",
+  workbench: "./workbench.js",
+};
+
 for (const element of document.querySelectorAll("[data-module]")) {
-  import(`./${element.dataset.module}.js`)
+  import(MODULES[element.dataset.module])
     .then((module) => module.default(element))
     .catch((error) => {
       console.error(error);
