@@ -1,11 +1,11 @@
 /** One ask on the page: its main control and, where the protocol wants it, how sure the rater is. */
 import { createChoices } from "./choices.js";
-import { h } from "./dom.js";
+import { h } from "./page/dom.js";
 import { createNumberAnswer } from "./number_answer.js";
 import { CANDIDATE_LABELS, choicesOf, confidenceIsRequired, isRequired, pointsOf } from "./protocol.js";
 import { createSliderAnswer } from "./slider_answer.js";
 import { createTextAnswer } from "./text_answer.js";
-import { inLanguage } from "./texts.js";
+import { inLanguage } from "./page/texts.js";
 
 const KEY_OF_CHOICE = { A: "A", B: "B", tie: "T", both_bad: "N" };
 const KEY_OF_CORRECT = { 1: "Y", 0: "N" };

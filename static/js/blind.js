@@ -18,7 +18,7 @@ import { createShelf } from "./shelf.js";
 import { listen } from "./shortcuts.js";
 import { createSpectrogramSwitch, hasSpectrograms } from "./spectrogram.js";
 import { createSubmission } from "./submission.js";
-import { translator } from "./texts.js";
+import { translator } from "./page/texts.js";
 
 export default async function blind(root) {
   const { account, study, caseId, language, texts, urls } = JSON.parse(document.getElementById("blind-data").textContent);

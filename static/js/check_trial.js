@@ -1,6 +1,6 @@
 /** One trial of a listening check: a sound to play and the answers to choose from, once it was heard. */
 import { createCheckPlayer } from "./check_player.js";
-import { h, uniqueId } from "./dom.js";
+import { h, uniqueId } from "./page/dom.js";
 
 /** `sound()` promises the trial's bytes; `onHeard()` follows each time it ended, `onChoice(choice)` comes once. */
 export function createTrial({ kind, intervals, nChoices, sound, t, onHeard, onChoice, onFailed }) {

@@ -1,5 +1,5 @@
 /** A set of radio buttons that looks like a row of cards: choices, scales, confidence. */
-import { h, uniqueId } from "./dom.js";
+import { h, uniqueId } from "./page/dom.js";
 
 /**
  * `options`: {value, face, label, meaning, key}; `face` is what is large on the card (A, 4), `key` a key to press.

@@ -12,7 +12,7 @@ import { startHeartbeat } from "./heartbeat.js";
 import { createKeyDialog } from "./key_dialog.js";
 import { createScreen } from "./screen.js";
 import { listen } from "./shortcuts.js";
-import { translator } from "./texts.js";
+import { translator } from "./page/texts.js";
 
 const STEP_S = 5;
 

@@ -1,6 +1,6 @@
 /** The case's clips beside its texts: the expert's own assignment plays them, in the order in which they were judged. */
 import { createClipRow } from "./clip_row.js";
-import { h } from "./dom.js";
+import { h } from "./page/dom.js";
 import { createEngine } from "./engine.js";
 import { createPlayer } from "./player.js";
 import { createShelf } from "./shelf.js";

@@ -1,6 +1,6 @@
 /** The workbench's dialogs: skipping with a reason, stopping in the middle of an answer. */
-import { h } from "./dom.js";
-import { inLanguage } from "./texts.js";
+import { h } from "./page/dom.js";
+import { inLanguage } from "./page/texts.js";
 
 const byId = (id) => document.getElementById(id);
 

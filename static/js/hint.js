@@ -1,7 +1,7 @@
 /** What a model says of a task, where the study shows it: in words, before the questions, and plainly a guess. */
-import { h } from "./dom.js";
+import { h } from "./page/dom.js";
 import { CANDIDATE_LABELS } from "./protocol.js";
-import { inLanguage } from "./texts.js";
+import { inLanguage } from "./page/texts.js";
 
 /** `hint`: per question, as the briefing has it. */
 export function hintSection({ hint, definition, language, t }) {

@@ -1,5 +1,5 @@
 /** The instruction comes first: the players stay locked until it has been on screen for the study's seconds. */
-import { h } from "./dom.js";
+import { h } from "./page/dom.js";
 import { createReading } from "./listening.js";
 
 const TICK_MS = 200;

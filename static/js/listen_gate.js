@@ -1,5 +1,5 @@
 /** Listen before the vote: a meter under each clip, what is left by the submit button, and no vote before that. */
-import { h } from "./dom.js";
+import { h } from "./page/dom.js";
 import { meter, needsOf, secondsLeft, standing } from "./listening.js";
 
 /**

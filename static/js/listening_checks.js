@@ -1,7 +1,7 @@
 /** The page of listening checks: takes the rater through those that are due, one after another. */
 import { createCheckApi } from "./check_api.js";
 import { createTrial } from "./check_trial.js";
-import { translator } from "./texts.js";
+import { translator } from "./page/texts.js";
 
 export default function listeningChecks(root) {
   const { account, language, texts, urls } = JSON.parse(document.getElementById("checks-data").textContent);

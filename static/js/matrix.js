@@ -1,7 +1,7 @@
 /** Several candidates under one heading, a row each: what there is to judge, and beside it what is asked of it. */
 import { createClipRow } from "./clip_row.js";
-import { h, uniqueId } from "./dom.js";
-import { inLanguage } from "./texts.js";
+import { h, uniqueId } from "./page/dom.js";
+import { inLanguage } from "./page/texts.js";
 import { createTransport } from "./transport.js";
 
 /** `views` are the ask views of questions that are put for each candidate. One question needs no title in every row. */

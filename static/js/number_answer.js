@@ -1,5 +1,5 @@
 /** A scale too fine for buttons: a number between two others. The same interface as choices.js. */
-import { h, uniqueId } from "./dom.js";
+import { h, uniqueId } from "./page/dom.js";
 
 export function createNumberAnswer({ legend, help, range, minimum, maximum, required, onChange }) {
   const id = uniqueId("number");

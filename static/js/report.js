@@ -1,6 +1,6 @@
 /** What a rater may add to any answer: feedback codes and a comment. */
-import { h, uniqueId } from "./dom.js";
-import { inLanguage } from "./texts.js";
+import { h, uniqueId } from "./page/dom.js";
+import { inLanguage } from "./page/texts.js";
 
 const MAX_COMMENT = 4000;
 

@@ -1,6 +1,6 @@
 /** Breaks: between two tasks the page may suggest one, and after long work it shows no further task for a while. */
 import { createWorkClock } from "./breaks.js";
-import { h } from "./dom.js";
+import { h } from "./page/dom.js";
 
 const LISTENING_MS = 30_000; // sound that plays is work too, without a hand moving
 

@@ -1,5 +1,5 @@
 /** The parts of the workbench that are there all the time: which state it shows, progress, notices, announcements. */
-import { h } from "./dom.js";
+import { h } from "./page/dom.js";
 
 export function createScreen(root, t) {
   const part = (name) => document.querySelector(`[data-part="${name}"]`);

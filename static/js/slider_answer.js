@@ -4,7 +4,7 @@
  * choices.js.
  */
 import { bandOf } from "./bands.js";
-import { h, uniqueId } from "./dom.js";
+import { h, uniqueId } from "./page/dom.js";
 
 const MOVES = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"];
 

@@ -1,7 +1,7 @@
 /** A text to write about what was heard: with the glossary's words and the present time one press away. */
-import { h, uniqueId } from "./dom.js";
+import { h, uniqueId } from "./page/dom.js";
 import { insertWord } from "./insertion.js";
-import { clock, inLanguage } from "./texts.js";
+import { clock, inLanguage } from "./page/texts.js";
 
 /** `position()` is the present place in the clip, or null where nothing plays; `onChange(text)` follows typing. */
 export function createTextAnswer({ legend, help, maxLength, required, glossary, language, position, onChange, t }) {

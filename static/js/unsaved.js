@@ -1,5 +1,5 @@
 /** How many answers are not with the server yet, always in view; and a list that says what waits, and why. */
-import { h } from "./dom.js";
+import { h } from "./page/dom.js";
 import { reason, refusal } from "./submission.js";
 
 export function createUnsaved({ outbox, screen, t, language, onSendNow }) {

@@ -19,7 +19,7 @@ import { createShelf } from "./shelf.js";
 import { listen } from "./shortcuts.js";
 import { createSpectrogramSwitch, hasSpectrograms } from "./spectrogram.js";
 import { createSubmission, reason } from "./submission.js";
-import { translator } from "./texts.js";
+import { translator } from "./page/texts.js";
 import { createWayOut } from "./way_out.js";
 
 export default function workbench(root) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { wordsOf } from "../../static/js/hint.js";
-import { translator } from "../../static/js/texts.js";
+import { translator } from "../../static/js/page/texts.js";
 
 const t = translator({
   "hint.side": "{side} will be chosen, with a chance of {percent} %",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { insertWord } from "../../static/js/insertion.js";
-import { clock, fill, inLanguage, translator } from "../../static/js/texts.js";
+import { insertWord } from "../../../static/js/insertion.js";
+import { clock, fill, inLanguage, translator } from "../../../static/js/page/texts.js";
 
 test("a protocol's text is read in the page's language, else in English", () => {
   assert.equal(inLanguage({ en: "Tie", "zh-hans": "平局" }, "zh-hans"), "平局");
