@@ -5,7 +5,7 @@
  */
 const MODULES = {
   blind: "./blind.js",
-  bring_files: "./bring_files.js",
+  bring_files: "./study/upload_files.js",
   copy_link: "./page/copy_link.js",
   desk: "./desk.js",
   filter_list: "./page/filter_list.js",
@@ -13,9 +13,9 @@ const MODULES = {
   local_time: "./page/local_time.js",
   open_target: "./page/open_target.js",
   queue_keys: "./queue_keys.js",
-  read_anew: "./read_anew.js",
+  read_anew: "./study/reparse_upload.js",
   select_all: "./page/select_all.js",
-  suggest_slug: "./suggest_slug.js",
+  suggest_slug: "./study/suggest_slug.js",
   workbench: "./workbench.js",
 };
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { slugOf } from "../../static/js/suggest_slug.js";
+import { slugOf } from "../../../static/js/study/suggest_slug.js";
 
 test("an address is made of a title's letters and digits", () => {
   assert.equal(slugOf("Bird calls, second round!"), "bird-calls-second-round");

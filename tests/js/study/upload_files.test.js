@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chosen } from "../../static/js/bring_files.js";
+import { chosen } from "../../../static/js/study/upload_files.js";
 
 const input = (...files) => ({ files });
 
