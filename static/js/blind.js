@@ -8,15 +8,15 @@ import { createBench } from "./bench.js";
 import { createSending } from "./desk_send.js";
 import { createToast } from "./desk_toast.js";
 import { createDrafts } from "./drafts.js";
-import { createEngine } from "./engine.js";
+import { createEngine } from "./player/engine.js";
 import { startHeartbeat } from "./heartbeat.js";
 import { createKeyDialog } from "./key_dialog.js";
 import { createKeyMap } from "./key_map.js";
 import { createPost } from "./post.js";
 import { createScreen } from "./screen.js";
-import { createShelf } from "./shelf.js";
+import { createShelf } from "./player/clip_cache.js";
 import { listen } from "./shortcuts.js";
-import { createSpectrogramSwitch, hasSpectrograms } from "./spectrogram.js";
+import { createSpectrogramSwitch, hasSpectrograms } from "./player/spectrogram.js";
 import { createSubmission } from "./submission.js";
 import { translator } from "./page/texts.js";
 

@@ -1,7 +1,7 @@
 /** What a task gives: the instruction or the question first, then what there is to judge. */
-import { createClipRow } from "./clip_row.js";
+import { createClipRow } from "./player/clip_row.js";
 import { h } from "./page/dom.js";
-import { createTransport } from "./transport.js";
+import { createTransport } from "./player/transport.js";
 
 const LONG_TEXT = 360; // characters; longer lyrics and transcripts are folded
 const FOLDABLE = ["lyrics", "transcript"];

@@ -1,8 +1,8 @@
 /** Several candidates under one heading, a row each: what there is to judge, and beside it what is asked of it. */
-import { createClipRow } from "./clip_row.js";
+import { createClipRow } from "./player/clip_row.js";
 import { h, uniqueId } from "./page/dom.js";
 import { inLanguage } from "./page/texts.js";
-import { createTransport } from "./transport.js";
+import { createTransport } from "./player/transport.js";
 
 /** `views` are the ask views of questions that are put for each candidate. One question needs no title in every row. */
 export function createMatrix({ candidates, views, title, player, language, t }) {

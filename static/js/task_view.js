@@ -3,9 +3,9 @@ import { createAsked } from "./asked.js";
 import { candidateClips, candidateText, contentSection } from "./given.js";
 import { hintSection } from "./hint.js";
 import { createMatrix } from "./matrix.js";
-import { createPlayer } from "./player.js";
-import { clipsOf } from "./task_clips.js";
-import { createTransport } from "./transport.js";
+import { createPlayer } from "./player/player.js";
+import { clipsOf } from "./player/task_clips.js";
+import { createTransport } from "./player/transport.js";
 
 /** Renders into `given` (left) and `place` (right). `sound` holds the page's engine and the shelf of loaders. */
 export function createTaskView({ assignment, definition, draft, language, t, given, place, sound, onChange }) {

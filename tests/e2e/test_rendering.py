@@ -36,7 +36,7 @@ def rendered(page, live_server, tmp_path):
             "switches": SWITCHES,
             "samples": SAMPLES,
             "fadeMs": fade_ms,
-            "root": "/static/js/",
+            "root": "/static/js/player/",
         }
         result = page.evaluate(SCRIPT, facts)
         assert result["switches"] == 100

@@ -1,7 +1,7 @@
 /** One clip on the page: play button, waveform, time, what it waits for, and what to do when it will not load. */
-import { h, icon } from "./page/dom.js";
+import { h, icon } from "../page/dom.js";
 import { createSpectrogram } from "./spectrogram.js";
-import { clock } from "./page/texts.js";
+import { clock } from "../page/texts.js";
 import { createWaveform } from "./waveform.js";
 
 const PLAY = "M7 4.5v15l13-7.5z";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { createListeningLog, merged } from "../../static/js/listening_log.js";
+import { createListeningLog, merged } from "../../../static/js/player/listening_log.js";
 
 test("what is heard twice counts once", () => {
   const log = createListeningLog({ now: () => 0 });

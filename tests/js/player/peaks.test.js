@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { bars, decodePeaks } from "../../static/js/peaks.js";
+import { bars, decodePeaks } from "../../../static/js/player/peaks.js";
 
 const encode = (bytes) => Buffer.from(Int8Array.from(bytes).buffer).toString("base64");
 

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { createLoader } from "../../static/js/loader.js";
-import { PART_FRAMES } from "../../static/js/mixer.js";
+import { createLoader } from "../../../static/js/player/clip_loader.js";
+import { PART_FRAMES } from "../../../static/js/player/mixer.js";
 
 const clip = (name, parts, { group = "candidates", eager = true } = {}) => ({
   name,

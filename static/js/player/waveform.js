@@ -1,7 +1,7 @@
 /** A waveform to look at, to seek in and to loop a stretch of: a slider drawn from the server's peaks. */
-import { h } from "./page/dom.js";
+import { h } from "../page/dom.js";
 import { bars, decodePeaks } from "./peaks.js";
-import { clock } from "./page/texts.js";
+import { clock } from "../page/texts.js";
 
 const BARS = 160;
 const HEIGHT = 100;

@@ -3,7 +3,7 @@
  * the next task sounds at once. Nothing is fetched ahead before the task at hand has what it needs.
  */
 import { createDecoder } from "./engine.js";
-import { createLoader, readRange } from "./loader.js";
+import { createLoader, readRange } from "./clip_loader.js";
 import { clipsOf } from "./task_clips.js";
 
 const AHEAD_PARTS = 2; // 4.8 s: the rest comes faster than it plays

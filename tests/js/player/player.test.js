@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { PART_FRAMES, RATE, createMixer } from "../../static/js/mixer.js";
-import { createPlayer } from "../../static/js/player.js";
+import { PART_FRAMES, RATE, createMixer } from "../../../static/js/player/mixer.js";
+import { createPlayer } from "../../../static/js/player/player.js";
 
 /** An engine whose audio thread runs when the test says so. */
 function testEngine() {

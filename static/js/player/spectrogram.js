@@ -1,6 +1,6 @@
 /** A clip's spectrogram under its waveform: fetched when it comes into view, with a cursor that follows the player. */
 import { colourMap } from "./colour_map.js";
-import { h } from "./page/dom.js";
+import { h } from "../page/dom.js";
 
 const WIDTH = 800;
 const HEIGHT = 128;
