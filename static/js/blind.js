@@ -3,16 +3,16 @@
  * knows nothing yet of what others said. Once the server has the judgment, the page loads again and shows the desk.
  */
 import { actionsFor } from "./actions.js";
-import { createApi } from "./api.js";
+import { createApi } from "./delivery/api.js";
 import { createBench } from "./bench.js";
 import { createSending } from "./desk_send.js";
 import { createToast } from "./desk_toast.js";
-import { createDrafts } from "./drafts.js";
+import { createDrafts } from "./delivery/drafts.js";
 import { createEngine } from "./player/engine.js";
 import { startHeartbeat } from "./heartbeat.js";
 import { createKeyDialog } from "./key_dialog.js";
 import { createKeyMap } from "./key_map.js";
-import { createPost } from "./post.js";
+import { createPost } from "./delivery/delivery.js";
 import { createScreen } from "./screen.js";
 import { createShelf } from "./player/clip_cache.js";
 import { listen } from "./shortcuts.js";

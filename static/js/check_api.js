@@ -1,5 +1,5 @@
 /** The listening checks' part of the API. Every call ends in an outcome, as in api.js. */
-import { request } from "./api.js";
+import { request } from "./delivery/api.js";
 
 const SOUND_TIMEOUT_MS = 20_000;
 

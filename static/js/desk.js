@@ -2,7 +2,7 @@
  * The second stage of the review desk: everything that is known of the case on one side, the item's texts to correct on
  * the other. Keys do all of it. A case that somebody else has, or that is decided, is only there to be read.
  */
-import { createApi } from "./api.js";
+import { createApi } from "./delivery/api.js";
 import { createDecisions } from "./desk_decisions.js";
 import { createDeskKeys, fieldRows } from "./desk_keys.js";
 import { createDeskPlayer } from "./desk_player.js";

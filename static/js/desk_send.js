@@ -2,7 +2,7 @@
  * What an expert decides, sent to the server; and what to say when it does not do it. Nothing typed is lost by a refusal:
  * the page goes on only when the server has said yes.
  */
-import { request } from "./api.js";
+import { request } from "./delivery/api.js";
 import { reason } from "./submission.js";
 
 /** `notice(text, {look, actions})` shows a sentence; `lock(is)` keeps anything from being pressed meanwhile. */

@@ -1,6 +1,6 @@
 /** Leaving a task unanswered: skipping it for a reason, or giving everything back for now. */
 import { askToSkip, askToStop } from "./dialogs.js";
-import { isEmpty } from "./drafts.js";
+import { isEmpty } from "./delivery/drafts.js";
 
 const OVER = ["closed", "not_found"]; // not this rater's any more: nothing is left to skip
 

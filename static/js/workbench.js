@@ -1,15 +1,15 @@
 /** The rater's instrument: fetch a task, show it, take the answers to the server, go on only when it has said yes. */
 import { actionsFor } from "./actions.js";
-import { createApi } from "./api.js";
+import { createApi } from "./delivery/api.js";
 import { createBench } from "./bench.js";
 import { createChanging, createHistory, takeNamed } from "./changing.js";
-import { createDrafts, isEmpty } from "./drafts.js";
+import { createDrafts, isEmpty } from "./delivery/drafts.js";
 import { createEngine } from "./player/engine.js";
 import { startHeartbeat } from "./heartbeat.js";
 import { createKeyDialog } from "./key_dialog.js";
 import { createKeyMap } from "./key_map.js";
-import { createPost } from "./post.js";
-import { memoryStore } from "./outbox_store.js";
+import { createPost } from "./delivery/delivery.js";
+import { memoryStore } from "./delivery/outbox_store.js";
 import { previewing } from "./preview.js";
 import { createProgress } from "./progress.js";
 import { createQueue } from "./queue.js";

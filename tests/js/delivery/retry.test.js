@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createDelivery, pauseAfter } from "../../static/js/delivery.js";
+import { createDelivery, pauseAfter } from "../../../static/js/delivery/retry.js";
 
 const OK = { kind: "ok", body: {} };
 const never = () => new Promise(() => {});

@@ -1,10 +1,10 @@
 /** Everything between a finished vote and the server: the outbox, its delivery, the other tabs, and what the page says. */
-import { createDelivery } from "./delivery.js";
+import { createDelivery } from "./retry.js";
 import { oneTab } from "./one_tab.js";
 import { createOutbox } from "./outbox.js";
 import { indexedStore, safely } from "./outbox_store.js";
 import { createTabs } from "./tabs.js";
-import { createUnsaved } from "./unsaved.js";
+import { createUnsaved } from "./unsent.js";
 
 /**
  * `onWaiting(outcome, seconds)`: the oldest vote could not be sent. `onStray(entry, outcome)`: one that nobody on this

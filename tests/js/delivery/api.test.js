@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createApi, outcomeOf, secondsFrom } from "../../static/js/api.js";
+import { createApi, outcomeOf, secondsFrom } from "../../../static/js/delivery/api.js";
 
 const kind = (status, title) => outcomeOf(status, { title, detail: "A sentence." }).kind;
 

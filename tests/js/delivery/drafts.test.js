@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createDrafts, isEmpty, newId } from "../../static/js/drafts.js";
+import { createDrafts, isEmpty, newId } from "../../../static/js/delivery/drafts.js";
 
 /** localStorage as far as drafts use it: its items are its own keys. */
 function fakeStorage() {
