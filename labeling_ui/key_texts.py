@@ -1,4 +1,4 @@
-"""What the list of keys says: every action of static/js/key_map.js by its name, and how to give it another key."""
+"""What the list of keys says: every action of static/js/keys/key_map.js by its name, and how to give it another key."""
 
 from __future__ import annotations
 

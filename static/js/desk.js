@@ -9,9 +9,9 @@ import { createDeskPlayer } from "./desk_player.js";
 import { createSending } from "./desk_send.js";
 import { createToast } from "./desk_toast.js";
 import { startHeartbeat } from "./heartbeat.js";
-import { createKeyDialog } from "./key_dialog.js";
+import { createKeyDialog } from "./keys/key_dialog.js";
 import { createScreen } from "./screen.js";
-import { listen } from "./shortcuts.js";
+import { listen } from "./keys/shortcuts.js";
 import { translator } from "./page/texts.js";
 
 const STEP_S = 5;

@@ -1,13 +1,13 @@
 /** The rater's instrument: fetch a task, show it, take the answers to the server, go on only when it has said yes. */
-import { actionsFor } from "./actions.js";
+import { actionsFor } from "./keys/task_actions.js";
 import { createApi } from "./delivery/api.js";
 import { createBench } from "./bench.js";
 import { createChanging, createHistory, takeNamed } from "./changing.js";
 import { createDrafts, isEmpty } from "./delivery/drafts.js";
 import { createEngine } from "./player/engine.js";
 import { startHeartbeat } from "./heartbeat.js";
-import { createKeyDialog } from "./key_dialog.js";
-import { createKeyMap } from "./key_map.js";
+import { createKeyDialog } from "./keys/key_dialog.js";
+import { createKeyMap } from "./keys/key_map.js";
 import { createPost } from "./delivery/delivery.js";
 import { memoryStore } from "./delivery/outbox_store.js";
 import { previewing } from "./preview.js";
@@ -16,7 +16,7 @@ import { createQueue } from "./queue.js";
 import { createRest } from "./rest.js";
 import { createScreen } from "./screen.js";
 import { createShelf } from "./player/clip_cache.js";
-import { listen } from "./shortcuts.js";
+import { listen } from "./keys/shortcuts.js";
 import { createSpectrogramSwitch, hasSpectrograms } from "./player/spectrogram.js";
 import { createSubmission, reason } from "./submission.js";
 import { translator } from "./page/texts.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { isOurs, nameOf } from "../../static/js/shortcuts.js";
+import { isOurs, nameOf } from "../../../static/js/keys/shortcuts.js";
 
 const press = (key, more = {}) => nameOf({ key, ...more });
 const BODY = { tag: "BODY" };

@@ -1,6 +1,6 @@
 /** The list of keys that `?` opens, where each action can be given another key. */
-import { answerRows } from "./answer_keys.js";
-import { h } from "./page/dom.js";
+import { answerRows } from "../answer_keys.js";
+import { h } from "../page/dom.js";
 import { showHints } from "./key_hints.js";
 import { faceOf } from "./key_names.js";
 import { nameOf } from "./shortcuts.js";

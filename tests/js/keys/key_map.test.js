@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { answerRows } from "../../static/js/answer_keys.js";
-import { ACTIONS, createKeyMap } from "../../static/js/key_map.js";
-import { faceOf, spokenOf } from "../../static/js/key_names.js";
+import { answerRows } from "../../../static/js/answer_keys.js";
+import { ACTIONS, createKeyMap } from "../../../static/js/keys/key_map.js";
+import { faceOf, spokenOf } from "../../../static/js/keys/key_names.js";
 
 const COMPARISON = { questions: [{ kind: "preference" }], codes: [{ key: "Q" }], candidate: "clip" };
 const VERDICT = { questions: [{ kind: "correctness", points: [] }] };

@@ -3,7 +3,7 @@
  * `task` is {assignment, view: {asked, player}}; `page` holds what belongs to the page: submit(), undo(), skip(),
  * showKeys(), focusSubmit(), spectrograms.
  */
-import { clearLoop, markLoop } from "./player/transport.js";
+import { clearLoop, markLoop } from "../player/transport.js";
 
 const STEP_S = 5;
 const VOLUME_STEP = 0.05;
