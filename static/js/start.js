@@ -4,15 +4,15 @@
  * control that looks alive is worse.
  */
 const MODULES = {
-  blind: "./blind.js",
+  blind: "./desk/blind.js",
   bring_files: "./study/upload_files.js",
   copy_link: "./page/copy_link.js",
-  desk: "./desk.js",
+  desk: "./desk/desk.js",
   filter_list: "./page/filter_list.js",
   listening_checks: "./listening_checks.js",
   local_time: "./page/local_time.js",
   open_target: "./page/open_target.js",
-  queue_keys: "./queue_keys.js",
+  queue_keys: "./desk/queue_keys.js",
   read_anew: "./study/reparse_upload.js",
   select_all: "./page/select_all.js",
   suggest_slug: "./study/suggest_slug.js",

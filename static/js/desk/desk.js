@@ -2,17 +2,17 @@
  * The second stage of the review desk: everything that is known of the case on one side, the item's texts to correct on
  * the other. Keys do all of it. A case that somebody else has, or that is decided, is only there to be read.
  */
-import { createApi } from "./delivery/api.js";
-import { createDecisions } from "./desk_decisions.js";
+import { createApi } from "../delivery/api.js";
+import { createDecisions } from "./decisions.js";
 import { createDeskKeys, fieldRows } from "./desk_keys.js";
 import { createDeskPlayer } from "./desk_player.js";
-import { createSending } from "./desk_send.js";
-import { createToast } from "./desk_toast.js";
-import { startHeartbeat } from "./heartbeat.js";
-import { createKeyDialog } from "./keys/key_dialog.js";
-import { createScreen } from "./screen.js";
-import { listen } from "./keys/shortcuts.js";
-import { translator } from "./page/texts.js";
+import { createSending } from "./case_requests.js";
+import { createToast } from "./undo.js";
+import { startHeartbeat } from "../heartbeat.js";
+import { createKeyDialog } from "../keys/key_dialog.js";
+import { createScreen } from "../screen.js";
+import { listen } from "../keys/shortcuts.js";
+import { translator } from "../page/texts.js";
 
 const STEP_S = 5;
 

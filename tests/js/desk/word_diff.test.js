@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { tokens, wordDiff } from "../../static/js/word_diff.js";
+import { tokens, wordDiff } from "../../../static/js/desk/word_diff.js";
 
 const TEXTS = [
   "",

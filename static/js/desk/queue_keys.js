@@ -1,5 +1,5 @@
 /** The review queue on the keyboard: j and k go from case to case, Enter opens the one at hand, n takes the next. */
-import { listen } from "./keys/shortcuts.js";
+import { listen } from "../keys/shortcuts.js";
 
 /** The case `step` further than the one that has the focus; from outside the list, its first or last. */
 export function stepTo(cases, focused, step) {

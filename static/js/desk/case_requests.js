@@ -2,8 +2,8 @@
  * What an expert decides, sent to the server; and what to say when it does not do it. Nothing typed is lost by a refusal:
  * the page goes on only when the server has said yes.
  */
-import { request } from "./delivery/api.js";
-import { reason } from "./submission.js";
+import { request } from "../delivery/api.js";
+import { reason } from "../submission.js";
 
 /** `notice(text, {look, actions})` shows a sentence; `lock(is)` keeps anything from being pressed meanwhile. */
 export function createSending({ urls, caseId, account, t, notice, lock }) {

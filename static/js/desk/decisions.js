@@ -1,8 +1,8 @@
 /** What an expert can do about a case: correct it, say it is fine, return or withdraw it, put it back. */
-import { createReturn, createWithdrawal } from "./desk_dialogs.js";
-import { createEditor } from "./desk_editor.js";
-import { createMemory } from "./desk_memory.js";
-import { createWays } from "./desk_ways.js";
+import { createReturn, createWithdrawal } from "./dialogs.js";
+import { createEditor } from "./editor.js";
+import { createMemory } from "./memory.js";
+import { createWays } from "./exits.js";
 
 export function createDecisions(root, { data, screen, sending, t }) {
   const memory = createMemory(globalThis.sessionStorage, `concord:desk:${data.account}:${data.item}`);

@@ -2,23 +2,23 @@
  * The first stage of the review desk: the expert judges a case's task as any rater would, on the workbench's bench, and
  * knows nothing yet of what others said. Once the server has the judgment, the page loads again and shows the desk.
  */
-import { actionsFor } from "./keys/task_actions.js";
-import { createApi } from "./delivery/api.js";
-import { createBench } from "./bench.js";
-import { createSending } from "./desk_send.js";
-import { createToast } from "./desk_toast.js";
-import { createDrafts } from "./delivery/drafts.js";
-import { createEngine } from "./player/engine.js";
-import { startHeartbeat } from "./heartbeat.js";
-import { createKeyDialog } from "./keys/key_dialog.js";
-import { createKeyMap } from "./keys/key_map.js";
-import { createPost } from "./delivery/delivery.js";
-import { createScreen } from "./screen.js";
-import { createShelf } from "./player/clip_cache.js";
-import { listen } from "./keys/shortcuts.js";
-import { createSpectrogramSwitch, hasSpectrograms } from "./player/spectrogram.js";
-import { createSubmission } from "./submission.js";
-import { translator } from "./page/texts.js";
+import { actionsFor } from "../keys/task_actions.js";
+import { createApi } from "../delivery/api.js";
+import { createBench } from "../bench.js";
+import { createSending } from "./case_requests.js";
+import { createToast } from "./undo.js";
+import { createDrafts } from "../delivery/drafts.js";
+import { createEngine } from "../player/engine.js";
+import { startHeartbeat } from "../heartbeat.js";
+import { createKeyDialog } from "../keys/key_dialog.js";
+import { createKeyMap } from "../keys/key_map.js";
+import { createPost } from "../delivery/delivery.js";
+import { createScreen } from "../screen.js";
+import { createShelf } from "../player/clip_cache.js";
+import { listen } from "../keys/shortcuts.js";
+import { createSpectrogramSwitch, hasSpectrograms } from "../player/spectrogram.js";
+import { createSubmission } from "../submission.js";
+import { translator } from "../page/texts.js";
 
 export default async function blind(root) {
   const { account, study, caseId, language, texts, urls } = JSON.parse(document.getElementById("blind-data").textContent);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { readReturn } from "../../static/js/desk_dialogs.js";
-import { createDeskKeys, fieldRows } from "../../static/js/desk_keys.js";
-import { createMemory } from "../../static/js/desk_memory.js";
-import { createWays } from "../../static/js/desk_ways.js";
+import { readReturn } from "../../../static/js/desk/dialogs.js";
+import { createDeskKeys, fieldRows } from "../../../static/js/desk/desk_keys.js";
+import { createMemory } from "../../../static/js/desk/memory.js";
+import { createWays } from "../../../static/js/desk/exits.js";
 
 function form(entries) {
   const data = new FormData();

@@ -1,5 +1,5 @@
 /** The desk's keys: one table, changed and listed as the workbench's. Digits go to the fields. */
-import { createKeyMap } from "./keys/key_map.js";
+import { createKeyMap } from "../keys/key_map.js";
 
 const ACTIONS = [
   { name: "accept", key: "a" },

@@ -2,7 +2,7 @@
  * The item's texts, as they are and as they should be, with what changes word by word, and models' drafts beside them.
  * A field is {name, original, text, changed, element}; the one at hand is the one that keys act on.
  */
-import { h } from "./page/dom.js";
+import { h } from "../page/dom.js";
 import { wordDiff } from "./word_diff.js";
 
 const MARKS = { gone: "del", new: "ins" };

@@ -1,11 +1,11 @@
 /** The case's clips beside its texts: the expert's own assignment plays them, in the order in which they were judged. */
-import { createClipRow } from "./player/clip_row.js";
-import { h } from "./page/dom.js";
-import { createEngine } from "./player/engine.js";
-import { createPlayer } from "./player/player.js";
-import { createShelf } from "./player/clip_cache.js";
-import { clipsOf } from "./player/task_clips.js";
-import { createTransport } from "./player/transport.js";
+import { createClipRow } from "../player/clip_row.js";
+import { h } from "../page/dom.js";
+import { createEngine } from "../player/engine.js";
+import { createPlayer } from "../player/player.js";
+import { createShelf } from "../player/clip_cache.js";
+import { clipsOf } from "../player/task_clips.js";
+import { createTransport } from "../player/transport.js";
 
 /** `briefing()` gives an outcome with the task. Resolves with the player; null where there is nothing to hear. */
 export async function createDeskPlayer({ briefing, frame, place, t }) {
