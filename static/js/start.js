@@ -9,14 +9,14 @@ const MODULES = {
   copy_link: "./page/copy_link.js",
   desk: "./desk/desk.js",
   filter_list: "./page/filter_list.js",
-  listening_checks: "./listening_checks.js",
+  listening_checks: "./rating/listening_checks.js",
   local_time: "./page/local_time.js",
   open_target: "./page/open_target.js",
   queue_keys: "./desk/queue_keys.js",
   read_anew: "./study/reparse_upload.js",
   select_all: "./page/select_all.js",
   suggest_slug: "./study/suggest_slug.js",
-  workbench: "./workbench.js",
+  workbench: "./rating/workbench.js",
 };
 
 for (const element of document.querySelectorAll("[data-module]")) {

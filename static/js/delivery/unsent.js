@@ -1,6 +1,6 @@
 /** How many answers are not with the server yet, always in view; and a list that says what waits, and why. */
 import { h } from "../page/dom.js";
-import { reason, refusal } from "../submission.js";
+import { reason, refusal } from "../rating/submission.js";
 
 export function createUnsaved({ outbox, screen, t, language, onSendNow }) {
   const place = screen.part("unsaved");

@@ -4,20 +4,20 @@
  */
 import { actionsFor } from "../keys/task_actions.js";
 import { createApi } from "../delivery/api.js";
-import { createBench } from "../bench.js";
+import { createBench } from "../rating/current_task.js";
 import { createSending } from "./case_requests.js";
 import { createToast } from "./undo.js";
 import { createDrafts } from "../delivery/drafts.js";
 import { createEngine } from "../player/engine.js";
-import { startHeartbeat } from "../heartbeat.js";
+import { startHeartbeat } from "../rating/heartbeat.js";
 import { createKeyDialog } from "../keys/key_dialog.js";
 import { createKeyMap } from "../keys/key_map.js";
 import { createPost } from "../delivery/delivery.js";
-import { createScreen } from "../screen.js";
+import { createScreen } from "../rating/screen.js";
 import { createShelf } from "../player/clip_cache.js";
 import { listen } from "../keys/shortcuts.js";
 import { createSpectrogramSwitch, hasSpectrograms } from "../player/spectrogram.js";
-import { createSubmission } from "../submission.js";
+import { createSubmission } from "../rating/submission.js";
 import { translator } from "../page/texts.js";
 
 export default async function blind(root) {

@@ -3,7 +3,7 @@
  * the page goes on only when the server has said yes.
  */
 import { request } from "../delivery/api.js";
-import { reason } from "../submission.js";
+import { reason } from "../rating/submission.js";
 
 /** `notice(text, {look, actions})` shows a sentence; `lock(is)` keeps anything from being pressed meanwhile. */
 export function createSending({ urls, caseId, account, t, notice, lock }) {

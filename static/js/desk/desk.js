@@ -8,9 +8,9 @@ import { createDeskKeys, fieldRows } from "./desk_keys.js";
 import { createDeskPlayer } from "./desk_player.js";
 import { createSending } from "./case_requests.js";
 import { createToast } from "./undo.js";
-import { startHeartbeat } from "../heartbeat.js";
+import { startHeartbeat } from "../rating/heartbeat.js";
 import { createKeyDialog } from "../keys/key_dialog.js";
-import { createScreen } from "../screen.js";
+import { createScreen } from "../rating/screen.js";
 import { listen } from "../keys/shortcuts.js";
 import { translator } from "../page/texts.js";
 

@@ -1,5 +1,5 @@
 /** The list of keys that `?` opens, where each action can be given another key. */
-import { answerRows } from "../answer_keys.js";
+import { answerRows } from "../rating/answer_keys.js";
 import { h } from "../page/dom.js";
 import { showHints } from "./key_hints.js";
 import { faceOf } from "./key_names.js";

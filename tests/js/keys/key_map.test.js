@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { answerRows } from "../../../static/js/answer_keys.js";
+import { answerRows } from "../../../static/js/rating/answer_keys.js";
 import { ACTIONS, createKeyMap } from "../../../static/js/keys/key_map.js";
 import { faceOf, spokenOf } from "../../../static/js/keys/key_names.js";
 

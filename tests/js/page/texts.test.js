@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { insertWord } from "../../../static/js/insertion.js";
+import { insertWord } from "../../../static/js/rating/insertion.js";
 import { clock, fill, inLanguage, translator } from "../../../static/js/page/texts.js";
 
 test("a protocol's text is read in the page's language, else in English", () => {

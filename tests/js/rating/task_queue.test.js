@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { createQueue } from "../../../static/js/rating/task_queue.js";
+
+const LEASE_MS = 15 * 60_000;
+const task = (id, version = 1) => ({ kind: "ok", body: { assignment: { id, protocol_version: version } } });
+const END = { kind: "ok", body: { assignment: null } };
+const LOST = { kind: "unreachable" };
+
+/** A queue over an API that hands out `outcomes` in turn and remembers what it was asked; `clock.now` can be moved. */
+function queueOver(outcomes) {
+  const asked = [];
+  const told = { ahead: [], gone: [] };
+  const clock = { now: 0 };
+  const api = {
+    next: async (holding) => {
+      asked.push(holding);
+      return outcomes.shift() ?? END;
+    },
+    protocol: async (number) => {
+      asked.push(`protocol ${number}`);
+      return { kind: "ok", body: { definition: { number } } };
+    },
+  };
+  const queue = createQueue(api, {
+    leaseMs: LEASE_MS,
+    now: () => clock.now,
+    onAhead: ({ id }) => told.ahead.push(id),
+    onGone: (id) => told.gone.push(id),
+  });
+  queue.learn(1, { number: 1 });
+  return { queue, asked, told, clock };
+}
+
+async function shown(queue) {
+  return (await queue.take()).assignment?.id;
+}
+
+test("two tasks are fetched while this one is held, and shown without asking again", async () => {
+  const { queue, asked, told } = queueOver([task("one"), task("two"), task("three"), task("four")]);
+  await queue.take();
+  await queue.lookAhead();
+  assert.deepEqual(queue.held(), ["one", "two", "three"]);
+  assert.deepEqual(asked, [[], ["one"], ["one", "two"]]);
+  assert.deepEqual(told.ahead, ["two", "three"]);
+  assert.equal(await shown(queue), "two");
+  assert.equal(asked.length, 3);
+  await queue.lookAhead();
+  assert.deepEqual(queue.held(), ["two", "three", "four"]);
+});
+
+test("never more than three are held, however often it looks ahead", async () => {
+  const { queue, asked } = queueOver(["one", "two", "three", "four"].map((id) => task(id)));
+  await queue.take();
+  await Promise.all([queue.lookAhead(), queue.lookAhead()]);
+  await queue.lookAhead();
+  assert.equal(queue.held().length, 3);
+  assert.equal(asked.length, 3);
+});
+
+test("a protocol that comes with a task ahead is fetched ahead as well", async () => {
+  const { queue, asked } = queueOver([task("one"), task("two", 2)]);
+  await queue.take();
+  await queue.lookAhead();
+  const before = asked.length;
+  assert.deepEqual((await queue.take()).definition, { number: 2 });
+  assert.equal(asked.length, before);
+});
+
+test("a task fetched ahead is not shown once its lease has run out", async () => {
+  const { queue, told, clock } = queueOver([task("one"), task("two"), task("three"), task("new")]);
+  await queue.take();
+  await queue.lookAhead();
+  clock.now = LEASE_MS;
+  assert.equal(await shown(queue), "new");
+  assert.deepEqual(told.gone, ["two", "three"]);
+});
+
+test("a lease that the server keeps extending does not run out here either", async () => {
+  const { queue, clock } = queueOver([task("one"), task("two"), END]);
+  await queue.take();
+  await queue.lookAhead();
+  for (const minute of [10, 20, 30]) {
+    clock.now = minute * 60_000;
+    for (const id of queue.held()) queue.extended(id);
+  }
+  assert.equal(await shown(queue), "two");
+});
+
+test("a task that the server closed is dropped", async () => {
+  const { queue, told } = queueOver([task("one"), task("two"), task("three")]);
+  await queue.take();
+  await queue.lookAhead();
+  queue.drop("two");
+  assert.deepEqual(told.gone, ["two"]);
+  assert.equal(await shown(queue), "three");
+});
+
+test("a task that is already held is not taken for another one", async () => {
+  const { queue } = queueOver([task("one"), task("one")]);
+  await queue.take();
+  await queue.lookAhead();
+  assert.deepEqual(queue.held(), ["one"]);
+});
+
+test("that nothing was left to fetch ahead is asked again: something may have come back", async () => {
+  const { queue } = queueOver([task("one"), END, task("two")]);
+  await queue.take();
+  await queue.lookAhead();
+  assert.equal(await shown(queue), "two");
+});
+
+test("at the end nothing is held", async () => {
+  const { queue } = queueOver([END]);
+  assert.equal((await queue.take()).assignment, null);
+  assert.deepEqual(queue.held(), []);
+});
+
+test("another protocol version is fetched once, before its task is shown", async () => {
+  const { queue, asked } = queueOver([task("one", 2), task("two", 2)]);
+  assert.deepEqual((await queue.take()).definition, { number: 2 });
+  assert.deepEqual((await queue.take()).definition, { number: 2 });
+  assert.deepEqual(asked, [[], "protocol 2", []]);
+});
+
+test("a failure is handed on; one while looking ahead is no matter", async () => {
+  const { queue } = queueOver([LOST, task("one"), LOST, task("two")]);
+  assert.equal((await queue.take()).kind, "unreachable");
+  assert.equal(await shown(queue), "one");
+  await queue.lookAhead();
+  assert.equal(await shown(queue), "two");
+});
+
+test("whoever stops gets all that is held, also what was just being fetched, and nothing more is fetched", async () => {
+  let answer;
+  const { queue, asked } = queueOver([task("one"), new Promise((resolve) => (answer = resolve)), task("three")]);
+  await queue.take();
+  queue.lookAhead();
+  const held = queue.stop();
+  answer(task("two"));
+  assert.deepEqual(await held, ["one", "two"]);
+  assert.equal(asked.length, 2);
+});
