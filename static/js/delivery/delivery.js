@@ -1,9 +1,7 @@
 /** Everything between a finished vote and the server: the outbox, its delivery, the other tabs, and what the page says. */
 import { createDelivery } from "./retry.js";
-import { oneTab } from "./one_tab.js";
-import { createOutbox } from "./outbox.js";
-import { indexedStore, safely } from "./outbox_store.js";
-import { createTabs } from "./tabs.js";
+import { createTabs, oneTab } from "./tabs.js";
+import { createOutbox, indexedStore, safely } from "./outbox.js";
 import { createUnsaved } from "./unsent.js";
 
 /**

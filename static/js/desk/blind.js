@@ -5,8 +5,7 @@
 import { actionsFor } from "../keys/task_actions.js";
 import { createApi } from "../delivery/api.js";
 import { createBench } from "../rating/current_task.js";
-import { createSending } from "./case_requests.js";
-import { createToast } from "./undo.js";
+import { createSending, createToast } from "./case_requests.js";
 import { createDrafts } from "../delivery/drafts.js";
 import { createEngine } from "../player/engine.js";
 import { startHeartbeat } from "../rating/heartbeat.js";

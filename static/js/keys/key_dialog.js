@@ -1,8 +1,6 @@
 /** The list of keys that `?` opens, where each action can be given another key. */
-import { answerRows } from "../rating/answer_keys.js";
+import { answerRows } from "../rating/protocol.js";
 import { h } from "../page/dom.js";
-import { showHints } from "./key_hints.js";
-import { faceOf } from "./key_names.js";
 import { nameOf } from "./shortcuts.js";
 
 const rowsOf = ({ definition }) => answerRows(definition);
@@ -96,4 +94,35 @@ export function createKeyDialog({ keys, singles, task, offered, answers = rowsOf
   keys.addEventListener("change", hint);
   page.querySelector('[data-part="keys"]').addEventListener("click", show);
   return { show, hint };
+}
+
+/** Writes each action's key where the page names the action: <kbd data-key-of="submit">, in a button or alone. */
+/** `singles`: whether keys without Ctrl are on; a hint at a key that does nothing would be a lie. */
+function showHints(page, { keys, singles, t }) {
+  for (const hint of page.querySelectorAll("[data-key-of]")) {
+    const key = keys.keyOf(hint.dataset.keyOf);
+    const works = key !== null && (singles || key.length > 1);
+    hint.textContent = works ? faceOf(key, t) : "";
+    hint.hidden = !works;
+    hint.setAttribute("aria-hidden", "true"); // said by the attribute below
+    const control = hint.closest("button, a");
+    if (works) control?.setAttribute("aria-keyshortcuts", spokenOf(key));
+    else control?.removeAttribute("aria-keyshortcuts");
+  }
+}
+
+/** Names of keys, as people read them and as assistive technology wants them. Pure. */
+const FACES = { Enter: "⏎", "Shift+Enter": "⇧ ⏎", "Ctrl+Enter": "Ctrl ⏎", Escape: "Esc" };
+
+/** What stands on a <kbd>. The space bar is called as the language calls it. */
+export function faceOf(key, t) {
+  if (key === "Space") return t("key.space");
+  return FACES[key] ?? (key.length === 1 ? key.toUpperCase() : key);
+}
+
+/** For aria-keyshortcuts. */
+export function spokenOf(key) {
+  if (key === "Ctrl+Enter") return "Control+Enter";
+  if (key === "+") return "Plus"; // the sign itself joins keys there
+  return key.length === 1 ? key.toUpperCase() : key;
 }

@@ -2,7 +2,7 @@
  * Which key does what: the one table behind the keys themselves, the list that `?` opens and every hint on the page.
  * Keys have the names that shortcuts.js gives them. What a rater changes is kept in this browser.
  */
-import { answerKeys } from "../rating/answer_keys.js";
+import { answerKeys } from "../rating/protocol.js";
 
 const CHOSEN = "concord:keys";
 const NAMED = ["Space", "Enter", "Shift+Enter", "Ctrl+Enter"];

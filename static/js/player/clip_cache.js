@@ -2,9 +2,8 @@
  * The sound of tasks to come: the first parts of their clips, fetched and decoded while the rater is at work, so that
  * the next task sounds at once. Nothing is fetched ahead before the task at hand has what it needs.
  */
-import { createDecoder } from "./engine.js";
 import { createLoader, readRange } from "./clip_loader.js";
-import { clipsOf } from "./task_clips.js";
+import { createDecoder } from "./engine.js";
 
 const AHEAD_PARTS = 2; // 4.8 s: the rest comes faster than it plays
 
@@ -45,4 +44,20 @@ export function createShelf({ api, decode = createDecoder(), read = readRange })
       waiting.delete(id);
     },
   };
+}
+
+/** The clips of a briefing, as player and loader take them. */
+/**
+ * Clips that are versions of one thing share their place and are switched between: a task's candidates, and in a panel
+ * the reference that they are compared with. Any other clip has a place of its own. A recording beside text answers is
+ * fetched only when somebody wants to hear it.
+ */
+export function clipsOf({ content, candidates }) {
+  const judged = candidates.filter(({ clip }) => clip).map(({ clip }) => clip);
+  const given = content.filter(({ clip }) => clip).map(({ clip }) => clip);
+  const isPanel = judged.length > 2;
+  return [
+    ...given.map((clip) => ({ ...clip, group: isPanel ? "candidates" : clip.name, switches: false, eager: judged.length > 0 })),
+    ...judged.map((clip) => ({ ...clip, group: "candidates", switches: true, eager: true })),
+  ];
 }

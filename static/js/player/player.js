@@ -7,12 +7,8 @@
  * detail.kind: locked, blocked, hidden, interrupted, device, silent, broken. `switchOver` goes round the clips of one
  * group, which share their place; `engine` is the page's (engine.js), `loader` the task's (loader.js).
  */
-import { createAudibility } from "./audibility.js";
 import { createListeningLog } from "./listening_log.js";
 import { RATE, SHORTEST_LOOP_S } from "./mixer.js";
-import { linkMixer } from "./mixer_link.js";
-import { createSwitchCount } from "./switch_count.js";
-import { createWatchdog } from "./watchdog.js";
 
 export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle = () => {}, page = globalThis.document }) {
   const events = new EventTarget();
@@ -193,6 +189,103 @@ export function createPlayer({ engine, loader, clips, fadeMs = 5, before, onIdle
       leaving.abort();
       engine.order("pause");
       loader.close();
+    },
+  };
+}
+
+/** Whether somebody can hear what plays: the volume, the mute switch, the page in front or not. Notes it in the log. */
+function createAudibility({ engine, log, order, page, signal, onHidden, onChange }) {
+  let muted = false;
+
+  function apply() {
+    const value = muted ? 0 : engine.volume;
+    log.volume(value);
+    log.during("muted", value === 0);
+    log.during("hidden", page.hidden);
+    order("setVolume", { value });
+    order("setAudible", { value: value > 0 && !page.hidden });
+  }
+
+  function onVisibility() {
+    apply();
+    if (page.hidden) onHidden();
+  }
+
+  page.addEventListener("visibilitychange", onVisibility, { signal });
+  return {
+    apply,
+    get volume() {
+      return engine.volume;
+    },
+    set volume(value) {
+      engine.volume = Math.min(1, Math.max(0, value));
+      muted = false;
+      apply();
+      onChange();
+    },
+    get muted() {
+      return muted;
+    },
+    set muted(is) {
+      muted = is;
+      apply();
+      onChange();
+    },
+  };
+}
+
+/**
+ * Between one task's player and the page's mixer: orders go out numbered, reports come in told apart.
+ * A report from before the latest order says what was heard, but nothing of how things stand now.
+ */
+function linkMixer({ engine, loader, clips, fadeMs, onReport, onFailed, onIdle }) {
+  let latest = Infinity;
+  const order = (name, facts, transfer) => (latest = engine.order(name, facts, transfer));
+  const first = engine.order("pause") + 1; // what was reported before is of the task before
+
+  engine.attach((report) => report.ticket >= first && onReport(report, { isCurrent: report.ticket >= latest }));
+  const voices = clips.map(({ name, group, samples, gain_db }) => {
+    return { name, group, frames: samples, gain: 10 ** ((gain_db ?? 0) / 20) };
+  });
+  order("reset", { clips: voices, fadeMs });
+
+  return {
+    order,
+    /** Now parts may come: what is there, and what is on its way. */
+    open() {
+      const sink = {
+        put: (part) => engine.order("put", part, part.channels.map(({ buffer }) => buffer)),
+        drop: (part) => engine.order("drop", part),
+      };
+      loader.connect(sink, { onFailed, onIdle });
+      engine.ready.catch((error) => clips.forEach(({ name }) => onFailed(name, error)));
+    },
+  };
+}
+
+/** From one version, some of which was heard, to another is a switch: playing or not, by way of the reference or not. */
+/** `isVersion(name)`: one of those compared; `isHeard(name)`: some of it. Returns what to call with (from, to). */
+function createSwitchCount({ isVersion, isHeard, onSwitch }) {
+  let heardLast = null;
+  return (from, to) => {
+    if (isVersion(from) && isHeard(from)) heardLast = from;
+    if (!isVersion(to) || heardLast === null || heardLast === to) return;
+    heardLast = null;
+    onSwitch();
+  };
+}
+
+/** Nobody must sit before a player that only looks as if it played. */
+// A mixer that plays reports thirty times a second; when it says nothing for so long, nothing can be heard.
+const SILENCE_MS = 2000;
+
+function createWatchdog(onSilence) {
+  let timer = null;
+  return {
+    /** Whether to hear from the mixer soon; each call begins the wait anew. */
+    expect(is) {
+      clearTimeout(timer);
+      if (is) timer = setTimeout(onSilence, SILENCE_MS);
     },
   };
 }

@@ -1,5 +1,4 @@
 /** A clip's spectrogram under its waveform: fetched when it comes into view, with a cursor that follows the player. */
-import { colourMap } from "./colour_map.js";
 import { h } from "../page/dom.js";
 
 const WIDTH = 800;
@@ -83,4 +82,43 @@ export function createSpectrogramSwitch(button, { storage = globalThis.localStor
 /** Whether a task has any to show. */
 export function hasSpectrograms({ content, candidates }) {
   return [...content, ...candidates].some(({ clip }) => clip?.spectrogram);
+}
+
+/**
+ * Colours for grey levels, from night blue over teal to pale yellow. Lightness and hue move evenly in Oklab (Ottosson
+ * 2020), so that equal steps of level look equal; lightness alone tells the order, to the colour-blind too. Pure.
+ */
+const DARKEST = 0.16;
+const LIGHTEST = 0.96;
+const CHROMA = 0.13;
+const [FIRST_HUE, LAST_HUE] = [275, 95]; // degrees
+
+/** 256 colours as [red, green, blue], 0 to 255. */
+export function colourMap() {
+  return Array.from({ length: 256 }, (_, level) => colour(level / 255));
+}
+
+function colour(share) {
+  const lightness = DARKEST + (LIGHTEST - DARKEST) * share;
+  const hue = ((FIRST_HUE + (LAST_HUE - FIRST_HUE) * share) * Math.PI) / 180;
+  // Less colour at both ends, where screens have less to give.
+  const chroma = CHROMA * Math.sin(Math.PI * (0.15 + 0.7 * share));
+  return fromOklab(lightness, chroma * Math.cos(hue), chroma * Math.sin(hue));
+}
+
+function fromOklab(lightness, a, b) {
+  const long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const short = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  return [
+    4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short,
+    -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
+    -0.0041960863 * long - 0.7034186147 * medium + 1.707614701 * short,
+  ].map(encode);
+}
+
+/** Linear light to the byte a screen wants (sRGB). */
+function encode(linear) {
+  const light = Math.min(1, Math.max(0, linear));
+  return Math.round(255 * (light <= 0.0031308 ? 12.92 * light : 1.055 * light ** (1 / 2.4) - 0.055));
 }

@@ -1,6 +1,5 @@
 /** A waveform to look at, to seek in and to loop a stretch of: a slider drawn from the server's peaks. */
 import { h } from "../page/dom.js";
-import { bars, decodePeaks } from "./peaks.js";
 import { clock } from "../page/texts.js";
 
 const BARS = 160;
@@ -106,4 +105,25 @@ function drawing(outline, look) {
   svg.setAttribute("class", look);
   svg.append(path);
   return svg;
+}
+
+/** Server-made waveforms: pairs of signed bytes (lowest, highest) per column, 127 at full scale. Pure. */
+export function decodePeaks(base64) {
+  return Int8Array.from(atob(base64), (character) => character.charCodeAt(0));
+}
+
+/** `n` bars from however many columns there are: the extremes of each stretch, as [low, high] from -1 to 1. */
+export function bars(peaks, n) {
+  const columns = peaks.length / 2;
+  return Array.from({ length: n }, (_, bar) => {
+    const from = Math.min(columns - 1, Math.floor((bar * columns) / n));
+    const to = Math.max(from + 1, Math.floor(((bar + 1) * columns) / n));
+    let low = 127;
+    let high = -127;
+    for (let column = from; column < to && column < columns; column += 1) {
+      low = Math.min(low, peaks[2 * column]);
+      high = Math.max(high, peaks[2 * column + 1]);
+    }
+    return columns ? [low / 127, high / 127] : [0, 0];
+  });
 }

@@ -3,8 +3,7 @@
  *   {assignment, definition, draft, draftKey, view, log(), gate, hold, changing, touched, over, lost}
  * An answer that is changed was listened to before: it has neither gate nor hold.
  */
-import { holdUntilRead } from "./instruction_first.js";
-import { createListenGate } from "./listen_gate.js";
+import { createListenGate, holdUntilRead } from "./listen_gate.js";
 import { createTaskView } from "./task_view.js";
 
 const SAVE_HEARD_MS = 1000;

@@ -2,6 +2,7 @@
  * Tasks to come. While one is at hand the next two are fetched, so that they are there at once; the server keeps all
  * three leased to this page, which is as many as it allows.
  */
+
 const AHEAD = 2;
 const TOO_SHORT_MS = 30_000; // a lease about to end is no task to begin
 
@@ -95,5 +96,47 @@ export function createQueue(api, { leaseMs, now = Date.now, onAhead = () => {}, 
     drop(id) {
       keep(({ assignment }) => assignment.id !== id);
     },
+  };
+}
+
+/**
+ * The API as a preview uses it. It names the tasks that it has seen, for the server keeps no account of them, and goes by
+ * its own count of how far it is.
+ */
+export function previewing(api) {
+  const seen = new Set();
+  return {
+    ...api,
+    async next() {
+      const outcome = await api.next([...seen]);
+      if (outcome.kind !== "ok") return outcome;
+      const { assignment } = outcome.body;
+      if (assignment) seen.add(assignment.id);
+      return { ...outcome, body: { assignment } };
+    },
+  };
+}
+
+/** How far the rater is: the server's count, and the votes that it has taken since it last said so. */
+export function createProgress(numbers, show) {
+  show(numbers);
+  return {
+    numbers,
+    counted() {
+      numbers.done += 1;
+      show(numbers);
+    },
+    /** `ask`, listening to the progress that comes with its answer; not while a vote is counted (`isCounting()`). */
+    following:
+      (ask, isCounting) =>
+      async (...about) => {
+        const { done } = numbers;
+        const outcome = await ask(...about);
+        if (outcome.kind === "ok" && numbers.done === done && !isCounting()) {
+          Object.assign(numbers, outcome.body.progress);
+          show(numbers);
+        }
+        return outcome;
+      },
   };
 }

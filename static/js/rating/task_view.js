@@ -1,10 +1,9 @@
 /** One task on the page, made from its briefing and its protocol's definition; no preset is known here by name. */
 import { createAsked } from "./answer_form.js";
-import { candidateClips, candidateText, contentSection } from "./task_content.js";
+import { candidateClips, candidateText, contentSection, createMatrix } from "./task_content.js";
 import { hintSection } from "./prediction_hint.js";
-import { createMatrix } from "./candidate_matrix.js";
 import { createPlayer } from "../player/player.js";
-import { clipsOf } from "../player/task_clips.js";
+import { clipsOf } from "../player/clip_cache.js";
 import { createTransport } from "../player/transport.js";
 
 /** Renders into `given` (left) and `place` (right). `sound` holds the page's engine and the shelf of loaders. */

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { createDelivery } from "../../../static/js/delivery/retry.js";
-import { createOutbox } from "../../../static/js/delivery/outbox.js";
-import { memoryStore, safely } from "../../../static/js/delivery/outbox_store.js";
+import { createOutbox, memoryStore, safely } from "../../../static/js/delivery/outbox.js";
 
 const vote = (id, fields = {}) => ({ id, study: "s", assignmentId: `of ${id}`, kind: "judgment", body: { client_id: id }, ...fields });
 const stored = (entry) => ({ kind: "ok", status: 201, body: { client_id: entry.id } });

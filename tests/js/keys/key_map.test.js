@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { answerRows } from "../../../static/js/rating/answer_keys.js";
 import { ACTIONS, createKeyMap } from "../../../static/js/keys/key_map.js";
-import { faceOf, spokenOf } from "../../../static/js/keys/key_names.js";
+import { faceOf, spokenOf } from "../../../static/js/keys/key_dialog.js";
 
 const COMPARISON = { questions: [{ kind: "preference" }], codes: [{ key: "Q" }], candidate: "clip" };
 const VERDICT = { questions: [{ kind: "correctness", points: [] }] };
@@ -117,16 +116,6 @@ test("holding a key goes on for what repeats, whichever key it is", () => {
   keys.change("back5", "w");
   assert.equal(keys.repeats("w"), true);
   assert.equal(keys.repeats("j"), false);
-});
-
-test("the list tells the answers' keys from the protocol alone", () => {
-  const texts = (definition) => answerRows(definition).map(({ text }) => text);
-  assert.deepEqual(texts(COMPARISON), ["keys.choose", "keys.codes", "keys.candidate"]);
-  assert.deepEqual(texts(VERDICT), ["keys.verdict"]);
-  const tied = { questions: [{ kind: "preference", tie: true, both_bad: true, confidence: { points: [] } }] };
-  assert.deepEqual(texts(tied), ["keys.choose", "answer.tie", "answer.both_bad", "keys.point"]);
-  assert.deepEqual(texts({ questions: [{ kind: "rating", minimum: 0, maximum: 10 }] }), ["keys.point", "keys.ten"]);
-  assert.deepEqual(texts({ questions: [{ kind: "rating", minimum: 0, maximum: 100 }] }), []);
 });
 
 test("keys are written for eyes and for assistive technology", () => {

@@ -1,7 +1,6 @@
-/** The named stretches of a continuous scale. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bandOf } from "../../../static/js/rating/bands.js";
+import { bandOf, insertWord } from "../../../static/js/rating/answer_controls.js";
 
 const BANDS = [
   { minimum: 50, maximum: 100, label: "High" },
@@ -22,4 +21,15 @@ test("an edge belongs to the upper of two stretches, whichever comes first", () 
 
 test("what is no value or off the scale has no name", () => {
   for (const value of [undefined, NaN, -1, 101]) assert.equal(bandOf(BANDS, value), null);
+});
+
+test("a word goes in at the caret with the spaces around it", () => {
+  assert.deepEqual(insertWord("", 0, 0, "harsh"), { text: "harsh", caret: 5 });
+  assert.deepEqual(insertWord("A is", 4, 4, "harsh"), { text: "A is harsh", caret: 10 });
+  assert.deepEqual(insertWord("A is , B is not", 5, 5, "harsh"), { text: "A is harsh, B is not", caret: 10 });
+  assert.deepEqual(insertWord("at here", 3, 3, "@0:20"), { text: "at @0:20 here", caret: 9 });
+});
+
+test("a word replaces what is selected", () => {
+  assert.deepEqual(insertWord("A is xxx now", 5, 8, "harsh"), { text: "A is harsh now", caret: 10 });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { notes, oneTab } from "../../../static/js/delivery/one_tab.js";
+import { notes, oneTab } from "../../../static/js/delivery/tabs.js";
 
 function fakeStorage() {
   const items = new Map();

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { readReturn } from "../../../static/js/desk/dialogs.js";
-import { createDeskKeys, fieldRows } from "../../../static/js/desk/desk_keys.js";
-import { createMemory } from "../../../static/js/desk/memory.js";
-import { createWays } from "../../../static/js/desk/exits.js";
+import { createWays, readReturn } from "../../../static/js/desk/decisions.js";
+import { createDeskKeys, fieldRows } from "../../../static/js/desk/desk.js";
+import { createMemory } from "../../../static/js/desk/editor.js";
 
 function form(entries) {
   const data = new FormData();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { colourMap } from "../../../static/js/player/colour_map.js";
+import { colourMap } from "../../../static/js/player/spectrogram.js";
 
 /** Lightness as in CIELAB, 0 to 100. */
 function lightness(rgb) {

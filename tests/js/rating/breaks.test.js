@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createWorkClock } from "../../../static/js/rating/work_clock.js";
+import { createWorkClock } from "../../../static/js/rating/breaks.js";
 
 const RULES = { break_minutes: 25, stop_minutes: 45 };
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createReading, meter, needsOf, secondsLeft, standing } from "../../../static/js/rating/listening_needs.js";
+import { createReading, meter, needsOf, secondsLeft, standing } from "../../../static/js/rating/listen_gate.js";
 
 const clip = (name, must_hear) => ({ name, must_hear, duration: 20 });
 const PAIR = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { bars, decodePeaks } from "../../../static/js/player/peaks.js";
+import { bars, decodePeaks } from "../../../static/js/player/waveform.js";
 
 const encode = (bytes) => Buffer.from(Int8Array.from(bytes).buffer).toString("base64");
 
