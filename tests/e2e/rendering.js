@@ -16,23 +16,23 @@ async ({ clips, switches, samples, fadeMs, root }) => {
     for (const part of parts) decoded[name].push(await decode(bytes(part)));
   }
 
-  const done = new Set();
-  let wanted = null;
+  const carriedOut = new Set();
+  let awaited = null;
   // Rendering is halted for each switch, which the player must not take for an interruption.
-  const orders = { ...engine, volume: 1, latencyMs: 0, wake: async () => true, addEventListener() {} };
-  // Every order is waited for: rendering is faster than messages travel.
-  orders.attach = (take) =>
+  const testEngine = { ...engine, volume: 1, latencyMs: 0, wake: async () => true, addEventListener() {} };
+  // Every command is waited for: rendering is faster than messages travel.
+  testEngine.attach = (onReport) =>
     engine.attach((report) => {
-      done.add(report.ticket);
-      if (wanted && report.ticket >= wanted.ticket) wanted.resolve();
-      take(report);
+      carriedOut.add(report.sequence);
+      if (awaited && report.sequence >= awaited.sequence) awaited.resolve();
+      onReport(report);
     });
   let latest = 0;
-  orders.order = (...order) => (latest = engine.order(...order));
-  const followed = () =>
+  testEngine.command = (...command) => (latest = engine.command(...command));
+  const caughtUp = () =>
     new Promise((resolve) => {
-      wanted = { ticket: latest, resolve };
-      if (done.has(latest)) resolve();
+      awaited = { sequence: latest, resolve };
+      if (carriedOut.has(latest)) resolve();
     });
 
   const loader = {
@@ -45,18 +45,18 @@ async ({ clips, switches, samples, fadeMs, root }) => {
     },
   };
   const list = Object.keys(clips).map((name) => ({ name, group: "candidates", switches: true, samples, gain_db: 0 }));
-  const player = createPlayer({ engine: orders, loader, clips: list, fadeMs });
+  const player = createPlayer({ engine: testEngine, loader, clips: list, fadeMs });
   for (const quantum of switches) {
     context.suspend((quantum * 128) / 48000).then(async () => {
-      orders.order("setAudible", { value: true }); // changes nothing; what was heard until here is reported
-      await followed();
+      testEngine.command("setAudible", { value: true }); // changes nothing; what was heard until here is reported
+      await caughtUp();
       await player.switchOver();
-      await followed();
+      await caughtUp();
       context.resume();
     });
   }
   await player.play(list[0].name);
-  await followed();
+  await caughtUp();
   const rendered = await context.startRendering();
   const left = rendered.getChannelData(0);
   const right = rendered.getChannelData(1);

@@ -13,7 +13,7 @@ import { createKeyDialog } from "../keys/key_dialog.js";
 import { createKeyMap } from "../keys/key_map.js";
 import { createPost } from "../delivery/delivery.js";
 import { createScreen } from "../rating/screen.js";
-import { createShelf } from "../player/clip_cache.js";
+import { createClipCache } from "../player/clip_cache.js";
 import { listen } from "../keys/shortcuts.js";
 import { createSpectrogramSwitch, hasSpectrograms } from "../player/spectrogram.js";
 import { createSubmission } from "../rating/submission.js";
@@ -27,7 +27,7 @@ export default async function blind(root) {
   const screen = createScreen(root, t);
   const keys = createKeyMap(globalThis.localStorage);
   const drafts = createDrafts(globalThis.localStorage);
-  const sound = { engine: createEngine(), shelf: createShelf({ api: { assignment: briefing } }) };
+  const sound = { engine: createEngine(), clipCache: createClipCache({ api: { assignment: briefing } }) };
   const spectrograms = createSpectrogramSwitch(screen.part("spectrograms"));
   const bench = createBench({ drafts, screen, sound, language, t, facts: () => ({}), onChange: screen.clearNotice, onTask: show });
   const post = createPost({ api, account, screen, t, language, onWaiting: wait, onStray: settledElsewhere });
@@ -76,7 +76,7 @@ export default async function blind(root) {
 
   function show(task) {
     keys.reserveFor(task.definition);
-    spectrograms.offer(hasSpectrograms(task.assignment));
+    spectrograms.setAvailable(hasSpectrograms(task.assignment));
     screen.show("working");
     screen.announce([t("blind.say"), task.hold.sentence].join(" "));
     task.view.focus();

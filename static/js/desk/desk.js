@@ -4,7 +4,7 @@
  */
 import { createApi } from "../delivery/api.js";
 import { createSending, createToast } from "./case_requests.js";
-import { clipsOf, createShelf } from "../player/clip_cache.js";
+import { clipsOf, createClipCache } from "../player/clip_cache.js";
 import { createClipRow } from "../player/clip_row.js";
 import { createDecisions } from "./decisions.js";
 import { h } from "../page/dom.js";
@@ -120,10 +120,10 @@ export async function createDeskPlayer({ briefing, frame, place, t }) {
   const assignment = outcome.body;
   const clips = clipsOf(assignment);
   if (!clips.length) return null;
-  const shelf = createShelf({ api: { assignment: briefing } });
+  const clipCache = createClipCache({ api: { assignment: briefing } });
   const player = createPlayer({
     engine: createEngine(),
-    loader: shelf.take(assignment),
+    loader: clipCache.takeLoader(assignment),
     clips,
     fadeMs: assignment.listening.fade_ms,
   });

@@ -12,7 +12,7 @@ export function actionsFor(task, page) {
   const { asked } = task.view;
   return {
     ...listening(task),
-    ...(page.spectrograms.offered && { spectrogram: page.spectrograms.toggle }),
+    ...(page.spectrograms.isAvailable && { spectrogram: page.spectrograms.toggle }),
     next_question: () => asked.go(1) || page.focusSubmit(),
     previous_question: () => asked.go(-1),
     leave_text: () => document.activeElement.blur(),

@@ -1,50 +1,51 @@
 /**
- * Getting the parts of a task's clips, decoded, in the order in which they will be wanted: around the place where one
- * listens, the current clip first. Short clips are kept whole; of songs only what is near, so that memory stays small.
+ * Clip loader: fetches and decodes the parts of a task's clips by range requests with retry and backoff, in the order in
+ * which playback needs them: from the playback position on, the current clip first. Short clips are loaded whole; of
+ * songs only the parts nearby, so that memory stays small.
  *
  * `clips`: {name, group, url, parts, samples, eager}. `read(url, from, to)` gives bytes or throws {status};
- * `decode(bytes)` gives one array per channel; `renew()` gives {name: url} once links have ended.
+ * `decode(bytes)` gives one array per channel; `renew()` gives {name: url} once signed links have expired (410).
  */
 import { PART_FRAMES } from "./mixer.js";
 
 // Of all clips together; a second of stereo is 384 kB, so that this is 58 MB.
-const KEEP_WHOLE_FRAMES = 48_000 * 150;
+const MAX_WHOLE_FRAMES = 48_000 * 150;
 const BEHIND_PARTS = 4;
 const AHEAD_PARTS = 15;
-const START_PARTS = 2; // of a clip, and of the loop: where one comes back to
-const AT_ONCE = 2;
-const RUN = 4; // parts in one request, once the first is there
-const TRIES = 4;
-const FINAL = [400, 401, 403, 404, 416];
+const START_PARTS = 2; // of a clip, and of the loop: where playback comes back to
+const MAX_REQUESTS = 2;
+const MAX_RUN_PARTS = 4; // in one request, once the first part is loaded
+const MAX_ATTEMPTS = 4;
+const PERMANENT_STATUS = [400, 401, 403, 404, 416];
 
-export function createLoader({ clips, read, decode, renew, limit = Infinity, pause = sleep }) {
+export function createClipLoader({ clips, read, decode, renew, limit = Infinity, wait = sleep }) {
   const tracks = new Map(clips.map((clip) => [clip.name, { clip, parts: new Map(), wanted: clip.eager, failed: false }]));
-  const whole = clips.reduce((sum, clip) => sum + clip.samples, 0) <= KEEP_WHOLE_FRAMES;
+  const whole = clips.reduce((sum, clip) => sum + clip.samples, 0) <= MAX_WHOLE_FRAMES;
   const focus = { name: clips[0]?.name ?? null, part: 0 };
   let sink = null;
   let onFailed = () => {};
   let onIdle = () => {};
-  let running = 0;
+  let requests = 0;
   let closed = false;
-  let most = limit;
-  let returnTo = [0];
+  let partLimit = limit;
+  let returnParts = [0];
 
-  const count = (track) => track.clip.parts.length;
+  const partCount = (track) => track.clip.parts.length;
   const isCurrent = (track) => track.clip.name === focus.name;
   const sameGroup = (track) => track.clip.group === tracks.get(focus.name)?.clip.group;
 
   /** The parts a track should have, the most urgent first. */
   function wantedParts(track) {
-    const from = sameGroup(track) ? Math.min(focus.part, count(track) - 1) : 0;
-    const until = Math.min(count(track), from + (whole ? Infinity : AHEAD_PARTS), most);
+    const from = sameGroup(track) ? Math.min(focus.part, partCount(track) - 1) : 0;
+    const until = Math.min(partCount(track), from + (whole ? Infinity : AHEAD_PARTS), partLimit);
     const forward = Array.from({ length: Math.max(0, until - from) }, (_, i) => from + i);
     const backward = Array.from({ length: Math.min(from, whole ? Infinity : BEHIND_PARTS) }, (_, i) => from - 1 - i);
-    const returns = returnTo.flatMap((start) => Array.from({ length: START_PARTS }, (_, i) => start + i));
-    const wanted = [...forward, ...returns, ...backward].filter((part) => part < Math.min(most, count(track)));
+    const returning = returnParts.flatMap((start) => Array.from({ length: START_PARTS }, (_, i) => start + i));
+    const wanted = [...forward, ...returning, ...backward].filter((part) => part < Math.min(partLimit, partCount(track)));
     return [...new Set(wanted)];
   }
 
-  function nextRun() {
+  function mostUrgentRun() {
     let best = null;
     for (const track of tracks.values()) {
       if (!track.wanted || track.failed) continue;
@@ -59,7 +60,7 @@ export function createLoader({ clips, read, decode, renew, limit = Infinity, pau
 
   function runFrom(track, parts, index) {
     const run = [parts[index]];
-    while (index > 0 && run.length < RUN && parts[index + run.length] === run.at(-1) + 1) {
+    while (index > 0 && run.length < MAX_RUN_PARTS && parts[index + run.length] === run.at(-1) + 1) {
       if (track.parts.has(run.at(-1) + 1)) break;
       run.push(run.at(-1) + 1);
     }
@@ -67,69 +68,69 @@ export function createLoader({ clips, read, decode, renew, limit = Infinity, pau
   }
 
   function pump() {
-    while (!closed && running < AT_ONCE) {
-      const next = nextRun();
+    while (!closed && requests < MAX_REQUESTS) {
+      const next = mostUrgentRun();
       if (!next) break;
-      running += 1;
-      for (const part of next.parts) next.track.parts.set(part, "coming");
+      requests += 1;
+      for (const part of next.parts) next.track.parts.set(part, "loading");
       load(next.track, next.parts).finally(() => {
-        running -= 1;
+        requests -= 1;
         pump();
       });
     }
-    if (!closed && !running) onIdle();
+    if (!closed && !requests) onIdle();
   }
 
   async function load(track, parts) {
     try {
-      const bytes = await patiently(track, parts);
+      const bytes = await readWithRetry(track, parts);
       const starts = parts.map((part) => (part ? track.clip.parts[part - 1] : 0));
       for (const [i, part] of parts.entries()) {
-        if (closed) return; // the task is over: decoding would only make garbage
+        if (closed) return; // the task is over: decoding would be waste
         const slice = bytes.slice(starts[i] - starts[0], track.clip.parts[part] - starts[0]);
         const channels = await decode(slice);
         const expected = Math.min(PART_FRAMES, track.clip.samples - part * PART_FRAMES);
         if (channels[0].length !== expected) throw new Error(`${channels[0].length} samples instead of ${expected}`);
-        if (!closed) keep(track, part, channels);
+        if (!closed) store(track, part, channels);
       }
     } catch (error) {
-      for (const part of parts) if (track.parts.get(part) === "coming") track.parts.delete(part);
+      for (const part of parts) if (track.parts.get(part) === "loading") track.parts.delete(part);
       if (closed || track.failed) return;
       track.failed = true;
       onFailed(track.clip.name, error);
     }
   }
 
-  async function patiently(track, parts) {
+  async function readWithRetry(track, parts) {
     const [first, last] = [parts[0], parts.at(-1)];
     const range = [first ? track.clip.parts[first - 1] : 0, track.clip.parts[last]];
-    for (let tries = 1; ; tries += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       try {
         return await read(track.clip.url, ...range);
       } catch (error) {
-        if (closed || tries >= TRIES || FINAL.includes(error.status)) throw error;
+        if (closed || attempt >= MAX_ATTEMPTS || PERMANENT_STATUS.includes(error.status)) throw error;
         if (error.status === 410) {
           const urls = await renew();
           for (const { clip } of tracks.values()) clip.url = urls[clip.name] ?? clip.url;
         } else {
-          await pause(0.4 * 2 ** tries);
+          await wait(0.4 * 2 ** attempt);
         }
       }
     }
   }
 
-  function keep(track, part, channels) {
+  function store(track, part, channels) {
     if (!sink) return track.parts.set(part, channels);
-    track.parts.set(part, "there");
+    track.parts.set(part, "loaded");
     sink.put({ name: track.clip.name, part, channels });
   }
 
-  function forget() {
+  function evictFarParts() {
     if (whole) return;
     for (const track of tracks.values()) {
       const near = new Set(wantedParts(track));
       for (const [part, state] of track.parts) {
-        if (state === "coming" || near.has(part)) continue;
+        if (state === "loading" || near.has(part)) continue;
         track.parts.delete(part);
         sink?.drop({ name: track.clip.name, part });
       }
@@ -138,30 +139,30 @@ export function createLoader({ clips, read, decode, renew, limit = Infinity, pau
 
   return {
     start: pump,
-    /** From now on `put` and `drop` get what is there and what comes; no limit holds any more. */
+    /** From now on `sink.put` and `sink.drop` get the parts loaded and those to come; the prefetch limit ends. */
     connect(to, handlers) {
       sink = to;
-      most = Infinity;
+      partLimit = Infinity;
       ({ onFailed, onIdle } = handlers);
       for (const track of tracks.values()) {
-        track.failed = false; // what went wrong ahead of time is tried again
-        for (const [part, state] of track.parts) if (Array.isArray(state)) keep(track, part, state);
+        track.failed = false; // a failed prefetch is tried again
+        for (const [part, state] of track.parts) if (Array.isArray(state)) store(track, part, state);
       }
       pump();
     },
-    /** Somebody listens here, or is about to. */
+    /** Playback is here, or about to be. */
     focus(name, seconds) {
       const part = partAt(seconds);
       const track = tracks.get(name);
       if (!track || (focus.name === name && focus.part === part && track.wanted)) return;
       Object.assign(focus, { name, part });
       track.wanted = true;
-      forget();
+      evictFarParts();
       pump();
     },
-    /** [from, to] in seconds is played again and again; null for no more. */
+    /** [from, to] in seconds is played in a loop; null ends it. */
     loop(range) {
-      returnTo = range ? [0, partAt(range[0])] : [0];
+      returnParts = range ? [0, partAt(range[0])] : [0];
       pump();
     },
     retry(name) {
@@ -178,7 +179,7 @@ export function createLoader({ clips, read, decode, renew, limit = Infinity, pau
 
 const partAt = (seconds) => Math.floor((seconds * 48_000) / PART_FRAMES);
 
-/** Bytes `from` to before `to` of a clip. */
+/** Range request: bytes `from` to before `to` of a clip. */
 export async function readRange(url, from, to) {
   const response = await fetch(url, { headers: { Range: `bytes=${from}-${to - 1}` }, credentials: "same-origin" });
   if (response.status !== 206) throw Object.assign(new Error(`HTTP ${response.status}`), { status: response.status });

@@ -1,4 +1,4 @@
-/** One clip on the page: play button, waveform, time, what it waits for, and what to do when it will not load. */
+/** Clip row: one clip with play button, waveform, time, buffering status, and a retry when it fails to load. */
 import { h, icon } from "../page/dom.js";
 import { createSpectrogram } from "./spectrogram.js";
 import { clock } from "../page/texts.js";
@@ -7,10 +7,10 @@ import { createWaveform } from "./waveform.js";
 const PLAY = "M7 4.5v15l13-7.5z";
 const PAUSE = "M6 4.5h4.5v15H6zM13.5 4.5H18v15h-4.5z";
 
-/** `mark` is the letter shown on the row of a candidate; `label` is what it is called in sentences. */
+/** `mark` is the letter shown on the row of a candidate; `label` its name in sentences. */
 export function createClipRow({ clip, mark, label, player, t }) {
-  const drawing = icon(PLAY);
-  const button = h("button", { type: "button", class: "play", onclick: () => toggle() }, drawing.element);
+  const playIcon = icon(PLAY);
+  const button = h("button", { type: "button", class: "play", onclick: () => toggle() }, playIcon.element);
   const waveform = createWaveform({
     peaks: clip.peaks,
     duration: clip.duration,
@@ -20,14 +20,14 @@ export function createClipRow({ clip, mark, label, player, t }) {
     onLoop: (range) => (player.loop = range),
   });
   const time = h("span", { class: "time number", "aria-hidden": "true" });
-  const why = h("span", {});
+  const failureText = h("span", {});
   const failure = h(
     "div",
     { class: "problem clip-failure", role: "alert", hidden: true },
-    why,
+    failureText,
     h("button", { type: "button", class: "button", onclick: () => retry() }, t("player.again")),
   );
-  const state = h("p", { class: "clip-state soft small", hidden: true });
+  const status = h("p", { class: "clip-state soft small", hidden: true });
   const element = h(
     "div",
     { class: "clip-row", "data-clip": clip.name },
@@ -35,7 +35,7 @@ export function createClipRow({ clip, mark, label, player, t }) {
     button,
     h("div", { class: "clip-pictures" }, waveform.element, clip.spectrogram ? createSpectrogram({ clip, player, t }) : null),
     time,
-    state,
+    status,
     failure,
   );
 
@@ -49,21 +49,21 @@ export function createClipRow({ clip, mark, label, player, t }) {
   }
 
   function showState() {
-    const here = player.current === clip.name;
-    const playing = here && player.playing;
-    element.classList.toggle("current", here);
+    const isCurrent = player.current === clip.name;
+    const playing = isCurrent && player.playing;
+    element.classList.toggle("current", isCurrent);
     element.classList.toggle("playing", playing);
-    drawing.show(playing ? PAUSE : PLAY);
+    playIcon.show(playing ? PAUSE : PLAY);
     button.setAttribute("aria-label", t(playing ? "player.pause" : "player.play", { clip: label }));
     button.setAttribute("aria-disabled", String(player.locked));
     waveform.showLoop(player.loop);
     failure.hidden = player.failure(clip.name) === null;
-    if (playing) say(player.waiting ? t("player.waiting") : "");
+    if (playing) showStatus(player.buffering ? t("player.waiting") : "");
   }
 
-  function say(text) {
-    state.textContent = text;
-    state.hidden = !text;
+  function showStatus(text) {
+    status.textContent = text;
+    status.hidden = !text;
   }
 
   function showTime() {
@@ -78,11 +78,11 @@ export function createClipRow({ clip, mark, label, player, t }) {
   player.addEventListener("ended", ({ detail }) => {
     if (detail.name !== clip.name) return;
     showTime();
-    say(t("player.ended", { clip: label, time: clock(clip.duration) }));
+    showStatus(t("player.ended", { clip: label, time: clock(clip.duration) }));
   });
   player.addEventListener("failed", ({ detail }) => {
     if (detail.name !== clip.name) return;
-    why.textContent = t(`player.${player.failure(clip.name)}`);
+    failureText.textContent = t(`player.${player.failure(clip.name)}`);
     showState();
   });
   showState();

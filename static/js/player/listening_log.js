@@ -1,47 +1,47 @@
-/** What was heard and done in a task, small enough to travel with the vote. Times in seconds, of media where of a clip. */
-// Of at most 18 characters each, of the 4096 that a log may have. Beyond them the shortest is forgotten, here and for
-// good: what the page says has been heard is what the server will find in the log.
-const MOST_STRETCHES = 160;
+/** Listening log (telemetry): the spans heard and the actions in one task, small enough to travel with the vote. In seconds. */
+// Of at most 18 characters each, of the 4096 that a log may have. Beyond them the shortest span is dropped here too: the
+// page must not promise a coverage that the server will not find in the log.
+const MAX_SPANS = 160;
 
-const COUNTED = ["switches", "plays", "seeks", "loops", "stalls", "devices", "interruptions"];
+const COUNTERS = ["switches", "plays", "seeks", "loops", "stalls", "devices", "interruptions"];
 
-/** `before` is the log of the same task from before a reload: this one goes on from there. */
-export function createListeningLog({ before = {}, now = () => performance.now() / 1000 } = {}) {
-  const heard = new Map(Object.entries(before.heard ?? {}));
-  const counts = Object.fromEntries(COUNTED.map((what) => [what, before[what] ?? 0]));
-  const volume = [...(before.volume ?? [1, 1])];
-  const since = { shown: now(), muted: null, hidden: null };
-  const lasted = { shown: before.shown_s ?? 0, muted: before.muted_s ?? 0, hidden: before.hidden_s ?? 0 };
+/** `previous` is the log of the same task from before a reload: this one goes on from there. */
+export function createListeningLog({ previous = {}, now = () => performance.now() / 1000 } = {}) {
+  const heard = new Map(Object.entries(previous.heard ?? {}));
+  const counts = Object.fromEntries(COUNTERS.map((name) => [name, previous[name] ?? 0]));
+  const volume = [...(previous.volume ?? [1, 1])];
+  const startedAt = { shown: now(), muted: null, hidden: null };
+  const totals = { shown: previous.shown_s ?? 0, muted: previous.muted_s ?? 0, hidden: previous.hidden_s ?? 0 };
 
-  let dropped = before.dropped ?? 0;
+  let dropped = previous.dropped ?? 0;
 
-  /** All but the one that ends at `to` in this clip: it may be growing. */
-  function forgetShortest(name, to) {
-    const stretches = [...heard].flatMap(([clip, spans]) => spans.map((span) => ({ clip, span })));
-    if (stretches.length <= MOST_STRETCHES) return;
+  /** Any span but the one that ends at `to` in this clip, which may be growing. */
+  function dropShortestSpan(name, to) {
+    const all = [...heard].flatMap(([clip, spans]) => spans.map((span) => ({ clip, span })));
+    if (all.length <= MAX_SPANS) return;
     const length = ({ span }) => span[1] - span[0];
-    const rest = stretches.filter(({ clip, span }) => clip !== name || to < span[0] || to > span[1]);
-    const { clip, span } = rest.reduce((shortest, each) => (length(each) < length(shortest) ? each : shortest));
+    const candidates = all.filter(({ clip, span }) => clip !== name || to < span[0] || to > span[1]);
+    const { clip, span } = candidates.reduce((shortest, each) => (length(each) < length(shortest) ? each : shortest));
     heard.set(clip, heard.get(clip).filter((each) => each !== span));
     dropped += 1;
   }
 
   return {
-    note(name, from, to) {
-      heard.set(name, merged([...(heard.get(name) ?? []), [from, to]]));
-      forgetShortest(name, to);
+    addSpan(name, from, to) {
+      heard.set(name, mergeSpans([...(heard.get(name) ?? []), [from, to]]));
+      dropShortestSpan(name, to);
     },
-    count: (what) => (counts[what] += 1),
+    count: (name) => (counts[name] += 1),
     volume(value) {
       volume[0] = Math.min(volume[0], value);
       volume[1] = Math.max(volume[1], value);
     },
-    /** `what` is "muted" or "hidden". */
-    during(what, is) {
-      if (is) since[what] ??= now();
-      else if (since[what] !== null) {
-        lasted[what] += now() - since[what];
-        since[what] = null;
+    /** Time in a state is added up; `name` is "muted" or "hidden". */
+    setState(name, isOn) {
+      if (isOn) startedAt[name] ??= now();
+      else if (startedAt[name] !== null) {
+        totals[name] += now() - startedAt[name];
+        startedAt[name] = null;
       }
     },
     heard: (name) => heard.get(name) ?? [],
@@ -49,8 +49,9 @@ export function createListeningLog({ before = {}, now = () => performance.now() 
     get switches() {
       return counts.switches;
     },
-    toJSON(facts = {}) {
-      const length = (what) => round(lasted[what] + (since[what] === null ? 0 : now() - since[what]));
+    /** The log as the API takes it, with `extra` fields. */
+    toJSON(extra = {}) {
+      const length = (name) => round(totals[name] + (startedAt[name] === null ? 0 : now() - startedAt[name]));
       return {
         v: 1,
         heard: Object.fromEntries([...heard].map(([name, spans]) => [name, spans.map((span) => span.map(round))])),
@@ -60,21 +61,21 @@ export function createListeningLog({ before = {}, now = () => performance.now() 
         hidden_s: length("hidden"),
         shown_s: length("shown"),
         dropped,
-        ...facts,
+        ...extra,
       };
     },
   };
 }
 
-/** Overlapping and touching stretches become one; in order. */
-export function merged(spans) {
-  const result = [];
+/** The union of spans, in order: overlapping and touching ones become one. */
+export function mergeSpans(spans) {
+  const merged = [];
   for (const [from, to] of [...spans].sort((a, b) => a[0] - b[0])) {
-    const last = result.at(-1);
+    const last = merged.at(-1);
     if (last && from <= last[1]) last[1] = Math.max(last[1], to);
-    else result.push([from, to]);
+    else merged.push([from, to]);
   }
-  return result;
+  return merged;
 }
 
 function round(value) {

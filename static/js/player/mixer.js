@@ -1,14 +1,14 @@
 /**
- * What sounds, sample by sample: one clip at a time, from decoded parts, at one media position for clips that belong
- * together. Runs on the audio thread (player_worklet.js) and in tests; knows no browser.
+ * Mixer: renders audio sample by sample, one clip at a time, from decoded parts, with a crossfade between clips and one
+ * media position for clips that belong together. Runs on the audio thread (player_worklet.js) and in tests; knows no
+ * browser.
  *
  * A *voice* is a clip: {name, group, frames, gain}. Voices of one group share their position. A *reader* plays a voice
  * from a frame on while its envelope follows a raised cosine up or down; switching starts a reader at the very frame
  * where the old one is, so that the place is kept to the sample and the two always add up to one.
  */
 
-/** Going from one level to another without a click. */
-// Of the way to a new volume, per sample at 48 kHz: 10 ms to two thirds of it.
+// Gain smoothing: the share of the way to a new volume, per sample at 48 kHz; 10 ms to two thirds of it.
 const VOLUME_STEP = 1 / 480;
 
 /** Amplitudes from 0 to 1 along a raised cosine; rising and falling of one length add up to 1 at every sample. */
@@ -17,20 +17,20 @@ function raisedCosine(frames) {
   return Float32Array.from({ length: frames + 1 }, (_, i) => 0.5 - 0.5 * Math.cos((Math.PI * i) / frames));
 }
 
-/** A volume that glides to where it is set. */
+/** A gain that glides to where it is set: a jump would click. */
 function createVolume() {
-  let now = 1;
+  let level = 1;
   let target = 1;
   return {
     set: (value) => (target = value),
     apply(left, right) {
-      if (now === 1 && target === 1) return;
+      if (level === 1 && target === 1) return;
       for (let i = 0; i < left.length; i += 1) {
-        now += (target - now) * VOLUME_STEP;
-        left[i] *= now;
-        right[i] *= now;
+        level += (target - level) * VOLUME_STEP;
+        left[i] *= level;
+        right[i] *= level;
       }
-      if (Math.abs(target - now) < 1e-5) now = target;
+      if (Math.abs(target - level) < 1e-5) level = target;
     },
   };
 }
@@ -39,30 +39,30 @@ export const RATE = 48_000;
 export const PART_FRAMES = 115_200;
 export const SHORTEST_LOOP_S = 0.5;
 
-// After running out of data, go on when this much is there: going on too early would stutter.
-const ENOUGH_TO_GO_ON = RATE / 5;
+// After a buffer underrun, go on when this much is loaded: going on too early would stutter.
+const RESUME_FRAMES = RATE / 5;
 
 export function createMixer({ onEnded = () => {} } = {}) {
   const voices = new Map();
   const positions = new Map();
-  const spans = [];
+  const heardSpans = [];
   let readers = [];
   let current = null;
   let active = null; // the reader that is not fading out
-  let waiting = false; // for data
+  let buffering = false; // waits for data
   let playing = false;
   let loop = null;
   let audible = true;
   let fade = raisedCosine(0);
   const volume = createVolume();
 
-  const isAudible = (reader) => reader.rising || reader.level > 0;
-  const place = (voice) => positions.get(voice.group) ?? 0;
+  const isSounding = (reader) => reader.rising || reader.level > 0;
+  const positionOf = (voice) => positions.get(voice.group) ?? 0;
   const loopEnd = (voice) => Math.min(loop[1], voice.frames);
   const loops = (voice) => loop !== null && loop[0] < loopEnd(voice);
 
-  function begin(voice, frame) {
-    waiting = false;
+  function startReader(voice, frame) {
+    buffering = false;
     // Back again before the fade was over: it turns round, so that the two still add up to one.
     active = readers.find((reader) => reader.voice === voice && reader.frame === frame) ?? null;
     if (!active) {
@@ -73,53 +73,53 @@ export function createMixer({ onEnded = () => {} } = {}) {
     active.rising = true;
   }
 
-  function release() {
+  function fadeOutActive() {
     if (active) active.rising = false;
     active = null;
-    readers = readers.filter(isAudible);
+    readers = readers.filter(isSounding);
   }
 
-  /** Sound `current` from its position, or say that it has ended before. */
-  function sound() {
-    release();
+  /** Render `current` from its position, or report that it has ended before. */
+  function soundCurrent() {
+    fadeOutActive();
     const voice = voices.get(current);
-    const frame = place(voice);
-    if (frame >= voice.frames) return end(voice);
-    if (has(voice, frame, Math.min(ENOUGH_TO_GO_ON, voice.frames - frame))) begin(voice, frame);
-    else waiting = true;
+    const frame = positionOf(voice);
+    if (frame >= voice.frames) return finish(voice);
+    if (hasFrames(voice, frame, Math.min(RESUME_FRAMES, voice.frames - frame))) startReader(voice, frame);
+    else buffering = true;
   }
 
-  function end(voice) {
+  function finish(voice) {
     playing = false;
-    waiting = false;
-    release();
+    buffering = false;
+    fadeOutActive();
     onEnded(voice.name);
   }
 
-  function has(voice, frame, frames) {
+  function hasFrames(voice, frame, frames) {
     const last = Math.floor((frame + frames - 1) / PART_FRAMES);
     for (let part = Math.floor(frame / PART_FRAMES); part <= last; part += 1) if (!voice.parts.has(part)) return false;
     return true;
   }
 
-  /** Where the reader has to stop: at the end of the loop that it is in, or of the clip. */
-  function stop({ voice, frame }) {
+  /** The frame at which the reader has to stop: the end of the loop that it is in, or of the clip. */
+  function stopFrame({ voice, frame }) {
     return loops(voice) && frame <= loopEnd(voice) ? loopEnd(voice) : voice.frames;
   }
 
-  function atStop({ voice, frame }) {
-    if (!loops(voice) || frame > loopEnd(voice)) return end(voice);
+  function onStop({ voice, frame }) {
+    if (!loops(voice) || frame > loopEnd(voice)) return finish(voice);
     positions.set(voice.group, loop[0]);
-    return sound();
+    return soundCurrent();
   }
 
-  function note(voice, from, to) {
-    const last = spans.at(-1);
+  function recordHeard(voice, from, to) {
+    const last = heardSpans.at(-1);
     if (last && last.name === voice.name && last.to === from) last.to = to;
-    else spans.push({ name: voice.name, from, to });
+    else heardSpans.push({ name: voice.name, from, to });
   }
 
-  function add(reader, left, right, at, frames) {
+  function mixReader(reader, left, right, at, frames) {
     const { voice } = reader;
     const top = fade.length - 1;
     for (let done = 0; done < frames; ) {
@@ -141,14 +141,14 @@ export function createMixer({ onEnded = () => {} } = {}) {
   }
 
   return {
-    /** Other clips: forget everything of those before. */
+    /** Load other clips, without anything of those before. */
     reset({ clips, fadeMs }) {
       voices.clear();
       positions.clear();
-      spans.length = 0;
+      heardSpans.length = 0;
       readers = [];
-      release();
-      playing = waiting = false;
+      fadeOutActive();
+      playing = buffering = false;
       loop = null;
       fade = raisedCosine(Math.round((fadeMs / 1000) * RATE));
       for (const clip of clips) voices.set(clip.name, { ...clip, parts: new Map() });
@@ -161,60 +161,60 @@ export function createMixer({ onEnded = () => {} } = {}) {
       if (!voices.has(name)) return;
       current = name;
       const voice = voices.get(name);
-      if (place(voice) >= voice.frames) positions.set(voice.group, 0);
+      if (positionOf(voice) >= voice.frames) positions.set(voice.group, 0);
       playing = true;
-      sound();
+      soundCurrent();
     },
     pause() {
-      playing = waiting = false;
-      release();
+      playing = buffering = false;
+      fadeOutActive();
     },
-    /** Make another clip the current one; where something sounds, it goes on with this one. */
+    /** Make another clip the current one; during playback, crossfade to it. */
     select({ name }) {
       if (!voices.has(name) || name === current) return;
       current = name;
-      if (playing) sound();
+      if (playing) soundCurrent();
     },
     seek({ name, frame }) {
       const voice = voices.get(name);
       if (!voice) return;
       positions.set(voice.group, Math.min(Math.max(0, Math.round(frame)), voice.frames));
-      if (playing && voices.get(current).group === voice.group) sound();
+      if (playing && voices.get(current).group === voice.group) soundCurrent();
     },
     setLoop: ({ range }) => (loop = range),
     setVolume: ({ value }) => volume.set(value),
-    /** Whether somebody could hear it: not while muted or hidden. Decides what counts as heard, not what sounds. */
+    /** Whether the rater can hear it: not while muted or hidden. Decides what counts as heard, not what is rendered. */
     setAudible: ({ value }) => (audible = value),
 
-    /** Fill both channels; they come as zeros. */
+    /** Render into both channels, which come as zeros. */
     render(left, right) {
       const margin = Math.min(fade.length - 1 + left.length, active ? active.voice.frames - active.frame : 0);
-      if (active && !has(active.voice, active.frame, margin)) {
-        release(); // the fade-out still finds its data
-        waiting = true;
+      if (active && !hasFrames(active.voice, active.frame, margin)) {
+        fadeOutActive(); // the fade-out still finds its data
+        buffering = true;
       }
-      if (waiting) sound();
+      if (buffering) soundCurrent();
       for (let at = 0; at < left.length; ) {
-        if (active && active.frame >= stop(active)) atStop(active);
-        const frames = Math.min(left.length - at, active ? stop(active) - active.frame : left.length);
+        if (active && active.frame >= stopFrame(active)) onStop(active);
+        const frames = Math.min(left.length - at, active ? stopFrame(active) - active.frame : left.length);
         for (const reader of readers) {
           const from = reader.frame;
-          add(reader, left, right, at, frames);
+          mixReader(reader, left, right, at, frames);
           if (reader !== active) continue;
           positions.set(reader.voice.group, reader.frame);
-          if (audible) note(reader.voice, from, reader.frame);
+          if (audible) recordHeard(reader.voice, from, reader.frame);
         }
-        readers = readers.filter(isAudible);
+        readers = readers.filter(isSounding);
         at += frames;
       }
-      if (active && active.frame >= stop(active)) atStop(active);
+      if (active && active.frame >= stopFrame(active)) onStop(active);
       volume.apply(left, right);
     },
 
-    /** The state now, and what was heard since the last report: [{name, from, to}] in frames. */
+    /** Playback state, and the spans heard since the last report: [{name, from, to}] in frames. */
     report() {
-      const heard = spans.splice(0).map((span) => ({ ...span }));
-      return { current, playing, waiting, positions: Object.fromEntries(positions), heard };
+      const heard = heardSpans.splice(0).map((span) => ({ ...span }));
+      return { current, playing, buffering, positions: Object.fromEntries(positions), heard };
     },
   };
 }

@@ -1,4 +1,4 @@
-/** The mixer on the audio thread: orders come in as messages, what happened goes back as reports. */
+/** Audio worklet: runs the mixer on the audio thread; commands come in as messages, reports go back. */
 import { createMixer } from "./mixer.js";
 
 // Quanta of 128 samples between two reports while something plays: 32 ms.
@@ -7,27 +7,27 @@ const REPORT_EVERY = 12;
 class Player extends AudioWorkletProcessor {
   constructor() {
     super();
-    this.sinceReport = 0;
-    this.ticket = 0; // of the latest order followed
+    this.quantaSinceReport = 0;
+    this.sequence = 0; // of the latest command carried out
     this.ended = [];
     this.mixer = createMixer({ onEnded: (name) => this.ended.push(name) });
-    this.port.onmessage = ({ data: { order, ticket, ...facts } }) => {
-      this.mixer[order](facts);
-      this.ticket = ticket;
-      if (order !== "put" && order !== "drop") this.tell();
+    this.port.onmessage = ({ data: { command, sequence, ...parameters } }) => {
+      this.mixer[command](parameters);
+      this.sequence = sequence;
+      if (command !== "put" && command !== "drop") this.postReport();
     };
   }
 
   process(_inputs, [[left, right]]) {
     this.mixer.render(left, right);
-    this.sinceReport += 1;
-    if (this.ended.length || this.sinceReport >= REPORT_EVERY) this.tell();
+    this.quantaSinceReport += 1;
+    if (this.ended.length || this.quantaSinceReport >= REPORT_EVERY) this.postReport();
     return true;
   }
 
-  tell() {
-    this.sinceReport = 0;
-    this.port.postMessage({ ...this.mixer.report(), ended: this.ended.splice(0), ticket: this.ticket });
+  postReport() {
+    this.quantaSinceReport = 0;
+    this.port.postMessage({ ...this.mixer.report(), ended: this.ended.splice(0), sequence: this.sequence });
   }
 }
 

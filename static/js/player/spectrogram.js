@@ -1,22 +1,22 @@
-/** A clip's spectrogram under its waveform: fetched when it comes into view, with a cursor that follows the player. */
+/** Spectrogram of a clip under its waveform: fetched when it comes into view, with a cursor that follows the player. */
 import { h } from "../page/dom.js";
 
 const WIDTH = 800;
 const HEIGHT = 128;
-const SHOWN = "concord:spectrograms";
+const STORAGE_KEY = "concord:spectrograms";
 let colours = null;
 
-/** `clip.spectrogram` is where its grey levels are: HEIGHT rows of WIDTH bytes. For the eye only. */
+/** `clip.spectrogram` is the address of its grey levels: HEIGHT rows of WIDTH bytes. Hidden from screen readers. */
 export function createSpectrogram({ clip, player, t }) {
   const canvas = h("canvas", { width: WIDTH, height: HEIGHT });
   const cursor = h("div", { class: "spectrogram-cursor" });
   const problem = h("p", { class: "problem", hidden: true }, t("spectrogram.failed"));
   const element = h("div", { class: "spectrogram", dir: "ltr", "aria-hidden": "true" }, canvas, cursor, problem);
-  const watch = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && load());
-  watch.observe(element);
+  const observer = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && load());
+  observer.observe(element);
 
   async function load() {
-    watch.disconnect();
+    observer.disconnect();
     try {
       const response = await fetch(clip.spectrogram, { redirect: "error" });
       if (!response.ok) throw new Error(`HTTP ${response.status}`);
@@ -24,45 +24,45 @@ export function createSpectrogram({ clip, player, t }) {
       problem.hidden = true;
     } catch {
       problem.hidden = false;
-      watch.observe(element); // hidden and shown again, it is asked for again
+      observer.observe(element); // hidden and shown again, it is fetched again
     }
   }
 
-  const follow = () => {
+  const moveCursor = () => {
     cursor.style.insetInlineStart = `${clip.duration ? (100 * player.position(clip.name)) / clip.duration : 0}%`;
   };
-  player.addEventListener("time", ({ detail }) => detail.name === clip.name && follow());
-  follow();
+  player.addEventListener("time", ({ detail }) => detail.name === clip.name && moveCursor());
+  moveCursor();
   return element;
 }
 
-function paint(canvas, grey) {
+function paint(canvas, levels) {
   colours ??= colourMap();
   const context = canvas.getContext("2d");
   const image = context.createImageData(WIDTH, HEIGHT);
-  grey.forEach((level, at) => image.data.set([...colours[level], 255], 4 * at));
+  levels.forEach((level, at) => image.data.set([...colours[level], 255], 4 * at));
   context.putImageData(image, 0, 0);
 }
 
-/** Shows or hides all spectrograms of the page at once, and remembers which. `offer(is)`: whether this task has any. */
+/** Shows or hides all spectrograms of the page, and stores the choice. `setAvailable(is)`: whether this task has any. */
 export function createSpectrogramSwitch(button, { storage = globalThis.localStorage, root = document.documentElement } = {}) {
-  let on = false;
+  let isShown = false;
   try {
-    on = storage.getItem(SHOWN) === "1";
+    isShown = storage.getItem(STORAGE_KEY) === "1";
   } catch {
     // hidden then, as on a first visit
   }
 
   function show() {
-    root.dataset.spectrograms = on ? "shown" : "hidden";
-    button.setAttribute("aria-pressed", String(on));
+    root.dataset.spectrograms = isShown ? "shown" : "hidden";
+    button.setAttribute("aria-pressed", String(isShown));
   }
 
   function toggle() {
-    on = !on;
+    isShown = !isShown;
     show();
     try {
-      storage.setItem(SHOWN, on ? "1" : "0");
+      storage.setItem(STORAGE_KEY, isShown ? "1" : "0");
     } catch {
       // the choice then holds for this page only
     }
@@ -72,20 +72,20 @@ export function createSpectrogramSwitch(button, { storage = globalThis.localStor
   show();
   return {
     toggle,
-    offer: (is) => (button.hidden = !is),
-    get offered() {
+    setAvailable: (isAvailable) => (button.hidden = !isAvailable),
+    get isAvailable() {
       return !button.hidden;
     },
   };
 }
 
-/** Whether a task has any to show. */
+/** Whether a task has spectrograms. */
 export function hasSpectrograms({ content, candidates }) {
   return [...content, ...candidates].some(({ clip }) => clip?.spectrogram);
 }
 
 /**
- * Colours for grey levels, from night blue over teal to pale yellow. Lightness and hue move evenly in Oklab (Ottosson
+ * Colour map for grey levels, from night blue over teal to pale yellow. Lightness and hue move evenly in Oklab (Ottosson
  * 2020), so that equal steps of level look equal; lightness alone tells the order, to the colour-blind too. Pure.
  */
 const DARKEST = 0.16;

@@ -1,4 +1,4 @@
-/** A waveform to look at, to seek in and to loop a stretch of: a slider drawn from the server's peaks. */
+/** Waveform: a slider drawn from the server's peaks, to seek in and to select a loop. */
 import { h } from "../page/dom.js";
 import { clock } from "../page/texts.js";
 
@@ -8,11 +8,11 @@ const QUIETEST = 0.02; // silence is drawn as a line, not as nothing
 
 /**
  * `onSeek(seconds)` is called for clicks, drags and keys, `onLoop([from, to])` for drags with the shift key held;
- * `show(seconds)` draws the place reached, `showLoop(range)` the stretch that is repeated.
+ * `show(seconds)` draws the playback position, `showLoop(range)` the loop.
  */
 export function createWaveform({ peaks, duration, label, valueText, onSeek, onLoop }) {
   const outline = outlineOf(peaks);
-  const heard = drawing(outline, "heard");
+  const playedDrawing = drawing(outline, "heard");
   const region = h("div", { class: "loop-region", hidden: true });
   const element = h(
     "div",
@@ -29,17 +29,17 @@ export function createWaveform({ peaks, duration, label, valueText, onSeek, onLo
     },
     region,
     drawing(outline, "whole"),
-    heard,
+    playedDrawing,
   );
   let position = 0;
-  let spoken = -1;
+  let announcedSecond = -1;
 
   function show(seconds) {
     position = seconds;
     const share = duration ? Math.min(1, seconds / duration) : 0;
-    heard.style.clipPath = `inset(0 ${100 * (1 - share)}% 0 0)`;
-    if (Math.floor(seconds) === spoken) return;
-    spoken = Math.floor(seconds);
+    playedDrawing.style.clipPath = `inset(0 ${100 * (1 - share)}% 0 0)`;
+    if (Math.floor(seconds) === announcedSecond) return;
+    announcedSecond = Math.floor(seconds);
     element.setAttribute("aria-valuenow", seconds.toFixed(1));
     element.setAttribute("aria-valuetext", valueText(clock(seconds), clock(duration)));
   }
@@ -62,8 +62,8 @@ export function createWaveform({ peaks, duration, label, valueText, onSeek, onLo
       return Math.min(Math.max(0, (clientX - box.left) / box.width), 1) * duration;
     };
     const start = at(event);
-    const stretch = (end) => onLoop([Math.min(start, end), Math.max(start, end)]);
-    const follow = (moved) => (event.shiftKey ? stretch(at(moved)) : onSeek(at(moved)));
+    const selectLoop = (end) => onLoop([Math.min(start, end), Math.max(start, end)]);
+    const follow = (move) => (event.shiftKey ? selectLoop(at(move)) : onSeek(at(move)));
     follow(event);
     element.addEventListener("pointermove", follow);
     element.addEventListener("lostpointercapture", () => element.removeEventListener("pointermove", follow), {
@@ -94,7 +94,7 @@ function outlineOf(peaks) {
     .join("");
 }
 
-function drawing(outline, look) {
+function drawing(outline, className) {
   const namespace = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(namespace, "svg");
   const path = document.createElementNS(namespace, "path");
@@ -102,17 +102,17 @@ function drawing(outline, look) {
   svg.setAttribute("viewBox", `0 0 ${BARS} ${HEIGHT}`);
   svg.setAttribute("preserveAspectRatio", "none");
   svg.setAttribute("aria-hidden", "true");
-  svg.setAttribute("class", look);
+  svg.setAttribute("class", className);
   svg.append(path);
   return svg;
 }
 
-/** Server-made waveforms: pairs of signed bytes (lowest, highest) per column, 127 at full scale. Pure. */
+/** Peaks as the server makes them: pairs of signed bytes (lowest, highest) per column, 127 at full scale. Pure. */
 export function decodePeaks(base64) {
   return Int8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
-/** `n` bars from however many columns there are: the extremes of each stretch, as [low, high] from -1 to 1. */
+/** `n` bars from any number of columns: the extremes of each bar's columns, as [low, high] from -1 to 1. Pure. */
 export function bars(peaks, n) {
   const columns = peaks.length / 2;
   return Array.from({ length: n }, (_, bar) => {

@@ -6,17 +6,17 @@ import { createPlayer } from "../player/player.js";
 import { clipsOf } from "../player/clip_cache.js";
 import { createTransport } from "../player/transport.js";
 
-/** Renders into `given` (left) and `place` (right). `sound` holds the page's engine and the shelf of loaders. */
+/** Renders into `given` (left) and `place` (right). `sound` holds the page's audio engine and clip cache. */
 export function createTaskView({ assignment, definition, draft, language, t, given, place, sound, onChange }) {
   const { content, candidates } = assignment;
   const clips = candidates.filter(({ clip }) => clip);
   const player = createPlayer({
     engine: sound.engine,
-    loader: sound.shelf.take(assignment),
+    loader: sound.clipCache.takeLoader(assignment),
     clips: clipsOf(assignment),
     fadeMs: assignment.listening?.fade_ms,
-    onIdle: sound.shelf.fill,
-    before: draft.log,
+    onIdle: sound.clipCache.resumePrefetch,
+    previousLog: draft.log,
   });
   const names = clips.map(({ clip }) => clip.name);
   // A time in a text is a time in what is judged, also while the reference plays.

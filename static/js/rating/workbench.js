@@ -13,7 +13,7 @@ import { memoryStore } from "../delivery/outbox.js";
 import { createProgress, createQueue, previewing } from "./task_queue.js";
 import { createRest } from "./breaks.js";
 import { createScreen } from "./screen.js";
-import { createShelf } from "../player/clip_cache.js";
+import { createClipCache } from "../player/clip_cache.js";
 import { listen } from "../keys/shortcuts.js";
 import { createSpectrogramSwitch, hasSpectrograms } from "../player/spectrogram.js";
 import { createSubmission, reason } from "./submission.js";
@@ -30,12 +30,12 @@ export default function workbench(root) {
   const history = createHistory(`${account}:${study}`);
   const screen = createScreen(root, t);
   const keys = createKeyMap(globalThis.localStorage);
-  const shelf = createShelf({ api });
-  const sound = { engine: createEngine(), shelf };
+  const clipCache = createClipCache({ api });
+  const sound = { engine: createEngine(), clipCache };
   const progress = createProgress(data.progress, screen.progress);
   const next = progress.following(api.next, () => submission.busy);
   const leaseMs = 60_000 * data.lease_minutes;
-  const queue = createQueue({ ...api, next }, { leaseMs, onAhead: shelf.prepare, onGone: shelf.drop });
+  const queue = createQueue({ ...api, next }, { leaseMs, onAhead: clipCache.prefetch, onGone: clipCache.evict });
   const rest = createRest({ screen, language, t, isListening: () => bench.task?.view.player.playing });
   const facts = () => ({ session_s: Math.round(rest.seconds) });
   const bench = createBench({ drafts, screen, sound, language, t, facts, onChange: screen.clearNotice, onTask: show });
@@ -69,7 +69,7 @@ export default function workbench(root) {
 
   function show(task) {
     keys.reserveFor(task.definition);
-    page.spectrograms.offer(hasSpectrograms(task.assignment));
+    page.spectrograms.setAvailable(hasSpectrograms(task.assignment));
     screen.clearNotice();
     screen.show("working");
     screen.changing(task.changing);

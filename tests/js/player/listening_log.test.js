@@ -2,33 +2,33 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { createListeningLog, merged } from "../../../static/js/player/listening_log.js";
+import { createListeningLog, mergeSpans } from "../../../static/js/player/listening_log.js";
 
 test("what is heard twice counts once", () => {
   const log = createListeningLog({ now: () => 0 });
-  log.note("a", 0, 5);
-  log.note("a", 3, 8);
-  log.note("a", 20, 21);
-  log.note("b", 1, 2);
+  log.addSpan("a", 0, 5);
+  log.addSpan("a", 3, 8);
+  log.addSpan("a", 20, 21);
+  log.addSpan("b", 1, 2);
   assert.deepEqual(log.heard("a"), [[0, 8], [20, 21]]);
   assert.equal(log.heardSeconds("a"), 9);
   assert.equal(log.heardSeconds("c"), 0);
 });
 
 test("stretches that touch become one", () => {
-  assert.deepEqual(merged([[5, 6], [0, 1], [1, 2]]), [[0, 2], [5, 6]]);
+  assert.deepEqual(mergeSpans([[5, 6], [0, 1], [1, 2]]), [[0, 2], [5, 6]]);
 });
 
 test("muted and hidden time is counted once, however often it is said", () => {
   let now = 0;
   const log = createListeningLog({ now: () => now });
-  log.during("muted", true);
+  log.setState("muted", true);
   now = 2;
-  log.during("muted", true);
+  log.setState("muted", true);
   now = 3;
-  log.during("muted", false);
-  log.during("muted", false);
-  log.during("hidden", true);
+  log.setState("muted", false);
+  log.setState("muted", false);
+  log.setState("hidden", true);
   now = 4.5;
   const { muted_s, hidden_s, shown_s } = log.toJSON();
   assert.deepEqual([muted_s, hidden_s, shown_s], [3, 1.5, 4.5]);
@@ -40,7 +40,7 @@ test("however much was heard in however small pieces, the log fits, understates 
   for (let i = 0; i < 900; i += 1) {
     const from = 900 + i + i / 1000;
     const length = 0.5 + (i % 7) / 100;
-    log.note(i % 2 ? "a" : "reference", from, from + length);
+    log.addSpan(i % 2 ? "a" : "reference", from, from + length);
     played += length;
   }
   const json = log.toJSON({ latency_ms: 1234, session_s: 12345 });
@@ -54,8 +54,8 @@ test("however much was heard in however small pieces, the log fits, understates 
 
 test("dragging through a clip while it plays leaves what is heard afterwards whole", () => {
   const log = createListeningLog({ now: () => 0 });
-  for (let i = 0; i < 400; i += 1) log.note("a", 100 + i, 100 + i + 0.03);
-  for (let i = 0; i < 300; i += 1) log.note("a", i * 0.032, (i + 1) * 0.032);
+  for (let i = 0; i < 400; i += 1) log.addSpan("a", 100 + i, 100 + i + 0.03);
+  for (let i = 0; i < 300; i += 1) log.addSpan("a", i * 0.032, (i + 1) * 0.032);
   const [first] = log.heard("a");
   assert.ok(first[0] === 0 && Math.abs(first[1] - 9.6) < 1e-9);
 });

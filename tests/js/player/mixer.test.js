@@ -176,7 +176,7 @@ test("missing data makes it wait without losing the place, and go on without a c
   const quanta = Math.ceil(PART_FRAMES / 128) + 50;
   const before = render(mixer, quanta);
   const stopped = mixer.report();
-  assert.equal(stopped.waiting, true);
+  assert.equal(stopped.buffering, true);
   assert.equal(stopped.playing, true);
   const held = stopped.positions.candidates;
   assert.ok(held < PART_FRAMES && held > PART_FRAMES - 1024);
@@ -212,5 +212,5 @@ test("a new task knows nothing of the one before", () => {
   mixer.reset({ clips: [{ name: "a", group: "candidates", frames: 48_000, gain: 1 }], fadeMs: 5 });
   const { left } = render(mixer, 5);
   assert.ok(left.every((value) => value === 0));
-  assert.deepEqual(mixer.report(), { current: "a", playing: false, waiting: false, positions: {}, heard: [] });
+  assert.deepEqual(mixer.report(), { current: "a", playing: false, buffering: false, positions: {}, heard: [] });
 });

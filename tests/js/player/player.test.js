@@ -11,8 +11,8 @@ function testEngine() {
   const ended = [];
   const mixer = createMixer({ onEnded: (name) => ended.push(name) });
   let onReport = () => {};
-  let ticket = 0;
-  let followed = 0;
+  let sequence = 0;
+  let carriedOut = 0;
   const engine = {
     ready: Promise.resolve(),
     volume: 1,
@@ -21,11 +21,11 @@ function testEngine() {
     addEventListener: events.addEventListener.bind(events),
     happen: (type) => events.dispatchEvent(new Event(type)),
     attach: (handler) => (onReport = handler),
-    order(name, facts = {}) {
-      ticket += 1;
-      mixer[name](facts);
-      followed = ticket;
-      return ticket;
+    command(name, parameters = {}) {
+      sequence += 1;
+      mixer[name](parameters);
+      carriedOut = sequence;
+      return sequence;
     },
     wake: async () => engine.awake,
     /** Let so many seconds of sound go by. */
@@ -33,9 +33,9 @@ function testEngine() {
       for (let frames = Math.round(seconds * RATE); frames > 0; frames -= 128) {
         mixer.render(new Float32Array(Math.min(128, frames)), new Float32Array(Math.min(128, frames)));
       }
-      onReport({ ...mixer.report(), ended: ended.splice(0), ticket: followed });
+      onReport({ ...mixer.report(), ended: ended.splice(0), sequence: carriedOut });
     },
-    late: (report) => onReport(report),
+    deliverLate: (report) => onReport(report),
   };
   return engine;
 }
@@ -60,11 +60,11 @@ function makePlayer({ seconds = 10, loader = loaded(seconds) } = {}) {
   const clip = (name, group, switches) => ({ name, group, switches, samples: seconds * RATE, gain_db: 0 });
   const clips = [clip("reference", "reference", false), clip("a", "candidates", true), clip("b", "candidates", true)];
   const player = createPlayer({ engine, loader, clips, page });
-  const told = [];
+  const emitted = [];
   for (const type of ["ended", "failed", "state"]) {
-    player.addEventListener(type, ({ detail }) => told.push(`${type} ${detail.kind ?? detail.name}`));
+    player.addEventListener(type, ({ detail }) => emitted.push(`${type} ${detail.kind ?? detail.name}`));
   }
-  return { player, engine, page, told };
+  return { player, engine, page, emitted };
 }
 
 const near = (actual, expected) => assert.ok(Math.abs(actual - expected) < 0.01, `${actual} is not ${expected}`);
@@ -142,12 +142,12 @@ test("what is muted or turned down to nothing does not count as heard", async ()
 });
 
 test("a locked player does not start, and says why", async () => {
-  const { player, engine, told } = makePlayer();
+  const { player, engine, emitted } = makePlayer();
   player.locked = true;
   await player.play("a");
   engine.run(1);
   assert.equal(player.heardSeconds("a"), 0);
-  assert.deepEqual(told, ["state locked"]);
+  assert.deepEqual(emitted, ["state locked"]);
   player.locked = false;
   await player.play("a");
   engine.run(1);
@@ -162,13 +162,13 @@ for (const [what, cause] of [
 ]) {
   test(`it pauses when ${what}, says so, and goes on where it was`, async () => {
     const made = makePlayer();
-    const { player, engine, page, told } = made;
+    const { player, engine, page, emitted } = made;
     await player.play("a");
     engine.run(2);
     cause(made);
     engine.run(1);
     assert.equal(player.playing, false);
-    assert.deepEqual(told, [`state ${what}`]);
+    assert.deepEqual(emitted, [`state ${what}`]);
     page.hidden = false;
     page.dispatchEvent(new Event("visibilitychange"));
     await player.play();
@@ -180,19 +180,19 @@ for (const [what, cause] of [
 }
 
 test("a device that does not give out sound is said to hold it back", async () => {
-  const { player, engine, told } = makePlayer();
+  const { player, engine, emitted } = makePlayer();
   engine.awake = false;
   await player.play("a");
-  assert.deepEqual([told, player.playing], [["state blocked"], false]);
+  assert.deepEqual([emitted, player.playing], [["state blocked"], false]);
   player.dispose();
 });
 
 test("a player from which nothing is heard any more says so", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const { player, told } = makePlayer();
+  const { player, emitted } = makePlayer();
   await player.play("a");
   t.mock.timers.tick(2500);
-  assert.deepEqual([told, player.playing], [["state silent"], false]);
+  assert.deepEqual([emitted, player.playing], [["state silent"], false]);
   player.dispose();
 });
 
@@ -216,7 +216,7 @@ test("data that is missing is waited for, and counted", async () => {
   const { player, engine } = makePlayer({ loader });
   await player.play("a");
   engine.run(1);
-  assert.deepEqual([player.playing, player.waiting, player.heardSeconds("a")], [true, true, 0]);
+  assert.deepEqual([player.playing, player.buffering, player.heardSeconds("a")], [true, true, 0]);
   deliver();
   engine.run(1);
   near(player.heardSeconds("a"), 1);
@@ -227,11 +227,11 @@ test("data that is missing is waited for, and counted", async () => {
 test("a clip that cannot be had is said to have failed, and pauses what waits for it", async () => {
   let fail;
   const loader = { ...loaded(10), connect: (_sink, { onFailed }) => (fail = onFailed) };
-  const { player, engine, told } = makePlayer({ loader });
+  const { player, engine, emitted } = makePlayer({ loader });
   await player.play("b");
   engine.run(0.1);
   fail("b", Object.assign(new Error("gone"), { status: 404 }));
-  assert.deepEqual([told, player.playing, player.failure("b"), player.failure("a")], [["failed b"], false, "failed", null]);
+  assert.deepEqual([emitted, player.playing, player.failure("b"), player.failure("a")], [["failed b"], false, "failed", null]);
   player.dispose();
 });
 
@@ -272,7 +272,7 @@ test("a switch by way of the reference is a switch", async () => {
 
 test("reports of the task before say nothing of this one", async () => {
   const { player, engine } = makePlayer();
-  engine.late({ ticket: 0, heard: [{ name: "a", from: 0, to: RATE }], ended: [], positions: { candidates: RATE }, playing: true });
+  engine.deliverLate({ sequence: 0, heard: [{ name: "a", from: 0, to: RATE }], ended: [], positions: { candidates: RATE }, playing: true });
   assert.deepEqual([player.heardSeconds("a"), player.position("a"), player.playing], [0, 0, false]);
   player.dispose();
 });
