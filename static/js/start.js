@@ -1,11 +1,9 @@
 /**
- * Entry module of every page: starts the behaviours that it asks for. An element with data-module="desk" gets the
- * default export of the module that MODULES names, called with it. A module that fails says so on the page: a dead
- * control that looks alive is worse.
+ * Entry module of every page: starts the modules that the page asks for. For an element with data-module="desk" the
+ * default export of the module that MODULES names is called with the element. When a module fails, the page shows it.
  */
 const MODULES = {
   blind: "./desk/blind.js",
-  bring_files: "./study/upload_files.js",
   copy_link: "./page/copy_link.js",
   desk: "./desk/desk.js",
   filter_list: "./page/filter_list.js",
@@ -13,9 +11,10 @@ const MODULES = {
   local_time: "./page/local_time.js",
   open_target: "./page/open_target.js",
   queue_keys: "./desk/queue_keys.js",
-  read_anew: "./study/reparse_upload.js",
+  reparse_upload: "./study/reparse_upload.js",
   select_all: "./page/select_all.js",
   suggest_slug: "./study/suggest_slug.js",
+  upload_files: "./study/upload_files.js",
   workbench: "./rating/workbench.js",
 };
 

@@ -1,49 +1,50 @@
-/** Everything between a finished vote and the server: the outbox, its delivery, the other tabs, and what the page says. */
-import { createDelivery } from "./retry.js";
-import { createTabs, oneTab } from "./tabs.js";
-import { createOutbox, indexedStore, safely } from "./outbox.js";
-import { createUnsaved } from "./unsent.js";
+/** Delivery of votes: wires outbox, sender, tabs and the list of unsent answers to the page. */
+import { createOutbox, indexedDBStore, withMemoryCopy } from "./outbox.js";
+import { createSender } from "./sender.js";
+import { createTabChannel, tabLock } from "./tabs.js";
+import { createUnsentList } from "./unsent.js";
 
 /**
- * `onWaiting(outcome, seconds)`: the oldest vote could not be sent. `onStray(entry, outcome)`: one that nobody on this
- * page waits for was settled, here or in another tab. `kept`: the store that the votes wait in.
+ * `onWaiting(outcome, seconds)`: the oldest vote was not delivered. `onSettledElsewhere(entry, outcome)`: the server has
+ * answered to a vote that nothing on this page waits for, here or in another tab. `entryStore`: where unsent votes are.
  */
-export function createPost({ api, account, screen, t, language, onWaiting, onStray, kept = indexedStore() }) {
-  const store = safely(kept, { onUnsafe: () => screen.unsafe() });
-  const exclusively = oneTab(`concord:outbox:${account}`);
-  const ways = { judgment: api.submit, revision: api.revise, review: api.judgeBlind };
-  const send = ({ kind, assignmentId, caseId, body }) => ways[kind](kind === "review" ? caseId : assignmentId, body);
-  const outbox = createOutbox({ store, account, send, exclusively });
-  const tabs = createTabs(account);
-  const delivery = createDelivery({
+export function createDelivery({ api, account, screen, t, language, onWaiting, onSettledElsewhere, entryStore = indexedDBStore() }) {
+  const store = withMemoryCopy(entryStore, { onFailure: () => screen.showUnsafe() });
+  const withLock = tabLock(`concord:outbox:${account}`);
+  const endpoints = { judgment: api.submit, revision: api.revise, review: api.submitBlind };
+  const send = ({ kind, assignmentId, caseId, body }) => endpoints[kind](kind === "review" ? caseId : assignmentId, body);
+  const outbox = createOutbox({ store, account, send, withLock });
+  const channel = createTabChannel(account);
+  const sender = createSender({
     outbox,
     onWaiting(entry, outcome, seconds) {
       onWaiting(outcome, seconds);
-      unsaved.refresh();
+      unsent.refresh();
     },
     onSettled(entry, outcome, isAwaited) {
       const { id, study, assignmentId, kind } = entry;
-      tabs.tell({ entry: { id, study, assignmentId, kind }, outcome });
-      if (!isAwaited) onStray(entry, outcome);
-      unsaved.refresh();
+      channel.post({ entry: { id, study, assignmentId, kind }, outcome });
+      if (!isAwaited) onSettledElsewhere(entry, outcome);
+      unsent.refresh();
     },
   });
-  const unsaved = createUnsaved({ outbox, screen, t, language, onSendNow: () => delivery.sendNow() });
+  const unsent = createUnsentList({ outbox, screen, t, language, onSendNow: () => sender.sendNow() });
 
-  tabs.listen(async ({ entry, outcome }) => {
-    if (!(await delivery.learn(entry.id, outcome))) onStray(entry, outcome);
-    unsaved.refresh();
+  channel.listen(async ({ entry, outcome }) => {
+    if (!(await sender.settleFromOtherTab(entry.id, outcome))) onSettledElsewhere(entry, outcome);
+    unsent.refresh();
   });
-  for (const type of ["online", "focus", "pageshow"]) globalThis.addEventListener(type, delivery.nudge);
-  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && delivery.nudge());
-  unsaved.refresh();
+  const retry = sender.retryUnlessThrottled;
+  for (const type of ["online", "focus", "pageshow"]) globalThis.addEventListener(type, retry);
+  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && retry());
+  unsent.refresh();
 
   return {
     outbox,
-    delivery,
-    /** How many votes of this account are not with the server, as far as was seen last. */
+    sender,
+    /** How many votes of this account the server has not acknowledged, as of the last refresh. */
     get count() {
-      return unsaved.count;
+      return unsent.count;
     },
   };
 }

@@ -1,48 +1,43 @@
 /**
- * Answers under way, kept in the browser until the server has said yes: a reload or a crash loses nothing.
- * A draft also holds the vote's `client_id`, so that sending it again after a crash is still the same vote.
+ * Drafts: answers not yet sent, stored in the browser until the server has acknowledged them. A reload or a crash loses
+ * nothing. A draft also holds the vote's `client_id`, the idempotency key: sent again after a crash, it is the same vote.
  */
-const PREFIX = "concord:draft:";
-const KEEP_MS = 2 * 24 * 3600 * 1000;
+import { safeStorage } from "../page/storage.js";
 
-export function createDrafts(storage, { now = Date.now } = {}) {
-  const quietly = (work) => {
-    try {
-      return work();
-    } catch {
-      return null; // storage full, or switched off: the page works on without it
+const PREFIX = "concord:draft:";
+const MAX_AGE_MS = 2 * 24 * 3600 * 1000;
+
+export function createDrafts(localStorage, { now = Date.now } = {}) {
+  const storage = safeStorage(localStorage);
+
+  function removeOld() {
+    for (const key of storage.keys().filter((each) => each.startsWith(PREFIX))) {
+      const draft = storage.getJson(key);
+      if (!draft || now() - draft.savedAt > MAX_AGE_MS) storage.remove(key);
     }
-  };
-  const stored = (key) => quietly(() => JSON.parse(storage.getItem(key)));
-  const keys = () => quietly(() => Object.keys(storage).filter((key) => key.startsWith(PREFIX))) ?? [];
+  }
 
   return {
-    /** The draft for an assignment: the one begun before, or a fresh one with a name of its own, begun as `given`. */
-    open(assignmentId, given = {}) {
-      for (const key of keys()) {
-        const draft = stored(key);
-        if (!draft || now() - draft.savedAt > KEEP_MS) quietly(() => storage.removeItem(key));
-      }
-      return stored(PREFIX + assignmentId) ?? { clientId: newId(), values: {}, codes: [], comment: "", ...given };
+    /** The stored draft of an assignment, else a new one with an idempotency key of its own and the fields of `initial`. */
+    open(assignmentId, initial = {}) {
+      removeOld();
+      const stored = storage.getJson(PREFIX + assignmentId);
+      return stored ?? { clientId: newUuid(), values: {}, codes: [], comment: "", ...initial };
     },
-    save(assignmentId, draft) {
-      quietly(() => storage.setItem(PREFIX + assignmentId, JSON.stringify({ ...draft, savedAt: now() })));
-    },
-    remove(assignmentId) {
-      quietly(() => storage.removeItem(PREFIX + assignmentId));
-    },
+    save: (assignmentId, draft) => void storage.setJson(PREFIX + assignmentId, { ...draft, savedAt: now() }),
+    remove: (assignmentId) => void storage.remove(PREFIX + assignmentId),
   };
 }
 
 export function isEmpty(draft) {
-  const entered = Object.values(draft.values).some((value) =>
+  const hasValue = Object.values(draft.values).some((value) =>
     Object.values(value).some((part) => part !== undefined && part !== ""),
   );
-  return !entered && !draft.codes.length && !draft.comment.trim();
+  return !hasValue && !draft.codes.length && !draft.comment.trim();
 }
 
-/** A UUID. `randomUUID` exists only where the page came over TLS or from this machine. */
-export function newId() {
+/** A UUID of version 4. `randomUUID` exists only where the page came over TLS or from this machine. */
+export function newUuid() {
   if (globalThis.crypto.randomUUID) return globalThis.crypto.randomUUID();
   const bytes = globalThis.crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;

@@ -1,54 +1,52 @@
-/** What the tabs of one account tell each other. Where there is no channel, each still hears the server. */
+/**
+ * Tabs of one browser: a lock that one tab holds at a time, and a channel between the tabs of one account. Without a lock
+ * manager (no TLS) the lock is a record in localStorage that expires; without a channel each tab still asks the server.
+ */
+import { safeStorage } from "../page/storage.js";
 
-export function createTabs(account, { Channel = globalThis.BroadcastChannel } = {}) {
-  if (!Channel) return { tell() {}, listen() {} };
-  const channel = new Channel(`concord:${account}`);
-  return {
-    tell: (message) => channel.postMessage(message),
-    listen: (onMessage) => channel.addEventListener("message", ({ data }) => onMessage(data)),
-  };
+const RECORD_LASTS_MS = 25_000; // longer than a request may take
+const POLL_MS = 200;
+
+/** `withLock(work)` resolves with work's result. The browser frees the lock of a tab that died. */
+export function tabLock(name, { locks = globalThis.navigator?.locks, storage = globalThis.localStorage } = {}) {
+  return locks ? (work) => locks.request(name, work) : storageLock(name, storage);
 }
 
-/** Work that only one tab of this browser does at a time. Where there is no lock manager (no TLS), a note with an end. */
-const NOTE_LASTS_MS = 25_000; // longer than a request may take
-const LOOK_AGAIN_MS = 200;
+/** Two tabs that write the record at the same moment both work: harmless, since a vote has an idempotency key. */
+export function storageLock(name, localStorage, { now = Date.now, wait = sleep } = {}) {
+  const storage = safeStorage(localStorage); // without storage no other tab can be known of
+  const tab = `${now()}:${Math.random()}`;
+  let previous = Promise.resolve();
 
-/** `exclusively(work)` gives work's result. The browser frees the lock of a tab that died. */
-export function oneTab(name, { locks = globalThis.navigator?.locks, storage = globalThis.localStorage } = {}) {
-  return locks ? (work) => locks.request(name, work) : notes(name, storage);
-}
+  function isHeldElsewhere() {
+    const record = storage.getJson(name);
+    return Boolean(record) && record.tab !== tab && record.until > now();
+  }
 
-/** Two tabs that write the note at the same moment both work: harmless, since the server knows a vote by its name. */
-export function notes(name, storage, { now = Date.now, pause = sleep } = {}) {
-  const me = `${now()}:${Math.random()}`;
-  let before = Promise.resolve();
-
-  const quietly = (work) => {
-    try {
-      return work();
-    } catch {
-      return null; // no storage: no other tab can be known of
-    }
-  };
-  const isTaken = () => {
-    const note = quietly(() => JSON.parse(storage.getItem(name)));
-    return Boolean(note) && note.tab !== me && note.until > now();
-  };
-
-  async function alone(work) {
-    while (isTaken()) await pause(LOOK_AGAIN_MS);
-    quietly(() => storage.setItem(name, JSON.stringify({ tab: me, until: now() + NOTE_LASTS_MS })));
+  async function hold(work) {
+    while (isHeldElsewhere()) await wait(POLL_MS);
+    storage.setJson(name, { tab, until: now() + RECORD_LASTS_MS });
     try {
       return await work();
     } finally {
-      quietly(() => storage.removeItem(name));
+      storage.remove(name);
     }
   }
 
   return (work) => {
-    const result = before.then(() => alone(work));
-    before = result.catch(() => {});
+    const result = previous.then(() => hold(work));
+    previous = result.catch(() => {});
     return result;
+  };
+}
+
+/** `post(message)` reaches the other tabs of this account; `listen(onMessage)` gets theirs. */
+export function createTabChannel(account, { Channel = globalThis.BroadcastChannel } = {}) {
+  if (!Channel) return { post() {}, listen() {} };
+  const channel = new Channel(`concord:${account}`);
+  return {
+    post: (message) => channel.postMessage(message),
+    listen: (onMessage) => channel.addEventListener("message", ({ data }) => onMessage(data)),
   };
 }
 

@@ -1,52 +1,52 @@
-/** What an expert can do about a case: correct it, say it is fine, return or withdraw it, put it back. */
-import { createEditor, createMemory } from "./editor.js";
+/** Decisions of an expert about a case: correct the item, mark it fine, return it to raters, withdraw it, put it back. */
+import { createEditor, createStoredCorrections } from "./editor.js";
 
-export function createDecisions(root, { data, screen, sending, t }) {
-  const memory = createMemory(globalThis.sessionStorage, `concord:desk:${data.account}:${data.item}`);
-  const editor = createEditor(root, { memory, t, say: screen.announce, onChange: screen.clearNotice });
+export function createDecisions(root, { data, screen, caseRequests, t }) {
+  const stored = createStoredCorrections(globalThis.sessionStorage, `concord:desk:${data.account}:${data.item}`);
+  const editor = createEditor(root, { stored, t, announce: screen.announce, onChange: screen.clearNotice });
   const dialogs = {
     withdrawal: (send) => createWithdrawal({ t, send }),
-    sendingBack: (send) => createReturn({ t, send }),
+    returnToRaters: (send) => createReturn({ t, send }),
   };
-  const ways = createWays({ editor, sending, dialogs, discard, leave });
-  let leaving = false;
+  const exits = createExits({ editor, caseRequests, dialogs, discard, leave });
+  let isLeaving = false;
 
   function leave({ decided }) {
-    leaving = true;
+    isLeaving = true;
     const form = document.getElementById("leave-form");
     form.elements.decided.value = decided ? data.caseId : "";
     form.submit();
   }
 
   function correct() {
-    const typed = editor.content();
-    if (!editor.dirty) return screen.notice(t("desk.nothing_changed"), { look: "warning" });
-    if (!typed.reason) {
+    const corrections = editor.corrections();
+    if (!editor.isDirty) return screen.notice(t("desk.nothing_changed"), { look: "warning" });
+    if (!corrections.reason) {
       screen.notice(t("desk.no_reason"), { look: "error" });
       return editor.focusReason();
     }
-    ways.correct(typed, data.version);
+    exits.correct(corrections, data.version);
   }
 
-  /** What is typed is thrown away only by somebody who says so. */
-  function discard(act) {
-    const actions = [{ text: t("desk.discard_them"), onclick: act }];
+  /** Typed corrections are discarded only on confirmation. */
+  function discard(action) {
+    const actions = [{ text: t("desk.discard_them"), onclick: action }];
     screen.notice(t("desk.discard"), { look: "warning", actions }).querySelector("button").focus();
   }
 
-  /** Out of the text, so that keys work again; its field stays at hand. */
+  /** Move the focus from the text to its field, so that shortcuts work again. */
   function leaveText() {
     const field = document.activeElement.closest("[data-field]");
     if (field) field.focus();
     else document.activeElement.blur();
   }
 
-  const decisions = { ...ways, correct };
+  const decisions = { ...exits, correct };
 
   for (const button of root.querySelectorAll("[data-do]")) button.addEventListener("click", decisions[button.dataset.do]);
   screen.part("editor").addEventListener("submit", (event) => event.preventDefault());
   globalThis.addEventListener("beforeunload", (event) => {
-    if (!leaving && (editor.dirty || sending.busy)) event.preventDefault();
+    if (!isLeaving && (editor.isDirty || caseRequests.isBusy)) event.preventDefault();
   });
 
   return {
@@ -58,68 +58,68 @@ export function createDecisions(root, { data, screen, sending, t }) {
       save: correct,
       leave_text: leaveText,
     },
-    goToField: editor.go,
+    goToField: editor.goToField,
     nFields: editor.nFields,
-    /** The page is left on purpose: nothing stands in the way any more. */
-    go: () => (leaving = true),
+    /** The page is left on purpose: no warning about unsaved corrections. */
+    allowLeaving: () => (isLeaving = true),
   };
 }
 
 /**
- * The ways out of a case, and what becomes of typed corrections on each: nobody loses them unasked, and whoever gets the
- * case back from its raters finds them again. Pure.
+ * The exits from a case, and what becomes of typed corrections on each: they are never lost without confirmation, and an
+ * expert who gets the case back from its raters finds them again. Pure. `dialogs.withdrawal(send)` and
+ * `dialogs.returnToRaters(send)` each return a function that opens the dialog; `discard(action)` asks for confirmation
+ * first; `leave({decided})` goes on to the next case.
  */
-/**
- * `dialogs.withdrawal(send)` and `dialogs.sendingBack(send)` each give what opens one; `discard(act)` asks before it
- * acts; `leave({decided})` goes on to the next case, which says what became of this one.
- */
-export function createWays({ editor, sending, dialogs, discard, leave }) {
-  /** Once the server has done it. */
-  async function settle(sent, { comesBack = false } = {}) {
-    if (!(await sent)) return;
-    if (!comesBack || !editor.dirty) editor.forget();
+export function createExits({ editor, caseRequests, dialogs, discard, leave }) {
+  /** Leave the case once the server has stored the decision. */
+  async function settle(request, { keepsCorrections = false } = {}) {
+    if (!(await request)) return;
+    if (!keepsCorrections || !editor.isDirty) editor.removeStored();
     leave({ decided: true });
   }
 
   function putBack() {
-    editor.forget();
+    editor.removeStored();
     leave({ decided: false });
   }
 
-  const askToWithdraw = dialogs.withdrawal(({ comment }) => settle(sending.withdraw(comment)));
-  const askToReturn = dialogs.sendingBack((values) => settle(sending.sendBack(values), { comesBack: true }));
-  const unlessDirty = (act) => (editor.dirty ? discard(act) : act());
-  const comment = () => editor.content().comment;
+  const openWithdrawal = dialogs.withdrawal(({ comment }) => settle(caseRequests.withdraw(comment)));
+  const openReturn = dialogs.returnToRaters((values) => settle(caseRequests.sendBack(values), { keepsCorrections: true }));
+  const unlessDirty = (action) => (editor.isDirty ? discard(action) : action());
+  const comment = () => editor.corrections().comment;
 
   return {
-    correct: (typed, version) => settle(sending.correct(typed, version)),
-    fine: () => unlessDirty(() => settle(sending.fine(comment()))),
-    send_back: () => askToReturn(comment()),
-    withdraw: () => unlessDirty(() => askToWithdraw(comment())),
+    correct: (corrections, version) => settle(caseRequests.correct(corrections, version)),
+    fine: () => unlessDirty(() => settle(caseRequests.fine(comment()))),
+    send_back: () => openReturn(comment()),
+    withdraw: () => unlessDirty(() => openWithdrawal(comment())),
     put_back: () => unlessDirty(putBack),
   };
 }
 
-/** The desk's two dialogs: withdrawing an item, and asking raters again. Each wants a comment, and sends by Ctrl+Enter. */
-/** `read(form)` gives {values} or {fault}; `send(values)` takes it from there, and says on the page how it went. */
+/**
+ * A dialog of the desk, for a withdrawal or a return: it requires a comment, and sends by Ctrl+Enter. `read(data)` gives
+ * {values}, or {problemKey} of the error's text; `send(values)` follows.
+ */
 function createDialog(name, { read, send, t }) {
   const dialog = document.getElementById(`${name}-dialog`);
   const form = dialog.querySelector("form");
   const comment = document.getElementById(`${name}-comment`);
   const problem = document.getElementById(`${name}-problem`);
 
-  function say(text) {
+  function showProblem(text) {
     problem.textContent = text;
     problem.hidden = !text;
   }
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const { values, fault } = read(new FormData(form));
+    const { values, problemKey } = read(new FormData(form));
     const text = comment.value.trim();
-    if (fault || !text) {
-      say(t(fault ?? "desk.no_comment"));
-      if (!fault) comment.focus();
+    if (problemKey || !text) {
+      showProblem(t(problemKey ?? "desk.no_comment"));
+      if (!problemKey) comment.focus();
       return;
     }
     dialog.close();
@@ -132,10 +132,10 @@ function createDialog(name, { read, send, t }) {
   });
   dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
 
-  /** `begun`: what was typed as a comment already. */
-  return (begun) => {
-    say("");
-    comment.value ||= begun;
+  /** `initialComment`: the comment typed on the page. */
+  return (initialComment) => {
+    showProblem("");
+    comment.value ||= initialComment;
     dialog.showModal();
   };
 }
@@ -150,10 +150,10 @@ function createReturn(parts) {
   return createDialog("return", { ...parts, read: readReturn });
 }
 
-/** Whom to ask, from the form, as the API takes it. */
+/** The form's choice of raters, as the API takes it. */
 export function readReturn(data) {
   if (data.get("to") === "pool") return { values: { to: "pool", votes: Number(data.get("votes")) || undefined } };
   const judgments = data.getAll("judgment");
   if (data.get("to") === "raters" && judgments.length) return { values: { to: "raters", judgments } };
-  return { values: {}, fault: "desk.nobody_chosen" };
+  return { values: {}, problemKey: "desk.nobody_chosen" };
 }

@@ -1,22 +1,22 @@
 /**
- * The second stage of the review desk: everything that is known of the case on one side, the item's texts to correct on
- * the other. Keys do all of it. A case that somebody else has, or that is decided, is only there to be read.
+ * Review desk (adjudication), the second stage: everything known about the case on one side, the item's texts to correct
+ * on the other, all of it on the keyboard. A case that another expert has claimed, or that is decided, is read-only.
  */
 import { createApi } from "../delivery/api.js";
-import { createSending, createToast } from "./case_requests.js";
-import { clipsOf, createClipCache } from "../player/clip_cache.js";
-import { createClipRow } from "../player/clip_row.js";
-import { createDecisions } from "./decisions.js";
-import { h } from "../page/dom.js";
-import { createEngine } from "../player/engine.js";
-import { startHeartbeat } from "../rating/heartbeat.js";
 import { createKeyDialog } from "../keys/key_dialog.js";
 import { createKeyMap } from "../keys/key_map.js";
-import { createPlayer } from "../player/player.js";
-import { createScreen } from "../rating/screen.js";
-import { listen } from "../keys/shortcuts.js";
+import { listenForKeys } from "../keys/shortcuts.js";
+import { h } from "../page/dom.js";
 import { translator } from "../page/texts.js";
+import { clipsOf, createClipCache } from "../player/clip_cache.js";
+import { createClipRow } from "../player/clip_row.js";
+import { createEngine } from "../player/engine.js";
+import { createPlayer } from "../player/player.js";
 import { createTransport } from "../player/transport.js";
+import { startHeartbeat } from "../rating/heartbeat.js";
+import { createScreen } from "../rating/screen.js";
+import { createCaseRequests, createUndoButton } from "./case_requests.js";
+import { createDecisions } from "./decisions.js";
 
 const STEP_S = 5;
 
@@ -27,17 +27,17 @@ export default async function desk(root) {
   const api = createApi(urls, { account });
   const screen = createScreen(root, t);
   const notice = (text, options) => (text ? screen.notice(text, options) : screen.clearNotice());
-  const lock = (is) => (screen.part("editor") ?? root).toggleAttribute("inert", is);
-  const sending = createSending({ urls, caseId, account, t, notice, lock });
-  const decisions = data.decides ? createDecisions(root, { data, screen, sending, t }) : null;
-  const toast = createToast(root, { undo: sending.undo, onUndone: () => decisions?.go() });
+  const lock = (isLocked) => (screen.part("editor") ?? root).toggleAttribute("inert", isLocked);
+  const caseRequests = createCaseRequests({ urls, caseId, account, t, notice, lock });
+  const decisions = data.decides ? createDecisions(root, { data, screen, caseRequests, t }) : null;
+  const undoButton = createUndoButton(root, { undo: caseRequests.undo, onUndone: () => decisions?.allowLeaving() });
   const keys = createDeskKeys(globalThis.localStorage);
   let player = null;
 
-  function actions() {
+  function currentActions() {
     return {
       ...decisions?.actions,
-      ...(toast && { take_back: toast.press }),
+      ...(undoButton && { take_back: undoButton.press }),
       ...(player && {
         play: () => player.toggle(),
         switch: () => player.switchOver(),
@@ -50,39 +50,38 @@ export default async function desk(root) {
   }
 
   function onKey(name) {
-    if (sending.busy) return false;
+    if (caseRequests.isBusy) return false;
     if (/^[1-9]$/.test(name)) return decisions?.goToField(Number(name)) ?? false;
-    const act = actions()[keys.actionOf(name)];
-    act?.();
-    return Boolean(act);
+    const action = currentActions()[keys.actionOf(name)];
+    action?.();
+    return Boolean(action);
   }
 
   const keyDialog = createKeyDialog({
     keys,
-    singles: listen(onKey, keys),
+    singleKeys: listenForKeys(onKey, keys),
     task: () => null,
-    offered: () => Object.keys(actions()),
-    answers: () => (decisions?.nFields ? fieldRows(decisions.nFields) : []),
+    actionNames: () => Object.keys(currentActions()),
+    answerRows: () => (decisions?.nFields ? fieldRows(decisions.nFields) : []),
     t,
   });
-  keyDialog.hint();
-  document.addEventListener("htmx:after:swap", keyDialog.hint);
+  keyDialog.updateHints();
+  document.addEventListener("htmx:after:swap", keyDialog.updateHints);
 
   if (data.plays) {
-    const parts = { frame: screen.part("players"), place: screen.part("clips") };
-    player = await createDeskPlayer({ briefing: () => api.blind(caseId), ...parts, t });
-    keyDialog.hint();
+    const parts = { frame: screen.part("players"), container: screen.part("clips") };
+    player = await showClips({ fetchBriefing: () => api.blindBriefing(caseId), ...parts, t });
+    keyDialog.updateHints();
   }
   if (!decisions) return;
   startHeartbeat({
-    api: { heartbeat: api.keepCase },
-    held: () => [caseId],
-    onKept() {},
-    onLost: () => sending.busy || screen.notice(t("conflict.claim_lost"), { look: "warning" }),
+    extend: api.extendClaim,
+    leasedIds: () => [caseId],
+    onLost: () => caseRequests.isBusy || screen.notice(t("conflict.claim_lost"), { look: "warning" }),
   });
 }
 
-/** The desk's keys: one table, changed and listed as the workbench's. Digits go to the fields. */
+// The desk's key map. Digits go to the fields.
 const ACTIONS = [
   { name: "accept", key: "a" },
   { name: "edit", key: "e" },
@@ -103,42 +102,44 @@ const ACTIONS = [
   { name: "help", key: "?" },
 ];
 
-export const createDeskKeys = (storage) => createKeyMap(storage, { actions: ACTIONS, store: "concord:desk-keys" });
+export const createDeskKeys = (storage) => createKeyMap(storage, { actions: ACTIONS, storageKey: "concord:desk-keys" });
 
-/** Rows for the list of keys, as in answer_keys.js. */
+/** The fields' digits as rows of the key dialog. */
 export const fieldRows = (nFields) => [{ keys: nFields > 1 ? ["1", String(nFields)] : ["1"], until: nFields > 1, text: "keys.field" }];
 
-/** The case's clips beside its texts: the expert's own assignment plays them, in the order in which they were judged. */
-/** `briefing()` gives an outcome with the task. Resolves with the player; null where there is nothing to hear. */
-export async function createDeskPlayer({ briefing, frame, place, t }) {
-  const outcome = await briefing();
+/**
+ * The case's clips beside its texts, played under the expert's own assignment, in the order in which they were judged.
+ * `fetchBriefing()` gives an outcome with the task. Resolves with the player; null where there are no clips.
+ */
+async function showClips({ fetchBriefing, frame, container, t }) {
+  const outcome = await fetchBriefing();
   if (outcome.kind !== "ok") {
     frame.hidden = false;
-    place.append(h("p", { class: "problem" }, t("desk.clip_failed", { detail: outcome.detail })));
+    container.append(h("p", { class: "problem" }, t("desk.clip_failed", { detail: outcome.detail })));
     return null;
   }
   const assignment = outcome.body;
   const clips = clipsOf(assignment);
   if (!clips.length) return null;
-  const clipCache = createClipCache({ api: { assignment: briefing } });
+  const clipCache = createClipCache({ api: { assignment: fetchBriefing } });
   const player = createPlayer({
     engine: createEngine(),
     loader: clipCache.takeLoader(assignment),
     clips,
     fadeMs: assignment.listening.fade_ms,
   });
-  const given = assignment.content.filter(({ clip }) => clip);
-  const judged = assignment.candidates.filter(({ clip }) => clip);
+  const contentClips = assignment.content.filter(({ clip }) => clip);
+  const candidateClips = assignment.candidates.filter(({ clip }) => clip);
   const row = (clip, label, mark = null) => createClipRow({ clip, mark, label, player, t });
-  place.replaceChildren(
-    ...given.map(({ field, clip }) => {
+  container.replaceChildren(
+    ...contentClips.map(({ field, clip }) => {
       const title = t(`content.${field}`);
       return h("div", { class: "given-clip" }, h("h3", {}, title), row(clip, title));
     }),
-    ...judged.map(({ label, clip }) =>
-      judged.length > 1 ? row(clip, label, label) : h("div", { class: "given-clip" }, row(clip, label)),
+    ...candidateClips.map(({ label, clip }) =>
+      candidateClips.length > 1 ? row(clip, label, label) : h("div", { class: "given-clip" }, row(clip, label)),
     ),
-    createTransport({ player, switches: judged.length > 1, t }),
+    createTransport({ player, switches: candidateClips.length > 1, t }),
   );
   frame.hidden = false;
   return player;

@@ -1,51 +1,52 @@
 /**
- * The item's texts, as they are and as they should be, with what changes word by word, and models' drafts beside them.
- * A field is {name, original, text, changed, element}; the one at hand is the one that keys act on.
+ * Correction editor: the item's texts as they are and as corrected, with a word diff, and models' drafts beside them. A
+ * field is {name, element, area, original, show()}; shortcuts act on the current one.
  */
 import { h } from "../page/dom.js";
+import { safeStorage } from "../page/storage.js";
 import { wordDiff } from "./word_diff.js";
 
 const MARKS = { gone: "del", new: "ins" };
 
-/** `memory`: see desk_memory.js; `say(text)` announces; `onChange()` follows every change. */
-export function createEditor(root, { memory, t, say, onChange }) {
+/** `stored`: the stored corrections (below); `announce(text)` is for screen readers; `onChange()` follows every change. */
+export function createEditor(root, { stored, t, announce, onChange }) {
   const part = (name) => root.querySelector(`[data-part="${name}"]`);
   const fields = [...root.querySelectorAll("[data-field]")].map(createField);
-  const taken = {}; // the draft that a field's text began as
-  const extras = { reason: part("reason"), comment: part("comment"), rewrite: part("rewrite") };
-  let atHand = fields[0] ?? null;
+  const draftIds = {}; // by field: the draft that its text started from
+  const remarks = { reason: part("reason"), comment: part("comment"), rewrite: part("rewrite") };
+  let current = fields[0] ?? null;
 
   function createField(element) {
-    const inside = (name) => element.querySelector(`[data-part="${name}"]`);
+    const fieldPart = (name) => element.querySelector(`[data-part="${name}"]`);
     const area = element.querySelector("textarea");
-    const original = inside("original").textContent;
+    const original = fieldPart("original").textContent;
     const field = { name: element.dataset.field, element, area, original, show };
-    let drawn = null;
+    let frame = null;
 
     function show() {
       const changed = area.value !== original;
       element.classList.toggle("changed", changed);
-      inside("changed").hidden = !changed;
-      inside("diff-frame").hidden = !changed;
-      fit(area);
-      cancelAnimationFrame(drawn);
-      drawn = requestAnimationFrame(() => inside("diff").replaceChildren(...(changed ? pieces(original, area.value, t) : [])));
-      showTaken(field);
+      fieldPart("changed").hidden = !changed;
+      fieldPart("diff-frame").hidden = !changed;
+      fitHeight(area);
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(() => fieldPart("diff").replaceChildren(...(changed ? diffElements(original, area.value, t) : [])));
+      showDraftState(field);
     }
 
-    area.addEventListener("input", () => entered(field));
-    element.addEventListener("focusin", () => mark(field));
+    area.addEventListener("input", () => onInput(field));
+    element.addEventListener("focusin", () => setCurrent(field));
     element.addEventListener("click", ({ target }) => {
       const draft = target.closest("[data-draft]");
-      if (target.closest("[data-accept]")) take(field, draft);
-      else if (target.closest("[data-edit]")) edit(field, draft);
-      else if (target.closest("[data-reject]")) dropDraft(field, draft);
+      if (target.closest("[data-accept]")) acceptDraft(field, draft);
+      else if (target.closest("[data-edit]")) editDraft(field, draft);
+      else if (target.closest("[data-reject]")) rejectDraft(field, draft);
     });
     return field;
   }
 
-  function showTaken({ name, element, area, original }) {
-    const id = taken[name];
+  function showDraftState({ name, element, area, original }) {
+    const id = draftIds[name];
     for (const draft of element.querySelectorAll("[data-draft]")) {
       draft.classList.toggle("taken", draft.dataset.draft === String(id));
     }
@@ -54,35 +55,35 @@ export function createEditor(root, { memory, t, say, onChange }) {
     note.textContent = note.hidden ? "" : t("desk.begun_as_draft");
   }
 
-  function entered(field) {
-    if (field.area.value === field.original) delete taken[field.name];
+  function onInput(field) {
+    if (field.area.value === field.original) delete draftIds[field.name];
     field.show();
-    keep();
+    save();
     onChange();
   }
 
-  function keep() {
-    const typed = content();
-    const isEmpty = !Object.keys(typed.texts).length && !typed.reason && !typed.comment;
-    if (isEmpty) memory.forget();
-    else memory.write(typed);
+  function save() {
+    const { texts, reason, comment } = corrections();
+    const isEmpty = !Object.keys(texts).length && !reason && !comment;
+    if (isEmpty) stored.remove();
+    else stored.write(corrections());
   }
 
-  /** What is changed, as the API takes it and as it is kept. */
-  function content() {
+  /** The corrections, as the API takes them and as they are stored. */
+  function corrections() {
     const changed = fields.filter(({ area, original }) => area.value !== original);
-    const drafts = changed.filter(({ name }) => name in taken).map(({ name }) => [name, taken[name]]);
+    const drafts = changed.filter(({ name }) => name in draftIds).map(({ name }) => [name, draftIds[name]]);
     return {
       texts: Object.fromEntries(changed.map(({ name, area }) => [name, area.value])),
       drafts: Object.fromEntries(drafts),
-      reason: extras.reason.value,
-      comment: extras.comment.value.trim(),
-      rewrite: Boolean(extras.rewrite?.checked),
+      reason: remarks.reason.value,
+      comment: remarks.comment.value.trim(),
+      rewrite: Boolean(remarks.rewrite?.checked),
     };
   }
 
-  function mark(field) {
-    atHand = field;
+  function setCurrent(field) {
+    current = field;
     for (const other of fields) other.element.classList.toggle("at-hand", other === field);
   }
 
@@ -90,89 +91,89 @@ export function createEditor(root, { memory, t, say, onChange }) {
 
   const openDraft = (field) => field?.element.querySelector("[data-draft][data-open]");
 
-  function take(field, draft = openDraft(field)) {
-    if (!draft) return say(t("desk.no_draft"));
-    mark(field);
-    write(field.area, draft.querySelector('[data-part="draft-text"]').textContent);
-    taken[field.name] = Number(draft.dataset.draft);
-    entered(field);
+  function acceptDraft(field, draft = openDraft(field)) {
+    if (!draft) return announce(t("desk.no_draft"));
+    setCurrent(field);
+    replaceText(field.area, draft.querySelector('[data-part="draft-text"]').textContent);
+    draftIds[field.name] = Number(draft.dataset.draft);
+    onInput(field);
     field.element.focus({ preventScroll: true });
-    say(t("desk.taken"));
+    announce(t("desk.taken"));
   }
 
-  /** Write in the field: from its draft, unless something was written already. */
-  function edit(field, draft) {
+  /** Edit the field: from its draft, unless it has been edited already. */
+  function editDraft(field, draft) {
     if (!field) return;
-    const begins = draft ?? (field.area.value === field.original ? openDraft(field) : null);
-    if (begins && taken[field.name] !== Number(begins.dataset.draft)) take(field, begins);
+    const initialDraft = draft ?? (field.area.value === field.original ? openDraft(field) : null);
+    if (initialDraft && draftIds[field.name] !== Number(initialDraft.dataset.draft)) acceptDraft(field, initialDraft);
     field.area.focus();
     field.area.setSelectionRange(field.area.value.length, field.area.value.length);
   }
 
-  function dropDraft(field, draft) {
-    if (taken[field.name] !== Number(draft.dataset.draft)) return;
-    delete taken[field.name];
+  function rejectDraft(field, draft) {
+    if (draftIds[field.name] !== Number(draft.dataset.draft)) return;
+    delete draftIds[field.name];
     field.show();
-    keep();
+    save();
   }
 
   function restore() {
-    const kept = memory.read(isOpen);
-    if (!kept) return;
-    for (const { name, area } of fields) if (name in kept.texts) area.value = kept.texts[name];
-    Object.assign(taken, kept.drafts);
-    extras.reason.value = kept.reason;
-    extras.comment.value = kept.comment;
-    if (extras.rewrite) extras.rewrite.checked = kept.rewrite;
-    say(t("desk.restored"));
+    const saved = stored.read(isOpen);
+    if (!saved) return;
+    for (const { name, area } of fields) if (name in saved.texts) area.value = saved.texts[name];
+    Object.assign(draftIds, saved.drafts);
+    remarks.reason.value = saved.reason;
+    remarks.comment.value = saved.comment;
+    if (remarks.rewrite) remarks.rewrite.checked = saved.rewrite;
+    announce(t("desk.restored"));
   }
 
-  for (const control of Object.values(extras)) control?.addEventListener("input", () => (keep(), onChange()));
-  document.addEventListener("htmx:after:swap", () => fields.forEach(showTaken));
+  for (const control of Object.values(remarks)) control?.addEventListener("input", () => (save(), onChange()));
+  document.addEventListener("htmx:after:swap", () => fields.forEach(showDraftState));
   restore();
   for (const field of fields) field.show();
-  if (atHand) mark(atHand);
+  if (current) setCurrent(current);
 
   return {
-    content,
-    get dirty() {
+    corrections,
+    get isDirty() {
       return fields.some(({ area, original }) => area.value !== original);
     },
     nFields: fields.length,
-    /** To the field of this number, from 1. */
-    go(number) {
+    /** Focus the field of this number, from 1. */
+    goToField(number) {
       const field = fields[number - 1];
       if (!field) return false;
       field.element.focus();
       field.element.scrollIntoView({ block: "nearest" });
       return true;
     },
-    accept: () => take(atHand),
-    edit: () => edit(atHand),
+    accept: () => acceptDraft(current),
+    edit: () => editDraft(current),
     reject() {
-      const draft = openDraft(atHand);
+      const draft = openDraft(current);
       if (draft) draft.querySelector("[data-reject]").click();
-      else say(t("desk.no_draft"));
+      else announce(t("desk.no_draft"));
     },
-    focusReason: () => extras.reason.focus(),
-    forget: memory.forget,
+    focusReason: () => remarks.reason.focus(),
+    removeStored: stored.remove,
   };
 }
 
-/** In the browser's own list of changes, so that Ctrl+Z brings back what stood there. */
-function write(area, text) {
+/** Through the browser's undo history, so that Ctrl+Z restores the text before. */
+function replaceText(area, text) {
   area.focus({ preventScroll: true });
   area.select();
   if (!document.execCommand("insertText", false, text)) area.value = text;
 }
 
-function fit(area) {
+function fitHeight(area) {
   area.style.height = "auto";
   area.style.height = `${area.scrollHeight + 2}px`;
 }
 
-/** The changes as elements; in words for those who cannot see the marks. */
-function pieces(before, after, t) {
+/** The word diff as elements, with words for screen readers. */
+function diffElements(before, after, t) {
   const hidden = (text) => h("span", { class: "visually-hidden" }, text);
   return wordDiff(before, after).map(({ kind, text }) =>
     kind === "same" ? text : h(MARKS[kind], {}, hidden(`[${t(`diff.${kind}`)} `), text, hidden("]")),
@@ -180,30 +181,23 @@ function pieces(before, after, t) {
 }
 
 /**
- * What an expert has typed about an item, kept in this tab until it is saved: a reload, a lost claim or a version that
- * changed meanwhile loses none of it. Pure but for the storage.
+ * Unsaved corrections of an item, stored in this tab until they are saved: a reload, a lost claim or a version that changed
+ * meanwhile loses none of them.
  */
-export function createMemory(storage, name) {
-  const quietly = (work) => {
-    try {
-      return work();
-    } catch {
-      return null; // storage full, or switched off: the page works on without it
-    }
-  };
+export function createStoredCorrections(sessionStorage, storageKey) {
+  const storage = safeStorage(sessionStorage);
   return {
     /**
      * {texts: {field: text}, drafts: {field: id}, reason, comment, rewrite}; null where nothing was typed. Of the drafts
      * only those that `isOpen(field, id)`: a later case of the item has others.
      */
-    read: (isOpen) => quietly(() => withOpen(isOpen, JSON.parse(storage.getItem(name)))),
-    write: (typed) => quietly(() => storage.setItem(name, JSON.stringify(typed))),
-    forget: () => quietly(() => storage.removeItem(name)),
+    read(isOpen) {
+      const corrections = storage.getJson(storageKey);
+      if (!corrections) return null;
+      const drafts = Object.entries(corrections.drafts ?? {}).filter(([field, id]) => isOpen(field, id));
+      return { ...corrections, drafts: Object.fromEntries(drafts) };
+    },
+    write: (corrections) => void storage.setJson(storageKey, corrections),
+    remove: () => void storage.remove(storageKey),
   };
-}
-
-function withOpen(isOpen, typed) {
-  if (!typed) return typed;
-  const open = Object.entries(typed.drafts ?? {}).filter(([field, id]) => isOpen(field, id));
-  return { ...typed, drafts: Object.fromEntries(open) };
 }

@@ -1,7 +1,7 @@
-/** The review queue on the keyboard: j and k go from case to case, Enter opens the one at hand, n takes the next. */
-import { listen } from "../keys/shortcuts.js";
+/** Review queue shortcuts: j and k go from case to case, Enter opens the focused one, n takes the next. */
+import { listenForKeys } from "../keys/shortcuts.js";
 
-/** The case `step` further than the one that has the focus; from outside the list, its first or last. */
+/** The case `step` after the focused one; from outside the list, its first or last. */
 export function stepTo(cases, focused, step) {
   const at = cases.indexOf(focused);
   if (at < 0) return cases.at(step > 0 ? 0 : -1) ?? null;
@@ -19,8 +19,8 @@ export default function queueKeys(list) {
     button?.click();
     return button !== null;
   };
-  const acts = { j: () => move(1), k: () => move(-1), n: takeNext };
-  const keys = listen((name) => acts[name]?.() ?? false, { repeats: (name) => name === "j" || name === "k" });
+  const actions = { j: () => move(1), k: () => move(-1), n: takeNext };
+  const keys = listenForKeys((name) => actions[name]?.() ?? false, { repeats: (name) => name === "j" || name === "k" });
   for (const hint of document.querySelectorAll("[data-queue-keys]")) hint.hidden = !keys.on;
   if (keys.on) document.getElementById("review-next")?.setAttribute("aria-keyshortcuts", "n");
 }

@@ -1,13 +1,13 @@
 /**
- * Which key does what: the one table behind the keys themselves, the list that `?` opens and every hint on the page.
- * Keys have the names that shortcuts.js gives them. What a rater changes is kept in this browser.
+ * Key map: which key does which action; the one table behind the shortcuts, the list that `?` opens and every hint on the
+ * page. Keys have the names that shortcuts.js gives them. A rater's own keys are stored in this browser.
  */
-import { answerKeys } from "../rating/protocol.js";
+import { safeStorage } from "../page/storage.js";
 
-const CHOSEN = "concord:keys";
-const NAMED = ["Space", "Enter", "Shift+Enter", "Ctrl+Enter"];
+const STORAGE_KEY = "concord:keys";
+const NAMED_KEYS = ["Space", "Enter", "Shift+Enter", "Ctrl+Enter"];
 
-/** In the order of the list. `repeats`: holding the key down goes on. `fixed`: what every text field means by it. */
+/** In the order of the list. `repeats`: holding the key repeats the action. `fixed`: its key cannot be changed. */
 export const ACTIONS = [
   { name: "play", key: "Space" },
   { name: "switch", key: "s" },
@@ -31,29 +31,26 @@ export const ACTIONS = [
   { name: "help", key: "?" },
 ];
 
-/** `actions` is the page's table, `store` where its chosen keys are kept. */
-export function createKeyMap(storage, { actions = ACTIONS, store = CHOSEN } = {}) {
-  const chosen = stored(storage, { actions, store });
+/** `actions` is the page's table; its custom keys are stored under `storageKey`. */
+export function createKeyMap(localStorage, { actions = ACTIONS, storageKey = STORAGE_KEY } = {}) {
+  const storage = safeStorage(localStorage);
+  const customKeys = knownKeys(storage.getJson(storageKey), actions);
   const events = new EventTarget();
   let reserved = new Set();
 
-  const wanted = ({ name, key, fixed }) => (fixed ? key : (chosen[name] ?? key));
+  const assignedKey = ({ name, key, fixed }) => (fixed ? key : (customKeys[name] ?? key));
 
-  /** The key of an action; null where this protocol's answers need it. */
+  /** The key of an action; null where it is reserved. */
   function keyOf(name) {
     const action = actions.find((each) => each.name === name);
-    const key = action && wanted(action);
+    const key = action && assignedKey(action);
     return key && !reserved.has(key) ? key : null;
   }
 
-  const actionOf = (key) => (reserved.has(key) ? undefined : actions.find((action) => wanted(action) === key)?.name);
+  const actionOf = (key) => (reserved.has(key) ? undefined : actions.find((action) => assignedKey(action) === key)?.name);
 
-  function keep() {
-    try {
-      storage.setItem(store, JSON.stringify(chosen));
-    } catch {
-      // the choice then holds for this page only
-    }
+  function save() {
+    storage.setJson(storageKey, customKeys);
     events.dispatchEvent(new Event("change"));
   }
 
@@ -64,38 +61,32 @@ export function createKeyMap(storage, { actions = ACTIONS, store = CHOSEN } = {}
     actionOf,
     repeats: (key) => Boolean(actions.find(({ name }) => name === actionOf(key))?.repeats),
 
-    /** Leave the answers of this protocol their keys. */
-    reserveFor(definition) {
-      reserved = answerKeys(definition);
+    /** Reserve keys for a protocol's answers: a set of key names. */
+    reserve(names) {
+      reserved = names;
       events.dispatchEvent(new Event("change"));
     },
 
     /** Give an action another key. Null when done; else {problem: "unusable" | "reserved" | "taken", by}. */
     change(name, key) {
-      if (key === null || !(key.length === 1 || NAMED.includes(key))) return { problem: "unusable" };
+      if (key === null || !(key.length === 1 || NAMED_KEYS.includes(key))) return { problem: "unusable" };
       if (reserved.has(key) || /^[0-9]$/.test(key)) return { problem: "reserved" };
-      const other = actions.find((action) => action.name !== name && wanted(action) === key);
+      const other = actions.find((action) => action.name !== name && assignedKey(action) === key);
       if (other) return { problem: "taken", by: other.name };
-      chosen[name] = key;
-      keep();
+      customKeys[name] = key;
+      save();
       return null;
     },
 
     reset() {
-      for (const name of Object.keys(chosen)) delete chosen[name];
-      keep();
+      for (const name of Object.keys(customKeys)) delete customKeys[name];
+      save();
     },
   };
 }
 
-/** What was chosen before, without what this table does not know. */
-function stored(storage, { actions, store }) {
-  let found = null;
-  try {
-    found = JSON.parse(storage.getItem(store));
-  } catch {
-    // unreadable is as good as none
-  }
-  const known = actions.filter(({ name, fixed }) => !fixed && typeof found?.[name] === "string");
-  return Object.fromEntries(known.map(({ name }) => [name, found[name]]));
+/** The stored keys of actions that this table has and that can be changed. */
+function knownKeys(stored, actions) {
+  const known = actions.filter(({ name, fixed }) => !fixed && typeof stored?.[name] === "string");
+  return Object.fromEntries(known.map(({ name }) => [name, stored[name]]));
 }

@@ -1,24 +1,26 @@
-/** Which key presses are ours, and which belong to what has the focus. */
-const KEYS_OFF = "concord:keys-off";
+/** Keyboard shortcuts: which key presses are the page's, and which belong to the focused control. */
+import { safeStorage } from "../page/storage.js";
 
-// What is on one key with another sign, with and without Shift.
-const SAME_KEY = { "=": "+", _: "-" };
+const STORAGE_KEY = "concord:keys-off";
 
-/** A press by one name: "Space", "Shift+Enter", "Ctrl+Enter", "Escape", "?", "a", "Alt+3"; null for other chords. */
-export function nameOf(event) {
+// The same key with and without Shift.
+const SHIFT_VARIANTS = { "=": "+", _: "-" };
+
+/** The name of a key press: "Space", "Shift+Enter", "Ctrl+Enter", "Escape", "?", "a", "Alt+3"; null for other chords. */
+export function keyNameOf(event) {
   const { key, code = "", ctrlKey, metaKey, altKey, shiftKey, isComposing } = event;
-  if (isComposing) return null; // an input method still has the word
+  if (isComposing) return null; // an input method is composing
   if (event.getModifierState?.("AltGraph")) return key.length === 1 ? key.toLowerCase() : null; // "[" on many keyboards
   if (altKey) return !ctrlKey && !metaKey && /^Digit[0-9]$/.test(code) ? `Alt+${code.at(-1)}` : null;
   if (ctrlKey || metaKey) return key === "Enter" ? "Ctrl+Enter" : null;
   if (key === " ") return "Space";
   if (key === "Enter") return shiftKey ? "Shift+Enter" : "Enter";
   if (key === "Escape") return key;
-  return key.length === 1 ? (SAME_KEY[key] ?? key.toLowerCase()) : null;
+  return key.length === 1 ? (SHIFT_VARIANTS[key] ?? key.toLowerCase()) : null;
 }
 
-/** Whether a press is for the page. `focus` is {tag, type, checked} of what has the focus. */
-export function isOurs(name, focus) {
+/** Whether a key press is a shortcut of the page. `focus` is {tag, type, checked} of the focused element. */
+export function isPageShortcut(name, focus) {
   if (name === null) return false;
   if (name === "Ctrl+Enter") return true;
   const { tag, type } = focus;
@@ -31,43 +33,28 @@ export function isOurs(name, focus) {
 }
 
 /**
- * `onKey(name)` returns whether it did something; `repeats(name)` says whether holding the key goes on doing it. Nothing
- * is taken while a dialog is open. `on` of what it returns switches the keys that are pressed alone.
+ * `onKey(name)` returns whether it did something; `repeats(name)` whether holding the key repeats it. Shortcuts rest while
+ * a dialog is open. `on` of the returned switch turns single-key shortcuts on or off (WCAG 2.1.4).
  */
-export function listen(onKey, { repeats, storage = globalThis.localStorage }) {
-  const single = { on: read(storage) !== "1" };
+export function listenForKeys(onKey, { repeats, localStorage = globalThis.localStorage }) {
+  const storage = safeStorage(localStorage);
+  let isOn = storage.getText(STORAGE_KEY) !== "1";
   document.addEventListener("keydown", (event) => {
-    const name = nameOf(event);
+    const name = keyNameOf(event);
     const { tagName: tag, type, checked } = document.activeElement ?? {};
     if (event.repeat && !repeats(name)) return;
-    if (document.querySelector("dialog[open]") || !isOurs(name, { tag, type, checked })) return;
-    if (!single.on && name.length === 1) return;
-    const wouldSend = type === "number" && name === "Enter"; // a form goes off by Enter in its fields
-    if (onKey(name) || wouldSend) event.preventDefault();
+    if (document.querySelector("dialog[open]") || !isPageShortcut(name, { tag, type, checked })) return;
+    if (!isOn && name.length === 1) return;
+    const wouldSubmit = type === "number" && name === "Enter"; // a form goes off by Enter in its fields
+    if (onKey(name) || wouldSubmit) event.preventDefault();
   });
   return {
     get on() {
-      return single.on;
+      return isOn;
     },
     set on(value) {
-      single.on = value;
-      write(storage, value ? "0" : "1");
+      isOn = value;
+      storage.setText(STORAGE_KEY, value ? "0" : "1");
     },
   };
-}
-
-function read(storage) {
-  try {
-    return storage.getItem(KEYS_OFF);
-  } catch {
-    return null;
-  }
-}
-
-function write(storage, value) {
-  try {
-    storage.setItem(KEYS_OFF, value);
-  } catch {
-    // the choice then holds for this page only
-  }
 }

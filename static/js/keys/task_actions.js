@@ -1,20 +1,20 @@
 /**
- * What the named actions of key_map.js do to the task at hand. An action that has nothing to act on is not there.
- * `task` is {assignment, view: {asked, player}}; `page` holds what belongs to the page: submit(), undo(), skip(),
- * showKeys(), focusSubmit(), spectrograms.
+ * Task actions: what the shortcuts of key_map.js do to the current task. An action without a target is left out.
+ * `task` is {assignment, view: {form, player}}; `page` has the page's own: submit(), undo(), skip(), showKeys(),
+ * focusSubmit(), spectrograms.
  */
 import { clearLoop, markLoop } from "../player/transport.js";
 
 const STEP_S = 5;
 const VOLUME_STEP = 0.05;
 
-export function actionsFor(task, page) {
-  const { asked } = task.view;
+export function taskActions(task, page) {
+  const { form } = task.view;
   return {
-    ...listening(task),
+    ...playbackActions(task),
     ...(page.spectrograms.isAvailable && { spectrogram: page.spectrograms.toggle }),
-    next_question: () => asked.go(1) || page.focusSubmit(),
-    previous_question: () => asked.go(-1),
+    next_question: () => form.go(1) || page.focusSubmit(),
+    previous_question: () => form.go(-1),
     leave_text: () => document.activeElement.blur(),
     submit: page.submit,
     undo: page.undo,
@@ -23,7 +23,7 @@ export function actionsFor(task, page) {
   };
 }
 
-function listening({ assignment, view: { player } }) {
+function playbackActions({ assignment, view: { player } }) {
   const candidates = assignment.candidates.filter(({ clip }) => clip).length;
   if (!candidates && !assignment.content.some(({ clip }) => clip)) return {};
   return {

@@ -1,4 +1,4 @@
-/** Copies the text of a read-only field. Without a clipboard (plain http) the text is selected, ready for Ctrl+C. */
+/** Copy button for the text of a read-only field. Without a clipboard (plain http) the text is selected for Ctrl+C. */
 export default function start(element) {
   const field = element.querySelector("input");
   const button = element.querySelector("button");

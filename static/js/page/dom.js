@@ -1,4 +1,4 @@
-/** Elements made in one expression: h("p", {class: "soft", onclick: f}, "text", child, null). */
+/** DOM elements made in one expression: h("p", {class: "soft", onclick: f}, "text", child, null). */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -10,14 +10,14 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** A number for ids and group names: several tasks are rendered in the life of one page. */
-let made = 0;
+/** A unique id for an element or a radio group: a page renders several tasks one after the other. */
+let lastId = 0;
 export function uniqueId(prefix) {
-  made += 1;
-  return `${prefix}-${made}`;
+  lastId += 1;
+  return `${prefix}-${lastId}`;
 }
 
-/** A drawing of one shape on a 24 by 24 grid; `show` changes it. Says nothing to a screen reader. */
+/** An SVG icon of one path on a 24 by 24 grid; `show` changes it. Hidden from screen readers. */
 export function icon(shape) {
   const namespace = "http://www.w3.org/2000/svg";
   const element = document.createElementNS(namespace, "svg");

@@ -1,4 +1,4 @@
-/** Shows of a long list only what has all the words of its search field, and of its groups those that have any. */
+/** List filter: shows the items that contain all words of the search field, and the groups with any such item. */
 export default function start(element) {
   const field = element.querySelector("input[type=search]");
   const status = element.querySelector("[role=status]");

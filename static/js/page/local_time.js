@@ -1,6 +1,6 @@
 /**
- * Shows a <time>, written in UTC by the server, in the reader's own zone: the clock alone where the server gave no day.
- * What a page has fetched anew comes in UTC again.
+ * Local time: shows a <time>, which the server writes in UTC, in the reader's time zone; the time of day alone where the
+ * server gave no date. Fragments that htmx swaps in come in UTC again.
  */
 function show(element) {
   const moment = new Date(element.dateTime);

@@ -1,4 +1,4 @@
-/** Opens the <details> that the address points into: not every browser does, and a link to a closed one shows nothing. */
+/** Opens the <details> that the address's fragment points into, since not every browser does. */
 export default function start(element) {
   const open = () => {
     const target = document.getElementById(location.hash.slice(1));

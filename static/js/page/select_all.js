@@ -1,4 +1,4 @@
-/** One check box for all that `data-boxes` names. */
+/** "Select all": one checkbox for the checkboxes that `data-boxes` selects. */
 export default function selectAll(label) {
   const all = label.querySelector("input");
   const boxes = [...document.querySelectorAll(label.dataset.boxes)];

@@ -1,6 +1,6 @@
-/** Texts: from the protocol in the reader's language, and from the page with blanks to fill. */
+/** Texts: a protocol's in the reader's language, and the page's translated messages with placeholders. */
 
-/** A protocol's text is a string, or a table of strings by language in which English is always there. */
+/** A protocol's text is a string, or an object of strings by language, which always has English. */
 export function inLanguage(text, language) {
   if (text === null || text === undefined) return "";
   if (typeof text === "string") return text.trim();
@@ -11,13 +11,13 @@ export function fill(text, values = {}) {
   return text.replace(/\{(\w+)\}/g, (blank, name) => (name in values ? String(values[name]) : blank));
 }
 
-/** Seconds as people say them: 0:07, 1:05, 61:00. */
+/** Seconds as minutes and seconds: 0:07, 1:05, 61:00. */
 export function clock(seconds) {
   const whole = Math.max(0, Math.floor(Number.isFinite(seconds) ? seconds : 0));
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
 }
 
-/** The texts of the page: t("player.play", {clip: "A"}). An unknown key shows itself, so that tests see it. */
+/** The page's messages: t("player.play", {clip: "A"}). An unknown key is shown as it is, so that tests see it. */
 export function translator(texts) {
   return (key, values) => fill(texts[key] ?? key, values);
 }

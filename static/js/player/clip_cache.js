@@ -13,9 +13,9 @@ export function createClipCache({ api, decode = createDecoder(), read = readRang
 
   function createLoader(assignment, limit) {
     const renew = async () => {
-      const result = await api.assignment(assignment.id);
-      if (result.kind !== "ok") throw Object.assign(new Error(result.detail), { status: 403 });
-      return Object.fromEntries(clipsOf(result.body).map(({ name, url }) => [name, url]));
+      const outcome = await api.assignment(assignment.id);
+      if (outcome.kind !== "ok") throw Object.assign(new Error(outcome.detail), { status: 403 });
+      return Object.fromEntries(clipsOf(outcome.body).map(({ name, url }) => [name, url]));
     };
     return createClipLoader({ clips: clipsOf(assignment), read, decode, renew, limit });
   }

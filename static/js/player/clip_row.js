@@ -1,7 +1,7 @@
 /** Clip row: one clip with play button, waveform, time, buffering status, and a retry when it fails to load. */
 import { h, icon } from "../page/dom.js";
-import { createSpectrogram } from "./spectrogram.js";
 import { clock } from "../page/texts.js";
+import { createSpectrogram } from "./spectrogram.js";
 import { createWaveform } from "./waveform.js";
 
 const PLAY = "M7 4.5v15l13-7.5z";

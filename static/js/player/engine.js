@@ -6,12 +6,14 @@
  *   wake()                     call it in a press of a key or button (autoplay policy); resolves with whether audio runs
  * Events: "interrupted" (the device took the audio away), "device" (headphones came or went), "broken".
  */
+import { safeStorage } from "../page/storage.js";
 import { RATE } from "./mixer.js";
 
 const RESUME_TIMEOUT_MS = 1500;
 const VOLUME_KEY = "concord:volume";
 
-export function createEngine({ open = openContext, storage = globalThis.localStorage } = {}) {
+export function createEngine({ open = openContext, localStorage = globalThis.localStorage } = {}) {
+  const storage = safeStorage(localStorage);
   const events = new EventTarget();
   let context = null;
   let node = null;
@@ -63,11 +65,7 @@ export function createEngine({ open = openContext, storage = globalThis.localSto
     },
     set volume(value) {
       volume = value;
-      try {
-        storage.setItem(VOLUME_KEY, String(value));
-      } catch {
-        // it then holds for this page only
-      }
+      storage.setText(VOLUME_KEY, String(value));
     },
     /** Output latency in ms, as far as the browser knows: Bluetooth shows here. */
     get latencyMs() {
@@ -93,12 +91,8 @@ function openContext() {
 }
 
 function storedVolume(storage) {
-  try {
-    const value = Number.parseFloat(storage.getItem(VOLUME_KEY));
-    return value >= 0 && value <= 1 ? value : 1;
-  } catch {
-    return 1;
-  }
+  const value = Number.parseFloat(storage.getText(VOLUME_KEY));
+  return value >= 0 && value <= 1 ? value : 1;
 }
 
 function errorWithCode(code) {

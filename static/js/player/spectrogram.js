@@ -1,5 +1,6 @@
 /** Spectrogram of a clip under its waveform: fetched when it comes into view, with a cursor that follows the player. */
 import { h } from "../page/dom.js";
+import { safeStorage } from "../page/storage.js";
 
 const WIDTH = 800;
 const HEIGHT = 128;
@@ -45,13 +46,9 @@ function paint(canvas, levels) {
 }
 
 /** Shows or hides all spectrograms of the page, and stores the choice. `setAvailable(is)`: whether this task has any. */
-export function createSpectrogramSwitch(button, { storage = globalThis.localStorage, root = document.documentElement } = {}) {
-  let isShown = false;
-  try {
-    isShown = storage.getItem(STORAGE_KEY) === "1";
-  } catch {
-    // hidden then, as on a first visit
-  }
+export function createSpectrogramSwitch(button, { localStorage = globalThis.localStorage, root = document.documentElement } = {}) {
+  const storage = safeStorage(localStorage);
+  let isShown = storage.getText(STORAGE_KEY) === "1";
 
   function show() {
     root.dataset.spectrograms = isShown ? "shown" : "hidden";
@@ -61,11 +58,7 @@ export function createSpectrogramSwitch(button, { storage = globalThis.localStor
   function toggle() {
     isShown = !isShown;
     show();
-    try {
-      storage.setItem(STORAGE_KEY, isShown ? "1" : "0");
-    } catch {
-      // the choice then holds for this page only
-    }
+    storage.setText(STORAGE_KEY, isShown ? "1" : "0");
   }
 
   button.addEventListener("click", toggle);

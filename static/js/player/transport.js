@@ -1,7 +1,7 @@
 /** Transport: the playback controls that all clips of a task share (switch, loop, volume), and why playback stopped. */
 import { h, icon, uniqueId } from "../page/dom.js";
-import { SHORTEST_LOOP_S } from "./mixer.js";
 import { clock } from "../page/texts.js";
+import { SHORTEST_LOOP_S } from "./mixer.js";
 
 const SWITCH = "M7 7h11l-3.5-3.5L16 2l6 6-6 6-1.5-1.5L18 9H7zM17 17H6l3.5 3.5L8 22l-6-6 6-6 1.5 1.5L6 15h11z";
 const LOOP = "M12 4a8 8 0 0 1 7.75 6h-2.1A6 6 0 1 0 18 13l-3-3h7v7l-2.5-2.5A8 8 0 1 1 12 4z";

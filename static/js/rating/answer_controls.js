@@ -1,29 +1,27 @@
-/** A set of radio buttons that looks like a row of cards: choices, scales, confidence. */
+/**
+ * Answer controls: choices (radio buttons), a number, a slider with named bands, a text. All have the same interface:
+ *   element  restore(value)  press(value): whether a key press means something here  focus()  showProblem(text)
+ * and all but the text clear(). `onChange(value)` gets the value entered, undefined after `clear`.
+ */
 import { h, uniqueId } from "../page/dom.js";
 import { clock, inLanguage } from "../page/texts.js";
 
-/** The named stretches of a continuous scale. Pure. */
-/** The stretch a value lies in: at a shared edge the upper one; null outside all of them and for no value. */
-export function bandOf(bands, value) {
-  if (!Number.isFinite(value)) return null;
-  const inside = bands.filter(({ minimum, maximum }) => minimum <= value && value <= maximum);
-  return inside.reduce((best, band) => (best && best.minimum >= band.minimum ? best : band), null);
+/** The validation error under a control; while one is shown, `inputs` are marked invalid. */
+function showProblem(line, text, inputs) {
+  line.textContent = text;
+  line.hidden = !text;
+  for (const input of inputs) {
+    if (text) input.setAttribute("aria-invalid", "true");
+    else input.removeAttribute("aria-invalid");
+  }
 }
 
-/** Putting a word into a text where the caret is, with the spaces and commas people would type. Pure. */
-export function insertWord(text, start, end, word) {
-  const before = text.slice(0, start);
-  const after = text.slice(end);
-  const lead = before === "" || /[\s(“"「『，。、；：（]$/.test(before) ? "" : " ";
-  const trail = after === "" || /^[\s,.;:!?)，。、；：！？）]/.test(after) ? "" : " ";
-  const written = `${before}${lead}${word}${trail}`;
-  return { text: written + after, caret: written.length };
-}
+// ── Choices ────────────────────────────────────────────────────────────────────
 
 /**
- * `options`: {value, face, label, meaning, key}; `face` is what is large on the card (A, 4), `key` a key to press.
+ * Radio buttons that look like a row of cards. `options`: {value, face, label, meaning, key}; `face` is what is large on
+ * the card (A, 4), `key` a key to press.
  * `listed` puts labels into a list below the cards, where a long scale has no room for them on the cards.
- * `onChange(value)` gets the option's value, or undefined after `clear`.
  */
 export function createChoices({ legend, help = "", options, look, required, listed = false, onChange }) {
   const name = uniqueId("choices");
@@ -46,13 +44,13 @@ export function createChoices({ legend, help = "", options, look, required, list
     h(
       "div",
       { class: "options" },
-      options.map((option, index) => h("label", { class: "option" }, inputs[index], face(option, listed))),
+      options.map((option, index) => h("label", { class: "option" }, inputs[index], optionFace(option, listed))),
     ),
     listed ? labelList(options) : null,
     problem,
   );
 
-  function pick(value) {
+  function check(value) {
     const index = options.findIndex((option) => option.value === value);
     if (index < 0) return false;
     inputs[index].checked = true;
@@ -61,28 +59,22 @@ export function createChoices({ legend, help = "", options, look, required, list
 
   return {
     element,
-    write: pick,
+    restore: check,
     clear() {
       for (const input of inputs) input.checked = false;
       onChange(undefined);
     },
-    /** A key press that means an option picks it. */
     press(value) {
-      if (!pick(value)) return false;
+      if (!check(value)) return false;
       onChange(value);
       return true;
     },
     focus: () => (inputs.find((input) => input.checked) ?? inputs[0]).focus(),
-    showProblem(text) {
-      problem.textContent = text;
-      problem.hidden = !text;
-      if (text) element.setAttribute("aria-invalid", "true");
-      else element.removeAttribute("aria-invalid");
-    },
+    showProblem: (text) => showProblem(problem, text, [element]),
   };
 }
 
-/** What the labelled points mean. Each point's name says it too, so it need not be read twice. */
+/** The labels of the points. Hidden from screen readers: each radio button has its label in its name. */
 function labelList(options) {
   const labelled = options.filter(({ label }) => label);
   if (!labelled.length) return null;
@@ -93,7 +85,7 @@ function labelList(options) {
   );
 }
 
-function face({ face: large, label, meaning, key }, listed) {
+function optionFace({ face: large, label, meaning, key }, listed) {
   return h(
     "span",
     { class: "option-face" },
@@ -104,10 +96,12 @@ function face({ face: large, label, meaning, key }, listed) {
   );
 }
 
-/** A scale too fine for buttons: a number between two others. The same interface as choices.js. */
+// ── Number ─────────────────────────────────────────────────────────────────────
+
+/** A number on a scale too fine for buttons. */
 export function createNumberAnswer({ legend, help, range, minimum, maximum, required, onChange }) {
   const id = uniqueId("number");
-  const entered = () => (input.value === "" ? undefined : Number(input.value));
+  const read = () => (input.value === "" ? undefined : Number(input.value));
   const problem = h("p", { class: "problem", id: `${id}-problem`, hidden: true });
   const input = h("input", {
     id,
@@ -117,7 +111,7 @@ export function createNumberAnswer({ legend, help, range, minimum, maximum, requ
     max: maximum,
     "aria-required": required ? "true" : null,
     "aria-describedby": `${id}-help ${id}-problem`,
-    oninput: () => onChange(entered()),
+    oninput: () => onChange(read()),
   });
   return {
     element: h(
@@ -128,30 +122,26 @@ export function createNumberAnswer({ legend, help, range, minimum, maximum, requ
       input,
       problem,
     ),
-    write: (number) => (input.value = number),
+    restore: (number) => (input.value = number),
     press: () => false,
     clear() {
       input.value = "";
       onChange(undefined);
     },
     focus: () => input.focus(),
-    showProblem(text) {
-      problem.textContent = text;
-      problem.hidden = !text;
-      if (text) input.setAttribute("aria-invalid", "true");
-      else input.removeAttribute("aria-invalid");
-    },
+    showProblem: (text) => showProblem(problem, text, [input]),
   };
 }
 
-/**
- * A continuous scale with named stretches: a slider to move, a number to type, and the name of where it stands. Nothing
- * is an answer until somebody gave it: until then the thumb is hollow and the number empty. The same interface as
- * choices.js.
- */
-const MOVES = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"];
+// ── Slider ─────────────────────────────────────────────────────────────────────
 
-/** `bands`: {minimum, maximum, label} in the reader's language; `onChange(number)` gets undefined after `clear`. */
+const MOVE_KEYS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"];
+
+/**
+ * A continuous scale: a slider to move, a number to type, and the name of the band it is in. There is no default answer:
+ * until the rater gives one, the thumb is hollow and the number empty. `bands`: {minimum, maximum, label} in the reader's
+ * language.
+ */
 export function createSliderAnswer({ legend, help, minimum, maximum, bands, required, t, onChange }) {
   const id = uniqueId("slider");
   const problem = h("p", { class: "problem", id: `${id}-problem`, hidden: true });
@@ -164,10 +154,10 @@ export function createSliderAnswer({ legend, help, minimum, maximum, bands, requ
     value: (minimum + maximum) / 2,
     "aria-label": legend,
     "aria-describedby": described,
-    oninput: () => give(Number(range.value)),
-    onpointerup: () => give(Number(range.value)), // pressed where the thumb already was
+    oninput: () => enter(Number(range.value)),
+    onpointerup: () => enter(Number(range.value)), // pressed where the thumb already was
     onkeydown: typeInstead,
-    onkeyup: ({ key }) => MOVES.includes(key) && give(Number(range.value)), // at an end nothing moves
+    onkeyup: ({ key }) => MOVE_KEYS.includes(key) && enter(Number(range.value)), // at an end nothing moves
   });
   const number = h("input", {
     type: "number",
@@ -178,7 +168,7 @@ export function createSliderAnswer({ legend, help, minimum, maximum, bands, requ
     "aria-label": t("answer.as_number", { question: legend }),
     "aria-required": required ? "true" : null,
     "aria-describedby": described,
-    oninput: () => give(number.value === "" ? undefined : Number(number.value)),
+    oninput: () => enter(number.value === "" ? undefined : Number(number.value)),
   });
   const name = h("span", { class: "band-name small", "aria-hidden": "true" });
   const element = h(
@@ -197,10 +187,10 @@ export function createSliderAnswer({ legend, help, minimum, maximum, bands, requ
     event.stopPropagation();
     number.value = event.key;
     number.focus();
-    give(Number(event.key));
+    enter(Number(event.key));
   }
 
-  function give(value) {
+  function enter(value) {
     show(value);
     onChange(value);
   }
@@ -211,31 +201,24 @@ export function createSliderAnswer({ legend, help, minimum, maximum, bands, requ
     else if (number.value === "" || Number(number.value) !== value) number.value = value;
     if (value !== undefined) range.value = value;
     range.classList.toggle("unset", value === undefined);
-    range.setAttribute("aria-valuetext", value === undefined ? t("answer.not_given") : spoken(value, band));
+    range.setAttribute("aria-valuetext", value === undefined ? t("answer.not_given") : valueText(value, band));
     name.textContent = value === undefined ? t("answer.not_given") : (band?.label ?? "");
   }
 
   show(undefined);
   return {
     element,
-    write: show,
+    restore: show,
     press: () => false,
-    clear: () => give(undefined),
+    clear: () => enter(undefined),
     focus: () => range.focus(),
-    showProblem(text) {
-      problem.textContent = text;
-      problem.hidden = !text;
-      for (const input of [range, number]) {
-        if (text) input.setAttribute("aria-invalid", "true");
-        else input.removeAttribute("aria-invalid");
-      }
-    },
+    showProblem: (text) => showProblem(problem, text, [range, number]),
   };
 }
 
-const spoken = (value, band) => (band ? `${value}, ${band.label}` : String(value));
+const valueText = (value, band) => (band ? `${value}, ${band.label}` : String(value));
 
-/** The stretches along the track, from the lowest, each as wide as it is. */
+/** The bands along the track, from the lowest, each in proportion to its width. */
 function ruler(bands) {
   const parts = [...bands].sort((a, b) => a.minimum - b.minimum).map(({ minimum, maximum, label }) => {
     const part = h("span", {}, label);
@@ -245,49 +228,60 @@ function ruler(bands) {
   return h("div", { class: "ruler", "aria-hidden": "true" }, parts);
 }
 
-/** A text to write about what was heard: with the glossary's words and the present time one press away. */
-/** `position()` is the present place in the clip, or null where nothing plays; `onChange(text)` follows typing. */
+/** The band of a value: at a shared edge the upper one; null outside all bands and without a value. Pure. */
+export function bandOf(bands, value) {
+  if (!Number.isFinite(value)) return null;
+  const inside = bands.filter(({ minimum, maximum }) => minimum <= value && value <= maximum);
+  return inside.reduce((best, band) => (best && best.minimum >= band.minimum ? best : band), null);
+}
+
+// ── Text ───────────────────────────────────────────────────────────────────────
+
+/**
+ * A text, with buttons that insert the glossary's words and the playback time. `position()` is the playback position in
+ * seconds; null where there is no clip.
+ */
 export function createTextAnswer({ legend, help, maxLength, required, glossary, language, position, onChange, t }) {
   const id = uniqueId("text");
-  const area = h("textarea", {
+  const textarea = h("textarea", {
     id,
     rows: "3",
     dir: "auto",
     maxlength: maxLength,
     "aria-required": required ? "true" : null,
     "aria-describedby": `${help ? `${id}-help ` : ""}${id}-problem`,
-    oninput: changed,
+    oninput: onInput,
   });
   const count = h("span", { class: "soft small number" });
   const problem = h("p", { class: "problem", id: `${id}-problem`, hidden: true });
-  const stamp = h("button", { type: "button", class: "button stamp", onclick: insertTime });
+  const timeButton = h("button", { type: "button", class: "button stamp", onclick: insertTime });
   const element = h(
     "div",
     { class: "text-answer" },
     h("label", { for: id }, legend, required ? null : h("span", { class: "soft" }, ` (${t("answer.optional")})`)),
     help ? h("p", { class: "help", id: `${id}-help` }, help) : null,
-    area,
-    h("div", { class: "row apart" }, position ? stamp : null, count),
+    textarea,
+    h("div", { class: "row apart" }, position ? timeButton : null, count),
     problem,
     glossary.length ? wordList() : null,
   );
 
   function showCount() {
-    count.textContent = t("answer.characters", { used: area.value.length, most: maxLength });
+    count.textContent = t("answer.characters", { used: textarea.value.length, most: maxLength });
   }
 
-  function changed() {
+  function onInput() {
     showCount();
-    onChange(area.value);
+    onChange(textarea.value);
   }
 
   function insert(word) {
-    const { text, caret } = insertWord(area.value, area.selectionStart, area.selectionEnd, word);
+    const { text, caret } = insertWord(textarea.value, textarea.selectionStart, textarea.selectionEnd, word);
     if (text.length > maxLength) return;
-    area.value = text;
-    area.focus();
-    area.setSelectionRange(caret, caret);
-    changed();
+    textarea.value = text;
+    textarea.focus();
+    textarea.setSelectionRange(caret, caret);
+    onInput();
   }
 
   function insertTime() {
@@ -295,7 +289,7 @@ export function createTextAnswer({ legend, help, maxLength, required, glossary, 
   }
 
   function wordList() {
-    const words = (list) =>
+    const wordButtons = (list) =>
       list.map((word) => {
         const text = inLanguage(word, language);
         return h("button", { type: "button", class: "word", onclick: () => insert(text) }, text);
@@ -310,7 +304,7 @@ export function createTextAnswer({ legend, help, maxLength, required, glossary, 
           "div",
           { class: "glossary-row", role: "group", "aria-label": inLanguage(row.dimension, language) },
           h("span", { class: "glossary-about", "aria-hidden": "true" }, inLanguage(row.dimension, language)),
-          h("span", { class: "glossary-words" }, words(row.positive ?? []), words(row.negative ?? [])),
+          h("span", { class: "glossary-words" }, wordButtons(row.positive ?? []), wordButtons(row.negative ?? [])),
         ),
       ),
     );
@@ -319,23 +313,28 @@ export function createTextAnswer({ legend, help, maxLength, required, glossary, 
   showCount();
   return {
     element,
-    write(text) {
-      area.value = text;
+    restore(text) {
+      textarea.value = text;
       showCount();
     },
     press: () => false,
-    focus: () => area.focus(),
-    /** The button says which time it would insert. */
+    focus: () => textarea.focus(),
+    /** Show the playback time on the button that inserts it. */
     showTime() {
       if (!position) return;
       const label = t("answer.insert_time", { time: `@${clock(position())}` });
-      if (stamp.textContent !== label) stamp.textContent = label;
+      if (timeButton.textContent !== label) timeButton.textContent = label;
     },
-    showProblem(text) {
-      problem.textContent = text;
-      problem.hidden = !text;
-      if (text) area.setAttribute("aria-invalid", "true");
-      else area.removeAttribute("aria-invalid");
-    },
+    showProblem: (text) => showProblem(problem, text, [textarea]),
   };
+}
+
+/** Insert a word into a text at the selection, with the spaces that people would type. Pure. */
+export function insertWord(text, start, end, word) {
+  const before = text.slice(0, start);
+  const after = text.slice(end);
+  const lead = before === "" || /[\s(“"「『，。、；：（]$/.test(before) ? "" : " ";
+  const trail = after === "" || /^[\s,.;:!?)，。、；：！？）]/.test(after) ? "" : " ";
+  const untilCaret = `${before}${lead}${word}${trail}`;
+  return { text: untilCaret + after, caret: untilCaret.length };
 }

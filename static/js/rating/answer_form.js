@@ -1,87 +1,87 @@
-/** Everything a task asks, as one form: which question is at hand, what has been entered, what is missing. */
-import { isComplete } from "./answers.js";
-import { createChoices, createNumberAnswer, createSliderAnswer, createTextAnswer } from "./answer_controls.js";
+/** Answer form: a task's questions and feedback as one form, with the current question, the draft and validation errors. */
 import { h, uniqueId } from "../page/dom.js";
-import { asksOf, CANDIDATE_LABELS, choicesOf, confidenceIsRequired, isRequired, pointsOf } from "./protocol.js";
 import { inLanguage } from "../page/texts.js";
+import { createChoices, createNumberAnswer, createSliderAnswer, createTextAnswer } from "./answer_controls.js";
+import { isComplete } from "./answers.js";
+import { CANDIDATE_LABELS, choicesOf, confidenceIsRequired, isRequired, pointsOf, questionInstances } from "./protocol.js";
 
-/** `draft` is read at the start and kept up to date; `onChange()` follows every change to it. */
-export function createAsked({ definition, nCandidates, draft, language, t, position, onChange }) {
-  const asks = asksOf(definition, nCandidates);
-  const views = asks.map(createView);
-  const report = createReport(definition, { language, t, onChange: reported });
-  report?.write(draft);
-  let atHand = null;
+/** `draft` is restored at the start and updated with every entry; `onChange()` follows each update. */
+export function createAnswerForm({ definition, nCandidates, draft, language, t, position, onChange }) {
+  const instances = questionInstances(definition, nCandidates);
+  const views = instances.map(createView);
+  const feedback = createFeedback(definition, { language, t, onChange: onFeedback });
+  feedback?.restore(draft);
+  let current = null;
 
-  function createView(ask) {
+  function createView(instance) {
     const glossary = definition.glossary ?? [];
-    const view = createAskView(ask, { language, t, glossary, position, onChange: (value) => entered(view, value) });
-    if (draft.values[ask.id]) view.write(draft.values[ask.id]);
-    view.element.addEventListener("focusin", () => mark(view));
+    const view = createQuestionView(instance, { language, t, glossary, position, onChange: (value) => onEntered(view, value) });
+    if (draft.values[instance.id]) view.restore(draft.values[instance.id]);
+    view.element.addEventListener("focusin", () => setCurrent(view));
     return view;
   }
 
-  function entered(view, value) {
-    draft.values[view.ask.id] = value;
+  function onEntered(view, value) {
+    draft.values[view.instance.id] = value;
     view.clearProblems();
     onChange();
   }
 
-  function reported({ codes, comment }) {
+  function onFeedback({ codes, comment }) {
     draft.codes = codes;
     draft.comment = comment;
     clearProblems(); // a code may excuse from a question
     onChange();
   }
 
-  function mark(view) {
-    atHand = view;
+  function setCurrent(view) {
+    current = view;
     for (const other of views) other.element.classList.toggle("at-hand", other === view);
   }
 
   function show(view) {
-    mark(view);
+    setCurrent(view);
     view.element.scrollIntoView({ block: "nearest" });
   }
 
   function clearProblems() {
     for (const view of views) view.clearProblems();
-    report?.showProblem("");
+    feedback?.showProblem("");
   }
 
-  const isDone = (view) => isComplete(view.ask, draft.values[view.ask.id]);
-  const firstOpen = () => views.find((view) => !isDone(view)) ?? views.at(-1);
-  const viewOf = (id) => views.find((view) => view.ask.id === id);
+  const isDone = (view) => isComplete(view.instance, draft.values[view.instance.id]);
+  const firstIncomplete = () => views.find((view) => !isDone(view)) ?? views.at(-1);
+  const viewOf = (id) => views.find((view) => view.instance.id === id);
 
-  mark(firstOpen());
+  setCurrent(firstIncomplete());
   return {
-    asks,
+    instances,
     views,
-    report,
-    /** A key for the question at hand; once that one is answered the next open one is at hand. */
+    feedback,
+    /** A key press for the current question; once that one is complete, the first incomplete one becomes current. */
     press(key) {
-      if (!atHand.press(key)) return report?.press(key) ?? false;
-      show(isDone(atHand) ? firstOpen() : atHand);
+      if (!current.press(key)) return feedback?.press(key) ?? false;
+      show(isDone(current) ? firstIncomplete() : current);
       return true;
     },
-    /** Focus the question at hand, then the ones after it (or, with -1, before it). False past the ends. */
+    /** Focus the current question, then the ones after it (or, with -1, before it). False past the ends. */
     go(step) {
-      const isInside = atHand.element.contains(document.activeElement);
-      const target = step > 0 && !isInside ? atHand : views[views.indexOf(atHand) + step];
+      const isInside = current.element.contains(document.activeElement);
+      const target = step > 0 && !isInside ? current : views[views.indexOf(current) + step];
       if (!target) return false;
       show(target);
       target.focus();
       return true;
     },
-    /** Mark what is wrong, {ask, part, text}, and go to the first of it. `ask` is null for codes and comment. */
+    /** Show validation errors, {instanceId, part, text}, and focus the first; `instanceId` is null for codes and comment. */
     showProblems(problems) {
       clearProblems();
-      for (const { ask, part, text } of problems) {
-        if (ask === null) report?.showProblem(text);
-        else viewOf(ask)?.showProblem(part, text);
+      for (const { instanceId, part, text } of problems) {
+        if (instanceId === null) feedback?.showProblem(text);
+        else viewOf(instanceId)?.showProblem(part, text);
       }
       const [first] = problems;
-      if (first) (first.ask === null ? report : viewOf(first.ask))?.focus(first.part);
+      if (first) (first.instanceId === null ? feedback : viewOf(first.instanceId))?.focus(first.part);
     },
     showTime() {
       for (const view of views) view.showTime();
@@ -89,24 +89,24 @@ export function createAsked({ definition, nCandidates, draft, language, t, posit
   };
 }
 
-/** One ask on the page: its main control and, where the protocol wants it, how sure the rater is. */
+// ── A question: its main control and, where the protocol has one, its confidence scale ──
+
 const KEY_OF_CHOICE = { A: "A", B: "B", tie: "T", both_bad: "N" };
-const KEY_OF_CORRECT = { 1: "Y", 0: "N" };
-// Beyond the digits; and from so many points on, the labelled ones are listed below.
-const KEY_OF_TEN = "T";
-const MANY_POINTS = 8;
+const KEY_OF_VERDICT = { 1: "Y", 0: "N" };
+const KEY_OF_TEN = "T"; // a digit cannot say it
+const MANY_POINTS = 8; // from so many on, labels are listed below the scale
 
 /**
- * `onChange(value)` gets the ask's whole value, {choice, value, confidence, text}. The view's `press(key)` answers a
- * key meant for this ask, `write(value)` restores a draft, `showProblem(part, text)` marks what is missing.
+ * `onChange(value)` gets the whole value of the question instance, {choice, value, confidence, text}. The view's
+ * `press(key)` enters an answer by its key, `restore(value)` a draft's; `showProblem(part, text)` shows a validation error.
  */
-function createAskView(ask, { language, t, glossary, position, onChange }) {
-  const { question } = ask;
+function createQuestionView(instance, { language, t, glossary, position, onChange }) {
+  const { question } = instance;
   const value = {};
   const main = mainControl();
   const confidence = question.confidence ? confidenceControl() : null;
-  const clear = mayBeLeftOut(question) ? clearButton(t, () => main.clear()) : null;
-  const element = h("section", { class: "ask card", "data-ask": ask.id }, main.element, clear, confidence?.element);
+  const clear = canBeCleared(question) ? clearButton(t, () => main.clear()) : null;
+  const element = h("section", { class: "ask card", "data-ask": instance.id }, main.element, clear, confidence?.element);
 
   function enter(part, entered) {
     if (entered === undefined) delete value[part];
@@ -116,7 +116,7 @@ function createAskView(ask, { language, t, glossary, position, onChange }) {
   }
 
   function mainControl() {
-    const common = { legend: titleOf(ask, language), help: inLanguage(question.help, language), required: isRequired(question) };
+    const common = { legend: titleOf(instance, language), help: inLanguage(question.help, language), required: isRequired(question) };
     if (question.kind === "preference") {
       const options = choicesOf(question).map((choice) => choiceOption(choice, t));
       return createChoices({ ...common, look: "pair", options, onChange: (choice) => enter("choice", choice) });
@@ -132,7 +132,7 @@ function createAskView(ask, { language, t, glossary, position, onChange }) {
     }
     if (points.length) {
       const options = pointOptions(points, language);
-      return createChoices({ ...common, look: lookOf(points), options, listed: points.length >= MANY_POINTS, onChange: onChangeValue });
+      return createChoices({ ...common, look: classOfScale(points), options, listed: points.length >= MANY_POINTS, onChange: onChangeValue });
     }
     const { minimum, maximum } = question;
     if (question.bands?.length) {
@@ -157,7 +157,7 @@ function createAskView(ask, { language, t, glossary, position, onChange }) {
     if (clear) clear.hidden = value.choice === undefined && value.value === undefined;
   }
 
-  /** Digits fill the scale, then the confidence; where the choice has letters, digits are the confidence's. */
+  /** Digits answer the scale, then the confidence; where the choices have letters, digits answer the confidence. */
   function pressDigit(digit) {
     if (question.kind === "preference" && !confidence) return false;
     const mainFirst = question.kind !== "preference" && value.value === undefined;
@@ -165,18 +165,18 @@ function createAskView(ask, { language, t, glossary, position, onChange }) {
   }
 
   function pressVerdict(key) {
-    const value = Object.keys(KEY_OF_CORRECT).find((each) => KEY_OF_CORRECT[each] === key);
+    const value = Object.keys(KEY_OF_VERDICT).find((each) => KEY_OF_VERDICT[each] === key);
     return value !== undefined && main.press(Number(value));
   }
 
   return {
-    ask,
+    instance,
     element,
-    write(saved) {
+    restore(saved) {
       Object.assign(value, saved);
       const entered = saved.choice ?? saved.value ?? saved.text;
-      if (entered !== undefined) main.write(entered);
-      if (saved.confidence !== undefined) confidence?.write(saved.confidence);
+      if (entered !== undefined) main.restore(entered);
+      if (saved.confidence !== undefined) confidence?.restore(saved.confidence);
       showClear();
     },
     press(key) {
@@ -196,7 +196,7 @@ function createAskView(ask, { language, t, glossary, position, onChange }) {
   };
 }
 
-function mayBeLeftOut(question) {
+function canBeCleared(question) {
   return question.kind !== "text" && (!isRequired(question) || Boolean(question.excused_by?.length));
 }
 
@@ -205,8 +205,8 @@ function titleOf({ question, position }, language) {
   return position === null ? title : `${CANDIDATE_LABELS[position]}: ${title}`;
 }
 
-/** Meanings want lines of their own, labels some width, bare numbers little. */
-function lookOf(points) {
+/** Points with meanings get lines of their own, with labels some width, bare numbers little. */
+function classOfScale(points) {
   if (points.some(({ meaning }) => meaning)) return "scale rows";
   if (points.length >= MANY_POINTS) return "scale bare";
   return points.some(({ label }) => label) ? "scale" : "scale bare";
@@ -227,13 +227,13 @@ function pointOptions(points, language) {
   }));
 }
 
-/** Correct or not: the words are what counts, and both keys are shown. */
+/** Correct or not: shown in words, with both keys. */
 function verdictOptions(points, language) {
   return points.map(({ value, label, meaning }) => ({
     value,
     face: inLanguage(label, language) || String(value),
     meaning: inLanguage(meaning, language),
-    key: KEY_OF_CORRECT[value],
+    key: KEY_OF_VERDICT[value],
   }));
 }
 
@@ -241,21 +241,22 @@ function clearButton(t, onclick) {
   return h("button", { type: "button", class: "plain-button clear", hidden: true, onclick }, t("answer.clear"));
 }
 
-/** What a rater may add to any answer: feedback codes and a comment. */
+// ── Feedback: codes and a comment ───────────────────────────────────────────
+
 const MAX_COMMENT = 4000;
 
-/** `onChange({codes, comment})`; `press(key)` switches the code of that letter. Null where the protocol asks neither. */
-function createReport(definition, { language, t, onChange }) {
+/** `onChange({codes, comment})`; `press(key)` toggles the code of that letter. Null where the protocol has neither. */
+function createFeedback(definition, { language, t, onChange }) {
   const codes = definition.codes ?? [];
   if (!codes.length && !definition.comment) return null;
-  const boxes = codes.map((code) => h("input", { type: "checkbox", value: code.key, onchange: changed }));
-  const area = definition.comment ? commentArea(changed) : null;
+  const checkboxes = codes.map((code) => h("input", { type: "checkbox", value: code.key, onchange: onInput }));
+  const commentField = definition.comment ? createCommentField(onInput) : null;
   const problem = h("p", { class: "problem", id: uniqueId("report-problem"), hidden: true });
   const element = h(
     "section",
     { class: "report card" },
     codes.length ? codeList() : null,
-    area ? h("div", { class: "field" }, h("label", { for: area.id }, t("answer.comment")), area) : null,
+    commentField ? h("div", { class: "field" }, h("label", { for: commentField.id }, t("answer.comment")), commentField) : null,
     problem,
   );
 
@@ -264,7 +265,7 @@ function createReport(definition, { language, t, onChange }) {
       "fieldset",
       { class: "choices codes", "aria-describedby": problem.id },
       h("legend", {}, t("answer.codes")),
-      h("div", { class: "options" }, codes.map((code, index) => h("label", { class: "option" }, boxes[index], codeFace(code)))),
+      h("div", { class: "options" }, codes.map((code, index) => h("label", { class: "option" }, checkboxes[index], codeFace(code)))),
     );
   }
 
@@ -279,27 +280,27 @@ function createReport(definition, { language, t, onChange }) {
   }
 
   function read() {
-    return { codes: boxes.filter((box) => box.checked).map((box) => box.value), comment: area?.value ?? "" };
+    return { codes: checkboxes.filter((checkbox) => checkbox.checked).map((checkbox) => checkbox.value), comment: commentField?.value ?? "" };
   }
 
-  function changed() {
+  function onInput() {
     onChange(read());
   }
 
   return {
     element,
-    write(saved) {
-      for (const box of boxes) box.checked = saved.codes.includes(box.value);
-      if (area) area.value = saved.comment;
+    restore(saved) {
+      for (const checkbox of checkboxes) checkbox.checked = saved.codes.includes(checkbox.value);
+      if (commentField) commentField.value = saved.comment;
     },
     press(key) {
-      const box = boxes.find(({ value }) => value.toUpperCase() === key.toUpperCase());
-      if (!box) return false;
-      box.checked = !box.checked;
-      changed();
+      const checkbox = checkboxes.find(({ value }) => value.toUpperCase() === key.toUpperCase());
+      if (!checkbox) return false;
+      checkbox.checked = !checkbox.checked;
+      onInput();
       return true;
     },
-    focus: (part) => (part === "comment" && area ? area : boxes[0] ?? area).focus(),
+    focus: (part) => (part === "comment" && commentField ? commentField : checkboxes[0] ?? commentField).focus(),
     showProblem(text) {
       problem.textContent = text;
       problem.hidden = !text;
@@ -307,6 +308,6 @@ function createReport(definition, { language, t, onChange }) {
   };
 }
 
-function commentArea(oninput) {
+function createCommentField(oninput) {
   return h("textarea", { id: uniqueId("comment"), rows: "2", dir: "auto", maxlength: MAX_COMMENT, oninput });
 }

@@ -1,53 +1,53 @@
-/** One trial of a listening check: a sound to play and the answers to choose from, once it was heard. */
+/** Trial of a listening check: a sound to play, and the choices to answer with once it was heard. */
 import { h, uniqueId } from "../page/dom.js";
 
-/** `sound()` promises the trial's bytes; `onHeard()` follows each time it ended, `onChoice(choice)` comes once. */
+/** `sound()` promises the trial's bytes; `onHeard()` follows each end of the sound, `onChoice(choice)` comes once. */
 export function createTrial({ kind, intervals, nChoices, sound, t, onHeard, onChoice, onFailed }) {
   const isLevel = kind === "level";
-  const player = createCheckPlayer({ onInterval: light, onEnded: ended });
+  const player = createCheckPlayer({ onInterval: showInterval, onEnded: onSoundEnded });
   const play = h("button", { type: "button", class: "button primary big check-play", onclick: toggle });
   const choices = Array.from({ length: nChoices }, (_, choice) =>
     h(
       "button",
-      { type: "button", class: "button big check-choice", disabled: true, onclick: () => choose(choice) },
+      { type: "button", class: "button big check-choice", disabled: true, onclick: () => submitChoice(choice) },
       t(`check.${kind}.choice.${choice}`),
     ),
   );
-  const ask = h("p", { class: "check-ask", id: uniqueId("ask") }, t(`check.${kind}.ask`));
+  const questionText = h("p", { class: "check-ask", id: uniqueId("ask") }, t(`check.${kind}.ask`));
   const element = h(
     "div",
-    { class: "check-trial", onkeydown: byDigit },
+    { class: "check-trial", onkeydown: onKeydown },
     play,
-    ask,
-    h("div", { class: "check-choices", role: "group", "aria-labelledby": ask.id }, choices),
+    questionText,
+    h("div", { class: "check-choices", role: "group", "aria-labelledby": questionText.id }, choices),
   );
-  let heard = false;
+  let wasHeard = false;
 
   function show() {
-    play.textContent = t(player.playing ? `check.${kind}.stop` : heard ? `check.${kind}.again` : `check.${kind}.play`);
+    play.textContent = t(player.playing ? `check.${kind}.stop` : wasHeard ? `check.${kind}.again` : `check.${kind}.play`);
   }
 
-  function light(interval) {
+  function showInterval(interval) {
     if (!isLevel) choices.forEach((button, n) => button.classList.toggle("sounding", nChoices > 2 && n === interval));
-    if (isLevel && interval !== null) ready();
+    if (isLevel && interval !== null) enableChoices();
     show();
   }
 
-  function ready() {
-    heard = true;
+  function enableChoices() {
+    wasHeard = true;
     for (const button of choices) button.disabled = false;
     play.classList.remove("primary");
     if (isLevel) choices[0].classList.add("primary");
   }
 
-  function ended() {
-    ready();
+  function onSoundEnded() {
+    enableChoices();
     show();
     onHeard();
   }
 
   /** Only while the focus is here: the page has no keys of its own. */
-  function byDigit({ key, ctrlKey, metaKey, altKey }) {
+  function onKeydown({ key, ctrlKey, metaKey, altKey }) {
     if (!ctrlKey && !metaKey && !altKey && nChoices > 1) choices[Number(key) - 1]?.click();
   }
 
@@ -63,7 +63,7 @@ export function createTrial({ kind, intervals, nChoices, sound, t, onHeard, onCh
     }
   }
 
-  function choose(choice) {
+  function submitChoice(choice) {
     player.stop();
     for (const button of [play, ...choices]) button.disabled = true;
     onChoice(choice);
@@ -73,61 +73,61 @@ export function createTrial({ kind, intervals, nChoices, sound, t, onHeard, onCh
   return { element, focus: () => play.focus(), dispose: player.stop };
 }
 
-/**
- * Plays the sounds of listening checks, one at a time and never louder than they are.
- * `onInterval(n)` tells which interval sounds (null in the rests), `onEnded()` that a sound was heard to its end.
- */
 const FADE_S = 0.02;
 
+/**
+ * Plays the sounds of listening checks, one at a time and at no more than their own level. `onInterval(n)` follows the
+ * interval that plays (null between them), `onEnded()` the end of a sound.
+ */
 function createCheckPlayer({ onInterval = () => {}, onEnded = () => {} } = {}) {
   let context = null;
   let playing = null;
 
-  /** Call it in a key press or a click: browsers let pages sound only then. `bytes` is a promise of a FLAC file. */
+  /** Call it in a key press or a click (autoplay policy). `bytes` is a promise of a FLAC file. */
   async function play(bytes, { intervals, loop = false }) {
     stop();
     context ??= new AudioContext({ sampleRate: 48_000 });
-    const mine = (playing = { source: null, fade: null, frame: 0 });
+    const playback = (playing = { source: null, fade: null, frame: 0 });
     await context.resume();
     const buffer = await context.decodeAudioData((await bytes).slice(0));
-    if (playing !== mine) return;
-    mine.fade = new GainNode(context, { gain: 0 });
-    mine.source = new AudioBufferSourceNode(context, { buffer, loop });
-    mine.source.connect(mine.fade).connect(context.destination);
-    const begin = context.currentTime + 0.05;
-    mine.fade.gain.setValueAtTime(0, begin);
-    mine.fade.gain.linearRampToValueAtTime(1, begin + FADE_S);
-    mine.source.onended = () => {
-      if (playing !== mine) return;
+    if (playing !== playback) return;
+    playback.fade = new GainNode(context, { gain: 0 });
+    playback.source = new AudioBufferSourceNode(context, { buffer, loop });
+    playback.source.connect(playback.fade).connect(context.destination);
+    const startTime = context.currentTime + 0.05;
+    playback.fade.gain.setValueAtTime(0, startTime);
+    playback.fade.gain.linearRampToValueAtTime(1, startTime + FADE_S);
+    playback.source.onended = () => {
+      if (playing !== playback) return;
       stop();
       onEnded();
     };
-    mine.source.start(begin);
-    follow(mine, begin, intervals);
+    playback.source.start(startTime);
+    followIntervals(playback, startTime, intervals);
   }
 
-  function follow(mine, begin, intervals) {
-    let told = null;
-    const look = () => {
-      if (playing !== mine) return;
-      const at = context.currentTime - begin;
+  function followIntervals(playback, startTime, intervals) {
+    let lastInterval = null;
+    const update = () => {
+      if (playing !== playback) return;
+      const at = context.currentTime - startTime;
       const now = intervals.findIndex(([from, to]) => at >= from && at < to);
-      if (now !== told) onInterval((told = now) < 0 ? null : now);
-      mine.frame = requestAnimationFrame(look);
+      if (now !== lastInterval) onInterval((lastInterval = now) < 0 ? null : now);
+      playback.frame = requestAnimationFrame(update);
     };
-    look();
+    update();
   }
 
   function stop() {
-    const was = playing;
+    const stopped = playing;
     playing = null;
-    if (!was) return;
-    cancelAnimationFrame(was.frame);
+    if (!stopped) return;
+    cancelAnimationFrame(stopped.frame);
     onInterval(null);
-    if (!was.source) return;
-    was.fade.gain.cancelScheduledValues(context.currentTime);
-    was.fade.gain.setTargetAtTime(0, context.currentTime, FADE_S / 3);
-    was.source.stop(context.currentTime + 2 * FADE_S);
+    if (!stopped.source) return;
+    stopped.fade.gain.cancelScheduledValues(context.currentTime);
+    stopped.fade.gain.setTargetAtTime(0, context.currentTime, FADE_S / 3);
+    stopped.source.stop(context.currentTime + 2 * FADE_S);
   }
 
   return {

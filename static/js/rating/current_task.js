@@ -1,71 +1,71 @@
 /**
- * What is on the bench: one task with its draft, and the one put aside while an earlier answer is changed. A task is
- *   {assignment, definition, draft, draftKey, view, log(), gate, hold, changing, touched, over, lost}
- * An answer that is changed was listened to before: it has neither gate nor hold.
+ * Current task: the task on the page with its draft, and the task put aside while an earlier answer is revised. A task is
+ *   {assignment, definition, draft, draftKey, view, log(), gate, hold, isRevision, isTouched, isClosed, isLeaseLost}
+ * A revised answer was listened to before: it has neither listening gate nor instruction hold.
  */
 import { createListenGate, holdUntilRead } from "./listen_gate.js";
 import { createTaskView } from "./task_view.js";
 
-const SAVE_HEARD_MS = 1000;
-const UNHELD = { sentence: "", dispose() {} };
+const SAVE_LOG_EVERY_MS = 1000;
+const NO_HOLD = { sentence: "", dispose() {} };
 
-/** `onTask(task)` follows each change of what is on the bench; `facts()` is what the page adds to a listening log. */
-export function createBench({ drafts, screen, sound, language, t, facts, onChange, onTask }) {
-  const given = screen.part("given");
+/** `onTask(task)` follows each change of task; `logFields()` are the fields that the page adds to a listening log. */
+export function createCurrentTask({ drafts, screen, sound, language, t, logFields, onChange, onTask }) {
+  const contentPart = screen.part("given");
+  const formPart = screen.part("asked");
   let task = null;
-  let changes = 0;
-  let aside = null;
+  let generation = 0;
+  let putAside = null;
 
-  function put({ assignment, definition, changing = false, begun }) {
-    clear(); // whatever is there: there is room for one
-    const draftKey = changing ? `${assignment.id}:change` : assignment.id;
-    const draft = drafts.open(draftKey, begun);
-    const entered = () => {
-      next.touched = true;
+  function set({ assignment, definition, isRevision = false, initialDraft }) {
+    clear();
+    const draftKey = isRevision ? `${assignment.id}:change` : assignment.id;
+    const draft = drafts.open(draftKey, initialDraft);
+    const onEntered = () => {
+      next.isTouched = true;
       drafts.save(draftKey, draft);
       onChange();
     };
-    const place = screen.part("asked");
-    const view = createTaskView({ assignment, definition, draft, language, t, given, place, sound, onChange: entered });
-    const log = () => view.player.log(facts());
-    keepHeard({ player: view.player, save: () => drafts.save(draftKey, Object.assign(draft, { log: log() })) });
-    const marks = { changing, touched: false, over: false, lost: false };
-    const next = { assignment, definition, draft, draftKey, view, log, ...marks };
-    screen.part("listen-line").hidden = true; // until something has to be heard
-    Object.assign(next, changing ? { gate: null, hold: UNHELD } : listening(next));
+    const view = createTaskView({ assignment, definition, draft, language, t, contentPart, formPart, sound, onChange: onEntered });
+    const log = () => view.player.log(logFields());
+    saveLog({ player: view.player, save: () => drafts.save(draftKey, Object.assign(draft, { log: log() })) });
+    const state = { isRevision, isTouched: false, isClosed: false, isLeaseLost: false };
+    const next = { assignment, definition, draft, draftKey, view, log, ...state };
+    screen.part("listen-line").hidden = true; // until the gate shows what is left to hear
+    Object.assign(next, isRevision ? { gate: null, hold: NO_HOLD } : listeningRequirements(next));
     task = next;
     onTask(task);
   }
 
-  /** What was heard is kept with the draft: a reload does not ask for it again. */
-  function keepHeard({ player, save }) {
+  /** The listening log is saved with the draft: after a reload nothing has to be heard again. */
+  function saveLog({ player, save }) {
     let savedAt = -Infinity;
     player.addEventListener("heard", () => {
-      if (performance.now() - savedAt < SAVE_HEARD_MS) return;
+      if (performance.now() - savedAt < SAVE_LOG_EVERY_MS) return;
       savedAt = performance.now();
       save();
     });
-    player.addEventListener("change", () => player.playing || save()); // and the rest, when it stops
+    player.addEventListener("change", () => player.playing || save()); // and the last second, when playback stops
   }
 
-  function listening({ assignment, view: { player } }) {
-    // A panel's clips stand beside what is asked of them.
-    const heard = { player, given: screen.part("form"), t, announce: screen.announce };
+  function listeningRequirements({ assignment, view: { player } }) {
+    // The whole form holds the clips: a panel's clips stand beside their questions.
+    const common = { player, container: screen.part("form"), t, announce: screen.announce };
     const gate = createListenGate({
-      ...heard,
+      ...common,
       assignment,
       language,
       line: screen.part("listen-line"),
-      onMended: screen.clearNotice,
+      onFulfilled: screen.clearNotice,
     });
-    return { gate, hold: holdUntilRead({ ...heard, seconds: assignment.listening.instruction_seconds }) };
+    return { gate, hold: holdUntilRead({ ...common, seconds: assignment.listening.instruction_seconds }) };
   }
 
   function clear() {
     task?.hold.dispose();
     task?.view.dispose();
     task = null;
-    changes += 1;
+    generation += 1;
   }
 
   return {
@@ -73,28 +73,28 @@ export function createBench({ drafts, screen, sound, language, t, facts, onChang
       return task;
     },
 
-    /** How often it was cleared: who waits for something knows by it whether the bench is still as it was. */
-    get changes() {
-      return changes;
+    /** Grows with each change of task: an asynchronous caller sees by it that the rater has gone on meanwhile. */
+    get generation() {
+      return generation;
     },
-    put,
+    set,
     clear,
 
-    /** Put an earlier answer on the bench; the task at hand waits beside it. */
-    change({ assignment, definition, begun }) {
-      if (task && !task.changing) {
+    /** Show an earlier answer for revision; the current task waits aside. */
+    startRevision({ assignment, definition, initialDraft }) {
+      if (task && !task.isRevision) {
         drafts.save(task.draftKey, Object.assign(task.draft, { log: task.log() }));
-        aside = { assignment: task.assignment, definition: task.definition };
+        putAside = { assignment: task.assignment, definition: task.definition };
       }
-      put({ assignment, definition, changing: true, begun });
+      set({ assignment, definition, isRevision: true, initialDraft });
     },
 
-    /** The task that was put aside is back. False when there was none. */
-    bringBack() {
+    /** Show the task that was put aside. False when there was none. */
+    endRevision() {
       clear();
-      if (!aside) return false;
-      put(aside);
-      aside = null;
+      if (!putAside) return false;
+      set(putAside);
+      putAside = null;
       return true;
     },
   };

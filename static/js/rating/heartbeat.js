@@ -1,16 +1,16 @@
-/** Keeps leases alive while somebody looks at the page: at once when it comes to the front, then every 30 seconds. */
-const EVERY_MS = 30_000;
+/** Lease heartbeat: extends leases while the page is visible, at once when it comes to the front, then every 30 seconds. */
+const INTERVAL_MS = 30_000;
 
-/** `held()` gives assignment ids; `onKept(id)` and `onLost(id)` are told which the server keeps and which it has closed. */
-export function startHeartbeat({ api, held, onKept, onLost }) {
+/** `extend(id)` requests it; `leasedIds()` gives ids; `onExtended(id)` and `onLost(id)` follow what the server answers. */
+export function startHeartbeat({ extend, leasedIds, onExtended = () => {}, onLost }) {
   async function beat() {
     if (document.visibilityState !== "visible") return;
-    for (const id of held()) {
-      const outcome = await api.heartbeat(id);
-      if (outcome.kind === "ok") onKept(id);
+    for (const id of leasedIds()) {
+      const outcome = await extend(id);
+      if (outcome.kind === "ok") onExtended(id);
       if (outcome.kind === "refused") onLost(id);
     }
   }
-  setInterval(beat, EVERY_MS);
+  setInterval(beat, INTERVAL_MS);
   document.addEventListener("visibilitychange", beat);
 }

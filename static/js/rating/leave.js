@@ -1,62 +1,61 @@
-/** Leaving a task unanswered: skipping it for a reason, or giving everything back for now. */
-import { h } from "../page/dom.js";
+/** Leaving a task without an answer: skip it for a reason, or stop work and return every leased task. */
 import { isEmpty } from "../delivery/drafts.js";
+import { h } from "../page/dom.js";
 import { inLanguage } from "../page/texts.js";
 
-const OVER = ["closed", "not_found"]; // not this rater's any more: nothing is left to skip
+const CLOSED = ["closed", "not_found"]; // the assignment is not this rater's any more: nothing is left to skip
 
-export function createWayOut({ api, queue, screen, t, language, home, onSkipped }) {
-  let leaving = false;
+const byId = (id) => document.getElementById(id);
+
+export function createLeave({ api, queue, screen, t, language, home, onSkipped }) {
+  let isLeaving = false;
 
   async function skip(task) {
     const { assignment, definition, view } = task;
     view.player.pause();
-    const send = async (why) => {
-      const outcome = await api.skip(assignment.id, why);
-      if (outcome.kind === "ok" || OVER.includes(outcome.code)) return null;
-      const known = `state.${outcome.kind}`;
-      return t(known) === known ? outcome.detail : t(known, { detail: outcome.detail });
+    const send = async (skipReason) => {
+      const outcome = await api.skip(assignment.id, skipReason);
+      if (outcome.kind === "ok" || CLOSED.includes(outcome.code)) return null;
+      const key = `state.${outcome.kind}`;
+      return t(key) === key ? outcome.detail : t(key, { detail: outcome.detail });
     };
-    const skipped = await askToSkip({ reasons: definition.skip_reasons ?? [], language, t, send });
-    if (skipped && !task.over) onSkipped(); // one that is over meanwhile says so, and has its own way on
+    const isSkipped = await showSkipDialog({ reasons: definition.skip_reasons ?? [], language, t, send });
+    if (isSkipped && !task.isClosed) onSkipped(); // a task closed meanwhile has a notice with a button of its own
   }
 
   async function stop({ draftKey, draft, view }, drafts) {
     view.player.pause();
-    if (!isEmpty(draft) && !(await askToStop())) return;
+    if (!isEmpty(draft) && !(await showStopDialog())) return;
     for (const id of await queue.stop()) {
-      const outcome = await api.giveBack(id);
+      const outcome = await api.returnAssignment(id);
       if (outcome.kind !== "ok" && outcome.kind !== "refused") {
-        screen.notice(t("stop.failed"), { look: "warning", actions: [{ text: t("stop.leave"), onclick: leave }] });
+        screen.notice(t("stop.failed"), { look: "warning", actions: [{ text: t("stop.leave"), onclick: goHome }] });
         return;
       }
     }
     drafts.remove(draftKey);
-    leave();
+    goHome();
   }
 
-  function leave() {
-    leaving = true;
+  function goHome() {
+    isLeaving = true;
     globalThis.location.assign(home);
   }
 
   return {
     skip,
     stop,
-    get leaving() {
-      return leaving;
+    get isLeaving() {
+      return isLeaving;
     },
   };
 }
 
-/** The workbench's dialogs: skipping with a reason, stopping in the middle of an answer. */
-const byId = (id) => document.getElementById(id);
-
 /**
- * Ask why a task is skipped. `send({reason, comment})` tries it and returns null, or a sentence about what is wrong:
- * then the dialog stays. Resolves with whether the task was skipped.
+ * Asks why a task is skipped. `send({reason, comment})` resolves with null, or with a sentence about the error: then the
+ * dialog stays. Resolves with whether the task was skipped.
  */
-function askToSkip({ reasons, language, t, send }) {
+function showSkipDialog({ reasons, language, t, send }) {
   const dialog = byId("skip-dialog");
   const form = byId("skip-form");
   const problem = byId("skip-problem");
@@ -66,31 +65,31 @@ function askToSkip({ reasons, language, t, send }) {
     ),
   );
   byId("skip-comment").value = "";
-  say("");
+  showProblem("");
 
-  function say(text) {
+  function showProblem(text) {
     problem.textContent = text;
     problem.hidden = !text;
   }
 
   return new Promise((resolve) => {
-    const finish = (skipped) => {
+    const finish = (isSkipped) => {
       form.onsubmit = null;
       dialog.onclose = null;
       if (dialog.open) dialog.close();
-      resolve(skipped);
+      resolve(isSkipped);
     };
     form.onsubmit = async (event) => {
       event.preventDefault();
       const reason = new FormData(form).get("reason");
       if (!reason) {
-        say(t("skip.choose"));
+        showProblem(t("skip.choose"));
         form.querySelector("input")?.focus();
         return;
       }
-      const refusal = await send({ reason, comment: byId("skip-comment").value.trim() });
-      if (refusal === null) finish(true);
-      else say(refusal);
+      const problemText = await send({ reason, comment: byId("skip-comment").value.trim() });
+      if (problemText === null) finish(true);
+      else showProblem(problemText);
     };
     dialog.onclose = () => finish(false);
     dialog.querySelector("[data-close]").onclick = () => dialog.close();
@@ -98,8 +97,8 @@ function askToSkip({ reasons, language, t, send }) {
   });
 }
 
-/** Whether to stop although an answer has been begun. */
-function askToStop() {
+/** Asks whether to stop although the answer is unfinished. */
+function showStopDialog() {
   const dialog = byId("stop-dialog");
   dialog.returnValue = "";
   dialog.showModal();

@@ -1,66 +1,70 @@
-/** Listen before the vote: a meter under each clip, what is left by the submit button, and no vote before that. */
+/**
+ * Listening requirements before a vote: the instruction hold (players locked until the instruction was on screen), and the
+ * listening gate (a meter under each clip, what is left by the submit button, and no vote before the coverage suffices).
+ * The server checks the coverage by the same rules.
+ */
 import { h } from "../page/dom.js";
 
 /**
- * `given` holds the clips' rows, `line` the words by the submit button. `refusal()` says why a vote cannot be sent, and
- * focuses what would mend it; null when enough was heard. `onMended` follows once what was refused may be sent.
+ * Listening gate. `container` holds the clips' rows, `line` the text by the submit button. `refusal()` says why a vote
+ * cannot be sent, {text, focus}; null when enough was heard. `onFulfilled` follows once a refused vote can be sent.
  */
-export function createListenGate({ assignment, player, given, line, language, t, announce, onMended }) {
-  const needs = needsOf(assignment);
-  const rowOf = (name) => given.querySelector(`[data-clip="${name}"]`);
-  const called = ({ label, field }) => label ?? t(`content.${field}`);
-  const meterOf = (clip) => createMeter({ title: t("listen.meter_of", { clip: called(clip) }), t });
-  const meters = new Map(needs.clips.map((clip) => [clip.name, meterOf(clip)]));
-  const done = new Set();
-  let refused = false;
+export function createListenGate({ assignment, player, container, line, language, t, announce, onFulfilled }) {
+  const requirements = requirementsOf(assignment);
+  const rowOf = (name) => container.querySelector(`[data-clip="${name}"]`);
+  const titleOf = ({ label, field }) => label ?? t(`content.${field}`);
+  const meterOf = (clip) => createMeter({ title: t("listen.meter_of", { clip: titleOf(clip) }), t });
+  const meters = new Map(requirements.clips.map((clip) => [clip.name, meterOf(clip)]));
+  const announced = new Set();
+  let wasRefused = false;
 
   for (const [name, { element }] of meters) rowOf(name)?.append(element);
   for (const type of ["heard", "change"]) player.addEventListener(type, show);
-  line.hidden = needs.clips.length === 0 && needs.switches === 0;
+  line.hidden = requirements.clips.length === 0 && requirements.switches === 0;
   show();
 
-  function now() {
-    return standing(needs, { heardSeconds: player.heardSeconds, switches: player.switches });
+  function currentCoverage() {
+    return coverage(requirements, { heardSeconds: player.heardSeconds, switches: player.switches });
   }
 
   function show() {
-    const state = now();
+    const state = currentCoverage();
     for (const clip of state.clips) {
       meters.get(clip.name).show(clip);
-      if (clip.enough && !done.has(clip.name)) {
-        done.add(clip.name);
-        announce(t("listen.enough_of", { clip: called(clip) }));
+      if (clip.isEnough && !announced.has(clip.name)) {
+        announced.add(clip.name);
+        announce(t("listen.enough_of", { clip: titleOf(clip) }));
       }
     }
-    const text = state.enough ? t("listen.enough") : sentence(state);
+    const text = state.isEnough ? t("listen.enough") : remainingText(state);
     if (line.textContent !== text) line.textContent = text;
-    line.classList.toggle("done", state.enough);
-    if (state.enough && refused) onMended();
-    if (state.enough) refused = false;
+    line.classList.toggle("done", state.isEnough);
+    if (state.isEnough && wasRefused) onFulfilled();
+    if (state.isEnough) wasRefused = false;
   }
 
-  /** In words, also which clip by which amount; empty when a vote may be sent. */
-  function sentence(state = now()) {
-    const left = state.clips.filter(({ enough }) => !enough);
-    const what = left.map((clip) => t("listen.seconds_of", { seconds: secondsLeft(clip), clip: called(clip) }));
+  /** Which clips by how many seconds, and how many switches; empty when a vote may be sent. */
+  function remainingText(state = currentCoverage()) {
+    const clips = state.clips.filter(({ isEnough }) => !isEnough);
+    const seconds = clips.map((clip) => t("listen.seconds_of", { seconds: secondsLeft(clip), clip: titleOf(clip) }));
     const parts = [];
-    if (what.length) parts.push(t("listen.left", { what: new Intl.ListFormat(language).format(what) }));
+    if (seconds.length) parts.push(t("listen.left", { what: new Intl.ListFormat(language).format(seconds) }));
     if (state.switchesLeft === 1) parts.push(t("listen.switch_once"));
     else if (state.switchesLeft) parts.push(t("listen.switch_more", { count: state.switchesLeft }));
     return parts.join(" ");
   }
 
-  /** The words stand by the button already; whoever cannot see them hears them. */
-  function point() {
-    announce(sentence());
-    const missing = now().clips.find(({ enough }) => !enough);
-    (missing ? rowOf(missing.name)?.querySelector("button") : given.querySelector(".switch"))?.focus();
+  /** Focus what is left to hear. The text stands by the button already; a screen reader announces it. */
+  function focusMissing() {
+    announce(remainingText());
+    const missing = currentCoverage().clips.find(({ isEnough }) => !isEnough);
+    (missing ? rowOf(missing.name)?.querySelector("button") : container.querySelector(".switch"))?.focus();
   }
 
   function refusal() {
-    refused = !now().enough;
-    if (!refused) return null;
-    return { text: t("listen.refused"), focus: point };
+    wasRefused = !currentCoverage().isEnough;
+    if (!wasRefused) return null;
+    return { text: t("listen.refused"), focus: focusMissing };
   }
 
   return { refusal };
@@ -73,42 +77,83 @@ function createMeter({ title, t }) {
   const element = h("div", { class: "listen-meter small soft" }, bar, words);
   return {
     element,
-    show({ heard, wanted, enough }) {
-      bar.value = enough ? 1 : heard / wanted;
-      element.classList.toggle("done", enough);
-      const text = enough ? t("listen.meter_done") : t("listen.meter", meter({ heard, wanted }));
+    show({ heard, required, isEnough }) {
+      bar.value = isEnough ? 1 : heard / required;
+      element.classList.toggle("done", isEnough);
+      const shown = meterSeconds({ heard, required });
+      const text = isEnough ? t("listen.meter_done") : t("listen.meter", { heard: shown.heard, wanted: shown.required });
       if (words.textContent !== text) words.textContent = text;
     },
   };
 }
 
-/** The instruction comes first: the players stay locked until it has been on screen for the study's seconds. */
+// ── Coverage: plain values in, plain values out ─────────────────────────────
+
+// The end of a clip and the rounding of its log; the server forgives as much and a little more.
+const TOLERANCE_S = 0.05;
+
+/**
+ * From a briefing: the clips that must be heard, in the order shown, and the number of switches required. `label` is the
+ * letter of a candidate, null for one of the item's own clips, which `field` names.
+ */
+export function requirementsOf({ content, candidates, listening }) {
+  const contentClips = content.map(({ field, clip }) => ({ clip, field, label: null }));
+  const candidateClips = candidates.map(({ label, clip }) => ({ clip, field: null, label }));
+  return {
+    clips: [...contentClips, ...candidateClips]
+      .filter(({ clip }) => clip && clip.must_hear > 0)
+      .map(({ clip, field, label }) => ({ name: clip.name, field, label, required: clip.must_hear })),
+    switches: listening?.min_switches ?? 0,
+  };
+}
+
+/** Coverage of the requirements; `heardSeconds(name)` and `switches` as the player has them. */
+export function coverage(requirements, { heardSeconds, switches }) {
+  const clips = requirements.clips.map((clip) => {
+    const heard = Math.min(heardSeconds(clip.name), clip.required);
+    return { ...clip, heard, isEnough: heard + TOLERANCE_S >= clip.required };
+  });
+  const switchesLeft = Math.max(0, requirements.switches - switches);
+  return { clips, switchesLeft, isEnough: switchesLeft === 0 && clips.every(({ isEnough }) => isEnough) };
+}
+
+/** Seconds as a meter shows them: whole where there are many, tenths where there are few; never more than was heard. */
+export function meterSeconds({ heard, required }) {
+  const scale = required < 5 ? 10 : 1;
+  return { heard: Math.floor(heard * scale + 1e-6) / scale, required: Math.ceil(required * scale - 1e-6) / scale };
+}
+
+/** What is left of a clip, in whole seconds; at least one while anything is. */
+export const secondsLeft = ({ heard, required }) => Math.max(1, Math.ceil(required - heard - 1e-6));
+
+// ── Instruction hold ────────────────────────────────────────────────────────
+
 const TICK_MS = 200;
 
-/** `given` holds the instruction and then the players. Returns the sentence that says why they wait, empty if not. */
-export function holdUntilRead({ seconds, player, given, t, announce, page = globalThis.document }) {
-  const players = given.querySelector(".players");
+/** `container` holds the instruction and then the players. Returns the sentence that says why they wait, empty if not. */
+export function holdUntilRead({ seconds, player, container, t, announce, page = globalThis.document }) {
+  const players = container.querySelector(".players");
   if (!seconds || !players) return { sentence: "", dispose() {} };
-  const reading = createReading(seconds);
+  const reading = createReadingTimer(seconds);
   const countdown = h("p", { class: "hold small", "aria-hidden": "true" });
   const sentence = t("hold.wait", { seconds: Math.ceil(seconds) });
-  let onScreen = true;
-  let before = performance.now();
+  let isOnScreen = true;
+  let lastTick = performance.now();
 
-  const observer = new IntersectionObserver((entries) => (onScreen = entries.at(-1).isIntersecting));
-  observer.observe(given.querySelector(".given-text") ?? given);
+  const observer = new IntersectionObserver((entries) => (isOnScreen = entries.at(-1).isIntersecting));
+  observer.observe(container.querySelector(".given-text") ?? container);
   player.locked = true;
   players.classList.add("held");
   players.append(countdown);
-  const timer = setInterval(pass, TICK_MS);
+  const timer = setInterval(tick, TICK_MS);
   show();
 
-  function pass() {
+  function tick() {
     const now = performance.now();
     // A timer that came late says nothing about what was on screen meanwhile.
-    const elapsed = Math.min(now - before, 2 * TICK_MS) / 1000;
-    before = now;
-    if (reading.pass(elapsed, onScreen && page.visibilityState === "visible") > 0) return show();
+    const elapsed = Math.min(now - lastTick, 2 * TICK_MS) / 1000;
+    lastTick = now;
+    if (reading.pass(elapsed, isOnScreen && page.visibilityState === "visible") > 0) return show();
     dispose();
     player.locked = false;
     announce(t("hold.over"));
@@ -129,50 +174,12 @@ export function holdUntilRead({ seconds, player, given, t, announce, page = glob
   return { sentence, dispose };
 }
 
-/** What a task still wants heard before a vote: plain values in, plain values out. The server adds up the same way. */
-// The end of a clip and the rounding of its log; the server forgives as much and a little more.
-const TOLERANCE_S = 0.05;
-
-/**
- * From a briefing: the clips that must be heard, in the order shown, and how often to switch.
- * `label` is the letter of a candidate, null for one of the item's own clips, which `field` names.
- */
-export function needsOf({ content, candidates, listening }) {
-  const own = content.map(({ field, clip }) => ({ clip, field, label: null }));
-  const judged = candidates.map(({ label, clip }) => ({ clip, field: null, label }));
-  return {
-    clips: [...own, ...judged]
-      .filter(({ clip }) => clip && clip.must_hear > 0)
-      .map(({ clip, field, label }) => ({ name: clip.name, field, label, wanted: clip.must_hear })),
-    switches: listening?.min_switches ?? 0,
-  };
-}
-
-/** Where a rater stands: `heardSeconds(name)` and `switches` as the player has them. */
-export function standing(needs, { heardSeconds, switches }) {
-  const clips = needs.clips.map((clip) => {
-    const heard = Math.min(heardSeconds(clip.name), clip.wanted);
-    return { ...clip, heard, enough: heard + TOLERANCE_S >= clip.wanted };
-  });
-  const switchesLeft = Math.max(0, needs.switches - switches);
-  return { clips, switchesLeft, enough: switchesLeft === 0 && clips.every(({ enough }) => enough) };
-}
-
-/** Seconds as a meter shows them: whole where there are many, tenths where there are few; never more than was heard. */
-export function meter({ heard, wanted }) {
-  const scale = wanted < 5 ? 10 : 1;
-  return { heard: Math.floor(heard * scale + 1e-6) / scale, wanted: Math.ceil(wanted * scale - 1e-6) / scale };
-}
-
-/** What is left of a clip, in whole seconds; at least one while anything is. */
-export const secondsLeft = ({ heard, wanted }) => Math.max(1, Math.ceil(wanted - heard - 1e-6));
-
-/** Counts down `seconds` of reading; only time in which the instruction could be seen counts. */
-export function createReading(seconds) {
+/** Counts down `seconds` of reading; only time in which the instruction was visible counts. */
+export function createReadingTimer(seconds) {
   let left = seconds;
   return {
-    pass(elapsed, visible) {
-      if (visible) left = Math.max(0, left - elapsed);
+    pass(elapsed, isVisible) {
+      if (isVisible) left = Math.max(0, left - elapsed);
       return left;
     },
     get left() {

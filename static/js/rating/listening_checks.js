@@ -1,7 +1,7 @@
-/** The page of listening checks: takes the rater through those that are due, one after another. */
+/** Listening checks: the page that takes a rater through the headphone and level checks that are due, one after another. */
 import { request } from "../delivery/api.js";
-import { createTrial } from "./check_trial.js";
 import { translator } from "../page/texts.js";
+import { createTrial } from "./check_trial.js";
 
 export default function listeningChecks(root) {
   const { account, language, texts, urls } = JSON.parse(document.getElementById("checks-data").textContent);
@@ -20,22 +20,22 @@ export default function listeningChecks(root) {
     if (heading) part(heading).focus();
   }
 
-  function say(text) {
+  function showProblem(text) {
     part("problem-text").textContent = text;
     part("problem").hidden = false;
   }
 
   const announce = (text) => (part("announcement").textContent = text);
 
-  async function begin(kind) {
+  async function startCheck(kind) {
     sounds = new Map();
     const outcome = await api.start(kind);
-    if (outcome.kind !== "ok") return fail(outcome);
-    open(outcome.body);
+    if (outcome.kind !== "ok") return showFailure(outcome);
+    showTrial(outcome.body);
   }
 
   /** The next trial of a run. */
-  function open(check) {
+  function showTrial(check) {
     const number = check.n_answered;
     show("running");
     part("run-title").textContent = t(`check.${check.kind}.title`);
@@ -48,20 +48,20 @@ export default function listeningChecks(root) {
       kind: check.kind,
       intervals: check.intervals,
       nChoices: check.n_choices,
-      sound: () => soundOf(check, number),
+      sound: () => fetchSound(check, number),
       t,
       onHeard: () => announce(t(`check.${check.kind}.ask`)),
-      onChoice: (choice) => answer(check, number, choice),
-      onFailed: () => say(t("check.failed_to_play")),
+      onChoice: (choice) => submitAnswer(check, number, choice),
+      onFailed: () => showProblem(t("check.failed_to_play")),
     });
     part("trial").replaceChildren(trial.element);
     if (number === 0) part("run-title").focus();
     else trial.focus();
-    for (const ahead of [number, number + 1]) if (ahead < check.n_trials) soundOf(check, ahead).catch(() => {});
+    for (const upcoming of [number, number + 1]) if (upcoming < check.n_trials) fetchSound(check, upcoming).catch(() => {});
   }
 
-  /** Fetched once; one that failed is fetched again. */
-  function soundOf(check, number) {
+  /** The bytes of a trial's sound: fetched once; after a failure, again. */
+  function fetchSound(check, number) {
     if (!sounds.has(number)) {
       const bytes = api.sound(check.id, number);
       bytes.catch(() => sounds.delete(number));
@@ -70,16 +70,16 @@ export default function listeningChecks(root) {
     return sounds.get(number);
   }
 
-  async function answer(check, number, choice) {
-    const outcome = await api.answer(check.id, number, choice);
-    if (outcome.kind !== "ok") return fail(outcome, () => answer(check, number, choice));
-    if (outcome.body.state === "open") return open(outcome.body);
-    return finish(outcome.body);
+  async function submitAnswer(check, number, choice) {
+    const outcome = await api.submitAnswer(check.id, number, choice);
+    if (outcome.kind !== "ok") return showFailure(outcome, () => submitAnswer(check, number, choice));
+    if (outcome.body.state === "open") return showTrial(outcome.body);
+    return showResult(outcome.body);
   }
 
-  async function finish(check) {
+  async function showResult(check) {
     const outcome = await api.standings();
-    if (outcome.kind !== "ok") return fail(outcome, () => finish(check));
+    if (outcome.kind !== "ok") return showFailure(outcome, () => showResult(check));
     const { checks, due } = outcome.body;
     const standing = checks.find(({ kind }) => kind === check.kind);
     const next = checks.find(({ state }) => state !== "valid");
@@ -90,7 +90,7 @@ export default function listeningChecks(root) {
     part("result-advice").textContent = advice(check, standing);
     part("result-next").hidden = !next || next.state === "exhausted";
     part("result-next").textContent = t(next?.kind === check.kind ? "check.try_again" : "check.next");
-    part("result-next").onclick = () => begin(next.kind);
+    part("result-next").onclick = () => startCheck(next.kind);
     part("result-work").hidden = due;
     part("result-title").focus();
   }
@@ -98,41 +98,40 @@ export default function listeningChecks(root) {
   function advice(check, standing) {
     if (check.state === "passed") return check.kind === "level" ? t("check.level.keep") : "";
     if (standing.state === "valid") return t("check.not_passed.recorded");
-    const values = { left: standing.tries_left, time: moment(standing.until) };
+    const values = { left: standing.tries_left, time: formatTime(standing.until) };
     const help = t(`check.${check.kind}.help`);
     return `${help} ${t(standing.state === "exhausted" ? "check.exhausted" : "check.tries_left", values)}`;
   }
 
-  const moment = (iso) =>
+  const formatTime = (iso) =>
     iso ? new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso)) : "";
 
-  function fail(outcome, again = null) {
-    const known = `check.${outcome.code ?? outcome.kind}`;
-    say(known in texts ? t(known) : outcome.detail);
-    part("problem-again").hidden = !again;
+  function showFailure(outcome, retry = null) {
+    const key = `check.${outcome.code ?? outcome.kind}`;
+    showProblem(key in texts ? t(key) : outcome.detail);
+    part("problem-again").hidden = !retry;
     part("problem-again").onclick = () => {
       part("problem").hidden = true;
-      again();
+      retry();
     };
   }
 
   for (const button of root.querySelectorAll("[data-begin]")) {
-    button.addEventListener("click", () => begin(button.dataset.begin));
-    button.disabled = false; // until now nobody would have heard the press
+    button.addEventListener("click", () => startCheck(button.dataset.begin));
+    button.disabled = false; // disabled until this script handles the press
   }
 }
 
-/** The listening checks' part of the API. Every call ends in an outcome, as in api.js. */
 const SOUND_TIMEOUT_MS = 20_000;
 
-/** `account` names who opened the page, as in api.js. */
-export function createCheckApi(urls, account) {
+/** The listening checks' requests, with outcomes as in api.js. `account` names who opened the page. */
+function createCheckApi(urls, account) {
   const check = (id, path) => `${urls.check}${id}/${path}`;
   return {
     standings: () => request(urls.checks, { method: "GET", account }),
     start: (kind) => request(urls.checks, { method: "POST", body: { kind }, account }),
-    answer: (id, trial, choice) => request(check(id, "answers/"), { method: "POST", body: { trial, choice }, account }),
-    /** The bytes of a trial's sound. This one throws: the player says so. */
+    submitAnswer: (id, trial, choice) => request(check(id, "answers/"), { method: "POST", body: { trial, choice }, account }),
+    /** The bytes of a trial's sound. This request throws: the player shows the failure. */
     async sound(id, trial) {
       const signal = AbortSignal.timeout(SOUND_TIMEOUT_MS);
       const response = await fetch(check(id, `sounds/${trial}/`), { redirect: "error", signal });

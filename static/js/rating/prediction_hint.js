@@ -1,12 +1,12 @@
-/** What a model says of a task, where the study shows it: in words, before the questions, and plainly a guess. */
+/** Prediction hint: a model's prediction for a task, where the study shows it: in words, before the questions, labelled as a guess. */
 import { h } from "../page/dom.js";
-import { CANDIDATE_LABELS } from "./protocol.js";
 import { inLanguage } from "../page/texts.js";
+import { CANDIDATE_LABELS } from "./protocol.js";
 
-/** `hint`: per question, as the briefing has it. */
+/** `hint`: the predictions per question, as the briefing has them. */
 export function hintSection({ hint, definition, language, t }) {
   const title = t("hint.title");
-  const rows = hint.map((said) => h("li", {}, h("span", { class: "soft" }, titleOf(said, definition, language)), " ", h("strong", {}, wordsOf(said, t))));
+  const rows = hint.map((prediction) => h("li", {}, h("span", { class: "soft" }, titleOf(prediction, definition, language)), " ", h("strong", {}, predictionText(prediction, t))));
   return h(
     "section",
     { class: "card hint", "aria-label": title },
@@ -16,15 +16,15 @@ export function hintSection({ hint, definition, language, t }) {
   );
 }
 
-/** One answer of the model in words. */
-export function wordsOf({ side, percent, value, values }, t) {
+/** One prediction in words. */
+export function predictionText({ side, percent, value, values }, t) {
   if (percent !== undefined) return side === null ? t("hint.even") : t("hint.side", { side, percent });
   if (!values) return t("hint.rating", { value });
-  const known = values.map((each, place) => (each === null ? null : t("hint.of", { candidate: CANDIDATE_LABELS[place], value: each })));
-  return known.filter((each) => each !== null).join("; ");
+  const texts = values.map((each, index) => (each === null ? null : t("hint.of", { candidate: CANDIDATE_LABELS[index], value: each })));
+  return texts.filter((text) => text !== null).join("; ");
 }
 
 function titleOf({ question }, definition, language) {
-  const asked = definition.questions.find(({ key }) => key === question);
-  return asked ? inLanguage(asked.title, language) : question;
+  const match = definition.questions.find(({ key }) => key === question);
+  return match ? inLanguage(match.title, language) : question;
 }

@@ -1,9 +1,12 @@
-/** A protocol's definition, read for asking. An `ask` is one question put once: to the task, or to one candidate. */
+/**
+ * Protocol definition: its questions, choices, scale points and answer keys. A question instance is a question put once: to
+ * the task, or to one candidate. Pure.
+ */
 
 export const CANDIDATE_LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/** The asks of a task, in order; `id` names an ask in drafts, errors and element ids. */
-export function asksOf(definition, nCandidates) {
+/** The question instances of a task, in order: {id, question, position}; `id` names one in drafts, errors and on the page. */
+export function questionInstances(definition, nCandidates) {
   return definition.questions.flatMap((question) =>
     question.per_candidate
       ? Array.from({ length: nCandidates }, (_, position) => ({
@@ -23,7 +26,7 @@ export function confidenceIsRequired(question) {
   return Boolean(question.confidence) && question.confidence.required !== false;
 }
 
-/** What a preference may say, in the order shown. */
+/** The choices of a preference question, in the order shown. */
 export function choicesOf(question) {
   return ["A", "B", ...(question.tie ? ["tie"] : []), ...(question.both_bad ? ["both_bad"] : [])];
 }
@@ -36,32 +39,31 @@ export function pointsOf(question) {
   return Array.from({ length: maximum - minimum + 1 }, (_, step) => ({ value: minimum + step, label: "" }));
 }
 
-/** The keys that are answers: what they are in a protocol, for whoever presses them and for the list of keys. Pure. */
-/** Digits always, letters where a question or a code has them. */
+/** The keys that give answers under a protocol: digits always, letters where a question or a code has them. */
 export function answerKeys({ questions = [], codes = [] }) {
-  const letters = questions.flatMap(lettersOf);
+  const letters = questions.flatMap(answerLetters);
   return new Set([..."0123456789", ...letters, ...codes.map(({ key }) => key.toLowerCase())]);
 }
 
-/** Rows for the list: {keys, text, values}; `text` is a key of the page's texts. */
+/** The answer keys as rows of the key dialog: {keys, until, text}; `text` is a key of the page's texts. */
 export function answerRows({ questions = [], codes = [], candidate }) {
-  const some = (test) => questions.some(test);
-  const has = (kind) => some((question) => question.kind === kind);
-  const scales = some((question) => question.confidence || (question.kind === "rating" && pointsOf(question).length));
-  const ten = some((question) => question.kind === "rating" && pointsOf(question).some(({ value }) => value === 10));
+  const anyQuestion = (predicate) => questions.some(predicate);
+  const hasKind = (kind) => anyQuestion((question) => question.kind === kind);
+  const hasScale = anyQuestion((question) => question.confidence || (question.kind === "rating" && pointsOf(question).length));
+  const hasTen = anyQuestion((question) => question.kind === "rating" && pointsOf(question).some(({ value }) => value === 10));
   return [
-    has("preference") && { keys: ["A", "B"], text: "keys.choose" },
-    some(({ tie }) => tie) && { keys: ["T"], text: "answer.tie" },
-    some(({ both_bad }) => both_bad) && { keys: ["N"], text: "answer.both_bad" },
-    has("correctness") && { keys: ["Y", "N"], text: "keys.verdict" },
-    scales && { keys: ["1", "9"], until: true, text: "keys.point" },
-    ten && { keys: ["T"], text: "keys.ten" },
+    hasKind("preference") && { keys: ["A", "B"], text: "keys.choose" },
+    anyQuestion(({ tie }) => tie) && { keys: ["T"], text: "answer.tie" },
+    anyQuestion(({ both_bad }) => both_bad) && { keys: ["N"], text: "answer.both_bad" },
+    hasKind("correctness") && { keys: ["Y", "N"], text: "keys.verdict" },
+    hasScale && { keys: ["1", "9"], until: true, text: "keys.point" },
+    hasTen && { keys: ["T"], text: "keys.ten" },
     codes.length && { keys: codes.map(({ key }) => key), text: "keys.codes" },
     candidate === "clip" && { keys: ["Alt 1", "Alt 9"], until: true, text: "keys.candidate" },
   ].filter(Boolean);
 }
 
-function lettersOf(question) {
+function answerLetters(question) {
   if (question.kind === "preference") return ["a", "b", "t", "n"];
   if (question.kind === "correctness") return ["y", "n"];
   return pointsOf(question).some(({ value }) => value === 10) ? ["t"] : [];

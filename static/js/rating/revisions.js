@@ -1,38 +1,36 @@
-/** Going back to an answer of this session, to change it while the study lets its rater. */
+/** Revisions: going back to a submitted answer of this session, to change it while the study allows it. */
+import { safeStorage } from "../page/storage.js";
 import { toValues } from "./answers.js";
 
 /**
- * What was answered in this tab, latest last, each until it can no longer be changed. A reload does not forget it.
- * `whose` keeps accounts and studies apart.
+ * Answer history of this tab, latest last, each answer until its revision window closes. A reload keeps it. `owner` names
+ * account and study.
  */
-export function createHistory(whose, { storage = globalThis.sessionStorage, now = Date.now } = {}) {
-  const name = `concord:answered:${whose}`;
-  let answered = read(storage, name);
+export function createAnswerHistory(owner, { sessionStorage = globalThis.sessionStorage, now = Date.now } = {}) {
+  const storage = safeStorage(sessionStorage);
+  const storageKey = `concord:answered:${owner}`;
+  let answered = storage.getJson(storageKey) ?? [];
 
-  function keep(list) {
+  function save(list) {
     answered = list.filter(({ until }) => until > now());
-    try {
-      storage.setItem(name, JSON.stringify(answered));
-    } catch {
-      // it then lasts as long as the page
-    }
+    storage.setJson(storageKey, answered);
   }
 
   return {
-    add: (id, minutes) => keep([...answered.filter((each) => each.id !== id), { id, until: now() + 60_000 * minutes }]),
-    forget: (id) => keep(answered.filter((each) => each.id !== id)),
+    add: (id, minutes) => save([...answered.filter((each) => each.id !== id), { id, until: now() + 60_000 * minutes }]),
+    remove: (id) => save(answered.filter((each) => each.id !== id)),
 
-    /** The one answered last, or last before `id`; null when there is none to go back to. */
+    /** The latest answer, or the latest before `id`; null when there is none to go back to. */
     before(id = null) {
-      keep(answered);
-      const place = answered.findIndex((each) => each.id === id);
-      return (place < 0 ? answered.at(-1) : answered[place - 1])?.id ?? null;
+      save(answered);
+      const index = answered.findIndex((each) => each.id === id);
+      return (index < 0 ? answered.at(-1) : answered[index - 1])?.id ?? null;
     },
   };
 }
 
-/** The assignment that the page's address names by `?again=`, once: after a reload the work goes on. Null for none. */
-export function takeNamed({ location, history }) {
+/** The assignment that the page's address names by `?again=`, once: a reload goes on with the work. Null for none. */
+export function takeRequestedId({ location, history }) {
   const address = new URL(location.href);
   const id = address.searchParams.get("again");
   if (id === null) return null;
@@ -41,54 +39,46 @@ export function takeNamed({ location, history }) {
   return /^[0-9a-f-]{36}$/.test(id) ? id : null;
 }
 
-/** `isBusy()`: a vote is on its way; `onBack(isBack)` follows the way back, where a task may have been put aside. */
-export function createChanging({ api, queue, bench, drafts, history, screen, t, isBusy, onBack }) {
-  let fetching = false;
+/** `isBusy()`: a vote is on its way; `onEnd(hasTask)` follows the end of a revision: whether a task that was put aside is back. */
+export function createRevisions({ api, queue, currentTask, drafts, history, screen, t, isBusy, onEnd }) {
+  let isFetching = false;
 
-  async function open() {
-    if (fetching) return;
-    const { task } = bench;
-    const id = history.before(task?.changing ? task.assignment.id : null);
-    const refusal = id ? await reopen(id) : t("change.none");
-    if (refusal) screen.notice(refusal, { look: id ? "warning" : "" });
+  async function openPrevious() {
+    if (isFetching) return;
+    const { task } = currentTask;
+    const id = history.before(task?.isRevision ? task.assignment.id : null);
+    const problem = id ? await open(id) : t("change.none");
+    if (problem) screen.notice(problem, { look: id ? "warning" : "" });
   }
 
-  /** Puts what was answered to an assignment on the bench; where that cannot be had, the sentence that says so. */
-  async function reopen(id) {
-    const { changes } = bench;
-    fetching = true;
-    const outcome = await fetchGiven(id);
-    fetching = false;
-    if (bench.changes !== changes || isBusy()) return ""; // the rater has gone on meanwhile
+  /** Shows the submitted answer of an assignment for revision; resolves with a sentence about the error, empty for none. */
+  async function open(id) {
+    const { generation } = currentTask;
+    isFetching = true;
+    const outcome = await fetchSubmitted(id);
+    isFetching = false;
+    if (currentTask.generation !== generation || isBusy()) return ""; // the rater has gone on meanwhile
     if (outcome.kind === "ok") {
-      bench.change(outcome);
+      currentTask.startRevision(outcome);
       return "";
     }
-    if (outcome.kind === "refused") history.forget(id);
+    if (outcome.kind === "refused") history.remove(id);
     return t("change.failed", { detail: outcome.detail });
   }
 
-  async function fetchGiven(id) {
-    const outcome = await api.given(id);
+  async function fetchSubmitted(id) {
+    const outcome = await api.submittedAnswers(id);
     if (outcome.kind !== "ok") return outcome;
     const { assignment, answers, codes, comment, telemetry } = outcome.body;
-    const asks = await queue.definition(assignment.protocol_version);
-    return { ...asks, assignment, begun: { values: toValues(answers), codes, comment, log: telemetry ?? undefined } };
+    const protocol = await queue.protocol(assignment.protocol_version);
+    return { ...protocol, assignment, initialDraft: { values: toValues(answers), codes, comment, log: telemetry ?? undefined } };
   }
 
-  /** Back to the task at hand, or to where there was none. */
-  function leave() {
-    drafts.remove(bench.task.draftKey);
-    onBack(bench.bringBack());
+  /** Back to the task that was put aside, if there was one. */
+  function end() {
+    drafts.remove(currentTask.task.draftKey);
+    onEnd(currentTask.endRevision());
   }
 
-  return { open, reopen, leave };
-}
-
-function read(storage, name) {
-  try {
-    return JSON.parse(storage.getItem(name)) ?? [];
-  } catch {
-    return [];
-  }
+  return { openPrevious, open, end };
 }

@@ -1,4 +1,4 @@
-/** The parts of the workbench that are there all the time: which state it shows, progress, notices, announcements. */
+/** Screen: the parts of a workbench page that outlast a task: its state, progress, notices, announcements. */
 import { h } from "../page/dom.js";
 
 export function createScreen(root, t) {
@@ -8,7 +8,7 @@ export function createScreen(root, t) {
   return {
     part,
 
-    /** One of loading, working, end, halted. */
+    /** `state`: loading, working, resting, end or halted. */
     show(state) {
       root.dataset.state = state;
       for (const section of root.querySelectorAll("[data-when]")) section.hidden = section.dataset.when !== state;
@@ -18,27 +18,27 @@ export function createScreen(root, t) {
 
     announce: (text) => (part("announcement").textContent = text),
 
-    progress({ done, tasks }) {
+    showProgress({ done, tasks }) {
       part("progress-text").textContent = t("part.progress", { done, tasks });
       part("progress").max = Math.max(1, tasks);
       part("progress").value = done;
     },
 
-    /** The browser keeps nothing: what is not sent is lost with the page. */
-    unsafe: () => (part("unsafe").hidden = false),
+    /** Browser storage failed: unsent answers would be lost with the page. */
+    showUnsafe: () => (part("unsafe").hidden = false),
 
-    /** Whether an earlier answer is being changed: then it says so, and the way back is there. */
-    changing(is) {
-      root.classList.toggle("changing", is);
-      for (const name of ["changing", "leave-change", "save-label"]) part(name).hidden = !is;
-      for (const name of ["submit-label", "skip", "stop"]) part(name).hidden = is;
+    /** Whether an earlier answer is being revised: the banner and the button that ends it. */
+    showRevision(isShown) {
+      root.classList.toggle("changing", isShown);
+      for (const name of ["changing", "leave-change", "save-label"]) part(name).hidden = !isShown;
+      for (const name of ["submit-label", "skip", "stop"]) part(name).hidden = isShown;
     },
 
-    undo: (is) => {
-      for (const button of root.querySelectorAll('[data-action="undo"]')) button.hidden = !is;
+    showUndo: (isShown) => {
+      for (const button of root.querySelectorAll('[data-action="undo"]')) button.hidden = !isShown;
     },
 
-    /** A sentence by the submit button, with what can be done about it: {text, href} or {text, onclick}. */
+    /** A notice by the submit button; `actions` are {text, href} or {text, onclick}. */
     notice(text, { look = "", actions = [] } = {}) {
       const buttons = actions.map(({ text: label, href, onclick }) =>
         href
@@ -56,7 +56,7 @@ export function createScreen(root, t) {
       notice.replaceChildren();
     },
 
-    halt({ text, mayHelpToSignIn }) {
+    showHalt({ text, mayHelpToSignIn }) {
       part("halt-text").textContent = text;
       part("halt-sign-in").hidden = !mayHelpToSignIn;
       if (root.dataset.state === "halted") return; // only the reason is new
@@ -64,7 +64,7 @@ export function createScreen(root, t) {
       part("halt-title").focus();
     },
 
-    end(progress) {
+    showEnd(progress) {
       part("end-count").textContent = t("part.progress", progress);
       this.show("end");
       part("end-title").focus();

@@ -1,28 +1,29 @@
-/** Sending a task's answers, and everything that can come back. The page goes on only from `onDone`. */
+/** Submission of a task's answers, and everything that can come back. The page goes on only from `onDone`. */
+import { failureText, refusalText } from "../delivery/api.js";
 import { placeOf, problemsOf, toAnswers } from "./answers.js";
 
-// The server has closed the task to this rater: nothing can be changed about it, so the way is on.
-const OVER = [
+// Refusals after which nothing can be changed about the task: the server has closed it to this rater.
+const CLOSED = [
   ...["already_submitted", "client_id_reused", "skipped", "not_found", "closed"],
   ...["window_closed", "not_changeable"],
 ];
 
 /**
- * `gates`: each is asked whether a task may be sent; `gate(task)` gives null, or {text, focus} that says why not.
- * `onDone({stored, surplus})` is called when the server has the vote, or when the rater leaves a closed task behind.
+ * `gates`: each may refuse a task; `gate(task)` gives null, or {text, focus} with the reason. `onDone({stored, surplus})`
+ * follows when the server has stored the vote, or when the rater leaves a closed task.
  */
-export function createSubmission({ outbox, delivery, screen, t, urls, study, gates = [], onDone }) {
-  let sending = null; // the id of the vote on its way
+export function createSubmission({ outbox, sender, screen, t, urls, study, gates = [], onDone }) {
+  let sendingId = null; // the id of the vote on its way
   const form = screen.part("form");
 
-  function isReady({ view, draft }) {
-    const problems = problemsOf(view.asked.asks, draft.values, draft.codes);
-    view.asked.showProblems(problems.map(({ ask, part, message, values }) => ({ ask, part, text: t(message, values) })));
+  function validate({ view, draft }) {
+    const problems = problemsOf(view.form.instances, draft.values, draft.codes);
+    view.form.showProblems(problems.map(({ message, values, ...place }) => ({ ...place, text: t(message, values) })));
     if (problems.length) screen.notice(t("missing.summary", { count: problems.length }), { look: "error" });
     return !problems.length;
   }
 
-  function mayPass(task) {
+  function passesGates(task) {
     for (const gate of gates) {
       const refusal = gate(task);
       if (!refusal) continue;
@@ -34,24 +35,24 @@ export function createSubmission({ outbox, delivery, screen, t, urls, study, gat
   }
 
   async function send(task) {
-    if (!isReady(task) || !mayPass(task)) return;
+    if (!validate(task) || !passesGates(task)) return;
     task.view.player.pause();
-    const entry = entryOf(task, study);
-    sending = entry.id;
+    const entry = outboxEntry(task, study);
+    sendingId = entry.id;
     lock(true);
     screen.notice(t("sending.now"));
-    await outbox.add(entry); // before the request: whatever happens now, it is not lost
-    const outcome = await delivery.deliver(entry.id);
-    sending = null;
+    await outbox.add(entry); // before the request: a crash then loses nothing
+    const outcome = await sender.deliver(entry.id);
+    sendingId = null;
     lock(false);
     settle(outcome, entry, task);
   }
 
   function settle(outcome, entry, task) {
     if (outcome.kind === "cancelled") return edit();
-    if (outcome.kind === "refused") return refuse(outcome, entry, task);
+    if (outcome.kind === "refused") return showRefusal(outcome, entry, task);
     if (!outcome.body?.surplus) return onDone({ stored: true, surplus: false });
-    stand(t("sending.surplus"), task, { stored: true, surplus: true });
+    closeTask(t("sending.surplus"), task, { stored: true, surplus: true });
   }
 
   function edit() {
@@ -59,86 +60,75 @@ export function createSubmission({ outbox, delivery, screen, t, urls, study, gat
     screen.part("submit").focus();
   }
 
-  /** Why the vote is not with the server yet, while it is this page's turn to wait. */
-  function wait(outcome, seconds) {
-    const again = { text: t("sending.again"), onclick: () => delivery.sendNow() };
-    const change = { text: t("sending.edit"), onclick: () => delivery.cancel(sending) };
+  /** Why the vote of this page is not delivered yet, with what can be done. */
+  function showWaiting(outcome, seconds) {
+    const again = { text: t("sending.again"), onclick: () => sender.sendNow() };
+    const change = { text: t("sending.edit"), onclick: () => sender.cancel(sendingId) };
     const signIn = { text: t("sending.sign_in"), href: urls.sign_in };
     const wantsSignIn = ["signed_out", "redirected"].includes(outcome.kind);
-    screen.notice(`${reason(t, outcome)} ${t("sending.retry_in", { seconds })}`, {
+    screen.notice(`${failureText(t, outcome)} ${t("sending.retry_in", { seconds })}`, {
       look: "warning",
       actions: [...(wantsSignIn ? [signIn] : []), again, change],
     });
   }
 
-  function refuse(outcome, entry, task) {
-    outbox.forget(entry.id); // what was refused is said here, and the answers are still on the page
-    const text = refusal(t, outcome);
-    if (OVER.includes(outcome.code)) return stand(text, task);
+  function showRefusal(outcome, entry, task) {
+    outbox.remove(entry.id); // the reason is shown here, and the answers are still on the page
+    const text = refusalText(t, outcome);
+    if (CLOSED.includes(outcome.code)) return closeTask(text, task);
     const placed = outcome.errors.map(({ field, message }) => ({ ...placeOf(field, entry.body.answers), text: message }));
     const [onPage, elsewhere] = [placed.filter((each) => each.part), placed.filter((each) => !each.part)];
     screen.notice([text, ...elsewhere.map((each) => each.text)].join(" "), { look: "error" });
-    task.view.asked.showProblems(onPage);
+    task.view.form.showProblems(onPage);
   }
 
-  /** The task is over and something should be read before the next one. */
-  function stand(text, task, done = { stored: false, surplus: false }) {
-    task.over = true;
+  /** The task is closed, and `text` has to be read before the next one. */
+  function closeTask(text, task, result = { stored: false, surplus: false }) {
+    task.isClosed = true;
     task.view.player.pause();
     lock(true);
     const goOn = () => {
       lock(false);
-      onDone(done);
+      onDone(result);
     };
     const notice = screen.notice(text, { look: "warning", actions: [{ text: t("sending.next"), onclick: goOn }] });
     notice.querySelector("button").focus();
   }
 
-  /** Nothing can be entered, skipped or stopped while a vote is on its way. */
-  function lock(is) {
-    screen.part("asked").inert = is;
-    for (const name of ["submit", "skip", "stop", "undo", "leave-change"]) screen.part(name).disabled = is;
-    form.setAttribute("aria-busy", String(is));
+  /** While a vote is on its way nothing can be entered, skipped or stopped. */
+  function lock(isLocked) {
+    screen.part("asked").inert = isLocked;
+    for (const name of ["submit", "skip", "stop", "undo", "leave-change"]) screen.part(name).disabled = isLocked;
+    form.setAttribute("aria-busy", String(isLocked));
   }
 
   return {
     send,
-    stand,
-    wait,
+    closeTask,
+    showWaiting,
 
     /** A vote of this page is on its way. */
-    get sending() {
-      return sending !== null;
+    get isSending() {
+      return sendingId !== null;
     },
 
-    /** So it is, or something has to be read first: nothing can be entered. */
-    get busy() {
-      return sending !== null || form.getAttribute("aria-busy") === "true";
+    /** A vote is on its way, or a notice has to be read first: nothing can be entered. */
+    get isBusy() {
+      return sendingId !== null || form.getAttribute("aria-busy") === "true";
     },
   };
 }
 
-/** Why something has not reached the server, in a sentence. */
-export function reason(t, { kind, code, detail }) {
-  return t(code === "other_account" ? "sending.other_account" : `sending.${kind}`, { detail });
-}
-
-/** Why the server will not take something, in a sentence. */
-export function refusal(t, { code, detail }) {
-  const known = t(`refused.${code}`, { detail });
-  return known === `refused.${code}` ? t("refused.other", { detail }) : known;
-}
-
-function entryOf({ assignment, view, draft, log, changing }, study) {
+function outboxEntry({ assignment, view, draft, log, isRevision }, study) {
   return {
     id: draft.clientId,
     study,
     assignmentId: assignment.id,
-    kind: assignment.caseId ? "review" : changing ? "revision" : "judgment",
+    kind: assignment.caseId ? "review" : isRevision ? "revision" : "judgment",
     caseId: assignment.caseId,
     body: {
       client_id: draft.clientId,
-      answers: toAnswers(view.asked.asks, draft.values),
+      answers: toAnswers(view.form.instances, draft.values),
       codes: draft.codes,
       comment: draft.comment.trim(),
       telemetry: log(),

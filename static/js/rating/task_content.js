@@ -1,7 +1,7 @@
-/** What a task gives: the instruction or the question first, then what there is to judge. */
-import { createClipRow } from "../player/clip_row.js";
+/** Task content: the instruction or question with its clips and texts, and the candidates to judge, alone or as a matrix. */
 import { h, uniqueId } from "../page/dom.js";
 import { inLanguage } from "../page/texts.js";
+import { createClipRow } from "../player/clip_row.js";
 import { createTransport } from "../player/transport.js";
 
 const LONG_TEXT = 360; // characters; longer lyrics and transcripts are folded
@@ -12,7 +12,7 @@ export function contentSection({ content, title, player, controls, t }) {
   const parts = content.map(({ field, text, clip }, index) => {
     const heading = t(`content.${field}`);
     if (clip) return h("div", { class: "given-clip" }, h("h3", {}, heading), createClipRow({ clip, label: heading, player, t }));
-    if (FOLDABLE.includes(field) && text.length > LONG_TEXT) return folded(heading, text, t);
+    if (FOLDABLE.includes(field) && text.length > LONG_TEXT) return foldedText(heading, text, t);
     return h(
       "div",
       { class: `given-text given-${field}` },
@@ -23,7 +23,7 @@ export function contentSection({ content, title, player, controls, t }) {
   return h("section", { class: "card given", "aria-label": title }, h("h2", { tabindex: "-1" }, title), parts, controls);
 }
 
-/** Clips to compare: one row each, and the controls that they share. */
+/** Candidate clips: a row each, and the transport that they share. */
 export function candidateClips({ candidates, title, player, t }) {
   const rows = candidates.map(({ label, clip }) =>
     createClipRow({ clip, mark: candidates.length > 1 ? label : null, label, player, t }),
@@ -32,7 +32,7 @@ export function candidateClips({ candidates, title, player, t }) {
   return h("section", { class: "card players", "aria-label": title }, h("h2", { tabindex: "-1" }, title), rows, transport);
 }
 
-/** An answer, or several, in words. Kept clearly apart from the reference: it is what the rater judges. */
+/** A candidate in words. Kept clearly apart from the reference: it is what the rater judges. */
 export function candidateText({ text, title }) {
   return h(
     "section",
@@ -42,7 +42,7 @@ export function candidateText({ text, title }) {
   );
 }
 
-function folded(heading, text, t) {
+function foldedText(heading, text, t) {
   return h(
     "details",
     { class: "given-text" },
@@ -51,22 +51,24 @@ function folded(heading, text, t) {
   );
 }
 
-/** Several candidates under one heading, a row each: what there is to judge, and beside it what is asked of it. */
-/** `views` are the ask views of questions that are put for each candidate. One question needs no title in every row. */
-export function createMatrix({ candidates, views, title, player, language, t }) {
-  const questions = [...new Set(views.map(({ ask }) => ask.question))];
+/**
+ * Candidate matrix (panel): a row for each candidate, with its questions beside it. `views` are the views of the questions
+ * put for each candidate. A single question has its title above the rows, not in each.
+ */
+export function createCandidateMatrix({ candidates, views, title, player, language, t }) {
+  const questions = [...new Set(views.map(({ instance }) => instance.question))];
   const clips = candidates.filter(({ clip }) => clip);
   const titleId = uniqueId("matrix");
   const rows = candidates.map((candidate, position) =>
     h(
       "div",
       { class: "matrix-row", role: "group", "aria-label": t("part.candidate", { label: candidate.label }) },
-      thing(candidate),
-      h("div", { class: "matrix-asks" }, views.filter(({ ask }) => ask.position === position).map(({ element }) => element)),
+      candidateCell(candidate),
+      h("div", { class: "matrix-asks" }, views.filter(({ instance }) => instance.position === position).map(({ element }) => element)),
     ),
   );
 
-  function thing({ label, clip, text }) {
+  function candidateCell({ label, clip, text }) {
     const words = text ? h("p", { class: "matrix-text", dir: "auto" }, text) : null;
     if (clip) return h("div", {}, createClipRow({ clip, mark: label, label, player, t }), words);
     return h("div", { class: "matrix-words" }, h("span", { class: "clip-mark", "aria-hidden": "true" }, label), words);
@@ -87,13 +89,13 @@ export function createMatrix({ candidates, views, title, player, language, t }) 
     },
     h("h2", { id: titleId, tabindex: "-1" }, title),
     heading,
-    clips.length ? bar({ player, switches: clips.length > 1, t }) : null,
+    clips.length ? sharedControls({ player, switches: clips.length > 1, t }) : null,
     rows,
   );
 }
 
-/** What all rows share, in view beside each of them; the open reference among it. */
-function bar({ player, switches, t }) {
+/** The controls that all rows share, always in view; among them the open reference. */
+function sharedControls({ player, switches, t }) {
   const transport = createTransport({ player, switches, t });
   if (!player.has("reference")) return h("div", { class: "matrix-bar" }, transport);
   const button = h("button", { type: "button", class: "button reference", onclick: toggle }, t("content.reference_clip"));

@@ -1,35 +1,34 @@
 /**
- * Tasks to come. While one is at hand the next two are fetched, so that they are there at once; the server keeps all
- * three leased to this page, which is as many as it allows.
+ * Task queue: prefetches the next two tasks while the rater works on the current one; the server leases all three to this
+ * page, which is as many as it allows.
  */
-
-const AHEAD = 2;
-const TOO_SHORT_MS = 30_000; // a lease about to end is no task to begin
+const PREFETCH_TASKS = 2;
+const MIN_REMAINING_MS = 30_000; // a task whose lease is about to expire is not started
 
 /**
- * `leaseMs` is how long a lease lasts after the server was last heard about it: no clock but this one is asked.
- * `onAhead(assignment)` is told of each task to come, so that its sound can be fetched,
- * `onGone(id)` of one that will not come after all.
+ * `leaseMs` is how long a lease lasts after the server was last heard about it: only this page's clock counts.
+ * `onPrefetched(assignment)` follows each prefetched task, so that its clips can be prefetched too, `onDropped(id)` one
+ * that will not be shown after all.
  */
-export function createQueue(api, { leaseMs, now = Date.now, onAhead = () => {}, onGone = () => {} }) {
+export function createTaskQueue(api, { leaseMs, now = Date.now, onPrefetched = () => {}, onDropped = () => {} }) {
   const definitions = new Map();
-  let current = null;
-  let ahead = [];
-  let fetching = null;
-  let stopped = false;
+  let currentId = null;
+  let prefetched = [];
+  let prefetching = null;
+  let isStopped = false;
 
-  const held = () => [current, ...ahead.map(({ assignment }) => assignment.id)].filter(Boolean);
+  const leasedIds = () => [currentId, ...prefetched.map(({ assignment }) => assignment.id)].filter(Boolean);
 
-  function keep(isKept) {
-    const gone = ahead.filter((task) => !isKept(task));
-    ahead = ahead.filter(isKept);
-    for (const { assignment } of gone) onGone(assignment.id);
-    return ahead;
+  function filterPrefetched(isKept) {
+    const dropped = prefetched.filter((task) => !isKept(task));
+    prefetched = prefetched.filter(isKept);
+    for (const { assignment } of dropped) onDropped(assignment.id);
+    return prefetched;
   }
-  const dropStale = () => keep(({ since }) => now() - since < leaseMs - TOO_SHORT_MS);
+  const dropExpired = () => filterPrefetched(({ leasedAt }) => now() - leasedAt < leaseMs - MIN_REMAINING_MS);
 
-  /** What a protocol version asks: an outcome with `definition`. */
-  async function definition(number) {
+  /** An outcome with the `definition` of a protocol version. */
+  async function protocol(number) {
     if (!definitions.has(number)) {
       const outcome = await api.protocol(number);
       if (outcome.kind !== "ok") return outcome;
@@ -38,100 +37,100 @@ export function createQueue(api, { leaseMs, now = Date.now, onAhead = () => {}, 
     return { kind: "ok", definition: definitions.get(number) };
   }
 
-  async function fill() {
-    while (current && !stopped && ahead.length < AHEAD) {
-      const since = now();
-      const outcome = await api.next(held());
+  async function fetchAhead() {
+    while (currentId && !isStopped && prefetched.length < PREFETCH_TASKS) {
+      const leasedAt = now();
+      const outcome = await api.next(leasedIds());
       const assignment = outcome.kind === "ok" ? outcome.body.assignment : null;
-      if (!assignment || held().includes(assignment.id)) return;
-      ahead.push({ assignment, since });
-      onAhead(assignment);
-      await definition(assignment.protocol_version);
+      if (!assignment || leasedIds().includes(assignment.id)) return;
+      prefetched.push({ assignment, leasedAt });
+      onPrefetched(assignment);
+      await protocol(assignment.protocol_version);
     }
   }
 
   return {
-    learn: (number, definition) => definitions.set(number, definition),
-    definition,
+    addDefinition: (number, definition) => definitions.set(number, definition),
+    protocol,
 
     /** An outcome with the next task's `assignment` and `definition`; the first is null at the end of the queue. */
     async take() {
-      current = null;
-      stopped = false;
-      if (!dropStale().length) await fetching;
-      const [ready] = dropStale();
+      currentId = null;
+      isStopped = false;
+      if (!dropExpired().length) await prefetching;
+      const [ready] = dropExpired();
       const outcome = ready ? { kind: "ok", body: ready } : await api.next([]);
       if (outcome.kind !== "ok") return outcome;
       const { assignment } = outcome.body;
       if (!assignment) return { kind: "ok", assignment: null };
-      const asks = await definition(assignment.protocol_version);
-      if (asks.kind !== "ok") return asks;
-      if (ready) ahead.shift();
-      current = assignment.id;
-      return { kind: "ok", assignment, definition: asks.definition };
+      const protocolOutcome = await protocol(assignment.protocol_version);
+      if (protocolOutcome.kind !== "ok") return protocolOutcome;
+      if (ready) prefetched.shift();
+      currentId = assignment.id;
+      return { kind: "ok", assignment, definition: protocolOutcome.definition };
     },
 
-    /** Fetch the tasks after this one. Failing is no matter: `take` asks again. */
-    lookAhead() {
-      fetching ??= fill().finally(() => (fetching = null));
-      return fetching;
+    /** Fetch the tasks after this one. A failure is ignored: `take` requests again. */
+    prefetch() {
+      prefetching ??= fetchAhead().finally(() => (prefetching = null));
+      return prefetching;
     },
 
     /** The assignments leased to this page. */
-    held,
+    leasedIds,
 
-    /** Fetch no more; resolves with all that is held, to be given back. */
+    /** Fetch no more; resolves with all leased ids, to be returned. */
     async stop() {
-      stopped = true;
-      await fetching;
-      return held();
+      isStopped = true;
+      await prefetching;
+      return leasedIds();
     },
 
     /** The server has just extended this lease. */
-    extended(id) {
-      for (const task of ahead) if (task.assignment.id === id) task.since = now();
+    leaseExtended(id) {
+      for (const task of prefetched) if (task.assignment.id === id) task.leasedAt = now();
     },
 
     /** Closed by the server, or answered in another tab. */
     drop(id) {
-      keep(({ assignment }) => assignment.id !== id);
+      filterPrefetched(({ assignment }) => assignment.id !== id);
     },
   };
 }
 
 /**
- * The API as a preview uses it. It names the tasks that it has seen, for the server keeps no account of them, and goes by
- * its own count of how far it is.
+ * The API for a preview: it names the tasks seen so far, since the server stores nothing of a preview, and leaves the
+ * server's progress out, since the page counts for itself.
  */
-export function previewing(api) {
-  const seen = new Set();
+export function previewApi(api) {
+  const seenIds = new Set();
   return {
     ...api,
     async next() {
-      const outcome = await api.next([...seen]);
+      const outcome = await api.next([...seenIds]);
       if (outcome.kind !== "ok") return outcome;
       const { assignment } = outcome.body;
-      if (assignment) seen.add(assignment.id);
+      if (assignment) seenIds.add(assignment.id);
       return { ...outcome, body: { assignment } };
     },
   };
 }
 
-/** How far the rater is: the server's count, and the votes that it has taken since it last said so. */
+/** Progress of the rater: the server's count, and the votes acknowledged since. */
 export function createProgress(numbers, show) {
   show(numbers);
   return {
     numbers,
-    counted() {
+    increment() {
       numbers.done += 1;
       show(numbers);
     },
-    /** `ask`, listening to the progress that comes with its answer; not while a vote is counted (`isCounting()`). */
-    following:
-      (ask, isCounting) =>
-      async (...about) => {
+    /** `fetchNext`, with the progress that its response brings shown; not while a vote is on its way (`isCounting()`). */
+    updatedBy:
+      (fetchNext, isCounting) =>
+      async (...parameters) => {
         const { done } = numbers;
-        const outcome = await ask(...about);
+        const outcome = await fetchNext(...parameters);
         if (outcome.kind === "ok" && numbers.done === done && !isCounting()) {
           Object.assign(numbers, outcome.body.progress);
           show(numbers);

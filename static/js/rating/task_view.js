@@ -1,13 +1,13 @@
-/** One task on the page, made from its briefing and its protocol's definition; no preset is known here by name. */
-import { createAsked } from "./answer_form.js";
-import { candidateClips, candidateText, contentSection, createMatrix } from "./task_content.js";
-import { hintSection } from "./prediction_hint.js";
-import { createPlayer } from "../player/player.js";
+/** Task view: one task on the page, built from its briefing and its protocol definition; it knows no preset by name. */
 import { clipsOf } from "../player/clip_cache.js";
+import { createPlayer } from "../player/player.js";
 import { createTransport } from "../player/transport.js";
+import { createAnswerForm } from "./answer_form.js";
+import { hintSection } from "./prediction_hint.js";
+import { candidateClips, candidateText, contentSection, createCandidateMatrix } from "./task_content.js";
 
-/** Renders into `given` (left) and `place` (right). `sound` holds the page's audio engine and clip cache. */
-export function createTaskView({ assignment, definition, draft, language, t, given, place, sound, onChange }) {
+/** Renders into `contentPart` (left) and `formPart` (right). `sound` holds the page's audio engine and clip cache. */
+export function createTaskView({ assignment, definition, draft, language, t, contentPart, formPart, sound, onChange }) {
   const { content, candidates } = assignment;
   const clips = candidates.filter(({ clip }) => clip);
   const player = createPlayer({
@@ -19,30 +19,30 @@ export function createTaskView({ assignment, definition, draft, language, t, giv
     previousLog: draft.log,
   });
   const names = clips.map(({ clip }) => clip.name);
-  // A time in a text is a time in what is judged, also while the reference plays.
-  const placeInCandidate = () => player.position(names.includes(player.current) ? player.current : names[0]);
-  const asked = createAsked({
+  // A time in a text is a time in the judged clip, also while the reference plays.
+  const candidatePosition = () => player.position(names.includes(player.current) ? player.current : names[0]);
+  const form = createAnswerForm({
     definition,
     nCandidates: candidates.length,
     draft,
     language,
     t,
-    position: names.length ? placeInCandidate : null,
+    position: names.length ? candidatePosition : null,
     onChange,
   });
-  // A recording beside text answers has the controls to itself.
+  // A recording beside text answers has the transport to itself.
   const controls = !clips.length && player.current ? createTransport({ player, switches: false, t }) : null;
   const instruction = content.length ? [contentSection({ content, title: contentTitle(), player, controls, t })] : [];
-  const each = asked.views.filter(({ ask }) => ask.position !== null);
-  const isMatrix = definition.layout === "panel" && each.length > 0;
+  const candidateViews = form.views.filter(({ instance }) => instance.position !== null);
+  const isMatrix = definition.layout === "panel" && candidateViews.length > 0;
 
-  given.replaceChildren(...instruction, ...(clips.length && !isMatrix ? [candidateSection()] : []));
-  // Before the answers: what an expert who asks for more judgments of this task wants looked at.
+  contentPart.replaceChildren(...instruction, ...(clips.length && !isMatrix ? [candidateSection()] : []));
+  // Before the questions: the note of an expert who asked for more judgments of this task.
   const note = assignment.note ? [candidateText({ text: assignment.note, title: t("part.note") })] : [];
   const hint = assignment.hint ? [hintSection({ hint: assignment.hint, definition, language, t })] : [];
-  place.replaceChildren(...note, ...hint, ...askedSections());
-  for (const type of ["time", "change"]) player.addEventListener(type, asked.showTime);
-  asked.showTime();
+  formPart.replaceChildren(...note, ...hint, ...formSections());
+  for (const type of ["time", "change"]) player.addEventListener(type, form.showTime);
+  form.showTime();
 
   function contentTitle() {
     if (!clips.length) return t("part.about");
@@ -58,40 +58,40 @@ export function createTaskView({ assignment, definition, draft, language, t, giv
   }
 
   /** Each candidate stands beside or above its own questions; questions to the whole task come after. */
-  function askedSections() {
-    const report = asked.report ? [asked.report.element] : [];
+  function formSections() {
+    const feedback = form.feedback ? [form.feedback.element] : [];
     if (isMatrix) {
-      const matrix = createMatrix({ candidates, views: each, title: candidateTitle(), player, language, t });
-      const whole = asked.views.filter((view) => !each.includes(view)).map((view) => view.element);
-      return [matrix, ...whole, ...report];
+      const matrix = createCandidateMatrix({ candidates, views: candidateViews, title: candidateTitle(), player, language, t });
+      const taskViews = form.views.filter((view) => !candidateViews.includes(view)).map((view) => view.element);
+      return [matrix, ...taskViews, ...feedback];
     }
-    const own = (position) => asked.views.filter((view) => view.ask.position === position).map((view) => view.element);
-    const texts = candidates.flatMap((candidate, index) => [...text(candidate), ...own(index)]);
-    return [...texts, ...own(null), ...report];
+    const viewsOf = (position) => form.views.filter((view) => view.instance.position === position).map((view) => view.element);
+    const texts = candidates.flatMap((candidate, index) => [...textSection(candidate), ...viewsOf(index)]);
+    return [...texts, ...viewsOf(null), ...feedback];
   }
 
-  function text(candidate) {
+  function textSection(candidate) {
     if (!candidate.text) return [];
     const title = candidates.length === 1 ? t("part.answer") : t("part.candidate", { label: candidate.label });
     return [candidateText({ text: candidate.text, title })];
   }
 
   return {
-    asked,
+    form,
     player,
     /**
-     * A key for the question at hand. A digit that no scale takes, or one with Alt, plays the clip of that number, 0 the
-     * reference.
+     * A key press for the current question. A digit that no scale takes, or one with Alt, plays the clip of that number, 0
+     * the reference.
      */
     press(key) {
-      if (asked.press(key)) return true;
+      if (form.press(key)) return true;
       const digit = /^(?:Alt\+)?([0-9])$/.exec(key)?.[1];
       const name = digit === "0" ? "reference" : candidates[Number(digit) - 1]?.clip?.name;
       if (!name || !player.has(name)) return false;
       player.play(name);
       return true;
     },
-    focus: () => (given.querySelector("h2") ?? place.querySelector("h2")).focus({ preventScroll: true }),
+    focus: () => (contentPart.querySelector("h2") ?? formPart.querySelector("h2")).focus({ preventScroll: true }),
     dispose() {
       player.dispose();
     },

@@ -1,193 +1,195 @@
-/** The rater's instrument: fetch a task, show it, take the answers to the server, go on only when it has said yes. */
-import { actionsFor } from "../keys/task_actions.js";
-import { createApi } from "../delivery/api.js";
-import { createBench } from "./current_task.js";
-import { createChanging, createHistory, takeNamed } from "./revisions.js";
+/** Workbench: the page where a rater works. Takes a task, shows it, sends the vote, and goes on only when it is stored. */
+import { createApi, failureText } from "../delivery/api.js";
+import { createDelivery } from "../delivery/delivery.js";
 import { createDrafts, isEmpty } from "../delivery/drafts.js";
-import { createEngine } from "../player/engine.js";
-import { startHeartbeat } from "./heartbeat.js";
+import { memoryStore } from "../delivery/outbox.js";
 import { createKeyDialog } from "../keys/key_dialog.js";
 import { createKeyMap } from "../keys/key_map.js";
-import { createPost } from "../delivery/delivery.js";
-import { memoryStore } from "../delivery/outbox.js";
-import { createProgress, createQueue, previewing } from "./task_queue.js";
-import { createRest } from "./breaks.js";
-import { createScreen } from "./screen.js";
-import { createClipCache } from "../player/clip_cache.js";
-import { listen } from "../keys/shortcuts.js";
-import { createSpectrogramSwitch, hasSpectrograms } from "../player/spectrogram.js";
-import { createSubmission, reason } from "./submission.js";
+import { listenForKeys } from "../keys/shortcuts.js";
+import { taskActions } from "../keys/task_actions.js";
 import { translator } from "../page/texts.js";
-import { createWayOut } from "./leave.js";
+import { createClipCache } from "../player/clip_cache.js";
+import { createEngine } from "../player/engine.js";
+import { createSpectrogramSwitch, hasSpectrograms } from "../player/spectrogram.js";
+import { createBreaks } from "./breaks.js";
+import { createCurrentTask } from "./current_task.js";
+import { startHeartbeat } from "./heartbeat.js";
+import { createLeave } from "./leave.js";
+import { answerKeys, answerRows } from "./protocol.js";
+import { createAnswerHistory, createRevisions, takeRequestedId } from "./revisions.js";
+import { createScreen } from "./screen.js";
+import { createSubmission } from "./submission.js";
+import { createProgress, createTaskQueue, previewApi } from "./task_queue.js";
 
 export default function workbench(root) {
   const data = JSON.parse(document.getElementById("workbench-data").textContent);
   const { account, study, language, texts, urls, protocol } = data;
   const t = translator(texts);
-  const asked = createApi(urls, { account });
-  const api = data.preview ? previewing(asked) : asked;
+  const ratingApi = createApi(urls, { account });
+  const api = data.preview ? previewApi(ratingApi) : ratingApi;
   const drafts = createDrafts(globalThis.localStorage);
-  const history = createHistory(`${account}:${study}`);
+  const history = createAnswerHistory(`${account}:${study}`);
   const screen = createScreen(root, t);
   const keys = createKeyMap(globalThis.localStorage);
   const clipCache = createClipCache({ api });
   const sound = { engine: createEngine(), clipCache };
-  const progress = createProgress(data.progress, screen.progress);
-  const next = progress.following(api.next, () => submission.busy);
+  const progress = createProgress(data.progress, screen.showProgress);
+  const next = progress.updatedBy(api.next, () => submission.isBusy);
   const leaseMs = 60_000 * data.lease_minutes;
-  const queue = createQueue({ ...api, next }, { leaseMs, onAhead: clipCache.prefetch, onGone: clipCache.evict });
-  const rest = createRest({ screen, language, t, isListening: () => bench.task?.view.player.playing });
-  const facts = () => ({ session_s: Math.round(rest.seconds) });
-  const bench = createBench({ drafts, screen, sound, language, t, facts, onChange: screen.clearNotice, onTask: show });
-  // What is answered in a preview never comes among the votes that wait in this browser.
-  const apart = data.preview ? { account: `${account}:preview`, kept: memoryStore() } : { account };
-  const post = createPost({ api, ...apart, screen, t, language, onWaiting: wait, onStray: settledElsewhere });
+  const queue = createTaskQueue({ ...api, next }, { leaseMs, onPrefetched: clipCache.prefetch, onDropped: clipCache.evict });
+  const breaks = createBreaks({ screen, language, t, isPlaying: () => currentTask.task?.view.player.playing });
+  const logFields = () => ({ session_s: Math.round(breaks.seconds) });
+  const currentTask = createCurrentTask({ drafts, screen, sound, language, t, logFields, onChange: screen.clearNotice, onTask: show });
+  // A preview's answers must never be among the unsent votes of this browser.
+  const outboxOptions = data.preview ? { account: `${account}:preview`, entryStore: memoryStore() } : { account };
+  const delivery = createDelivery({ api, ...outboxOptions, screen, t, language, onWaiting, onSettledElsewhere });
   const gates = [(task) => task.gate?.refusal()];
-  const submission = createSubmission({ ...post, screen, t, urls, study, gates, onDone: finish });
-  const wayOut = createWayOut({ api, queue, screen, t, language, home: urls.home, onSkipped: () => finish({ stored: false }) });
-  let again = post.delivery.sendNow;
-  let returned = null; // the answer that an expert asked about, opened from the list of such
-  const onBack = (isBack) => isBack || (returned ? globalThis.location.assign(urls.returned) : advance());
-  const isBusy = () => submission.busy;
-  const changing = createChanging({ api, queue, bench, drafts, history, screen, t, isBusy, onBack });
+  const submission = createSubmission({ ...delivery, screen, t, urls, study, gates, onDone: finish });
+  const leave = createLeave({ api, queue, screen, t, language, home: urls.home, onSkipped: () => finish({ stored: false }) });
+  let retry = delivery.sender.sendNow;
+  let requestedId = null; // the answer that an expert returned, opened from the list of returned answers
+  const onRevisionEnd = (hasTask) => hasTask || (requestedId ? globalThis.location.assign(urls.returned) : advance());
+  const isBusy = () => submission.isBusy;
+  const revisions = createRevisions({ api, queue, currentTask, drafts, history, screen, t, isBusy, onEnd: onRevisionEnd });
 
   async function advance() {
-    bench.clear();
+    currentTask.clear();
     screen.show("loading");
     const outcome = await queue.take();
     if (outcome.kind !== "ok") return halt(outcome);
     const { assignment, definition } = outcome;
-    screen.undo(history.before() !== null);
+    screen.showUndo(history.before() !== null);
     if (!assignment) {
       screen.announce(t("say.end"));
-      return screen.end(progress.numbers);
+      return screen.showEnd(progress.numbers);
     }
-    if (await rest.pass(assignment.listening)) return advance();
-    bench.put({ assignment, definition });
-    queue.lookAhead();
+    if (await breaks.beforeTask(assignment.listening)) return advance();
+    currentTask.set({ assignment, definition });
+    queue.prefetch();
   }
 
   function show(task) {
-    keys.reserveFor(task.definition);
+    keys.reserve(answerKeys(task.definition));
     page.spectrograms.setAvailable(hasSpectrograms(task.assignment));
     screen.clearNotice();
     screen.show("working");
-    screen.changing(task.changing);
-    screen.undo(history.before(task.changing ? task.assignment.id : null) !== null);
-    const news = task.changing ? t("change.banner") : t("say.task", { progress: t("part.progress", progress.numbers) });
-    screen.announce([news, task.hold.sentence].join(" "));
+    screen.showRevision(task.isRevision);
+    screen.showUndo(history.before(task.isRevision ? task.assignment.id : null) !== null);
+    const heading = task.isRevision ? t("change.banner") : t("say.task", { progress: t("part.progress", progress.numbers) });
+    screen.announce([heading, task.hold.sentence].join(" "));
     globalThis.scrollTo(0, 0);
     task.view.focus();
   }
 
-  /** The task is over: stored, skipped, or closed by the server. */
+  /** The task is done: stored, skipped, or closed by the server. */
   function finish({ stored, surplus = false }) {
-    const { task } = bench;
+    const { task } = currentTask;
     drafts.remove(task.draftKey);
-    if (task.changing) {
-      changing.leave();
+    if (task.isRevision) {
+      revisions.end();
       if (stored) screen.notice(t("change.saved"), { look: "success" });
       return;
     }
     if (stored && !surplus) {
-      progress.counted();
+      progress.increment();
       history.add(task.assignment.id, task.assignment.listening.change_minutes);
     }
     advance();
   }
 
-  /** A vote from before this page, or from another tab, has been taken; or refused, and then the list of them says so. */
-  function settledElsewhere(entry, outcome) {
+  /** A vote from before this page, or from another tab, is stored; or refused, and then the list of unsent ones says so. */
+  function onSettledElsewhere(entry, outcome) {
     if (outcome.kind !== "ok") return;
     drafts.remove(entry.kind === "revision" ? `${entry.assignmentId}:change` : entry.assignmentId);
     queue.drop(entry.assignmentId);
-    if (entry.kind === "judgment" && entry.study === study && !outcome.body?.surplus) progress.counted();
-    const { task } = bench;
-    const isHere = task?.assignment.id === entry.assignmentId && !task.changing && !task.over;
-    if (isHere && !submission.busy) submission.stand(t("refused.elsewhere"), task);
+    if (entry.kind === "judgment" && entry.study === study && !outcome.body?.surplus) progress.increment();
+    const { task } = currentTask;
+    const isShown = task?.assignment.id === entry.assignmentId && !task.isRevision && !task.isClosed;
+    if (isShown && !submission.isBusy) submission.closeTask(t("refused.elsewhere"), task);
   }
 
-  function wait(outcome, seconds) {
-    if (submission.sending) submission.wait(outcome, seconds);
-    else if (!bench.task) halt({ ...outcome, text: `${reason(t, outcome)} ${t("sending.retry_in", { seconds })}` });
+  function onWaiting(outcome, seconds) {
+    if (submission.isSending) submission.showWaiting(outcome, seconds);
+    else if (!currentTask.task) halt({ ...outcome, text: `${failureText(t, outcome)} ${t("sending.retry_in", { seconds })}` });
   }
 
   function halt(outcome) {
     if (outcome.code === "checks_due") return globalThis.location.assign(urls.checks);
-    const known = [outcome.code, outcome.kind].map((name) => `state.${name}`).find((key) => key in texts);
-    const text = outcome.text ?? (known ? t(known, { detail: outcome.detail }) : outcome.detail);
-    screen.halt({ text, mayHelpToSignIn: ["signed_out", "redirected"].includes(outcome.kind) });
+    const key = [outcome.code, outcome.kind].map((name) => `state.${name}`).find((each) => each in texts);
+    const text = outcome.text ?? (key ? t(key, { detail: outcome.detail }) : outcome.detail);
+    screen.showHalt({ text, mayHelpToSignIn: ["signed_out", "redirected"].includes(outcome.kind) });
   }
 
-  /** What was left unsent goes first: a vote may be about the very task that would come next. */
+  /** Unsent votes go first: one may be about the very task that would come next. */
   async function begin() {
     screen.show("loading");
-    await post.delivery.drain();
-    again = advance;
-    returned = takeNamed(globalThis);
-    const refusal = returned && (await changing.reopen(returned));
-    if (returned && !refusal) return;
-    returned = null;
+    await delivery.sender.drain();
+    retry = advance;
+    requestedId = takeRequestedId(globalThis);
+    const problem = requestedId && (await revisions.open(requestedId));
+    if (requestedId && !problem) return;
+    requestedId = null;
     await advance();
-    if (refusal) screen.notice(refusal, { look: "warning" });
+    if (problem) screen.notice(problem, { look: "warning" });
   }
 
   const page = {
-    submit: () => submission.send(bench.task),
-    undo: changing.open,
-    skip: () => bench.task.changing || wayOut.skip(bench.task),
+    submit: () => submission.send(currentTask.task),
+    undo: revisions.openPrevious,
+    skip: () => currentTask.task.isRevision || leave.skip(currentTask.task),
     showKeys: () => keyDialog.show(),
     spectrograms: createSpectrogramSwitch(screen.part("spectrograms")),
     focusSubmit: () => screen.part("submit").focus(),
   };
 
   function onKey(name) {
-    const { task } = bench;
-    if (submission.busy) return false;
-    const action = keys.actionOf(name);
-    if (!task && !(action === "undo" && root.dataset.state === "end")) return false;
-    const act = task ? actionsFor(task, page)[action] : page.undo;
-    if (!act) return task.view.press(name);
-    act();
+    const { task } = currentTask;
+    if (submission.isBusy) return false;
+    const actionName = keys.actionOf(name);
+    if (!task && !(actionName === "undo" && root.dataset.state === "end")) return false;
+    const action = task ? taskActions(task, page)[actionName] : page.undo;
+    if (!action) return task.view.press(name);
+    action();
     return true;
   }
 
   screen.part("form").addEventListener("submit", (event) => {
     event.preventDefault();
-    if (bench.task && !submission.busy) page.submit();
+    if (currentTask.task && !submission.isBusy) page.submit();
   });
-  const onClick = (selector, act) => {
-    for (const button of root.ownerDocument.querySelectorAll(selector)) button.addEventListener("click", act);
+  const onClick = (selector, action) => {
+    for (const button of root.ownerDocument.querySelectorAll(selector)) button.addEventListener("click", action);
   };
-  onClick('[data-action="again"]', () => again());
+  onClick('[data-action="again"]', () => retry());
   onClick('[data-action="undo"]', page.undo);
-  onClick('[data-part="leave-change"]', changing.leave);
+  onClick('[data-part="leave-change"]', revisions.end);
   onClick('[data-part="skip"]', page.skip);
-  onClick('[data-part="stop"]', () => wayOut.stop(bench.task, drafts));
+  onClick('[data-part="stop"]', () => leave.stop(currentTask.task, drafts));
   globalThis.addEventListener("beforeunload", (event) => {
-    const { task } = bench;
-    const isBegun = task && !task.over && (task.changing ? task.touched : !isEmpty(task.draft));
-    if (!wayOut.leaving && (isBegun || submission.busy || post.count > 0)) event.preventDefault();
+    const { task } = currentTask;
+    const isStarted = task && !task.isClosed && (task.isRevision ? task.isTouched : !isEmpty(task.draft));
+    if (!leave.isLeaving && (isStarted || submission.isBusy || delivery.count > 0)) event.preventDefault();
   });
   const keyDialog = createKeyDialog({
     keys,
-    singles: listen(onKey, keys),
-    task: () => bench.task,
-    offered: (task) => Object.keys(actionsFor(task, page)),
+    singleKeys: listenForKeys(onKey, keys),
+    task: () => currentTask.task,
+    actionNames: (task) => Object.keys(taskActions(task, page)),
+    answerRows: (task) => answerRows(task.definition),
     t,
   });
   startHeartbeat({
-    api,
-    held: queue.held,
-    onKept: queue.extended,
+    extend: api.heartbeat,
+    leasedIds: queue.leasedIds,
+    onExtended: queue.leaseExtended,
     onLost(id) {
       queue.drop(id);
-      const { task } = bench;
-      if (id !== task?.assignment.id || task.lost || submission.busy) return;
-      task.lost = true; // said once: the next beats must not push aside what is said after it
+      const { task } = currentTask;
+      if (id !== task?.assignment.id || task.isLeaseLost || submission.isBusy) return;
+      task.isLeaseLost = true; // shown once: the next heartbeat must not replace a later notice
       screen.notice(t("lease.over"), { look: "warning" });
     },
   });
-  queue.learn(protocol.number, protocol.definition);
+  queue.addDefinition(protocol.number, protocol.definition);
   return begin();
 }

@@ -1,4 +1,4 @@
-/** Another format or protocol is chosen: read the files so at once. Without scripts there is a button for it. */
+/** Reparse of an upload: another format or protocol, once selected, is applied at once. Without scripts a button does it. */
 export default function start(form) {
   form.querySelector('[data-part="again"]').hidden = true;
   form.addEventListener("change", () => form.requestSubmit());

@@ -1,6 +1,6 @@
 /**
- * Suggests an address while a title is typed. Whatever the person writes into the address themself is left alone.
- * data-from and data-to hold the ids of the two fields. A title without Latin letters suggests nothing.
+ * Slug suggestion: fills in a study's address while its title is typed, until the user edits the address. data-from and
+ * data-to hold the ids of the two fields. A title without Latin letters gives no suggestion.
  */
 export function slugOf(title) {
   return title
@@ -15,13 +15,13 @@ export function slugOf(title) {
 export default function start(element) {
   const title = document.getElementById(element.dataset.from);
   const slug = document.getElementById(element.dataset.to);
-  let own = slug.value !== "" && slug.value !== slugOf(title.value);
+  let isEdited = slug.value !== "" && slug.value !== slugOf(title.value);
   slug.addEventListener("input", () => {
-    own = slug.value !== "";
+    isEdited = slug.value !== "";
   });
   const suggest = () => {
-    if (!own) slug.value = slugOf(title.value);
+    if (!isEdited) slug.value = slugOf(title.value);
   };
   title.addEventListener("input", suggest);
-  suggest(); // the title may have been typed before this script came
+  suggest(); // the title may have been typed before this script was loaded
 }

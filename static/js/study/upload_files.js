@@ -1,38 +1,38 @@
 /**
- * Files or a folder on their way to the server, with how far they are. The paths inside a folder are sent apart: a form
- * would send bare names. Without scripts the form sends one file by itself.
+ * Upload of files or a folder, with its progress. The paths inside a folder are sent as fields of their own: a form would
+ * send bare names. Without scripts the form uploads a single file.
  */
 const MB = 1e6;
 
-/** What is chosen, as {file, path} each; hidden files, which nobody means to send, left out. */
-export function chosen(file, folder) {
-  const files = folder?.files.length ? [...folder.files] : [...file.files];
+/** The selected files, as {file, path} each, without hidden ones. */
+export function selectedFiles(fileInput, folderInput) {
+  const files = folderInput?.files.length ? [...folderInput.files] : [...fileInput.files];
   return files
-    .map((one) => ({ file: one, path: one.webkitRelativePath || one.name }))
+    .map((file) => ({ file, path: file.webkitRelativePath || file.name }))
     .filter(({ path }) => !path.split("/").some((part) => part.startsWith(".")));
 }
 
 export default function start(form) {
   const part = (name) => form.querySelector(`[data-part="${name}"]`);
-  const [file, folder, send, problem] = ["file", "folder", "send", "problem"].map(part);
+  const [fileInput, folderInput, sendButton, problem] = ["file", "folder", "send", "problem"].map(part);
   const bar = part("progress");
   const text = part("progress-text");
-  part("folder-field").hidden = !("webkitdirectory" in folder);
-  file.addEventListener("change", () => file.files.length && (folder.value = ""));
-  folder.addEventListener("change", () => folder.files.length && (file.value = ""));
+  part("folder-field").hidden = !("webkitdirectory" in folderInput);
+  fileInput.addEventListener("change", () => fileInput.files.length && (folderInput.value = ""));
+  folderInput.addEventListener("change", () => folderInput.files.length && (fileInput.value = ""));
 
-  function busy(is) {
-    send.disabled = is;
-    part("progress-line").hidden = !is;
+  function setBusy(isBusy) {
+    sendButton.disabled = isBusy;
+    part("progress-line").hidden = !isBusy;
   }
 
-  function say(sentence) {
-    problem.textContent = sentence;
-    problem.hidden = !sentence;
-    if (sentence) busy(false);
+  function showProblem(message) {
+    problem.textContent = message;
+    problem.hidden = !message;
+    if (message) setBusy(false);
   }
 
-  function sent({ loaded, total }) {
+  function showProgress({ loaded, total }) {
     bar.value = loaded / total;
     const numbers = { done: (loaded / MB).toFixed(1), total: (total / MB).toFixed(1) };
     text.textContent =
@@ -40,33 +40,33 @@ export default function start(form) {
   }
 
   form.addEventListener("submit", (event) => {
-    const files = chosen(file, folder);
-    if (!files.length) return; // the server says what is missing
+    const files = selectedFiles(fileInput, folderInput);
+    if (!files.length) return; // the server's validation names what is missing
     event.preventDefault();
-    // Said before hours of sending: the server may end the connection before its answer can be read.
+    // Checked before a long upload: the server may close the connection before its response can be read.
     if (files.length > Number(form.dataset.mostFiles)) {
-      say(form.dataset.tooManyFiles);
+      showProblem(form.dataset.tooManyFiles);
       return;
     }
     const body = new FormData();
     body.append("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
-    for (const { file: one, path } of files) {
+    for (const { file, path } of files) {
       body.append("path", path);
-      body.append("file", one);
+      body.append("file", file);
     }
     const request = new XMLHttpRequest();
     request.open("POST", form.action);
     request.setRequestHeader("Accept", "application/json");
     request.responseType = "json";
-    request.upload.addEventListener("progress", sent);
+    request.upload.addEventListener("progress", showProgress);
     request.addEventListener("load", () => {
       const { next, detail } = request.response ?? {};
       if (next) globalThis.location.assign(next);
-      else say(detail || `HTTP ${request.status}`);
+      else showProblem(detail || `HTTP ${request.status}`);
     });
-    request.addEventListener("error", () => say(form.dataset.unreachable));
-    say("");
-    busy(true);
+    request.addEventListener("error", () => showProblem(form.dataset.unreachable));
+    showProblem("");
+    setBusy(true);
     request.send(body);
   });
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createApi, outcomeOf, secondsFrom } from "../../../static/js/delivery/api.js";
+import { createApi, outcomeOf, parseRetryAfter } from "../../../static/js/delivery/api.js";
 
 const kind = (status, title) => outcomeOf(status, { title, detail: "A sentence." }).kind;
 
@@ -24,8 +24,8 @@ test("a session that is over is told from something that is not allowed", () => 
 test("a refusal keeps its code, its sentence and its fields", () => {
   const errors = [{ field: "answers[0].value", message: "Give a number." }];
   const body = { title: "invalid", detail: "This answer is not complete.", errors };
-  const { code, detail, errors: kept } = outcomeOf(400, body);
-  assert.deepEqual({ code, detail, errors: kept }, { code: "invalid", detail: body.detail, errors });
+  const { code, detail, errors: parsedErrors } = outcomeOf(400, body);
+  assert.deepEqual({ code, detail, errors: parsedErrors }, { code: "invalid", detail: body.detail, errors });
 });
 
 test("an error page that is no JSON still says its status", () => {
@@ -43,10 +43,10 @@ test("a yes without a word is one only where none was to be expected", () => {
 
 test("how long a server wants to be left alone is read from a number or a date", () => {
   const now = Date.parse("2026-01-01T12:00:00Z");
-  assert.equal(secondsFrom("120", now), 120);
-  assert.equal(secondsFrom("Thu, 01 Jan 2026 12:00:30 GMT", now), 30);
-  assert.equal(secondsFrom("Thu, 01 Jan 2026 11:00:00 GMT", now), 0);
-  for (const nothing of [null, "", "soon"]) assert.equal(secondsFrom(nothing, now), null);
+  assert.equal(parseRetryAfter("120", now), 120);
+  assert.equal(parseRetryAfter("Thu, 01 Jan 2026 12:00:30 GMT", now), 30);
+  assert.equal(parseRetryAfter("Thu, 01 Jan 2026 11:00:00 GMT", now), 0);
+  for (const nothing of [null, "", "soon"]) assert.equal(parseRetryAfter(nothing, now), null);
 });
 
 /** Run `work` with fetch and cookies as given. */
@@ -71,16 +71,16 @@ test("a page of HTML with status 200 is no stored vote", async () => {
 });
 
 test("every write carries the token of now", async () => {
-  let sent;
+  let request;
   const fetch = async (url, options) => {
-    sent = { url, ...options };
+    request = { url, ...options };
     return new Response(null, { status: 204 });
   };
   const outcome = await withFetch(fetch, (api) => api.skip("id", { reason: "audio" }));
   assert.equal(outcome.kind, "ok");
-  assert.equal(sent.url, "/assignments/id/skip/");
-  assert.equal(sent.headers["X-CSRFToken"], "abc");
-  assert.equal(sent.headers["X-Concord-Account"], "ada");
+  assert.equal(request.url, "/assignments/id/skip/");
+  assert.equal(request.headers["X-CSRFToken"], "abc");
+  assert.equal(request.headers["X-Concord-Account"], "ada");
 });
 
 test("a redirect is no answer", async () => {
@@ -97,6 +97,6 @@ test("a server that never answers is given up on", async () => {
 
 test("how long it wants to be left alone comes with the failure", async () => {
   const busy = async () => new Response("{}", { status: 429, headers: { "Retry-After": "7" } });
-  const { kind: said, againAfter } = await withFetch(busy, (api) => api.submit("id", {}));
-  assert.deepEqual([said, againAfter], ["failed", 7]);
+  const { kind: outcomeKind, retryAfter } = await withFetch(busy, (api) => api.submit("id", {}));
+  assert.deepEqual([outcomeKind, retryAfter], ["failed", 7]);
 });

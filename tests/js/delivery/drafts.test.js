@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createDrafts, isEmpty, newId } from "../../../static/js/delivery/drafts.js";
+import { createDrafts, isEmpty, newUuid } from "../../../static/js/delivery/drafts.js";
 
 /** localStorage as far as drafts use it: its items are its own keys. */
 function fakeStorage() {
@@ -63,5 +63,5 @@ test("names are UUIDs of version 4 also where the page came without TLS", (t) =>
   const plain = { getRandomValues: (bytes) => crypto.getRandomValues(bytes) };
   Object.defineProperty(globalThis, "crypto", { value: plain, configurable: true });
   t.after(() => Object.defineProperty(globalThis, "crypto", { value: crypto, configurable: true }));
-  assert.match(newId(), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  assert.match(newUuid(), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createDelivery } from "../../../static/js/delivery/retry.js";
-import { createOutbox, memoryStore, safely } from "../../../static/js/delivery/outbox.js";
+import { createSender } from "../../../static/js/delivery/sender.js";
+import { createOutbox, memoryStore, withMemoryCopy } from "../../../static/js/delivery/outbox.js";
 
 const vote = (id, fields = {}) => ({ id, study: "s", assignmentId: `of ${id}`, kind: "judgment", body: { client_id: id }, ...fields });
 const stored = (entry) => ({ kind: "ok", status: 201, body: { client_id: entry.id } });
 const OFFLINE = { kind: "unreachable", detail: "" };
 
 /** Runs one piece of work after the other, as the lock manager of a browser does for its tabs. */
-function turns() {
+function createLock() {
   let last = Promise.resolve();
   return (work) => {
     const result = last.then(work);
@@ -18,13 +18,13 @@ function turns() {
 }
 
 /** A page of an account over a store; `sent` lists what reached the server, which answers with `answer(entry)`. */
-function page({ store = memoryStore(), account = "ada", answer = stored, exclusively = turns(), now = () => 1000 } = {}) {
+function page({ store = memoryStore(), account = "ada", respond = stored, withLock = createLock(), now = () => 1000 } = {}) {
   const sent = [];
   const send = async (entry) => {
     sent.push(entry.id);
-    return answer(entry);
+    return respond(entry);
   };
-  return { outbox: createOutbox({ store, account, send, exclusively, now }), sent, store };
+  return { outbox: createOutbox({ store, account, send, withLock, now }), sent, store };
 }
 
 const ids = (entries) => entries.map(({ id }) => id);
@@ -48,44 +48,44 @@ test("votes go in the order they were given, also when the clock was set back", 
 });
 
 test("what cannot be sent stays first, with why and how often it was tried", async () => {
-  const { outbox, sent } = page({ answer: () => OFFLINE });
+  const { outbox, sent } = page({ respond: () => OFFLINE });
   await outbox.add(vote("one"));
   await outbox.add(vote("two"));
   await outbox.sendNext();
   await outbox.sendNext();
-  const [first] = await outbox.waiting();
+  const [first] = await outbox.pending();
   assert.deepEqual(sent, ["one", "one"]);
   assert.deepEqual([first.id, first.tries, first.lastError.kind], ["one", 2, "unreachable"]);
 });
 
 test("a yes that does not name the vote is no yes", async () => {
   for (const body of [null, {}, { client_id: "another" }]) {
-    const { outbox } = page({ answer: () => ({ kind: "ok", status: 200, body }) });
+    const { outbox } = page({ respond: () => ({ kind: "ok", status: 200, body }) });
     await outbox.add(vote("one"));
     assert.equal((await outbox.sendNext()).outcome.kind, "failed");
-    assert.deepEqual(ids(await outbox.waiting()), ["one"]);
+    assert.deepEqual(ids(await outbox.pending()), ["one"]);
   }
 });
 
 test("a refused vote stays until its rater has read why, and holds up nobody", async () => {
   const refused = { kind: "refused", code: "skipped", detail: "", errors: [] };
-  const { outbox, sent } = page({ answer: (entry) => (entry.id === "one" ? refused : stored(entry)) });
+  const { outbox, sent } = page({ respond: (entry) => (entry.id === "one" ? refused : stored(entry)) });
   await outbox.add(vote("one"));
   await outbox.add(vote("two"));
   while (await outbox.sendNext());
   assert.deepEqual(sent, ["one", "two"]);
-  assert.deepEqual((await outbox.waiting()).map(({ refusal }) => refusal.code), ["skipped"]);
-  await outbox.forget("one");
-  assert.deepEqual(await outbox.waiting(), []);
+  assert.deepEqual((await outbox.pending()).map(({ refusal }) => refusal.code), ["skipped"]);
+  await outbox.remove("one");
+  assert.deepEqual(await outbox.pending(), []);
 });
 
 test("a refused vote that was mended is sent again in its own place", async () => {
-  const answers = [{ kind: "refused", code: "invalid", detail: "", errors: [] }];
-  const { outbox, sent } = page({ answer: (entry) => answers.shift() ?? stored(entry) });
+  const responses = [{ kind: "refused", code: "invalid", detail: "", errors: [] }];
+  const { outbox, sent } = page({ respond: (entry) => responses.shift() ?? stored(entry) });
   await outbox.add(vote("one"));
   await outbox.sendNext();
-  await outbox.forget("one");
-  await outbox.add(vote("one", { body: { client_id: "one", answers: ["mended"] } }));
+  await outbox.remove("one");
+  await outbox.add(vote("one", { body: { client_id: "one", answers: ["corrected"] } }));
   assert.equal((await outbox.sendNext()).outcome.kind, "ok");
   assert.deepEqual(sent, ["one", "one"]);
 });
@@ -97,7 +97,7 @@ test("votes of another account are counted and never sent", async () => {
   await ada.outbox.add(vote("adas"));
   while (await ada.outbox.sendNext());
   assert.deepEqual(ada.sent, ["adas"]);
-  assert.equal(await ada.outbox.ofOthers(), 1);
+  assert.equal(await ada.outbox.pendingOfOthers(), 1);
   const ben = page({ store, account: "ben" });
   await ben.outbox.sendNext();
   assert.deepEqual(ben.sent, ["bens"]);
@@ -105,9 +105,9 @@ test("votes of another account are counted and never sent", async () => {
 
 test("two tabs that empty one store at the same time send each vote once", async () => {
   const store = memoryStore();
-  const exclusively = turns();
+  const withLock = createLock();
   const slowly = (entry) => new Promise((resolve) => setTimeout(() => resolve(stored(entry)), 2));
-  const tabs = [1, 2].map(() => page({ store, exclusively, answer: slowly }));
+  const tabs = [1, 2].map(() => page({ store, withLock, respond: slowly }));
   for (const id of ["one", "two", "three"]) await tabs[0].outbox.add(vote(id));
   await Promise.all(tabs.map(async ({ outbox }) => {
     while (await outbox.sendNext());
@@ -118,7 +118,7 @@ test("two tabs that empty one store at the same time send each vote once", async
 test("two tabs without turns would send a vote twice: the lock is what prevents it", async () => {
   const store = memoryStore();
   const slowly = (entry) => new Promise((resolve) => setTimeout(() => resolve(stored(entry)), 2));
-  const tabs = [1, 2].map(() => page({ store, exclusively: (work) => work(), answer: slowly }));
+  const tabs = [1, 2].map(() => page({ store, withLock: (work) => work(), respond: slowly }));
   await tabs[0].outbox.add(vote("one"));
   await Promise.all(tabs.map(({ outbox }) => outbox.sendNext()));
   assert.equal(tabs[0].sent.length + tabs[1].sent.length, 2);
@@ -135,7 +135,7 @@ test("a vote can be taken back until it is sent", async () => {
 
 test("a page that comes after a crash finds what was left", async () => {
   const store = memoryStore();
-  await page({ store, answer: () => OFFLINE }).outbox.add(vote("one"));
+  await page({ store, respond: () => OFFLINE }).outbox.add(vote("one"));
   const later = page({ store });
   await later.outbox.sendNext();
   assert.deepEqual(later.sent, ["one"]);
@@ -146,12 +146,12 @@ test("a page that comes after a crash finds what was left", async () => {
 
 const broken = () => {
   const fail = () => Promise.reject(new Error("QuotaExceededError"));
-  return { all: fail, put: fail, change: fail, remove: fail };
+  return { all: fail, put: fail, update: fail, remove: fail };
 };
 
 test("without a store that keeps anything votes go all the same, and the page is told", async () => {
   let unsafe = 0;
-  const { outbox, sent } = page({ store: safely(broken(), { onUnsafe: () => (unsafe += 1) }) });
+  const { outbox, sent } = page({ store: withMemoryCopy(broken(), { onFailure: () => (unsafe += 1) }) });
   await outbox.add(vote("one"));
   assert.ok(unsafe > 0);
   assert.equal((await outbox.sendNext()).outcome.kind, "ok");
@@ -161,7 +161,7 @@ test("without a store that keeps anything votes go all the same, and the page is
 
 test("a store that cannot forget does not make a vote go twice", async () => {
   const store = { ...memoryStore(), remove: () => Promise.reject(new Error("gone")) };
-  const { outbox, sent } = page({ store: safely(store, { onUnsafe() {} }) });
+  const { outbox, sent } = page({ store: withMemoryCopy(store, { onFailure() {} }) });
   await outbox.add(vote("one"));
   await outbox.sendNext();
   assert.equal(await outbox.sendNext(), null);
@@ -170,7 +170,7 @@ test("a store that cannot forget does not make a vote go twice", async () => {
 
 test("a store that loses a vote does not lose it for this page", async () => {
   const store = memoryStore();
-  const { outbox, sent } = page({ store: safely(store, { onUnsafe() {} }) });
+  const { outbox, sent } = page({ store: withMemoryCopy(store, { onFailure() {} }) });
   await outbox.add(vote("one"));
   await store.remove("one"); // the browser's data were cleared
   await outbox.sendNext();
@@ -182,21 +182,21 @@ test("a store that loses a vote does not lose it for this page", async () => {
 test("ten minutes without network: pauses grow to half a minute, every vote arrives once and in order", async () => {
   let seconds = 0;
   const server = [];
-  const answer = (entry) => (seconds < 600 ? OFFLINE : (server.push(entry.id), stored(entry)));
-  const { outbox, sent } = page({ answer });
+  const respond = (entry) => (seconds < 600 ? OFFLINE : (server.push(entry.id), stored(entry)));
+  const { outbox, sent } = page({ respond });
   const pauses = [];
-  const delivery = createDelivery({
+  const sender = createSender({
     outbox,
     onWaiting: () => {},
     onSettled: () => {},
     random: () => 1,
-    pause: async (length) => {
+    wait: async (length) => {
       pauses.push(length);
       seconds += length;
     },
   });
   for (const id of ["one", "two", "three"]) await outbox.add(vote(id));
-  await delivery.drain();
+  await sender.drain();
   assert.deepEqual(server, ["one", "two", "three"]);
   assert.deepEqual(pauses.slice(0, 6), [2, 4, 8, 16, 30, 30]);
   assert.ok(seconds < 640, `the network was back for ${seconds - 600} s before they went`);

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { answerKeys } from "../../../static/js/rating/protocol.js";
 import { ACTIONS, createKeyMap } from "../../../static/js/keys/key_map.js";
-import { faceOf, spokenOf } from "../../../static/js/keys/key_dialog.js";
+import { ariaKeyName, keyLabel } from "../../../static/js/keys/key_dialog.js";
 
 const COMPARISON = { questions: [{ kind: "preference" }], codes: [{ key: "Q" }], candidate: "clip" };
 const VERDICT = { questions: [{ kind: "correctness", points: [] }] };
 
-function memory(kept = {}) {
-  return { kept, getItem: (name) => kept[name] ?? null, setItem: (name, value) => (kept[name] = value) };
+function memory(items = {}) {
+  return { items, getItem: (name) => items[name] ?? null, setItem: (name, value) => (items[name] = value) };
 }
 
 test("no two actions begin with the same key", () => {
@@ -17,7 +18,7 @@ test("no two actions begin with the same key", () => {
 test("no default key is an answer of any question", () => {
   const keys = createKeyMap(memory());
   for (const definition of [COMPARISON, VERDICT, { questions: [{ kind: "rating", minimum: 0, maximum: 10 }] }]) {
-    keys.reserveFor(definition);
+    keys.reserve(answerKeys(definition));
     assert.deepEqual(ACTIONS.filter(({ name }) => keys.keyOf(name) === null), []);
   }
 });
@@ -45,9 +46,9 @@ test("an action may be given the key it has", () => {
 
 test("digits and the letters of this protocol's answers and codes stay answers", () => {
   const keys = createKeyMap(memory());
-  keys.reserveFor(COMPARISON);
+  keys.reserve(answerKeys(COMPARISON));
   for (const key of ["1", "0", "a", "b", "t", "n", "q"]) assert.deepEqual(keys.change("switch", key), { problem: "reserved" });
-  keys.reserveFor(VERDICT);
+  keys.reserve(answerKeys(VERDICT));
   assert.deepEqual(keys.change("switch", "y"), { problem: "reserved" });
   assert.equal(keys.change("switch", "q"), null);
 });
@@ -55,10 +56,10 @@ test("digits and the letters of this protocol's answers and codes stay answers",
 test("where another protocol needs a chosen key for an answer, the action has none there", () => {
   const keys = createKeyMap(memory());
   keys.change("switch", "q");
-  keys.reserveFor(COMPARISON);
+  keys.reserve(answerKeys(COMPARISON));
   assert.equal(keys.keyOf("switch"), null);
   assert.equal(keys.actionOf("q"), undefined);
-  keys.reserveFor(VERDICT);
+  keys.reserve(answerKeys(VERDICT));
   assert.equal(keys.keyOf("switch"), "q");
 });
 
@@ -98,15 +99,15 @@ test("storage that is broken or closed leaves the defaults, and choices for this
   assert.equal(keys.keyOf("switch"), "w");
 });
 
-test("every change is told", () => {
+test("every change sends an event", () => {
   const keys = createKeyMap(memory());
-  let told = 0;
-  keys.addEventListener("change", () => (told += 1));
+  let nEvents = 0;
+  keys.addEventListener("change", () => (nEvents += 1));
   keys.change("switch", "w");
   keys.change("switch", "m"); // refused
   keys.reset();
-  keys.reserveFor(VERDICT);
-  assert.equal(told, 3);
+  keys.reserve(answerKeys(VERDICT));
+  assert.equal(nEvents, 3);
 });
 
 test("holding a key goes on for what repeats, whichever key it is", () => {
@@ -120,6 +121,6 @@ test("holding a key goes on for what repeats, whichever key it is", () => {
 
 test("keys are written for eyes and for assistive technology", () => {
   const t = (key) => (key === "key.space" ? "空格" : key);
-  assert.deepEqual(["Space", "s", "Shift+Enter", "["].map((key) => faceOf(key, t)), ["空格", "S", "⇧ ⏎", "["]);
-  assert.deepEqual(["Space", "s", "Ctrl+Enter", "+"].map(spokenOf), ["Space", "S", "Control+Enter", "Plus"]);
+  assert.deepEqual(["Space", "s", "Shift+Enter", "["].map((key) => keyLabel(key, t)), ["空格", "S", "⇧ ⏎", "["]);
+  assert.deepEqual(["Space", "s", "Ctrl+Enter", "+"].map(ariaKeyName), ["Space", "S", "Control+Enter", "Plus"]);
 });

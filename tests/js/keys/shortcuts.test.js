@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { isOurs, nameOf } from "../../../static/js/keys/shortcuts.js";
+import { isPageShortcut, keyNameOf } from "../../../static/js/keys/shortcuts.js";
 
-const press = (key, more = {}) => nameOf({ key, ...more });
+const press = (key, more = {}) => keyNameOf({ key, ...more });
 const BODY = { tag: "BODY" };
 
 test("presses have one name each", () => {
@@ -36,28 +36,28 @@ test("the browser's own chords and half-typed words are left alone", () => {
 
 test("in a text only sending and leaving are ours", () => {
   const text = { tag: "TEXTAREA", type: "textarea" };
-  assert.deepEqual(["a", "1", "Space", "Enter", "?"].filter((name) => isOurs(name, text)), []);
-  assert.equal(isOurs("Ctrl+Enter", text), true);
-  assert.equal(isOurs("Escape", text), true);
+  assert.deepEqual(["a", "1", "Space", "Enter", "?"].filter((name) => isPageShortcut(name, text)), []);
+  assert.equal(isPageShortcut("Ctrl+Enter", text), true);
+  assert.equal(isPageShortcut("Escape", text), true);
 });
 
 test("Space and Enter stay with what they would press", () => {
-  assert.equal(isOurs("Space", { tag: "BUTTON" }), false);
-  assert.equal(isOurs("Enter", { tag: "A" }), false);
-  assert.equal(isOurs("Space", { tag: "INPUT", type: "checkbox" }), false);
-  assert.equal(isOurs("Space", { tag: "INPUT", type: "radio", checked: false }), false);
-  assert.equal(isOurs("Space", { tag: "INPUT", type: "radio", checked: true }), true);
-  assert.equal(isOurs("a", { tag: "BUTTON" }), true);
-  assert.equal(isOurs("Space", BODY), true);
+  assert.equal(isPageShortcut("Space", { tag: "BUTTON" }), false);
+  assert.equal(isPageShortcut("Enter", { tag: "A" }), false);
+  assert.equal(isPageShortcut("Space", { tag: "INPUT", type: "checkbox" }), false);
+  assert.equal(isPageShortcut("Space", { tag: "INPUT", type: "radio", checked: false }), false);
+  assert.equal(isPageShortcut("Space", { tag: "INPUT", type: "radio", checked: true }), true);
+  assert.equal(isPageShortcut("a", { tag: "BUTTON" }), true);
+  assert.equal(isPageShortcut("Space", BODY), true);
 });
 
 test("Enter in a number goes on instead of sending the form", () => {
   const number = { tag: "INPUT", type: "number" };
-  assert.equal(isOurs("Enter", number), true);
-  assert.equal(isOurs("5", number), false);
+  assert.equal(isPageShortcut("Enter", number), true);
+  assert.equal(isPageShortcut("5", number), false);
 });
 
 test("a slider keeps its arrows and leaves every other key to the page", () => {
   const slider = { tag: "INPUT", type: "range" };
-  for (const name of ["Enter", "Space", "s", "Escape"]) assert.equal(isOurs(name, slider), true);
+  for (const name of ["Enter", "Space", "s", "Escape"]) assert.equal(isPageShortcut(name, slider), true);
 });

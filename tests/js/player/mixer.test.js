@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { PART_FRAMES, RATE, createMixer } from "../../../static/js/player/mixer.js";
+import { createMixer, PART_FRAMES, RATE } from "../../../static/js/player/mixer.js";
 
 const FADE = 240; // 5 ms
 

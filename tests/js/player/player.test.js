@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { PART_FRAMES, RATE, createMixer } from "../../../static/js/player/mixer.js";
+import { createMixer, PART_FRAMES, RATE } from "../../../static/js/player/mixer.js";
 import { createPlayer } from "../../../static/js/player/player.js";
 
 /** An engine whose audio thread runs when the test says so. */

@@ -14,7 +14,7 @@ function atWork({ storage = storageOf(), start = 1_800_000_000_000 } = {}) {
   let time = start;
   const now = () => time;
   let clock = createWorkClock(storage, { now });
-  clock.touch();
+  clock.recordActivity();
   return {
     get clock() {
       return clock;
@@ -22,7 +22,7 @@ function atWork({ storage = storageOf(), start = 1_800_000_000_000 } = {}) {
     work(minutes) {
       for (let passed = 0; passed < minutes; passed += 1) {
         time += MINUTE;
-        clock.touch();
+        clock.recordActivity();
       }
     },
     idle: (minutes) => (time += minutes * MINUTE),
@@ -64,13 +64,13 @@ test("a pause of more than five minutes begins anew; a shorter one does not", ()
 test("a break can be put off once, for five minutes", () => {
   const day = atWork();
   day.work(25);
-  assert.equal(day.clock.mayPutOff, true);
-  day.clock.putOff();
+  assert.equal(day.clock.mayPostpone, true);
+  day.clock.postpone();
   day.work(4);
   assert.equal(day.clock.due(RULES), "work");
   day.work(1);
   assert.equal(day.clock.due(RULES), "break");
-  assert.equal(day.clock.mayPutOff, false);
+  assert.equal(day.clock.mayPostpone, false);
 });
 
 test("whoever took the break is not asked again in this stretch, but in the next", () => {
@@ -92,12 +92,12 @@ test("after the study's minutes no task is shown for ten, over reloads too; then
   assert.equal(until, day.time + 10 * MINUTE);
   day.idle(8);
   day.reload();
-  day.clock.touch();
+  day.clock.recordActivity();
   assert.equal(day.clock.due(RULES), "stop");
   assert.equal(day.clock.stop(), until);
   day.idle(2);
   assert.equal(day.clock.due(RULES), "work");
-  day.clock.touch();
+  day.clock.recordActivity();
   assert.equal(day.clock.seconds, 0);
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { wordsOf } from "../../../static/js/rating/prediction_hint.js";
+import { predictionText } from "../../../static/js/rating/prediction_hint.js";
 import { translator } from "../../../static/js/page/texts.js";
 
 const t = translator({
@@ -11,18 +11,18 @@ const t = translator({
 });
 
 test("a preference is told as its side with the chance of it", () => {
-  assert.equal(wordsOf({ side: "B", percent: 82 }, t), "B will be chosen, with a chance of 82 %");
+  assert.equal(predictionText({ side: "B", percent: 82 }, t), "B will be chosen, with a chance of 82 %");
 });
 
 test("where a model cannot tell, no side is named", () => {
-  assert.equal(wordsOf({ side: null, percent: 50 }, t), "either may be chosen");
+  assert.equal(predictionText({ side: null, percent: 50 }, t), "either may be chosen");
 });
 
 test("a rating is told as a number, also one of zero", () => {
-  assert.equal(wordsOf({ value: 3.8 }, t), "a rating of about 3.8");
-  assert.equal(wordsOf({ value: 0 }, t), "a rating of about 0");
+  assert.equal(predictionText({ value: 3.8 }, t), "a rating of about 3.8");
+  assert.equal(predictionText({ value: 0 }, t), "a rating of about 0");
 });
 
 test("ratings of several candidates name those that the model rates, in the order shown", () => {
-  assert.equal(wordsOf({ values: [3, null, 4.5] }, t), "A: about 3; C: about 4.5");
+  assert.equal(predictionText({ values: [3, null, 4.5] }, t), "A: about 3; C: about 4.5");
 });

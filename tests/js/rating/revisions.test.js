@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { toAnswers, toValues } from "../../../static/js/rating/answers.js";
-import { createChanging, createHistory, takeNamed } from "../../../static/js/rating/revisions.js";
+import { createAnswerHistory, createRevisions, takeRequestedId } from "../../../static/js/rating/revisions.js";
 
 function fakeStorage() {
   const items = new Map();
@@ -9,7 +9,7 @@ function fakeStorage() {
 }
 
 test("the answer given last comes first, then the ones before it", () => {
-  const history = createHistory("ada:s", { storage: fakeStorage(), now: () => 0 });
+  const history = createAnswerHistory("ada:s", { sessionStorage: fakeStorage(), now: () => 0 });
   for (const id of ["one", "two", "three"]) history.add(id, 10);
   assert.deepEqual([history.before(), history.before("three"), history.before("two"), history.before("one")], [
     "three",
@@ -21,7 +21,7 @@ test("the answer given last comes first, then the ones before it", () => {
 
 test("an answer is gone when its time is over, or when the study allows none", () => {
   let now = 0;
-  const history = createHistory("ada:s", { storage: fakeStorage(), now: () => now });
+  const history = createAnswerHistory("ada:s", { sessionStorage: fakeStorage(), now: () => now });
   history.add("never", 0);
   assert.equal(history.before(), null);
   history.add("one", 10);
@@ -31,15 +31,15 @@ test("an answer is gone when its time is over, or when the study allows none", (
 
 test("a reload does not forget what was answered", () => {
   const storage = fakeStorage();
-  createHistory("ada:s", { storage, now: () => 0 }).add("one", 10);
-  assert.equal(createHistory("ada:s", { storage, now: () => 0 }).before(), "one");
-  assert.equal(createHistory("ben:s", { storage, now: () => 0 }).before(), null);
+  createAnswerHistory("ada:s", { sessionStorage: storage, now: () => 0 }).add("one", 10);
+  assert.equal(createAnswerHistory("ada:s", { sessionStorage: storage, now: () => 0 }).before(), "one");
+  assert.equal(createAnswerHistory("ben:s", { sessionStorage: storage, now: () => 0 }).before(), null);
 });
 
 test("an answer that can no longer be had is passed over", () => {
-  const history = createHistory("ada:s", { storage: fakeStorage(), now: () => 0 });
+  const history = createAnswerHistory("ada:s", { sessionStorage: fakeStorage(), now: () => 0 });
   for (const id of ["one", "two"]) history.add(id, 10);
-  history.forget("two");
+  history.remove("two");
   assert.equal(history.before(), "one");
 });
 
@@ -57,56 +57,56 @@ test("answers as the server gives them become what was entered, and the other wa
   assert.deepEqual(toAnswers(asks, toValues(answers)), answers);
 });
 
-/** Going back from a bench with nothing on it; `arrive()` brings the earlier answer. */
-function goingBack() {
-  const bench = { task: null, changes: 0, changed: 0, change: () => (bench.changed += 1) };
-  let arrive;
+/** Going back where no task is shown; `respond()` brings the earlier answer. */
+function startGoingBack() {
+  const currentTask = { task: null, generation: 0, nRevisions: 0, startRevision: () => (currentTask.nRevisions += 1) };
+  let respond;
   const body = { assignment: { id: "one", protocol_version: 1 }, answers: [], codes: [], comment: "", telemetry: null };
-  const changing = createChanging({
-    api: { given: () => new Promise((resolve) => (arrive = () => resolve({ kind: "ok", body }))) },
-    queue: { definition: async () => ({ kind: "ok", definition: {} }) },
-    bench,
+  const revisions = createRevisions({
+    api: { submittedAnswers: () => new Promise((resolve) => (respond = () => resolve({ kind: "ok", body }))) },
+    queue: { protocol: async () => ({ kind: "ok", definition: {} }) },
+    currentTask,
     history: { before: () => "one" },
     isBusy: () => false,
   });
-  return { bench, opened: changing.open(), arrive: () => arrive() };
+  return { currentTask, opened: revisions.openPrevious(), respond: () => respond() };
 }
 
-test("an earlier answer comes onto the bench when it has arrived", async () => {
-  const { bench, opened, arrive } = goingBack();
-  arrive();
+test("an earlier answer is shown once it has arrived", async () => {
+  const { currentTask, opened, respond } = startGoingBack();
+  respond();
   await opened;
-  assert.equal(bench.changed, 1);
+  assert.equal(currentTask.nRevisions, 1);
 });
 
 test("an earlier answer that arrives after the rater went on to another task is not put beside it", async () => {
-  const { bench, opened, arrive } = goingBack();
-  bench.changes += 1; // cleared for the next task, which is not there yet either
-  arrive();
+  const { currentTask, opened, respond } = startGoingBack();
+  currentTask.generation += 1; // cleared for the next task, which is not there yet either
+  respond();
   await opened;
-  assert.equal(bench.changed, 0);
+  assert.equal(currentTask.nRevisions, 0);
 });
 
 test("an answer that the address names is opened once: a reload goes on with the work", () => {
   const id = "0b4f3f6a-6f55-4f3b-9d0e-2f1f4a4d9c11";
   const page = { location: { href: `http://host/work/?again=${id}` } };
   page.history = { replaceState: (_state, _title, address) => (page.location.href = String(address)) };
-  assert.deepEqual([takeNamed(page), takeNamed(page)], [id, null]);
+  assert.deepEqual([takeRequestedId(page), takeRequestedId(page)], [id, null]);
 });
 
 test("nothing but an assignment can be named", () => {
   const page = { location: { href: "http://host/work/?again=../../secret" }, history: { replaceState() {} } };
-  assert.equal(takeNamed(page), null);
+  assert.equal(takeRequestedId(page), null);
 });
 
-test("a named answer that cannot be had is said, and nothing is put on the bench", async () => {
-  const bench = { task: null, changes: 0, change: () => assert.fail("nothing to put there") };
-  const changing = createChanging({
-    api: { given: async () => ({ kind: "refused", detail: "gone" }) },
-    bench,
-    history: { forget() {} },
+test("a named answer that cannot be had is said, and nothing is shown", async () => {
+  const currentTask = { task: null, generation: 0, startRevision: () => assert.fail("nothing to put there") };
+  const revisions = createRevisions({
+    api: { submittedAnswers: async () => ({ kind: "refused", detail: "gone" }) },
+    currentTask,
+    history: { remove() {} },
     t: (key, { detail }) => `${key}: ${detail}`,
     isBusy: () => false,
   });
-  assert.equal(await changing.reopen("one"), "change.failed: gone");
+  assert.equal(await revisions.open("one"), "change.failed: gone");
 });

@@ -13,42 +13,42 @@ function onPage() {
     return { querySelector: () => ({ focus() {} }) };
   };
   const done = [];
-  let answer;
+  let respond;
   const submission = createSubmission({
-    outbox: { add: async () => {}, forget: async () => {} },
-    delivery: { deliver: () => new Promise((resolve) => (answer = resolve)) },
+    outbox: { add: async () => {}, remove: async () => {} },
+    sender: { deliver: () => new Promise((resolve) => (respond = resolve)) },
     screen: { part, notice, clearNotice() {} },
     t: (key) => key,
     urls: {},
     study: "s",
     onDone: (outcome) => done.push(outcome),
   });
-  const view = { player: { pause() {} }, asked: { asks: [], showProblems() {} } };
+  const view = { player: { pause() {} }, form: { instances: [], showProblems() {} } };
   const draft = { clientId: "vote", values: {}, codes: [], comment: "" };
-  const task = { assignment: { id: "one" }, view, draft, log: () => ({}), changing: false, over: false };
-  return { submission, task, notices, done, answer: (outcome) => answer(outcome) };
+  const task = { assignment: { id: "one" }, view, draft, log: () => ({}), isRevision: false, isClosed: false };
+  return { submission, task, notices, done, respond: (outcome) => respond(outcome) };
 }
 
 test("a vote on its way is being sent, and nothing can be entered", async () => {
-  const { submission, task, done, answer } = onPage();
+  const { submission, task, done, respond } = onPage();
   const sent = submission.send(task);
   await null;
-  assert.deepEqual([submission.sending, submission.busy], [true, true]);
-  answer({ kind: "ok", body: { surplus: false } });
+  assert.deepEqual([submission.isSending, submission.isBusy], [true, true]);
+  respond({ kind: "ok", body: { surplus: false } });
   await sent;
-  assert.deepEqual([submission.sending, submission.busy], [false, false]);
+  assert.deepEqual([submission.isSending, submission.isBusy], [false, false]);
   assert.deepEqual(done, [{ stored: true, surplus: false }]);
 });
 
 test("a task that is over waits for its rater, and sends nothing meanwhile", async () => {
-  const { submission, task, notices, done, answer } = onPage();
+  const { submission, task, notices, done, respond } = onPage();
   const sent = submission.send(task);
   await null;
-  answer({ kind: "ok", body: { surplus: true } });
+  respond({ kind: "ok", body: { surplus: true } });
   await sent;
-  assert.deepEqual([submission.sending, submission.busy], [false, true]);
+  assert.deepEqual([submission.isSending, submission.isBusy], [false, true]);
   assert.deepEqual(done, []);
   notices.at(-1).actions[0].onclick();
-  assert.equal(submission.busy, false);
+  assert.equal(submission.isBusy, false);
   assert.deepEqual(done, [{ stored: true, surplus: true }]);
 });

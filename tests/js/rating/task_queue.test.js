@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createProgress, createQueue } from "../../../static/js/rating/task_queue.js";
+import { createProgress, createTaskQueue } from "../../../static/js/rating/task_queue.js";
 
 const LEASE_MS = 15 * 60_000;
 const task = (id, version = 1) => ({ kind: "ok", body: { assignment: { id, protocol_version: version } } });
@@ -9,27 +9,27 @@ const LOST = { kind: "unreachable" };
 
 /** A queue over an API that hands out `outcomes` in turn and remembers what it was asked; `clock.now` can be moved. */
 function queueOver(outcomes) {
-  const asked = [];
-  const told = { ahead: [], gone: [] };
+  const requests = [];
+  const events = { prefetched: [], dropped: [] };
   const clock = { now: 0 };
   const api = {
     next: async (holding) => {
-      asked.push(holding);
+      requests.push(holding);
       return outcomes.shift() ?? END;
     },
     protocol: async (number) => {
-      asked.push(`protocol ${number}`);
+      requests.push(`protocol ${number}`);
       return { kind: "ok", body: { definition: { number } } };
     },
   };
-  const queue = createQueue(api, {
+  const queue = createTaskQueue(api, {
     leaseMs: LEASE_MS,
     now: () => clock.now,
-    onAhead: ({ id }) => told.ahead.push(id),
-    onGone: (id) => told.gone.push(id),
+    onPrefetched: ({ id }) => events.prefetched.push(id),
+    onDropped: (id) => events.dropped.push(id),
   });
-  queue.learn(1, { number: 1 });
-  return { queue, asked, told, clock };
+  queue.addDefinition(1, { number: 1 });
+  return { queue, requests, events, clock };
 }
 
 async function shown(queue) {
@@ -37,142 +37,142 @@ async function shown(queue) {
 }
 
 test("two tasks are fetched while this one is held, and shown without asking again", async () => {
-  const { queue, asked, told } = queueOver([task("one"), task("two"), task("three"), task("four")]);
+  const { queue, requests, events } = queueOver([task("one"), task("two"), task("three"), task("four")]);
   await queue.take();
-  await queue.lookAhead();
-  assert.deepEqual(queue.held(), ["one", "two", "three"]);
-  assert.deepEqual(asked, [[], ["one"], ["one", "two"]]);
-  assert.deepEqual(told.ahead, ["two", "three"]);
+  await queue.prefetch();
+  assert.deepEqual(queue.leasedIds(), ["one", "two", "three"]);
+  assert.deepEqual(requests, [[], ["one"], ["one", "two"]]);
+  assert.deepEqual(events.prefetched, ["two", "three"]);
   assert.equal(await shown(queue), "two");
-  assert.equal(asked.length, 3);
-  await queue.lookAhead();
-  assert.deepEqual(queue.held(), ["two", "three", "four"]);
+  assert.equal(requests.length, 3);
+  await queue.prefetch();
+  assert.deepEqual(queue.leasedIds(), ["two", "three", "four"]);
 });
 
 test("never more than three are held, however often it looks ahead", async () => {
-  const { queue, asked } = queueOver(["one", "two", "three", "four"].map((id) => task(id)));
+  const { queue, requests } = queueOver(["one", "two", "three", "four"].map((id) => task(id)));
   await queue.take();
-  await Promise.all([queue.lookAhead(), queue.lookAhead()]);
-  await queue.lookAhead();
-  assert.equal(queue.held().length, 3);
-  assert.equal(asked.length, 3);
+  await Promise.all([queue.prefetch(), queue.prefetch()]);
+  await queue.prefetch();
+  assert.equal(queue.leasedIds().length, 3);
+  assert.equal(requests.length, 3);
 });
 
 test("a protocol that comes with a task ahead is fetched ahead as well", async () => {
-  const { queue, asked } = queueOver([task("one"), task("two", 2)]);
+  const { queue, requests } = queueOver([task("one"), task("two", 2)]);
   await queue.take();
-  await queue.lookAhead();
-  const before = asked.length;
+  await queue.prefetch();
+  const before = requests.length;
   assert.deepEqual((await queue.take()).definition, { number: 2 });
-  assert.equal(asked.length, before);
+  assert.equal(requests.length, before);
 });
 
 test("a task fetched ahead is not shown once its lease has run out", async () => {
-  const { queue, told, clock } = queueOver([task("one"), task("two"), task("three"), task("new")]);
+  const { queue, events, clock } = queueOver([task("one"), task("two"), task("three"), task("new")]);
   await queue.take();
-  await queue.lookAhead();
+  await queue.prefetch();
   clock.now = LEASE_MS;
   assert.equal(await shown(queue), "new");
-  assert.deepEqual(told.gone, ["two", "three"]);
+  assert.deepEqual(events.dropped, ["two", "three"]);
 });
 
 test("a lease that the server keeps extending does not run out here either", async () => {
   const { queue, clock } = queueOver([task("one"), task("two"), END]);
   await queue.take();
-  await queue.lookAhead();
+  await queue.prefetch();
   for (const minute of [10, 20, 30]) {
     clock.now = minute * 60_000;
-    for (const id of queue.held()) queue.extended(id);
+    for (const id of queue.leasedIds()) queue.leaseExtended(id);
   }
   assert.equal(await shown(queue), "two");
 });
 
 test("a task that the server closed is dropped", async () => {
-  const { queue, told } = queueOver([task("one"), task("two"), task("three")]);
+  const { queue, events } = queueOver([task("one"), task("two"), task("three")]);
   await queue.take();
-  await queue.lookAhead();
+  await queue.prefetch();
   queue.drop("two");
-  assert.deepEqual(told.gone, ["two"]);
+  assert.deepEqual(events.dropped, ["two"]);
   assert.equal(await shown(queue), "three");
 });
 
 test("a task that is already held is not taken for another one", async () => {
   const { queue } = queueOver([task("one"), task("one")]);
   await queue.take();
-  await queue.lookAhead();
-  assert.deepEqual(queue.held(), ["one"]);
+  await queue.prefetch();
+  assert.deepEqual(queue.leasedIds(), ["one"]);
 });
 
 test("that nothing was left to fetch ahead is asked again: something may have come back", async () => {
   const { queue } = queueOver([task("one"), END, task("two")]);
   await queue.take();
-  await queue.lookAhead();
+  await queue.prefetch();
   assert.equal(await shown(queue), "two");
 });
 
 test("at the end nothing is held", async () => {
   const { queue } = queueOver([END]);
   assert.equal((await queue.take()).assignment, null);
-  assert.deepEqual(queue.held(), []);
+  assert.deepEqual(queue.leasedIds(), []);
 });
 
 test("another protocol version is fetched once, before its task is shown", async () => {
-  const { queue, asked } = queueOver([task("one", 2), task("two", 2)]);
+  const { queue, requests } = queueOver([task("one", 2), task("two", 2)]);
   assert.deepEqual((await queue.take()).definition, { number: 2 });
   assert.deepEqual((await queue.take()).definition, { number: 2 });
-  assert.deepEqual(asked, [[], "protocol 2", []]);
+  assert.deepEqual(requests, [[], "protocol 2", []]);
 });
 
 test("a failure is handed on; one while looking ahead is no matter", async () => {
   const { queue } = queueOver([LOST, task("one"), LOST, task("two")]);
   assert.equal((await queue.take()).kind, "unreachable");
   assert.equal(await shown(queue), "one");
-  await queue.lookAhead();
+  await queue.prefetch();
   assert.equal(await shown(queue), "two");
 });
 
 test("whoever stops gets all that is held, also what was just being fetched, and nothing more is fetched", async () => {
-  let answer;
-  const { queue, asked } = queueOver([task("one"), new Promise((resolve) => (answer = resolve)), task("three")]);
+  let respond;
+  const { queue, requests } = queueOver([task("one"), new Promise((resolve) => (respond = resolve)), task("three")]);
   await queue.take();
-  queue.lookAhead();
-  const held = queue.stop();
-  answer(task("two"));
-  assert.deepEqual(await held, ["one", "two"]);
-  assert.equal(asked.length, 2);
+  queue.prefetch();
+  const stopped = queue.stop();
+  respond(task("two"));
+  assert.deepEqual(await stopped, ["one", "two"]);
+  assert.equal(requests.length, 2);
 });
 
 // ── Progress ────────────────────────────────────────────────────────────
 
-const said = (done) => ({ kind: "ok", body: { progress: { done, tasks: 9 } } });
+const progressResponse = (done) => ({ kind: "ok", body: { progress: { done, tasks: 9 } } });
 
 test("what the server says of the progress holds", async () => {
   const shown = [];
   const progress = createProgress({ done: 0, tasks: 5 }, ({ done, tasks }) => shown.push(`${done}/${tasks}`));
-  await progress.following(async () => said(3), () => false)([]);
-  progress.counted();
+  await progress.updatedBy(async () => progressResponse(3), () => false)([]);
+  progress.increment();
   assert.deepEqual(shown, ["0/5", "3/9", "4/9"]);
 });
 
 test("an answer from before a vote was counted does not take it back", async () => {
   const progress = createProgress({ done: 0, tasks: 9 }, () => {});
-  let answer;
-  const asked = progress.following(() => new Promise((resolve) => (answer = resolve)), () => false)([]);
-  progress.counted();
-  answer(said(0));
-  await asked;
+  let respond;
+  const request = progress.updatedBy(() => new Promise((resolve) => (respond = resolve)), () => false)([]);
+  progress.increment();
+  respond(progressResponse(0));
+  await request;
   assert.equal(progress.numbers.done, 1);
 });
 
 test("a vote that is on its way is counted once, not by the server and here", async () => {
   const progress = createProgress({ done: 0, tasks: 9 }, () => {});
-  await progress.following(async () => said(1), () => true)([]);
-  progress.counted();
+  await progress.updatedBy(async () => progressResponse(1), () => true)([]);
+  progress.increment();
   assert.equal(progress.numbers.done, 1);
 });
 
 test("a failure says nothing of the progress", async () => {
   const progress = createProgress({ done: 2, tasks: 9 }, () => {});
-  assert.equal((await progress.following(async () => ({ kind: "unreachable" }), () => false)([])).kind, "unreachable");
+  assert.equal((await progress.updatedBy(async () => ({ kind: "unreachable" }), () => false)([])).kind, "unreachable");
   assert.equal(progress.numbers.done, 2);
 });
