@@ -1,6 +1,14 @@
 /**
  * Entry module of every page: starts the modules that the page asks for. For an element with data-module="desk" the
  * default export of the module that MODULES names is called with the element. When a module fails, the page shows it.
+ *
+ *   page/      what any page may use: DOM elements, texts, browser storage, small behaviours
+ *   player/    audio engine, mixer, clip loader and cache, waveform, spectrogram, listening log
+ *   keys/      keyboard shortcuts: key map, key dialog, the actions of a task
+ *   delivery/  API client, drafts, outbox, sender with retry, lock and channel between tabs
+ *   rating/    workbench: task queue, current task, answer form, listening gate, submission, breaks; listening checks
+ *   desk/      review desk: blind judgment, corrections, decisions, review queue
+ *   study/     forms of study pages: uploads, slugs
  */
 const MODULES = {
   blind: "./desk/blind.js",

@@ -57,6 +57,47 @@ def test_no_modules_import_each_other_directly_or_round_a_corner():
     assert sorted(imports) == []
 
 
+# Which folders the modules of a folder may import: the desk uses what rating is made of, never the other way round.
+FOLDERS: dict[str, set[str]] = {
+    "page": set(),
+    "delivery": {"page"},
+    "player": {"page"},
+    "keys": {"page", "player"},
+    "rating": {"page", "delivery", "player", "keys"},
+    "desk": {"page", "delivery", "player", "keys", "rating"},
+    "study": {"page"},
+}
+
+
+def test_folders_import_one_way():
+    assert {path.parent.name for path in MODULES if path.parent != SCRIPTS} == set(FOLDERS)
+    upward = {
+        (f"{folder}/{path.name}", f"{other.parent.name}/{other.name}")
+        for folder, allowed in FOLDERS.items()
+        for path in (SCRIPTS / folder).glob("*.js")
+        for other in imports_of(path)
+        if other.parent.name not in allowed | {folder}
+    }
+    assert upward == set()
+
+
+def test_names_under_which_browsers_hold_data_stay():
+    """Unsent votes, drafts and settings of raters have to be found again after an upgrade."""
+    assert found(r'["`](concord[:.][a-z-]+:?)', MODULES) == {
+        "concord.work",
+        "concord:answered:",
+        "concord:desk-keys",
+        "concord:desk:",
+        "concord:draft:",
+        "concord:keys",
+        "concord:keys-off",
+        "concord:outbox:",
+        "concord:spectrograms",
+        "concord:volume",
+    }
+    assert found(r'const (?:DATABASE|ENTRIES) = "(\w+)"', MODULES) == {"concord", "outbox"}
+
+
 def test_colours_have_their_home_in_the_variables():
     others = [path for path in (STATIC / "css").glob("*.css") if path.name != "variables.css"]
     assert found(r"#[0-9a-fA-F]{3,8}\b", others) == set()

@@ -65,3 +65,10 @@ test("names are UUIDs of version 4 also where the page came without TLS", (t) =>
   t.after(() => Object.defineProperty(globalThis, "crypto", { value: crypto, configurable: true }));
   assert.match(newUuid(), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });
+
+test("a draft that an earlier version of this page stored is found under its assignment", () => {
+  const storage = fakeStorage();
+  const draft = { clientId: "key", values: { alignment: { choice: "A" } }, codes: ["Q"], comment: "so far", savedAt: Date.now() };
+  storage.setItem("concord:draft:one", JSON.stringify(draft));
+  assert.deepEqual(createDrafts(storage).open("one"), draft);
+});

@@ -202,3 +202,18 @@ test("ten minutes without network: pauses grow to half a minute, every vote arri
   assert.ok(seconds < 640, `the network was back for ${seconds - 600} s before they went`);
   assert.ok(sent.length < 30, "a page that waits is quiet");
 });
+
+// ── Upgrades ─────────────────────────────────────────────────────────────────
+
+test("an entry that an earlier version of this page stored is sent as it is", async () => {
+  const entry = {
+    ...{ id: "one", account: "ada", study: "s", assignmentId: "a", kind: "judgment", body: { client_id: "one" } },
+    ...{ createdAt: 1, tries: 3, lastError: { kind: "failed", detail: "", againAfter: 9 }, refusal: null },
+  };
+  const store = memoryStore();
+  await store.put(entry);
+  const { outbox, sent } = page({ store });
+  assert.deepEqual(await outbox.pending(), [entry]);
+  assert.equal((await outbox.sendNext()).outcome.kind, "ok");
+  assert.deepEqual(sent, ["one"]);
+});
