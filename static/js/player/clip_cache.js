@@ -56,7 +56,10 @@ export function clipsOf({ content, candidates }) {
   const contentClips = content.filter(({ clip }) => clip).map(({ clip }) => clip);
   const isPanel = candidateClips.length > 2;
   return [
-    ...contentClips.map((clip) => ({ ...clip, group: isPanel ? "candidates" : clip.name, switches: false, eager: candidateClips.length > 0 })),
+    ...contentClips.map((clip) => {
+      const group = isPanel ? "candidates" : clip.name;
+      return { ...clip, group, switches: false, eager: candidateClips.length > 0 };
+    }),
     ...candidateClips.map((clip) => ({ ...clip, group: "candidates", switches: true, eager: true })),
   ];
 }

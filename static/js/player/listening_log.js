@@ -1,4 +1,4 @@
-/** Listening log (telemetry): the spans heard and the actions in one task, small enough to travel with the vote. In seconds. */
+/** Listening log (telemetry): spans heard, in seconds, and actions in one task, small enough to travel with the vote. */
 // Of at most 18 characters each, of the 4096 that a log may have. Beyond them the shortest span is dropped here too: the
 // page must not promise a coverage that the server will not find in the log.
 const MAX_SPANS = 160;

@@ -15,14 +15,21 @@ export function createTransport({ player, switches, t }) {
   const loopButton = control("player.loop", "loop_start", LOOP, () => advanceLoop(player));
   const loopState = h("span", { class: "soft small number", role: "status" });
   const muteIcon = icon(SOUND);
-  const muteButton = h("button", { type: "button", class: "button mute", "aria-label": t("player.mute"), onclick: toggleMute }, muteIcon.element);
+  const muteAttributes = { type: "button", class: "button mute", "aria-label": t("player.mute"), onclick: toggleMute };
+  const muteButton = h("button", muteAttributes, muteIcon.element);
   const volumeSlider = h("input", { type: "range", id: volumeId, min: "0", max: "100", step: "1", oninput: setVolume });
   const notice = h("p", { class: "notice warning player-notice", role: "alert", hidden: true });
   const element = h(
     "div",
     { class: "transport" },
     h("div", { class: "row" }, switchButton, loopButton, loopState),
-    h("div", { class: "volume" }, muteButton, h("label", { for: volumeId, class: "visually-hidden" }, t("player.volume")), volumeSlider),
+    h(
+      "div",
+      { class: "volume" },
+      muteButton,
+      h("label", { for: volumeId, class: "visually-hidden" }, t("player.volume")),
+      volumeSlider,
+    ),
     notice,
   );
 

@@ -132,7 +132,8 @@ function createQuestionView(instance, { language, t, glossary, position, onChang
     }
     if (points.length) {
       const options = pointOptions(points, language);
-      return createChoices({ ...common, look: classOfScale(points), options, listed: points.length >= MANY_POINTS, onChange: onChangeValue });
+      const listed = points.length >= MANY_POINTS;
+      return createChoices({ ...common, look: classOfScale(points), options, listed, onChange: onChangeValue });
     }
     const { minimum, maximum } = question;
     if (question.bands?.length) {
@@ -265,7 +266,11 @@ function createFeedback(definition, { language, t, onChange }) {
       "fieldset",
       { class: "choices codes", "aria-describedby": problem.id },
       h("legend", {}, t("answer.codes")),
-      h("div", { class: "options" }, codes.map((code, index) => h("label", { class: "option" }, checkboxes[index], codeFace(code)))),
+      h(
+        "div",
+        { class: "options" },
+        codes.map((code, index) => h("label", { class: "option" }, checkboxes[index], codeFace(code))),
+      ),
     );
   }
 
@@ -280,7 +285,8 @@ function createFeedback(definition, { language, t, onChange }) {
   }
 
   function read() {
-    return { codes: checkboxes.filter((checkbox) => checkbox.checked).map((checkbox) => checkbox.value), comment: commentField?.value ?? "" };
+    const checked = checkboxes.filter((checkbox) => checkbox.checked);
+    return { codes: checked.map(({ value }) => value), comment: commentField?.value ?? "" };
   }
 
   function onInput() {

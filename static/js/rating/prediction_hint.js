@@ -1,4 +1,4 @@
-/** Prediction hint: a model's prediction for a task, where the study shows it: in words, before the questions, labelled as a guess. */
+/** Prediction hint: a model's prediction for a task, where the study shows it: in words, before the questions. */
 import { h } from "../page/dom.js";
 import { inLanguage } from "../page/texts.js";
 import { CANDIDATE_LABELS } from "./protocol.js";
@@ -6,7 +6,10 @@ import { CANDIDATE_LABELS } from "./protocol.js";
 /** `hint`: the predictions per question, as the briefing has them. */
 export function hintSection({ hint, definition, language, t }) {
   const title = t("hint.title");
-  const rows = hint.map((prediction) => h("li", {}, h("span", { class: "soft" }, titleOf(prediction, definition, language)), " ", h("strong", {}, predictionText(prediction, t))));
+  const rows = hint.map((prediction) => {
+    const question = h("span", { class: "soft" }, titleOf(prediction, definition, language));
+    return h("li", {}, question, " ", h("strong", {}, predictionText(prediction, t)));
+  });
   return h(
     "section",
     { class: "card hint", "aria-label": title },
@@ -20,8 +23,10 @@ export function hintSection({ hint, definition, language, t }) {
 export function predictionText({ side, percent, value, values }, t) {
   if (percent !== undefined) return side === null ? t("hint.even") : t("hint.side", { side, percent });
   if (!values) return t("hint.rating", { value });
-  const texts = values.map((each, index) => (each === null ? null : t("hint.of", { candidate: CANDIDATE_LABELS[index], value: each })));
-  return texts.filter((text) => text !== null).join("; ");
+  const texts = values.flatMap((each, index) =>
+    each === null ? [] : [t("hint.of", { candidate: CANDIDATE_LABELS[index], value: each })],
+  );
+  return texts.join("; ");
 }
 
 function titleOf({ question }, definition, language) {

@@ -39,7 +39,7 @@ export function takeRequestedId({ location, history }) {
   return /^[0-9a-f-]{36}$/.test(id) ? id : null;
 }
 
-/** `isBusy()`: a vote is on its way; `onEnd(hasTask)` follows the end of a revision: whether a task that was put aside is back. */
+/** `isBusy()`: a vote is on its way; `onEnd(hasTask)` follows the end of a revision: whether the task put aside is back. */
 export function createRevisions({ api, queue, currentTask, drafts, history, screen, t, isBusy, onEnd }) {
   let isFetching = false;
 
