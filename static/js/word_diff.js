@@ -1,6 +1,6 @@
 /**
  * What changed between two texts, word by word, for people to read. Pure. The same words and pieces as on the pages that
- * the server makes (labeling_ui/word_diff.py): {kind: "same" | "gone" | "new", text}.
+ * the server makes (labeling_ui/review/word_diff.py): {kind: "same" | "gone" | "new", text}.
  */
 
 // A line end, a run of other blanks, a character of a script written without blanks, a word, or one sign.
