@@ -7,16 +7,16 @@ class AnalyticsConfig(AppConfig):
     name = "analytics"
 
     def ready(self) -> None:
-        from annotation.services import jobs
+        from annotation.jobs import jobs
 
-        jobs.KINDS["export"] = "analytics.services.export_jobs:run"
-        jobs.KINDS["release"] = "analytics.services.releases:run"
-        jobs.KINDS["training_set"] = "analytics.services.training_set_jobs:run"
-        jobs.KINDS["sensitivity"] = "analytics.services.sensitivity_jobs:run"
-        jobs.KINDS["report"] = "analytics.services.report_jobs:run"
-        jobs.KINDS["review_report"] = "analytics.services.review_report_jobs:run"
-        jobs.KINDS["learned_comparison"] = "analytics.services.learned_comparison_jobs:run"
-        jobs.KINDS["plan_pilot"] = "analytics.services.plan_jobs:run_pilot"
-        jobs.KINDS["plan_simulation"] = "analytics.services.plan_jobs:run_simulation"
-        jobs.KINDS["train"] = "analytics.services.training_run:run"
-        jobs.WITH_MODELS.add("train")
+        jobs.JOB_KINDS["export"] = "analytics.datasets.exports:run_export"
+        jobs.JOB_KINDS["release"] = "analytics.datasets.releases:run_release"
+        jobs.JOB_KINDS["training_set"] = "analytics.datasets.training_sets:run_training_set"
+        jobs.JOB_KINDS["sensitivity"] = "analytics.reports.sensitivity:run_sensitivity"
+        jobs.JOB_KINDS["report"] = "analytics.reports.study_report:run_report"
+        jobs.JOB_KINDS["review_report"] = "analytics.reports.review_report:run_review_report"
+        jobs.JOB_KINDS["learned_comparison"] = "analytics.reports.learned_comparison:run_comparison"
+        jobs.JOB_KINDS["plan_pilot"] = "analytics.planning.pilot:run_pilot"
+        jobs.JOB_KINDS["plan_simulation"] = "analytics.planning.pilot:run_simulation"
+        jobs.JOB_KINDS["train"] = "analytics.training.run:run_training"
+        jobs.GPU_KINDS.add("train")

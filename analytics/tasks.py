@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from analytics.services import figures
+from analytics.overview import figures
 
 
 @shared_task(expires=30)  # type: ignore[untyped-decorator]
 def refresh_figures() -> None:
     """Wake a computation for each study whose figures are out of date."""
-    for study_id in figures.due():
+    for study_id in figures.studies_due():
         refresh_study_figures.delay(study_id)
 
 
 # A message that waited longer is one of many for the same study.
 @shared_task(expires=60)  # type: ignore[untyped-decorator]
 def refresh_study_figures(study_id: int) -> None:
-    figures.refresh(study_id)
+    figures.recompute_figures(study_id)

@@ -8,4 +8,4 @@ class AnnotationConfig(AppConfig):
     verbose_name = "Annotation"
 
     def ready(self) -> None:
-        from annotation import signins  # noqa: F401  # connects its receivers
+        from annotation.access import sign_in  # noqa: F401  # connects its receivers

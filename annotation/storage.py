@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.files.base import File
 from storages.backends.s3 import S3Storage
 
-from annotation import buckets
+from annotation import s3
 
 # Read when a file is opened: it tells the size, and holds the head of a FLAC file.
 _HEAD = 8 * 1024
@@ -28,7 +28,7 @@ class Bucket(S3Storage):  # type: ignore[misc]
         assert settings.STORAGE_BUCKET is not None
         bucket, prefix = settings.STORAGE_BUCKET
         ours = {**settings.S3, "bucket_name": bucket, "location": prefix, "file_overwrite": True}
-        config = buckets.config(settings.S3["addressing_style"] or "auto")
+        config = s3.config(settings.S3["addressing_style"] or "auto")
         return {**super().get_default_settings(), **ours, "client_config": config}
 
     def _open(self, name: str, mode: str = "rb") -> File[bytes]:
@@ -39,7 +39,7 @@ class Bucket(S3Storage):  # type: ignore[misc]
 
     def download_link(self, name: str, *, filename: str, content_type: str) -> str:
         """An address at which anybody has the file for five minutes."""
-        client = buckets.client(endpoint_url=settings.S3_PUBLIC_ENDPOINT or settings.S3["endpoint_url"])
+        client = s3.client(endpoint_url=settings.S3_PUBLIC_ENDPOINT or settings.S3["endpoint_url"])
         wanted = {
             "Bucket": self.bucket_name,
             "Key": self._normalize_name(name),
@@ -116,4 +116,4 @@ class RangedObject(io.RawIOBase):
 
     def _get(self, start: int, stop: int) -> Any:
         wanted = f"bytes={start}-{stop - 1}"
-        return buckets.client().get_object(Bucket=self._bucket, Key=self._key, Range=wanted)
+        return s3.client().get_object(Bucket=self._bucket, Key=self._key, Range=wanted)

@@ -30,11 +30,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 import psutil
 
-from analytics.statistics.agreement import IntervalSettings, krippendorff_alpha
+from analytics.statistics.agreement.alpha import IntervalSettings, krippendorff_alpha
+from analytics.statistics.agreement.patterns import patterns_from_long, patterns_from_rows
+from analytics.statistics.agreement.running_alpha import RunningAlpha
 from analytics.statistics.bootstrap import Resampling
-from analytics.statistics.one_left_out import one_left_out
-from analytics.statistics.patterns import patterns_from_long, patterns_from_rows
-from analytics.statistics.running_alpha import RunningAlpha
+from analytics.statistics.raters.rater_agreement import one_left_out
 from benchmarks import harness
 
 RATERS, VALUES = 500, 5
@@ -215,10 +215,9 @@ def running(arguments: argparse.Namespace, folder: Path) -> None:
 
 def database(arguments: argparse.Namespace) -> None:
     harness.scratch_installation()
-    from analytics import frames
-    from analytics.questions import measured_questions
-    from benchmarks.rated_rows import rate
-    from benchmarks.study_rows import make_study, settle
+    from analytics.data import value_counts
+    from analytics.data.questions import measured_questions
+    from benchmarks.study_rows import make_study, rate, settle
 
     start = time.perf_counter()
     study = make_study("rated", n_tasks=3 * arguments.database_ratings // 10, overlap=4)
@@ -230,7 +229,7 @@ def database(arguments: argparse.Namespace) -> None:
     before, seconds, rows = psutil.Process().memory_info().rss, [], 0
     for _ in range(arguments.rounds):
         start = time.perf_counter()
-        counted = frames.count_rows(question)
+        counted = value_counts.unit_counts(question)
         found = krippendorff_alpha(patterns_from_rows(counted.rows), level="ordinal")
         seconds.append(time.perf_counter() - start)
         rows = len(counted.rows)

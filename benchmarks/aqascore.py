@@ -31,11 +31,11 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import harness, omni_checkpoint
-from scoring.backbones.chat import Chat
-from scoring.backbones.listening import load_extractor, n_pooled, padded_mel
-from scoring.backbones.sounds import decode
+from scoring.backbones.audio_lm.chat import Chat
+from scoring.backbones.audio_lm.listening import load_extractor, n_pooled, padded_mel
+from scoring.backbones.loading.sounds import decode
 from scoring.metrics.contract import Example, Metric, Sound
-from scoring.metrics.registry import Workplace, open_metric
+from scoring.metrics.registry import Runtime, open_metric
 from scoring.prompts import fill, shipped
 
 CAPTION = "A dog barks twice while rain falls on a metal roof and a car passes by"
@@ -90,7 +90,7 @@ class Bench:
             name: open_metric(
                 "aqascore",
                 {"backbone": str(checkpoint), "dtype": dtype, "template": template},
-                Workplace(folder / "cache", cache_bytes=0, device=device),
+                Runtime(folder / "cache", cache_bytes=0, device=device),
             )
             for name, template in (("one", "default"), ("nine", "all"))
         }

@@ -26,7 +26,7 @@ def scratch_installation() -> Path:
     os.environ.update(DJANGO_SETTINGS_MODULE="config.settings", CONCORD_LOG_LEVEL="WARNING")
     from config import scratch
 
-    home = scratch.settle(durable=True)
+    home = scratch.make_scratch_home(durable=True)
     import django
     from django.core.management import call_command
 
@@ -38,10 +38,12 @@ def scratch_installation() -> Path:
 @contextlib.contextmanager
 def web_server(port: int, *, log: Path) -> Iterator[psutil.Process]:
     """The production web server, started as the product starts it."""
-    from config.web import command
+    from config.launch import web_command
 
     with log.open("wb") as file:
-        process = subprocess.Popen(command(port), cwd=ROOT, stdout=file, stderr=file, start_new_session=True)
+        process = subprocess.Popen(
+            web_command(port), cwd=ROOT, stdout=file, stderr=file, start_new_session=True
+        )
     try:
         _wait_for(f"http://127.0.0.1:{port}/api/v1/schema/", process)
         yield psutil.Process(process.pid)

@@ -59,10 +59,10 @@ def _measure_in(items: int) -> None:
     home = scratch_installation()
     source = home / "pairs.jsonl"
     _write_pairs(source, items)
+    from annotation.importing import import_jobs
     from annotation.models import Job
-    from annotation.services import imports
 
-    job = imports.start(_study(), source, format="jsonl", actor=None)
+    job = import_jobs.start(_study(), source, format="jsonl", actor=None)
     started = time.monotonic()
     told = subprocess.run(
         [sys.executable, "-m", "benchmarks.import_export", "import-here", "--job", str(job.pk)],
@@ -98,11 +98,11 @@ def _study() -> Any:
     """A study of pairs of texts. Its protocol is FENSE's, asked of texts without a sound."""
     from annotation.models import Study
     from annotation.protocols import definition_of_preset
-    from annotation.services import protocols
+    from annotation.studies import protocols
 
     study = Study.objects.create(slug="pairs", title="Pairs", overlap=3)
     asked = {**definition_of_preset("fense"), "content": ["prompt"], "listening": {}}
-    protocols.add_version(study, definition=asked, actor=None)
+    protocols.add_protocol_version(study, definition=asked, actor=None)
     return study
 
 
@@ -133,20 +133,20 @@ def _run_job(job_id: str) -> None:
     import django
 
     django.setup()
-    from annotation.services import jobs
+    from annotation.jobs import jobs
 
     stages: dict[str, float] = {}
-    genuine = jobs.Running.progress
+    genuine = jobs.RunningJob.progress
     last: list[Any] = [time.monotonic(), "start"]
 
-    def timed(running: jobs.Running, done: int, total: int | None = None, *, stage: str = "") -> None:
+    def timed(running: jobs.RunningJob, done: int, total: int | None = None, *, stage: str = "") -> None:
         if stage != last[1]:
             now = time.monotonic()
             stages[last[1]] = round(stages.get(last[1], 0) + now - last[0], 1)
             last[:] = [now, stage]
         genuine(running, done, total, stage=stage)
 
-    jobs.Running.progress = timed  # type: ignore[method-assign]
+    jobs.RunningJob.progress = timed  # type: ignore[method-assign]
     jobs.run(uuid.UUID(job_id))
     stages[last[1]] = round(stages.get(last[1], 0) + time.monotonic() - last[0], 1)
     used = resource.getrusage(resource.RUSAGE_SELF)

@@ -12,6 +12,7 @@ their mean, and by weights learned as a comparison of versions learns them.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import tempfile
@@ -23,26 +24,73 @@ from typing import Any
 
 import numpy as np
 
-from analytics.statistics.distinct_rows import FloatArray
-from analytics.statistics.judge_aggregation import cross_fitted, simple_mean
-from analytics.statistics.judge_figures import (
+from analytics.statistics.arrays import FloatArray
+from analytics.statistics.judges.aggregation import cross_fitted, simple_mean
+from analytics.statistics.judges.orca_evaluation import (
     JudgeFigures,
-    Normalised,
-    average_rating,
+    NormalisedRatings,
     judge_figures,
+    mean_rating_baseline,
     over_seeds,
     rater_ceiling,
 )
 from benchmarks import harness
-from benchmarks.orca_answers import rated_answers
-from scoring.backbones.ngram_answers_coverage import Fields
-from scoring.backbones.ngram_answers_overlaps import overlaps
-from scoring.backbones.ngram_answers_texts import Text
+from scoring.backbones.encoders.ngram_features import Fields, Text, overlap_features
 from scoring.metrics.contract import Example
-from scoring.metrics.registry import Workplace, open_metric
-from scoring.training import leaks, splits
-from scoring.training.catalogue import training, validated
+from scoring.metrics.registry import Runtime, open_metric
+from scoring.training import splits
+from scoring.training.catalogue import training_recipe, validate_options
 from scoring.training.contract import RatedAnswer, Split
+from scoring.training.splits import connected_groups, normalized_text
+
+# The published ORCA ratings (BUTSpeechFIT/ORCA, data/seed_108) as rated answers, grouped and stratified.
+
+
+PARTS = ("train", "dev", "test")
+
+
+def rated_answers(folder: Path, *, mmau: Path | None = None) -> list[RatedAnswer]:
+    """All parts together: the splits are made anew. Answers to one question, and to questions of the same words, are
+    one group. Modality and category are those of MMAU where its questions are at hand; of MMAR, which the release says
+    nothing of, its name and whether there is speech."""
+    entries: dict[str, dict[str, Any]] = {}
+    for part in PARTS:
+        entries |= json.loads((folder / f"{part}.json").read_text(encoding="utf-8"))
+    known = _questions(mmau)
+    group = connected_groups(
+        {key: [_item(key), f"q:{normalized_text(entry['question'])}"] for key, entry in entries.items()}
+    )
+    return [
+        RatedAnswer(
+            key=key,
+            group=group[key],
+            system="_".join(key.rsplit("_", 2)[1:]),
+            candidate=entry["candidate"] or "",
+            question=entry["question"] or "",
+            reference=entry["reference"] or "",
+            rationale=entry["rationale"] or "",
+            transcript=entry["transcription"] or "",
+            ratings=tuple(float(rating) for rating in entry["ratings"] if rating is not None),
+            strata=known.get(_item(key)) or _unknown(entry),
+        )
+        for key, entry in entries.items()
+    ]
+
+
+def _item(key: str) -> str:
+    return key.rsplit("_", 2)[0]
+
+
+def _questions(mmau: Path | None) -> dict[str, dict[str, str]]:
+    if mmau is None or not mmau.is_file():
+        return {}
+    rows = json.loads(mmau.read_text(encoding="utf-8"))
+    return {row["id"]: {"modality": row["task"], "category": row["sub-category"]} for row in rows}
+
+
+def _unknown(entry: dict[str, Any]) -> dict[str, str]:
+    return {"modality": "MMAR", "category": "speech" if entry["transcription"] else "other"}
+
 
 BAR = 0.73
 # Table 2 and section 7 of the paper, with the largest language models.
@@ -95,7 +143,7 @@ def run(arguments: argparse.Namespace) -> None:
 def unseen_questions(answers: Sequence[RatedAnswer], seeds: int) -> list[Split[RatedAnswer]]:
     found = [splits.split_by_group(answers, seed=seed) for seed in range(seeds)]
     for split in found:
-        leaks.refuse_leaks(split, leaks.ANSWERS)
+        splits.refuse_leakage(split, splits.ANSWER_LEAKAGE_KEYS)
     return found
 
 
@@ -133,7 +181,7 @@ def measure(
         "orca": _plain(judge_figures(means, ratings, variances=variances)),
         "words of the reference": _ranks(judge_figures(recall, ratings)),
         "gradient boosting on ten overlaps": _plain(judge_figures(boosted(split), ratings)),
-        "average rating": _plain(average_rating([answer.ratings for answer in split.train], ratings)),
+        "average rating": _plain(mean_rating_baseline([answer.ratings for answer in split.train], ratings)),
         "one rater against the mean of the others": {"spearman": ceiling.rater.value},
         "orca against the same": {"spearman": ceiling.judge.value},
     }, cost
@@ -147,7 +195,7 @@ def measure_together(
     each = [trained(split, {**options, **own}, seed=seed, device=device) for own in JUDGES.values()]
     scores = np.stack([means for means, _variances, _cost in each], axis=1)
     groups = np.unique([answer.group for answer in split.test], return_inverse=True)[1]
-    learned = cross_fitted(scores, Normalised.of(ratings).means(), groups, seed=seed)
+    learned = cross_fitted(scores, NormalisedRatings.of(ratings).means(), groups, seed=seed)
     found = {name: _plain(judge_figures(scores[:, at], ratings)) for at, name in enumerate(JUDGES)}
     found["mean"] = _plain(judge_figures(simple_mean(scores), ratings))
     found["learned weights"] = _plain(judge_figures(learned.scores, ratings))
@@ -161,12 +209,12 @@ def trained(
 ) -> tuple[FloatArray, FloatArray, dict[str, float]]:
     """What the metric says of the test answers after the training: means, variances, and its cost."""
     with tempfile.TemporaryDirectory() as name:
-        place = Workplace(Path(name) / "cache", 0, device=device, checkpoints=Path(name))
+        place = Runtime(Path(name) / "cache", 0, device=device, checkpoints=Path(name))
         began, used = time.perf_counter(), time.process_time()
-        train = training("orca")
+        train = training_recipe("orca")
         found = train(
             split,
-            validated("orca", options),
+            validate_options("orca", options),
             seed=seed,
             work=Path(name) / "work",
             workplace=place,
@@ -193,7 +241,7 @@ def overlaps_of(answers: Sequence[RatedAnswer], names: Sequence[str]) -> FloatAr
     rows = []
     for answer in answers:
         texts = (answer.candidate, answer.reference, answer.question, answer.rationale, "")
-        found = overlaps(Fields(*map(Text, texts)), lambda word: 1.0)
+        found = overlap_features(Fields(*map(Text, texts)), lambda word: 1.0)
         rows.append([found[name] for name in names])
     return np.array(rows)
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from annotation.importing import clips
 from annotation.models import Candidate, Clip, Item, ItemVersion, Study, System, Task, TaskCandidate
-from annotation.rules import queue
-from annotation.services import clips, protocols
+from annotation.rating.rules import ordering
+from annotation.studies import protocols
 
 RATE = 48_000
 # A rater who is a script does not listen; how much must be heard is not what is measured.
@@ -31,15 +32,15 @@ def make_clips(folder: Path, *, n: int, seconds: float) -> list[Clip]:
     """Stereo music-like clips, each different, taken in as an import does."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [_write(folder / f"{number}.wav", seed=number, seconds=seconds) for number in range(n)]
-    taken = clips.Taken()
-    clips.take_in(paths, into=taken, on_progress=lambda done, of: None)
+    taken = clips.IngestedAudio()
+    clips.ingest_clips(paths, into=taken, on_progress=lambda done, of: None)
     return [taken.clips[path] for path in paths]
 
 
 def make_study(slug: str, sounds: list[Clip], *, n_tasks: int) -> Study:
     """A running `music-arena` study: one key answers a task."""
     study = Study.objects.create(slug=slug, title=slug, state=Study.State.RUNNING, overlap=1, rules=RULES)
-    protocols.add_version(study, preset="music-arena", actor=None)
+    protocols.add_protocol_version(study, preset="music-arena", actor=None)
     systems = [System.objects.create(study=study, name=name) for name in ("one", "two")]
     for number in range(n_tasks):
         item = Item.objects.create(study=study, external_id=f"{slug}-{number}")
@@ -50,7 +51,7 @@ def make_study(slug: str, sounds: list[Clip], *, n_tasks: int) -> Study:
             item_version=version,
             external_id=item.external_id,
             overlap=1,
-            shuffle_key=queue.shuffle_key(study.seed, item.external_id),
+            shuffle_key=ordering.shuffle_key(study.seed, item.external_id),
         )
         for slot, system in enumerate(systems):
             clip = sounds[(2 * number + slot) % len(sounds)]

@@ -90,7 +90,7 @@ def lease(size: int, n: int) -> dict[str, dict[str, float]]:
     from django.db import connection
 
     from annotation.models import Membership
-    from annotation.services import ordering
+    from annotation.rating import task_selection
     from benchmarks import study_rows
 
     study = study_rows.make_study("ordered", n_tasks=size, overlap=OVERLAP)
@@ -106,7 +106,7 @@ def lease(size: int, n: int) -> dict[str, dict[str, float]]:
     seconds: dict[str, list[float]] = {"plain": [], "policy": []}
     for turn in range(ROUNDS + 1):
         for name in seconds:
-            ordering.set_rule(study, actor=None, on=name == "policy")
+            task_selection.set_ordering(study, actor=None, on=name == "policy")
             taken = _timed_leases(next(users), study.slug, n // ROUNDS)
             seconds[name] += taken if turn else []  # the first round prepares statements
     old_hand = next(users)
@@ -116,7 +116,7 @@ def lease(size: int, n: int) -> dict[str, dict[str, float]]:
 
 
 def _timed_leases(user: Any, slug: str, n: int) -> list[float]:
-    from annotation.services import leases
+    from annotation.rating import leases
 
     seconds = []
     for _ in range(n):
@@ -144,16 +144,17 @@ def reckon(size: int) -> dict[str, float]:
     from django.db import connection
     from django.utils import timezone
 
-    from annotation.services import ordering, protocols
-    from annotation.services.protocols import loaded
+    from annotation.rating import task_selection
+    from annotation.studies import protocols
+    from annotation.studies.protocols import load_protocol
     from benchmarks import study_rows
     from scoring.models import Scorer, ScoringRun
-    from scoring.services import priorities
+    from scoring.policies import priorities
 
     study = study_rows.make_study("pairs", n_tasks=size, overlap=OVERLAP)
-    protocols.add_version(study, preset="cmi-pref", actor=None)
+    protocols.add_protocol_version(study, preset="cmi-pref", actor=None)
     study.refresh_from_db()
-    question = loaded(study.protocol_version_id).question_ids["alignment"]
+    question = load_protocol(study.protocol_version_id).question_ids["alignment"]
     scorer = Scorer.objects.create(key="cmi-rm", digest="0" * 64)
     ScoringRun.objects.create(
         study=study, scorer=scorer, metric="cmi-rm", state="done", finished_at=timezone.now()
@@ -169,7 +170,7 @@ def reckon(size: int) -> dict[str, float]:
             cursor.execute(statement, values)
         cursor.execute(_VOTES, {**values, "n": size // 2})
         cursor.execute("VACUUM ANALYZE")
-    ordering.set_rule(study, actor=None, scorer="cmi-rm")
+    task_selection.set_ordering(study, actor=None, scorer="cmi-rm")
     first = _seconds(priorities.sweep)
     unchanged = _seconds(priorities.sweep)
     with connection.cursor() as cursor:

@@ -24,9 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 
 from analytics.statistics.bootstrap import Resampling
-from analytics.statistics.ranking import rank_systems
-from analytics.statistics.ranking_counts import FIRST, SECOND, TIE, Comparisons, count_comparisons
-from analytics.statistics.ranking_results import WALD, Ranking, RankingSettings
+from analytics.statistics.ranking.comparisons import FIRST, SECOND, TIE, Comparisons, count_comparisons
+from analytics.statistics.ranking.ranking import WALD, Ranking, RankingSettings, rank_systems
 from benchmarks import harness
 
 RATERS, PROMPTS, NU = 500, 10_000, 0.55

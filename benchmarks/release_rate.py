@@ -89,21 +89,21 @@ def fill(n: int, *, log: dict[str, Any] | None = None) -> Any:
 
 def measure(n: int) -> dict[str, Any]:
     """Fill a study, COPY its joined rows and release it. Needs a database of its own (`harness`)."""
-    from analytics.releases import cut, folder, horizon, tables
-    from analytics.releases.configs import CONFIGS
-    from analytics.releases.wishes import Wishes
+    from analytics.datasets import columnar, snapshot, table_files
+    from analytics.datasets.release_tables import RELEASE_TABLES
+    from analytics.datasets.snapshot import ReleaseOptions
 
     study = fill(n)
-    drawn, then = horizon.draw(study)
-    made = cut.of(then, drawn, number=1, wishes=Wishes())
+    drawn, then = snapshot.draw_snapshot(study)
+    made = snapshot.study_snapshot(then, drawn, number=1, wishes=ReleaseOptions())
     params = {**drawn.params(study), "audio": ""}
     before = _peak_mb()
     copied, released = [], []
     for _ in range(_ROUNDS):
-        copied.append(_copied(CONFIGS["judgments"].select, params))
+        copied.append(_copied(RELEASE_TABLES["judgments"].select, params))
         with tempfile.TemporaryDirectory() as scratch:
             start, cpu = time.perf_counter(), time.process_time()
-            manifest = folder.write(made, study, out=Path(scratch) / "release")
+            manifest = table_files.write_release(made, study, out=Path(scratch) / "release")
             released.append((time.perf_counter() - start, time.process_time() - cpu))
     seconds, cpu = min(released)
     mb = sum(file["bytes"] for file in manifest["files"].values()) / 1e6
@@ -111,9 +111,9 @@ def measure(n: int) -> dict[str, Any]:
     return {
         "judgments": n,
         "rows": rows,
-        "block_rows": tables.BLOCK_ROWS,
+        "block_rows": columnar.BLOCK_ROWS,
         "copy_seconds": round(min(copied), 2),
-        "copy_workers_planned": _workers(CONFIGS["judgments"].select, params),
+        "copy_workers_planned": _workers(RELEASE_TABLES["judgments"].select, params),
         "release_seconds": round(seconds, 2),
         "release_cpu_seconds": round(cpu, 2),
         "release_mb": round(mb, 1),
@@ -127,16 +127,16 @@ def measure_second(n: int) -> dict[str, Any]:
     """Release a study with listening logs twice, with a tenth of it excluded in between."""
     from django.db import connection
 
-    from analytics.releases.wishes import Wishes
-    from analytics.services import releases
-    from annotation.services import jobs
+    from analytics.datasets import releases
+    from analytics.datasets.snapshot import ReleaseOptions
+    from annotation.jobs import jobs
 
     study = fill(n, log=_LOG)
     seconds = []
     for _ in range(2):
         start = time.perf_counter()
-        job = releases.start(study, Wishes(), actor=None)
-        jobs.run_here(job)
+        job = releases.start_release(study, ReleaseOptions(), actor=None)
+        jobs.run_inline(job)
         assert job.state == "done", job.message
         seconds.append(round(time.perf_counter() - start, 2))
         with connection.cursor() as cursor:
@@ -156,13 +156,13 @@ def _copied(select: str, params: dict[str, Any]) -> float:
     """Seconds that it takes to receive the rows of a SELECT by COPY."""
     from django.db import connection
 
-    from analytics.records.moment import one_moment
-    from analytics.releases import tables
+    from analytics.data.postgres import consistent_snapshot
+    from analytics.datasets import columnar
 
     statement = connection.ops.compose_sql(f"COPY ({select}) TO STDOUT", params)
     start = time.perf_counter()
-    with one_moment(), connection.cursor() as cursor:
-        cursor.execute(tables.SETTINGS)
+    with consistent_snapshot(), connection.cursor() as cursor:
+        cursor.execute(columnar.SETTINGS)
         with cursor.copy(statement) as copy:
             for _ in copy:
                 pass
@@ -173,11 +173,11 @@ def _workers(select: str, params: dict[str, Any]) -> int:
     """How many processes PostgreSQL means to have beside the one that sends; 0 where it reads alone."""
     from django.db import connection
 
-    from analytics.records.moment import one_moment
-    from analytics.releases import tables
+    from analytics.data.postgres import consistent_snapshot
+    from analytics.datasets import columnar
 
-    with one_moment(), connection.cursor() as cursor:
-        cursor.execute(tables.SETTINGS)
+    with consistent_snapshot(), connection.cursor() as cursor:
+        cursor.execute(columnar.SETTINGS)
         cursor.execute(connection.ops.compose_sql(f"EXPLAIN {select}", params))
         planned = [line for (line,) in cursor.fetchall() if "Workers Planned" in line]
     return max((int(line.rpartition(":")[2]) for line in planned), default=0)

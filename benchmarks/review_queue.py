@@ -114,8 +114,8 @@ def make_queue(n: int) -> tuple[Any, str]:
 
 def measure(study: Any, cookie: str, arguments: argparse.Namespace) -> dict[str, Any]:
     from annotation.models import ReviewCase, User
-    from annotation.services import case_queue
-    from annotation.services.case_queue import Filters
+    from annotation.review import queue
+    from annotation.review.queue import QueueFilters
 
     reader = User.objects.get(email="queue-0@example.org")
     order = ReviewCase.objects.filter(study=study, state="open").order_by("-priority", "id")
@@ -124,9 +124,9 @@ def measure(study: Any, cookie: str, arguments: argparse.Namespace) -> dict[str,
     asked |= {"deep page": ({}, deep), "deep page, rule: rare": ({"rule": "failed_gold"}, deep)}
     figures: dict[str, Any] = {"cases": arguments.cases, "page": {}, "http": {}}
     for name, (view, after) in asked.items():
-        filters = Filters.of(view)
+        filters = QueueFilters.of(view)
         figures["page"][name] = timed(
-            lambda f=filters, a=after: case_queue.page(study, f, reader=reader, after=a),  # type: ignore[misc]
+            lambda f=filters, a=after: queue.queue_page(study, f, reader=reader, after=a),  # type: ignore[misc]
             repeats=arguments.repeats,
         )
         query = urlencode(view | ({"after": str(after)} if after else {}))
@@ -137,7 +137,7 @@ def measure(study: Any, cookie: str, arguments: argparse.Namespace) -> dict[str,
             lambda c=client, p=path: get(c, p, cookie),  # type: ignore[misc]
             repeats=arguments.repeats,
         )
-    figures["counts"] = timed(lambda: case_queue.counts(study, reader=reader), repeats=arguments.repeats)
+    figures["counts"] = timed(lambda: queue.queue_counts(study, reader=reader), repeats=arguments.repeats)
     figures["claim_next"] = {f"{n} at once": claims(study, n_experts=n) for n in (1, 8)}
     return figures
 
@@ -165,8 +165,8 @@ def claims(study: Any, *, n_experts: int, each: int = 40) -> dict[str, float]:
     from django.db import connection
 
     from annotation.models import ReviewCase, User
-    from annotation.services import cases
-    from annotation.services.case_queue import Filters
+    from annotation.review import cases
+    from annotation.review.queue import QueueFilters
 
     taken: list[float] = []
     given: list[int] = []
@@ -174,7 +174,7 @@ def claims(study: Any, *, n_experts: int, each: int = 40) -> dict[str, float]:
     def work(expert: Any) -> None:
         for _ in range(each):
             began = time.perf_counter()
-            case = cases.claim_next(expert, study.slug, Filters())
+            case = cases.claim_next(expert, study.slug, QueueFilters())
             taken.append(time.perf_counter() - began)
             given.append(case.pk if case else 0)
             # Decided: else it would be the next again.

@@ -82,21 +82,21 @@ def scoring(case: str, study: Any, *, log: Path) -> Iterator[Any]:
     from annotation.errors import DomainError
     from benchmarks.scoring_worker import DUMMY
     from config.launch import model_command
-    from scoring.services import claims, runs
+    from scoring.runs import claims, scoring_runs
     from scoring.tasks import work_on_run
 
     if case == "no scorer":
         yield None
         return
     options = {"slow": case == "slow scorer"}
-    run = runs.request(study, DUMMY.name, options, again=True, actor=None, wake=False)
+    run = scoring_runs.request(study, DUMMY.name, options, again=True, actor=None, wake=False)
     command = [word.replace("config.celery", "benchmarks.scoring_worker") for word in model_command("gpu")]
     with log.open("ab") as file:
         worker = subprocess.Popen(command, cwd=harness.ROOT, stdout=file, stderr=file, start_new_session=True)
     try:
         work_on_run.delay(run.pk)
         deadline = time.monotonic() + 60
-        while not claims.somebody_is_at(run.pk):
+        while not claims.has_live_worker(run.pk):
             run.refresh_from_db()
             if time.monotonic() > deadline or worker.poll() is not None or run.is_finished:
                 raise SystemExit(
@@ -108,7 +108,7 @@ def scoring(case: str, study: Any, *, log: Path) -> Iterator[Any]:
         os.killpg(worker.pid, signal.SIGKILL)
         worker.wait()
         with contextlib.suppress(DomainError):  # finished
-            runs.cancel(run, actor=None)
+            scoring_runs.cancel(run, actor=None)
 
 
 def report(rounds: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from config.celery import app
 from scoring.metrics import registry
 from scoring.metrics.contract import BatchLimits, Example, Metric, Outcome, Reading
-from scoring.metrics.entries import Entry, Option, Reads
+from scoring.metrics.registry import MetricEntry, Option, Reads
 
 __all__ = ["app"]
 
@@ -38,11 +38,11 @@ class Dummy:
         return float((self._matrix @ self._matrix)[0, 0])
 
 
-def open_dummy(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+def open_dummy(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
     return Dummy(slow=options["slow"])
 
 
-DUMMY = Entry(
+DUMMY = MetricEntry(
     name="benchmark",
     title="Benchmark",
     summary="Multiplies matrices, or waits.",

@@ -9,10 +9,10 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.sessions.backends.signed_cookies import SessionStore
 from django.db import connection
 
-from annotation.models import Clip, Membership, Rater, Study, System, User
+from annotation.models import Clip, Membership, Question, Rater, Study, System, User
 from annotation.models.people import Role
-from annotation.rules import queue
-from annotation.services import people, protocols
+from annotation.rating.rules import ordering
+from annotation.studies import members, protocols
 
 _FILL = """
 WITH item AS (
@@ -65,7 +65,7 @@ def make_study(slug: str, *, n_tasks: int, overlap: int, clip: Clip | None = Non
     study = Study.objects.create(
         slug=slug, title=slug, state=Study.State.RUNNING, overlap=overlap, n_tasks=n_tasks
     )
-    protocols.add_version(study, preset="orca", actor=None)
+    protocols.add_protocol_version(study, preset="orca", actor=None)
     system = System.objects.create(study=study, name="system-1")
     with connection.cursor() as cursor:
         values = {"study": study.pk, "system": system.pk, "n": n_tasks, "overlap": overlap}
@@ -95,7 +95,7 @@ def make_raters(study: Study, n: int, *, prefix: str | None = None, role: Role =
         user = User(email=f"{prefix or study.slug}-{number}@example.org", name=f"Rater {number}")
         user.set_unusable_password()
         user.save()
-        people.add_member(study, user, role=role, actor=None)
+        members.add_member(study, user, role=role, actor=None)
         cookies.append(_cookie(user))
     return cookies
 
@@ -116,7 +116,7 @@ def give_history(study: Study, cookie_index: int, *, n: int) -> None:
         )
         rater.cursor = cursor.fetchone()[0]
         cursor.execute("VACUUM ANALYZE annotation_task, annotation_assignment")
-    assert rater.cursor > queue.START_OF_LIST
+    assert rater.cursor > ordering.START_OF_LIST
     rater.n_judgments = n
     rater.save(update_fields=["cursor", "n_judgments"])
 
@@ -129,3 +129,42 @@ def _cookie(user: User) -> str:
     session.save()
     token = "a" * 32
     return f"{settings.SESSION_COOKIE_NAME}={session.session_key}; {settings.CSRF_COOKIE_NAME}={token}"
+
+
+# A study with millions of ratings, made inside PostgreSQL.
+
+
+_JUDGE = """
+INSERT INTO annotation_judgment
+    (study_id, task_id, rater_id, protocol_version_id, client_id, payload_sha256, origin, revision, effective, excluded,
+     surplus, codes, comment, submitted_at)
+SELECT %(study)s, t.id, (%(raters)s::bigint[])[1 + (t.id * 31 + n * 7) %% %(n_raters)s], %(protocol)s,
+       gen_random_uuid(), '', 1, 1, true, false, false, '{}', '', now()
+FROM annotation_task t CROSS JOIN generate_series(1, 4) n
+WHERE t.study_id = %(study)s AND n <= 3 + (t.id %% 3 = 0)::int
+"""
+
+# Six in ten ratings say what is true of their task; the others anything.
+_ANSWER = """
+INSERT INTO annotation_answer (judgment_id, task_id, question_id, value, text, counted)
+SELECT j.id, j.task_id, %(question)s,
+       CASE WHEN random() < 0.6 THEN 1 + j.task_id %% 5 ELSE 1 + floor(random() * 5) END, '', true
+FROM annotation_judgment j WHERE j.study_id = %(study)s
+"""
+
+
+def rate(study: Study, *, raters: int) -> int:
+    """Ten ratings of 1 to 5 for every three tasks of an `orca` study, by raters in turn; how many there are."""
+    people = Rater.objects.bulk_create(Rater(study=study, origin="simulated") for _ in range(raters))
+    question = Question.objects.get(protocol_version=study.protocol_version, key="correctness")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT setseed(0.5)")
+        # The bookkeeping triggers and the checks of keys would take an hour, and these rows are right.
+        cursor.execute("SET session_replication_role = replica")
+        told = {"study": study.pk, "protocol": study.protocol_version_id, "question": question.pk}
+        cursor.execute(_JUDGE, {**told, "raters": [one.pk for one in people], "n_raters": raters})
+        cursor.execute(_ANSWER, told)
+        ratings = cursor.rowcount
+        cursor.execute("SET session_replication_role = origin")
+        cursor.execute("VACUUM ANALYZE annotation_judgment, annotation_answer")
+    return ratings

@@ -9,18 +9,10 @@ from typing import Any, Self
 
 import httpx2
 
-from concord_client import downloads, pages
-from concord_client.downloads import Progress
-from concord_client.files import Exports, Imports, Releases, Reports, TrainingSets
-from concord_client.jobs import Jobs
-from concord_client.models import Scoring, Training, Writing
-from concord_client.pages import Record
-from concord_client.previews import Previews
-from concord_client.rating import Rating
-from concord_client.review import Review
-from concord_client.studies import Studies
-from concord_client.transport import Params, Transport
-from concord_client.uploads import Uploads
+from concord_client import files, transport
+from concord_client.files import Exports, Imports, Jobs, Progress, Releases, Reports, TrainingSets, Uploads
+from concord_client.studies import Previews, Rating, Review, Scoring, Studies, Training, Writing
+from concord_client.transport import Params, Record, Transport
 from concord_client.webhooks import Webhooks
 
 
@@ -98,8 +90,8 @@ class Concord:
     def download(self, path: str, to: str | Path, *, on_progress: Progress | None = None) -> Path:
         """Store a file by its path or by a link of the server's, such as a clip's `url` in a preview. What was
         interrupted goes on where it stopped."""
-        return downloads.fetch(self.transport, path, Path(to), on_progress=on_progress)
+        return files.download_file(self.transport, path, Path(to), on_progress=on_progress)
 
     def pages(self, path: str, params: Params | None = None) -> Iterator[Record]:
         """Every row of a list, read page by page."""
-        return pages.records(self.transport, path, params)
+        return transport.iterate_pages(self.transport, path, params)

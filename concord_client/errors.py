@@ -27,7 +27,7 @@ class ConcordError(Exception):
     ) -> None:
         self.detail, self.status, self.code, self.fields = detail, status, code, fields or []
         faults = "".join(
-            _line(one.get("field"), one.get("message"), one.get("remedy")) for one in self.fields
+            _problem_line(one.get("field"), one.get("message"), one.get("remedy")) for one in self.fields
         )
         super().__init__(f"{detail} ({status} {code}){faults}")
 
@@ -58,7 +58,7 @@ class JobFailed(Exception):
         self.job = job
         problems = job["report"].get("problems", [])
         shown = "".join(
-            _line(", ".join(filter(None, (one["row"], one["field"]))), one["problem"], one["remedy"])
+            _problem_line(", ".join(filter(None, (one["row"], one["field"]))), one["problem"], one["remedy"])
             for one in problems[:_SHOWN]
         )
         more = f"\n  … and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
@@ -73,7 +73,7 @@ class SignatureError(Exception):
     """A webhook that this server did not sign, or signed too long ago."""
 
 
-def _line(where: str | None, *said: str | None) -> str:
+def _problem_line(where: str | None, *said: str | None) -> str:
     """What is at fault, below the sentence that says that something is."""
     place = f"{where}: " if where else ""
     return f"\n  {place}{' '.join(filter(None, said))}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from concord_client.pages import Record
-from concord_client.resource import Resource
+from concord_client.transport import Record, Resource
 
 
 class Studies(Resource):
@@ -80,3 +80,213 @@ class Studies(Resource):
     def _mark(self, study: str, action: str, client_ids: Sequence[str], reason: str, comment: str) -> Record:
         body = {"action": action, "client_ids": [*client_ids], "reason": reason, "comment": comment}
         return self._send("POST", f"studies/{study}/exclusions/", body)
+
+
+# Rating: the next task, an answer to it. For programs that simulate raters, and for rating pages of one's
+# own.
+
+
+class Rating(Resource):
+    def protocol(self, study: str) -> Record:
+        """What is asked of raters."""
+        return self._get(f"studies/{study}/protocol/")
+
+    def next(self, study: str, *, holding: Sequence[str] = ()) -> Record | None:
+        """The next task as an assignment, besides those that you hold; None where nothing is left for you."""
+        found = self._send("POST", f"studies/{study}/next/", {"holding": [*holding]})
+        assignment: Record | None = found["assignment"]
+        return assignment
+
+    def submit(
+        self,
+        assignment_id: str,
+        answers: Sequence[Record],
+        *,
+        client_id: str | None = None,
+        codes: Sequence[str] = (),
+        comment: str = "",
+        **further: Any,
+    ) -> Record:
+        """Store an answer. `client_id` (a UUID) names it: sent again, it is stored once, whoever sends it again."""
+        body = {
+            "client_id": client_id or str(uuid.uuid4()),
+            "answers": [*answers],
+            "codes": [*codes],
+            "comment": comment,
+            **further,
+        }
+        return self._send("POST", f"assignments/{assignment_id}/judgment/", body)
+
+    def skip(self, assignment_id: str, reason: str, *, comment: str = "") -> None:
+        """Decline a task for good, with one of the protocol's reasons."""
+        self._send("POST", f"assignments/{assignment_id}/skip/", {"reason": reason, "comment": comment})
+
+    def give_back(self, assignment_id: str) -> None:
+        """Return an unanswered task to the queue."""
+        self._send("POST", f"assignments/{assignment_id}/give-back/")
+
+
+# The review of a study: its queue, its rules, and one case after the other.
+
+
+class Review(Resource):
+    def queue(self, study: str, **filters: Any) -> Iterator[Record]:
+        """Cases, the most pressing first. Filters: state, rule, assigned, strata (["name=value"]), text."""
+        return self._all(f"studies/{study}/review/", **filters)
+
+    def case(self, case_id: int) -> Record:
+        """A case; with votes, scores and evidence once you have judged it, or where you run the study."""
+        return self._get(f"review-cases/{case_id}/")
+
+    def claim_next(self, study: str, **filters: Any) -> Record | None:
+        """Take the most pressing open case; None where none is left."""
+        found: Record | None = self._send("POST", f"studies/{study}/review/next/", filters)
+        return found
+
+    def claim(self, case_id: int) -> Record:
+        """Take a case, so that nobody else does."""
+        return self._send("POST", f"review-cases/{case_id}/claim/")
+
+    def put_back(self, case_id: int) -> Record:
+        """Leave it to others."""
+        return self._send("POST", f"review-cases/{case_id}/put-back/")
+
+    def assign(self, study: str, cases: Sequence[int], expert: str | None) -> Record:
+        """Give cases to an expert, by e-mail address; or (None) back to everybody."""
+        return self._send("POST", f"studies/{study}/review/assign/", {"cases": [*cases], "expert": expert})
+
+    def rules(self, study: str) -> Record:
+        return self._get(f"studies/{study}/review/rules/")
+
+    def change_rules(self, study: str, **wanted: Any) -> Record:
+        return self._send("PATCH", f"studies/{study}/review/rules/", wanted)
+
+    def preview_rules(self, study: str, flags: Mapping[str, Any]) -> Record:
+        """What the rules would find now if they were changed so."""
+        return self._send("POST", f"studies/{study}/review/rules/preview/", {"flags": dict(flags)})
+
+    def apply_rules(self, study: str) -> Record:
+        """Look at the whole study by its rules, as a job."""
+        return self._send("POST", f"studies/{study}/review/rules/apply/")
+
+
+# A study as its raters will see it, for those who run it. Nothing is kept.
+
+
+class Previews(Resource):
+    def all(self, study: str) -> Iterator[Record]:
+        """The first tasks, at most 20, each as `next` gives it."""
+        seen: list[str] = []
+        while (shown := self.next(study, seen=seen)) is not None:
+            seen.append(shown["id"])
+            yield shown
+
+    def next(self, study: str, *, seen: Sequence[str] = ()) -> Record | None:
+        """The first task besides those seen, as an assignment of it would be; None after the last."""
+        found = self._send("POST", f"studies/{study}/preview/next/", {"holding": [*seen]})
+        shown: Record | None = found["assignment"]
+        return shown
+
+    def get(self, study: str, preview_id: str) -> Record:
+        """One of them again, with new links to its sounds."""
+        return self._get(f"studies/{study}/preview/{preview_id}/")
+
+    def check(
+        self,
+        study: str,
+        preview_id: str,
+        answers: Sequence[Record],
+        *,
+        codes: Sequence[str] = (),
+        comment: str = "",
+        **further: Any,
+    ) -> Record:
+        """Have an answer checked as a rater's would be. Raises ConcordError with what would be refused."""
+        body = {
+            "client_id": str(uuid.uuid4()),
+            "answers": [*answers],
+            "codes": [*codes],
+            "comment": comment,
+            **further,
+        }
+        return self._send("POST", f"studies/{study}/preview/{preview_id}/judgment/", body)
+
+
+# Models in the loop: what scores a study, what learns from it, what writes for it.
+
+
+_NO_OPTIONS: Mapping[str, Any] = {}
+
+
+class Scoring(Resource):
+    def scorers(self) -> list[Record]:
+        """The scorers there are, and their settings."""
+        found: list[Record] = self._get("scorers/")["results"]
+        return found
+
+    def start(
+        self,
+        study: str,
+        scorer: str,
+        *,
+        options: Mapping[str, Any] = _NO_OPTIONS,
+        filter: Mapping[str, Any] = _NO_OPTIONS,
+    ) -> Record:
+        """Score a study, or a part of it, in the background."""
+        body = {"scorer": scorer, "options": dict(options), "filter": dict(filter)}
+        return self._send("POST", f"studies/{study}/scoring-runs/", body)
+
+    def runs(self, study: str) -> Iterator[Record]:
+        return self._all(f"studies/{study}/scoring-runs/")
+
+    def run(self, run_id: int) -> Record:
+        return self._get(f"scoring-runs/{run_id}/")
+
+    def scores(self, study: str, *, scorer: str | None = None) -> Iterator[Record]:
+        return self._all(f"studies/{study}/scores/", scorer=scorer)
+
+
+class Training(Resource):
+    def kinds(self) -> list[Record]:
+        """The kinds of models that can be trained, and their settings."""
+        found: list[Record] = self._get("trainable-models/")["results"]
+        return found
+
+    def start(
+        self, study: str, model: str, *, options: Mapping[str, Any] = _NO_OPTIONS, **plan: Any
+    ) -> Record:
+        """Train the next version of a model. Plan: repeats, holdout_raters, split, question, pseudo."""
+        body = {"model": model, "options": dict(options), **plan}
+        return self._send("POST", f"studies/{study}/learned-models/", body)
+
+    def all(self, study: str) -> Iterator[Record]:
+        return self._all(f"studies/{study}/learned-models/")
+
+    def get(self, model_id: int) -> Record:
+        return self._get(f"learned-models/{model_id}/")
+
+    def promote(self, model_id: int) -> Record:
+        """Make this version the study's scorer of its kind."""
+        return self._send("POST", f"learned-models/{model_id}/promote/")
+
+
+class Writing(Resource):
+    def writers(self, study: str) -> Iterator[Record]:
+        return self._all(f"studies/{study}/writers/")
+
+    def start(self, study: str, writer_id: int, **wanted: Any) -> Record:
+        """Have a writer write. Wanted: filter, anew, judged, publishes."""
+        return self._send("POST", f"studies/{study}/writers/{writer_id}/start/", wanted)
+
+    def runs(self, study: str) -> Iterator[Record]:
+        return self._all(f"studies/{study}/writing-runs/")
+
+    def run(self, run_id: int) -> Record:
+        return self._get(f"writing-runs/{run_id}/")
+
+    def rows(self, run_id: int, *, fault: str | None = None) -> Iterator[Record]:
+        return self._all(f"writing-runs/{run_id}/rows/", fault=fault)
+
+    def publish(self, run_id: int, *, cut: bool = False) -> Record:
+        """Give what a run has written to the items, in the background."""
+        return self._send("POST", f"writing-runs/{run_id}/publish/", {"cut": cut})

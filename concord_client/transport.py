@@ -2,24 +2,90 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import httpx2
 
 from concord_client.errors import ConcordError
-from concord_client.forms import Form
+
+# Files on their way to the server, as multipart forms: read piece by piece, with one open at a time.
+
+
+# The fields, and the files with the field that each stands in; made anew for each attempt.
+MultipartForm = Callable[[], tuple[dict[str, Any], list[tuple[str, Any]]]]
+
+
+def multipart_form(fields: Mapping[str, Any], files: Sequence[tuple[str, Path]]) -> MultipartForm:
+    """`files` are sent in the field `file`, by the names given. Raises FileNotFoundError where one is missing."""
+    data = {name: str(value).lower() if isinstance(value, bool) else value for name, value in fields.items()}
+    return lambda: (
+        dict(data),
+        [("file", (name, FileToSend(path), "application/octet-stream")) for name, path in files],
+    )
+
+
+def files_below(folder: Path) -> list[tuple[str, Path]]:
+    """Every file of a folder, by its path from beside the folder on, as browsers name them; hidden ones left out.
+
+    Raises FileNotFoundError where there is none.
+    """
+    top = folder.resolve()
+    inside = [path.relative_to(top) for path in sorted(top.rglob("*")) if path.is_file()]
+    named = [
+        ("/".join((top.name, *path.parts)), top / path)
+        for path in inside
+        if not any(part.startswith(".") for part in path.parts)
+    ]
+    if not named:
+        raise FileNotFoundError(f"There is no file in {folder}.")
+    return named
+
+
+class FileToSend:
+    """As much of a file as a form asks for. It is open from its first piece to its last: of a folder of thousands, one
+    at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._size = path, path.stat().st_size
+        self._file: BinaryIO | None = None
+
+    def tell(self) -> int:
+        return 0 if self._file is None else self._file.tell()
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """To its beginning, or (SEEK_END) only to say how long it is."""
+        if whence == os.SEEK_END:
+            return self._size
+        self.close()
+        return 0
+
+    def read(self, size: int) -> bytes:
+        if self._file is None:
+            self._file = self._path.open("rb")
+        piece = self._file.read(size)
+        if not piece:
+            self.close()
+        return piece
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
 
 API = "/api/v1/"
 # What says "not now" rather than "no".
-_BUSY = {429, 502, 503, 504}
+_RETRIED_STATUSES = {429, 502, 503, 504}
 # What is wrong with the request itself: an address without https://, a token with a line's end.
 NEVER_SENT = (httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)
 _LONGEST_PAUSE_S = 60.0
@@ -59,7 +125,7 @@ class Transport:
         *,
         params: Params | None = None,
         json: Any = None,
-        form: Form | None = None,
+        form: MultipartForm | None = None,
     ) -> Any:
         """The answer's JSON, None where it has none. `form` makes (data, files) of a multipart request, anew for each
         attempt. Raises ConcordError."""
@@ -125,7 +191,7 @@ class Transport:
         raise AssertionError("unreachable")
 
     def _send(
-        self, method: str, url: str, headers: dict[str, str], json: Any, form: Form | None
+        self, method: str, url: str, headers: dict[str, str], json: Any, form: MultipartForm | None
     ) -> httpx2.Response:
         if form is None:
             return self._http.request(method, url, headers=headers, json=json)
@@ -149,7 +215,7 @@ class Transport:
 def _is_busy(response: httpx2.Response) -> bool:
     """Also where the same write, sent before, is still being done."""
     in_progress = response.status_code == 409 and "Retry-After" in response.headers
-    return in_progress or response.status_code in _BUSY
+    return in_progress or response.status_code in _RETRIED_STATUSES
 
 
 def _is_json(response: httpx2.Response) -> bool:
@@ -168,3 +234,38 @@ def _retry_after(response: httpx2.Response) -> float | None:
     # A date that does not say which zone it is of (-0000) is UTC's.
     then = then if then.tzinfo else then.replace(tzinfo=UTC)
     return max(0.0, (then - datetime.now(UTC)).total_seconds())
+
+
+# Lists that come in pages, read as if they were one.
+
+
+Record = dict[str, Any]
+
+
+def iterate_pages(transport: Transport, path: str, params: Params | None = None) -> Iterator[Record]:
+    """Every row of a list, a page at a time as it is read on. Rows that are added meanwhile make none come twice."""
+    page = transport.request("GET", path, params=params)
+    while True:
+        yield from page["results"]
+        if not page.get("next"):
+            return
+        page = transport.request("GET", page["next"])
+
+
+# What all resources share.
+
+
+class Resource:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def _get(self, path: str, **params: Any) -> Record:
+        found: Record = self._transport.request("GET", path, params=params)
+        return found
+
+    def _all(self, path: str, **params: Any) -> Iterator[Record]:
+        return iterate_pages(self._transport, path, params)
+
+    def _send(self, method: str, path: str, body: Any = None) -> Record:
+        found: Record = self._transport.request(method, path, json={} if body is None else body)
+        return found

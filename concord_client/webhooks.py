@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from concord_client.errors import SignatureError
-from concord_client.pages import Record
-from concord_client.resource import Resource
+from concord_client.transport import Record, Resource
 
 TOLERANCE_S = 300
 
@@ -34,11 +33,11 @@ def verify(body: bytes, signature: str, *, secret: str, now: float | None = None
 class Webhooks(Resource):
     def all(self, study: str) -> Iterator[Record]:
         """The webhooks of a study, without their secrets."""
-        return self._all(_of(study))
+        return self._all(_webhook_path(study))
 
     def get(self, study: str, webhook_id: int) -> Record:
         """One webhook, and whether it gets through."""
-        return self._get(_of(study, webhook_id))
+        return self._get(_webhook_path(study, webhook_id))
 
     def add(
         self,
@@ -57,41 +56,41 @@ class Webhooks(Resource):
             "description": description,
             "with_answers": with_answers,
         }
-        return self._send("POST", _of(study), body)
+        return self._send("POST", _webhook_path(study), body)
 
     def change(self, study: str, webhook_id: int, **wanted: Any) -> Record:
         """Change address, events, description, with_answers, or active: off, it collects nothing."""
-        return self._send("PATCH", _of(study, webhook_id), wanted)
+        return self._send("PATCH", _webhook_path(study, webhook_id), wanted)
 
     def remove(self, study: str, webhook_id: int) -> None:
         """Remove it, with the log of what was sent."""
-        self._transport.request("DELETE", _of(study, webhook_id))
+        self._transport.request("DELETE", _webhook_path(study, webhook_id))
 
     def change_secret(self, study: str, webhook_id: int) -> Record:
         """A new `secret`, shown this once. For a day, requests are signed with the one before, too."""
-        return self._send("POST", f"{_of(study, webhook_id)}secret/")
+        return self._send("POST", f"{_webhook_path(study, webhook_id)}secret/")
 
     def resume(self, study: str, webhook_id: int) -> Record:
         """Go on after a pause, with what has happened meanwhile."""
-        return self._send("POST", f"{_of(study, webhook_id)}resume/")
+        return self._send("POST", f"{_webhook_path(study, webhook_id)}resume/")
 
     def test(self, study: str, webhook_id: int) -> Record:
         """Send the event webhook.test: the delivery, which is on its way."""
-        return self._send("POST", f"{_of(study, webhook_id)}test/")
+        return self._send("POST", f"{_webhook_path(study, webhook_id)}test/")
 
     def deliveries(self, study: str, webhook_id: int, *, state: str | None = None) -> Iterator[Record]:
         """What was sent and what came back, the newest first."""
-        return self._all(f"{_of(study, webhook_id)}deliveries/", state=state)
+        return self._all(f"{_webhook_path(study, webhook_id)}deliveries/", state=state)
 
     def replay(self, study: str, webhook_id: int, delivery_id: int) -> Record:
         """Send a delivery again, under the same id."""
-        return self._send("POST", f"{_of(study, webhook_id)}deliveries/{delivery_id}/replay/")
+        return self._send("POST", f"{_webhook_path(study, webhook_id)}deliveries/{delivery_id}/replay/")
 
     def replay_failed(self, study: str, webhook_id: int) -> int:
         """Send all deliveries again that were given up: how many there are."""
-        n: int = self._send("POST", f"{_of(study, webhook_id)}replay-failed/")["deliveries"]
+        n: int = self._send("POST", f"{_webhook_path(study, webhook_id)}replay-failed/")["deliveries"]
         return n
 
 
-def _of(study: str, webhook_id: int | None = None) -> str:
+def _webhook_path(study: str, webhook_id: int | None = None) -> str:
     return f"studies/{study}/webhooks/" + ("" if webhook_id is None else f"{webhook_id}/")

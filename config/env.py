@@ -75,7 +75,7 @@ def s3() -> dict[str, str | None]:
     }
 
 
-def places(name: str) -> list[str]:
+def hosts_and_networks(name: str) -> list[str]:
     """A comma-separated list of host names, IP numbers and networks (10.1.0.0/16)."""
     found = names(name)
     for place in found:

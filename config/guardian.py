@@ -99,7 +99,7 @@ def main(folder: Path, *, discard: bool) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         stop_groups(_listen())
         if (folder / "postgres").exists():
-            from config.cluster import Cluster
+            from config.postgres.cluster import Cluster
 
             Cluster(folder).leave()
         if discard:

@@ -7,19 +7,131 @@ answers.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import http.client
 import os
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
-from config import demo, env, homes, postgres, web
-from config.cluster import Cluster
-from config.processes import Failed, Service
-from config.supervisor import Supervisor
-from config.terminal import Interruption, Stop, say
+import psycopg
+
+from annotation import demo
+from config import env, guardian, postgres
+from config.postgres.cluster import Cluster
+from config.processes import Failed, Interruption, Service, Stop, Supervisor, say
+
+# One launcher per home folder: who holds it, and the moment after its last holder is truly gone.
+
+
+class HomeInUse(Exception):
+    """Another launcher runs in this folder; the text says which and what to do."""
+
+
+def lock_home(home: Path, *, address: str, pause: Callable[[float], None]) -> IO[str]:
+    """Hold `home` for as long as the returned file is open. Raises Taken.
+
+    A launcher that was killed leaves its guardian to stop its children; `pause` is called while that goes on.
+    """
+    lock = (home / "run.lock").open("a+")
+    if not _try_lock(lock):
+        lock.seek(0)
+        raise HomeInUse(
+            f"Concord already runs from {home}: {lock.read().strip() or 'it is just starting'}.\n"
+            "Stop it with Ctrl-C where it was started, or set CONCORD_HOME to another folder."
+        )
+    lock.truncate(0)
+    lock.write(f"process {os.getpid()}, {address}\n")
+    lock.flush()
+    with (home / guardian.LOCK).open("a") as gone:
+        deadline = time.monotonic() + 3 * guardian.GRACE_SECONDS
+        if not _try_lock(gone):
+            say("Waiting for the processes of an earlier run to end …")
+        while not _try_lock(gone):
+            if time.monotonic() > deadline:
+                raise HomeInUse(
+                    f"Processes of an earlier run in {home} do not end; end them, then start again."
+                )
+            pause(0.1)
+    return lock
+
+
+def _try_lock(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+# The demo study on first start: when it is wanted, making it, and who can sign in.
+
+
+DEMO_ACCOUNTS = tuple(demo.demo_email(role) for role in demo.DEMO_ROLES)
+# Stays from the beginning of the making to its end, so that a start that was interrupted is taken up again.
+DEMO_UNFINISHED = "demo.unfinished"
+
+
+def ensure_demo(supervisor: Supervisor, *, home: Path) -> None:
+    """Create the demo study in an installation that holds no study yet. Without it the rest still serves."""
+    unfinished = home / DEMO_UNFINISHED
+    if not demo_is_wanted(unfinished):
+        return
+    unfinished.touch()
+    say("Creating the demo study. This happens once and takes a minute or two.")
+    try:
+        supervisor.complete("demo", sys.executable, "manage.py", "create_demo")
+    except Failed as problem:
+        say(f"{problem}\nGoing on without the demo study; the next start tries again, --no-demo does not.")
+    else:
+        unfinished.unlink()
+
+
+def demo_is_wanted(unfinished: Path) -> bool:
+    """On a first start, or after one that was cut short. Never in production: its password is known to all."""
+    if env.flag("CONCORD_HTTPS"):
+        return False
+    return unfinished.exists() or not _row_exists("SELECT FROM annotation_study")
+
+
+def sign_in_hint() -> str:
+    """The end of the launcher's one line."""
+    if _row_exists("SELECT FROM annotation_user WHERE email = %s", DEMO_ACCOUNTS[-1]):
+        return f"Sign in as {', '.join(DEMO_ACCOUNTS[:-1])} or {DEMO_ACCOUNTS[-1]}; password {demo.DEMO_PASSWORD}."
+    return "There are no demo accounts; make your own with ./run manage createsuperuser."
+
+
+def _row_exists(query: str, *parameters: str) -> bool:
+    with psycopg.connect(os.environ["DATABASE_URL"]) as connection:
+        return connection.execute(query + " LIMIT 1", parameters).fetchone() is not None
+
+
+# The web server's command line: the launcher, the end-to-end tests and the benchmarks start the same one.
+
+
+# WSGI on blocking threads: Django's ORM is synchronous, and a request is mostly waiting for PostgreSQL. In a bare
+# sketch of the hot requests two processes of four threads served 640 judgments/s on two cores, gunicorn's sync
+# workers 460.
+WEB_WORKERS = 2
+WEB_THREADS = 4
+HOST = "127.0.0.1"
+
+
+def web_command(port: int, *, host: str = HOST) -> list[str]:
+    return [
+        sys.executable, "-m", "granian", "config.wsgi:application", "--interface", "wsgi", "--http", "1", "--no-ws",
+        "--host", host, "--port", str(port), "--backlog", "1024", "--log-level", "warning",
+        "--workers", str(WEB_WORKERS), "--blocking-threads", str(WEB_THREADS),
+        # A thread holds its database connection; ended when idle, it would cost the next rater a new one.
+        "--blocking-threads-idle-timeout", "600",
+        # A worker that dies is replaced; one that cannot start at all ends the server, and the launcher says why.
+        "--respawn-failed-workers", "--respawn-interval", "1", "--workers-kill-timeout", "5",
+    ]  # fmt: skip
+
 
 ANSWER_SECONDS = 90.0
 
@@ -39,29 +151,31 @@ def main() -> int:
     interruption = Interruption()
     home = env.home()
     try:
-        with homes.take(home, address=f"http://{web.HOST}:{arguments.port}/", pause=interruption.pause):
+        with lock_home(home, address=f"http://{HOST}:{arguments.port}/", pause=interruption.pause):
             _require_free(arguments.port)
             supervisor = Supervisor(home, interruption=interruption)
             try:
-                _run(supervisor, interruption, home=home, port=arguments.port, with_demo=arguments.demo)
+                _start_and_supervise(
+                    supervisor, interruption, home=home, port=arguments.port, with_demo=arguments.demo
+                )
             finally:
                 say("Stopping …")
                 supervisor.stop()
     except Stop:
         say("Stopped; everything is kept.")
         return 0
-    except (Failed, PortTaken, homes.Taken) as problem:
+    except (Failed, PortTaken, HomeInUse) as problem:
         say(str(problem))
     return 1
 
 
-def _run(
+def _start_and_supervise(
     supervisor: Supervisor, interruption: Interruption, *, home: Path, port: int, with_demo: bool
 ) -> None:
     """Start everything in order, then keep it running. Ends by raising Stop or Failed."""
     database = _start_database(home)
     supervisor.complete("prepare", sys.executable, "-m", "config.prepare")
-    server = supervisor.serve("web", *web.command(port))
+    server = supervisor.serve("web", *web_command(port))
     supervisor.serve("worker", *_worker_command())
     # A model too large for this machine kills it again and again, and must not take raters' work along.
     supervisor.serve("scoring", *model_command("gpu"), needed=False)
@@ -69,8 +183,8 @@ def _run(
     supervisor.serve("beat", *_celery("beat", "--pidfile=", "--loglevel=INFO"))
     _await_answer(server, interruption, port=port)
     if with_demo:
-        demo.ensure(supervisor, home=home)
-    print(f"Concord is at http://{web.HOST}:{port}/  {demo.how_to_sign_in()}", flush=True)
+        ensure_demo(supervisor, home=home)
+    print(f"Concord is at http://{HOST}:{port}/  {sign_in_hint()}", flush=True)
     while True:
         interruption.pause(1.0)
         supervisor.tend(database)
@@ -96,7 +210,7 @@ def _require_free(port: int) -> None:
         # What a server that has just ended leaves behind does not count as taken.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((web.HOST, port))
+            probe.bind((HOST, port))
         except OSError as error:
             problem = f"Port {port} cannot be used: {error.strerror}."
             raise PortTaken(
@@ -143,15 +257,15 @@ def _celery(*arguments: str) -> list[str]:
 def _await_answer(server: Service, interruption: Interruption, *, port: int) -> None:
     """Return once the server answers sensibly. Raises Failed with the end of its log if it does not."""
     deadline = time.monotonic() + ANSWER_SECONDS
-    while (status := _ask(port)) is None or status >= 500:
+    while (status := _http_status(port)) is None or status >= 500:
         if server.poll() is not None or time.monotonic() > deadline:
             answer = f"answers with status {status}" if status else "does not answer"
             raise Failed(f"The web server {answer}:\n{server.tail()}")
         interruption.pause(0.1)
 
 
-def _ask(port: int) -> int | None:
-    connection = http.client.HTTPConnection(web.HOST, port, timeout=10)
+def _http_status(port: int) -> int | None:
+    connection = http.client.HTTPConnection(HOST, port, timeout=10)
     try:
         connection.request("GET", "/")
         return connection.getresponse().status

@@ -6,11 +6,13 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from config.guardian import Guardian
+from config.postgres.cluster import Cluster
 
 ROOT = Path(__file__).resolve().parent.parent
 STEADY_SECONDS = 30.0  # a child that lived this long had come up; its end starts a new count
@@ -105,3 +107,96 @@ class Service(Child):
         beyond = "" if self.needed else " The rest of Concord goes on without it."
         say(f"{ending}\n  Starting it again in {delay:.0f} s.{beyond}")
         self._due = now + delay
+
+
+# The person at the terminal: what we tell them, and how they stop us.
+
+
+class Stop(Exception):
+    """Somebody asked for the end: Ctrl-C, SIGTERM, or a terminal that was closed."""
+
+
+def say(text: str) -> None:
+    """On standard error; standard output is kept for the address."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class Interruption:
+    """Turns the signals that ask for the end into Stop, at the next pause: never in the midst of a start."""
+
+    def __init__(self) -> None:
+        self._asked = False
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            # Under nohup the end of the terminal is to be ignored, and stays so.
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self._ask)
+
+    def pause(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while not self._asked:
+            if (left := deadline - time.monotonic()) <= 0:
+                return
+            time.sleep(min(left, 0.1))
+        raise Stop
+
+    def _ask(self, *_: object) -> None:
+        self._asked = True
+
+
+# The launcher's children as a whole: started, tended, and stopped together however the launcher ends.
+
+
+POLL_SECONDS = 0.05
+
+
+class Supervisor:
+    def __init__(self, home: Path, *, interruption: Interruption) -> None:
+        self._home = home
+        self._pause = interruption.pause
+        self._guardian = Guardian(home)
+        self._services: list[Service] = []
+        self._steps: list[Child] = []
+
+    def serve(self, name: str, *command: str, needed: bool = True) -> Service:
+        """Start a service, to be kept running. Only one that is needed can end the rest, by failing for good."""
+        service = Service(name, command, logs=self._home / "logs", guardian=self._guardian)
+        service.needed = needed
+        service.start()
+        self._services.append(service)
+        return service
+
+    def complete(self, name: str, *command: str) -> None:
+        """Run a command to its end, the services being tended meanwhile. Raises Failed, Stop."""
+        step = Child(name, command, logs=self._home / "logs", guardian=self._guardian)
+        step.start()
+        self._steps.append(step)
+        while (status := step.poll()) is None:
+            self.tend()
+            self._pause(POLL_SECONDS)
+        if status:
+            raise Failed(f"The step '{name}' ended with status {status}:\n{step.tail()}")
+
+    def tend(self, database: Cluster | None = None) -> None:
+        """Look after services, guardian and database once. Raises Failed for what cannot be kept running."""
+        for service in self._services:
+            service.tend(say)
+        if not self._guardian.is_alive():
+            self._guardian = Guardian(self._home)
+            for service in self._services:
+                service.entrust(self._guardian)
+        try:
+            if database and database.revive():
+                say(f"The database had stopped and was started again; its log is {database.log}.")
+        except subprocess.CalledProcessError:
+            say(f"The database does not start; its log is {database.log if database else ''}. Trying again.")
+
+    def stop(self) -> None:
+        """End every child. The guardian does it, just as if this process had been killed; we reap."""
+        children = [*self._services, *self._steps]
+        self._guardian.dismiss()
+        while self._guardian.is_alive():
+            for child in children:
+                child.poll()
+            time.sleep(POLL_SECONDS)
+        for child in children:
+            child.kill()  # for the case that the guardian itself was killed

@@ -10,8 +10,8 @@ from config import postgres
 from config.guardian import Guardian
 
 # Nothing here outlives the process, so nothing is flushed to disk for safety's sake.
-FORGETFUL = {
-    **postgres.SETTINGS,
+SCRATCH_SETTINGS = {
+    **postgres.SERVER_SETTINGS,
     "shared_buffers": "128MB",
     "fsync": "off",
     "synchronous_commit": "off",
@@ -21,7 +21,7 @@ FORGETFUL = {
 _guardians: list[Guardian] = []
 
 
-def settle(*, durable: bool = False) -> Path:
+def make_scratch_home(*, durable: bool = False) -> Path:
     """Point CONCORD_HOME at a fresh folder and DATABASE_URL at a server in it; the folder.
 
     A DATABASE_URL that is already set is kept. `durable` makes commits as safe and slow as in production.
@@ -31,5 +31,5 @@ def settle(*, durable: bool = False) -> Path:
     home = Path(tempfile.mkdtemp(dir=parent))
     os.environ["CONCORD_HOME"] = str(home)
     _guardians.append(Guardian(home, discard=True))
-    postgres.ensure(home, settings=postgres.SETTINGS if durable else FORGETFUL)
+    postgres.ensure(home, settings=postgres.SERVER_SETTINGS if durable else SCRATCH_SETTINGS)
     return home

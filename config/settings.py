@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from csp.constants import NONE, SELF
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from config import env, sweeps
-from config.logs import LOGGING as LOGGING
+from config import env
+
+# What beat starts, and every how many seconds. Each sweep is safe to run twice, and to leave out once.
+
+
+BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
+    "expire-leases": {"task": "annotation.tasks.expire_leases", "schedule": 10.0},
+    "forget-kept-answers": {"task": "annotation.tasks.forget_kept_answers", "schedule": 3600.0},
+    "wake-stale-jobs": {"task": "annotation.tasks.wake_stale_jobs", "schedule": 15.0},
+    "refresh-figures": {"task": "analytics.tasks.refresh_figures", "schedule": 20.0},
+    "expire-claims": {"task": "annotation.tasks.expire_claims", "schedule": 30.0},
+    "sweep-flags": {"task": "annotation.tasks.sweep_flags", "schedule": 60.0},
+    "sweep-stopping": {"task": "annotation.tasks.sweep_stopping", "schedule": 10.0},
+    "sweep-webhooks": {"task": "annotation.tasks.sweep_webhooks", "schedule": 5.0},
+    "sweep-hints": {"task": "scoring.tasks.sweep_hints", "schedule": 10.0},
+    "settle-returns": {"task": "annotation.tasks.settle_returns", "schedule": 30.0},
+    "reckon-priorities": {"task": "scoring.tasks.reckon_priorities", "schedule": 60.0},
+    "wake-scoring-runs": {"task": "scoring.tasks.wake_scoring_runs", "schedule": 10.0},
+    "wake-writing-runs": {"task": "scoring.tasks.wake_writing_runs", "schedule": 10.0},
+}
+
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 HOME = env.home()
@@ -82,12 +102,12 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "labeling_ui.middleware.DomainErrorPages",
+    "labeling_ui.error_pages.DomainErrorPages",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 AUTH_USER_MODEL = "annotation.User"
-AUTHENTICATION_BACKENDS = ["annotation.authentication.AccountBackend"]
+AUTHENTICATION_BACKENDS = ["annotation.access.sign_in.AccountBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -117,20 +137,20 @@ TEMPLATES = [
 ]
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "annotation.api.bearer.BearerToken",
+        "annotation.api.authentication.BearerToken",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": [
         "rest_framework.permissions.IsAuthenticated",
-        "annotation.api.accounts.SameAccount",
-        "annotation.api.scopes.TokenScope",
+        "annotation.api.authentication.SameAccount",
+        "annotation.api.authentication.TokenScope",
     ],
-    "DEFAULT_THROTTLE_CLASSES": ["annotation.api.throttling.ByCaller"],
+    "DEFAULT_THROTTLE_CLASSES": ["annotation.api.authentication.ByCaller"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["annotation.api.parsers.ShallowJSONParser"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "annotation.api.negotiation.OwnFormats",
+    "DEFAULT_PARSER_CLASSES": ["annotation.api.content_negotiation.ShallowJSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "annotation.api.content_negotiation.OwnFormats",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "annotation.api.errors.handle",
+    "EXCEPTION_HANDLER": "annotation.api.errors.handle_exception",
 }
 # Calls a minute that one token or account may make, by scope; and tokens that are not valid, from one address. A person
 # who rates makes some dozens a minute; simulated raters of a benchmark make thousands.
@@ -152,7 +172,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_PATCH": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "annotation.api.schema.complete",
+        "annotation.api.schema.complete_schema",
     ],
     "ENUM_NAME_OVERRIDES": {
         "StudyState": "annotation.models.Study.State",
@@ -162,7 +182,7 @@ SPECTACULAR_SETTINGS = {
         "CheckKind": "annotation.models.ListeningCheck.Kind",
         "RaterOrigin": "annotation.models.Rater.Origin",
         "CorrectionOrigin": "annotation.models.Correction.Origin",
-        "ImportFormat": "annotation.api.upload_shapes.FORMAT_CHOICES",
+        "ImportFormat": "annotation.importing.api.FORMAT_CHOICES",
     },
 }
 
@@ -175,7 +195,7 @@ if not DATABASE_URL:
 _database = conninfo_to_dict(DATABASE_URL)
 DATABASES = {
     "default": {
-        "ENGINE": "config.postgresql",
+        "ENGINE": "config.postgres",
         "NAME": _database.get("dbname", "concord"),
         "USER": _database.get("user", ""),
         "PASSWORD": _database.get("password", ""),
@@ -223,7 +243,7 @@ CELERY_TASK_ROUTES = {
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "celerybeat-schedule")
-CELERY_BEAT_SCHEDULE = sweeps.SCHEDULE
+CELERY_BEAT_SCHEDULE = BEAT_SCHEDULE
 
 # ── Files ────────────────────────────────────────────────────────────────────
 MEDIA_ROOT = HOME / "media"
@@ -246,7 +266,7 @@ STORAGES = {
 }
 # Uploads, and what archives among them unpack to.
 UPLOAD_MAX_BYTES = env.integer("CONCORD_UPLOAD_MAX_MB", 4096, minimum=1, maximum=10**6) * 1024 * 1024
-FILE_UPLOAD_HANDLERS = ["annotation.uploads.BoundedUploadHandler"]
+FILE_UPLOAD_HANDLERS = ["annotation.importing.uploads.BoundedUploadHandler"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 # A folder's, each with a field for its path. Their paths are to fit into the size above; more come as an archive.
 DATA_UPLOAD_MAX_NUMBER_FILES = 10_000
@@ -254,7 +274,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = DATA_UPLOAD_MAX_NUMBER_FILES + 100
 
 # ── Addresses that users give ────────────────────────────────────────────────
 # Hosts and networks that may be asked although not everybody can reach them: servers in the house.
-OUTBOUND_ALLOW = env.places("CONCORD_OUTBOUND_ALLOW")
+OUTBOUND_ALLOW = env.hosts_and_networks("CONCORD_OUTBOUND_ALLOW")
 # The most that is fetched for one sound of an import.
 REMOTE_AUDIO_MAX_BYTES = (
     env.integer("CONCORD_REMOTE_AUDIO_MAX_MB", 500, minimum=1, maximum=10**6) * 1024 * 1024
@@ -287,3 +307,24 @@ SCORING_CACHE = HOME / "features"
 SCORING_CHECKPOINTS = Path(env.text("CONCORD_CHECKPOINTS", str(HOME / "checkpoints"))).expanduser()
 SCORING_CACHE_BYTES = env.integer("CONCORD_FEATURE_CACHE_MB", 20_000, maximum=10**8) * 1024 * 1024
 REFERENCE_DATA = Path(env.text("CONCORD_REFERENCE_DATA", str(BASE_DIR.parent / "shared" / "data")))
+
+
+# What is written to the log, and what is no news.
+
+
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "loggers": {
+        # A line for each beat, each task and each question put to a model's server, day and night, is no log.
+        "httpx2": {"level": "WARNING"},
+        "celery.beat": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},
+        # Reports that a broker inside the database has no host name.
+        "kombu.connection": {"level": "ERROR"},
+    },
+    "root": {"handlers": ["console"], "level": env.text("CONCORD_LOG_LEVEL", "INFO").upper()},
+}

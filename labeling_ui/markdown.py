@@ -27,7 +27,7 @@ def to_html(text: str) -> str:
 def _block(lines: list[str]) -> str:
     for tag, mark in _ITEM.items():
         if mark.match(lines[0]):
-            items = "".join(f"<li>{_inline(item)}</li>" for item in _items(lines, mark))
+            items = "".join(f"<li>{_inline(item)}</li>" for item in _list_items(lines, mark))
             return f"<{tag}>{items}</{tag}>"
     if heading := _HEADING.match(lines[0]):
         rest = f"\n{_block(lines[1:])}" if lines[1:] else ""
@@ -35,7 +35,7 @@ def _block(lines: list[str]) -> str:
     return f"<p>{_inline(' '.join(line.strip() for line in lines))}</p>"
 
 
-def _items(lines: list[str], mark: re.Pattern[str]) -> list[str]:
+def _list_items(lines: list[str], mark: re.Pattern[str]) -> list[str]:
     """One text per list item; a line without the mark continues the item before it."""
     items: list[str] = []
     for line in lines:

@@ -7,12 +7,13 @@ class ScoringConfig(AppConfig):
     name = "scoring"
 
     def ready(self) -> None:
-        from annotation.rules.flag_rules import MODEL_CONFLICT
-        from annotation.services import correction_sequels, flag_queries, flag_sweeps, import_sequels
-        from scoring.services import conflicts
+        from annotation import hooks
+        from annotation.review import flag_queries, flagging
+        from annotation.review.flag_rules import MODEL_CONFLICT
+        from scoring.policies import conflicts
 
-        import_sequels.SEQUELS.append("scoring.services.prescoring.after_import")
-        correction_sequels.SEQUELS.append("scoring.services.writing_sequels.after_correction")
-        correction_sequels.SEQUELS.append("scoring.services.prescoring.after_correction")
-        flag_queries.BUILDERS[MODEL_CONFLICT] = "scoring.services.conflicts.query"
-        flag_sweeps.SOURCES["scores"] = conflicts.NEW_SCORES
+        hooks.AFTER_IMPORT.append("scoring.policies.prescoring.prescore_imported")
+        hooks.AFTER_CORRECTION.append("scoring.writing.writing_runs.rewrite_answers_of_corrected")
+        hooks.AFTER_CORRECTION.append("scoring.policies.prescoring.prescore_corrected")
+        flag_queries.QUERY_BUILDERS[MODEL_CONFLICT] = "scoring.policies.conflicts.conflict_query"
+        flagging.SWEEP_SOURCES["scores"] = conflicts.NEW_SCORES

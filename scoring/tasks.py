@@ -5,9 +5,13 @@ from __future__ import annotations
 from celery import current_app, shared_task
 from kombu.exceptions import ChannelError, OperationalError
 
-from annotation.worker_end import is_stopping
-from scoring.services import hints, priorities, waking, writing_claims, writing_work
-from scoring.services.stopping import watched, work_until_stopped
+from annotation.jobs.worker import is_stopping
+from scoring.policies import hints, priorities
+from scoring.runs import claims
+from scoring.runs.liveness import run_with_graceful_stop
+from scoring.runs.worker import work_until_stopped
+from scoring.writing import claims as writing_claims
+from scoring.writing import worker
 
 QUEUE = "gpu"
 WRITING_QUEUE = "review"
@@ -26,7 +30,7 @@ def work_on_run(run_id: int) -> None:
 @shared_task(expires=10)  # type: ignore[untyped-decorator]
 def wake_scoring_runs() -> None:
     """Nothing while messages wait that nobody takes: those that expired are cleared away by workers only."""
-    if (runs := waking.to_wake()) and _n_waiting() < MOST_WAITING:
+    if (runs := claims.runs_with_work()) and _n_waiting() < MOST_WAITING:
         for run_id in runs:
             work_on_run.delay(run_id)
 
@@ -35,9 +39,9 @@ def wake_scoring_runs() -> None:
 @shared_task(expires=60)  # type: ignore[untyped-decorator]
 def write_texts() -> None:
     """Write what is wanted most for a while, then queue again."""
-    more = watched(
-        lambda claimant: writing_work.work(stopping=is_stopping, claimant=claimant),
-        put_down=writing_work.put_down,
+    more = run_with_graceful_stop(
+        lambda claimant: worker.work_on_runs(stopping=is_stopping, claimant=claimant),
+        put_down=worker.release_all,
         stopping=is_stopping,
     )
     if more and not is_stopping():

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings as django_settings
 from django.test import TransactionTestCase
 
-from config import scratch, translations
+from config import prepare, scratch
 from tests.emptying import empty_tables
 
 # Collecting the tests imports torch and much more, and makes no garbage worth a search: a quarter of the time it takes.
@@ -21,8 +21,8 @@ gc.disable()
 # Before anything imports the settings. The workers of pytest-xdist inherit their parent's server.
 if "PYTEST_XDIST_WORKER" not in os.environ:
     # WhiteNoise complains where the collected files are missing; tests serve them uncollected.
-    (scratch.settle() / "static").mkdir()
-translations.compile_changed([Path(__file__).resolve().parents[1] / "labeling_ui" / "locale"])
+    (scratch.make_scratch_home() / "static").mkdir()
+prepare.compile_translations([Path(__file__).resolve().parents[1] / "labeling_ui" / "locale"])
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
 # Messages sent in this process go nowhere: tests do the work they are about themselves. What they start as processes

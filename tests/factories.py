@@ -21,8 +21,8 @@ from annotation.models import (
     User,
 )
 from annotation.models.people import Role
-from annotation.rules import queue
-from annotation.services import people, protocols
+from annotation.rating.rules import ordering
+from annotation.studies import members, protocols
 
 PASSWORD = "correct horse battery"
 
@@ -68,13 +68,13 @@ class StudyFactory(factory.django.DjangoModelFactory):
 
     @factory.post_generation
     def preset(study: Study, create: bool, extracted: str | None, **kwargs: Any) -> None:
-        protocols.add_version(study, preset=extracted or "orca", actor=None)
+        protocols.add_protocol_version(study, preset=extracted or "orca", actor=None)
 
 
 def member(study: Study, role: str = Role.ANNOTATOR, **fields: Any) -> User:
     """A new account that is a member of the study (and its rater, where the role rates)."""
     user = UserFactory(**fields)
-    people.add_member(study, user, role=role, actor=None)
+    members.add_member(study, user, role=role, actor=None)
     return user
 
 
@@ -141,7 +141,7 @@ def _task(
         item_version=item_version,
         external_id=name,
         overlap=overlap or study.overlap,
-        shuffle_key=queue.shuffle_key(study.seed, name),
+        shuffle_key=ordering.shuffle_key(study.seed, name),
     )
     for slot, (system_name, fields) in enumerate(candidates):
         system, _ = System.objects.get_or_create(study=study, name=system_name)

@@ -7,12 +7,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from annotation.importing import import_jobs, options
+from annotation.jobs import jobs
 from annotation.models import Study, Task
 from annotation.protocols import QuestionSpec
-from annotation.services import import_orders, imports, jobs
-from annotation.services.leases import Lease
-from annotation.services.protocols import loaded
-from tests.annotation.importers import sounds
+from annotation.rating.leases import Lease
+from annotation.studies.protocols import load_protocol
+from tests.annotation.importing.formats import sounds
 from tests.factories import NOTHING_TO_HEAR
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "docs" / "examples"
@@ -41,9 +42,9 @@ def running_study(
     Its raters may vote on what they have not heard; `rules={}` for the rules that a new study has.
     """
     source = put(folder, example(preset), seconds=seconds)
-    new = import_orders.NewStudy(preset, preset.upper(), preset, overlap)
-    job = imports.start(None, source, format="csv", actor=None, overlap=overlap, new_study=new)
-    jobs.run_here(job)
+    new = options.NewStudy(preset, preset.upper(), preset, overlap)
+    job = import_jobs.start(None, source, format="csv", actor=None, overlap=overlap, new_study=new)
+    jobs.run_inline(job)
     assert job.state == "done", job.report
     fields = {"state": Study.State.RUNNING, "rules": NOTHING_TO_HEAR, "order": Study.Order.LISTED, **fields}
     Study.objects.filter(slug=preset).update(**fields)
@@ -61,7 +62,7 @@ def answers(study: Study, lease: Lease, *, seed: int) -> list[dict[str, Any]]:
             **({} if place is None else {"position": place}),
             **_answer(question, chance),
         }
-        for question in loaded(study.protocol_version_id).spec.questions
+        for question in load_protocol(study.protocol_version_id).spec.questions
         for place in (range(len(lease.presentation)) if question.per_candidate else [None])
     ]
 
@@ -78,4 +79,6 @@ def _answer(question: QuestionSpec, chance: random.Random) -> dict[str, Any]:
 
 def measured(study: Study) -> set[str]:
     """The questions that agreement is computed for."""
-    return {question.key for question in loaded(study.protocol_version_id).spec.questions if question.level}
+    return {
+        question.key for question in load_protocol(study.protocol_version_id).spec.questions if question.level
+    }

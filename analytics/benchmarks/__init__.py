@@ -4,8 +4,8 @@ A pure island: no Django. Nothing is fetched and nothing is guessed; a folder th
 names of what is missing and of where it is published.
 """
 
-from analytics.benchmarks.catalogue import BENCHMARKS, open_benchmark
 from analytics.benchmarks.contract import Benchmark, BenchmarkError, Choice, Rating, Square, Unit, limited
+from analytics.benchmarks.registry import BENCHMARKS, open_benchmark
 
 __all__ = [
     "BENCHMARKS",

@@ -16,8 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from analytics.benchmarks.contract import Benchmark, Choice, Rating, Units
-from analytics.benchmarks.folder import Folder
+from analytics.benchmarks.contract import Benchmark, Choice, Folder, Rating, Units
 
 PUBLISHED = (
     "Baton's data are announced on baton2024.github.io. Bring them into the form of docs/evaluation.md: a baton.csv "

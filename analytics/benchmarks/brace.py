@@ -18,8 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from analytics.benchmarks.contract import Benchmark, Choice, Units
-from analytics.benchmarks.folder import Folder
+from analytics.benchmarks.contract import Benchmark, Choice, Folder, Units
 
 PUBLISHED = "BRACE is published as the dataset gtysssp/audio_benchmarks on the Hugging Face Hub."
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from analytics.benchmarks.contract import Benchmark, Square, Units
-from analytics.benchmarks.folder import Folder
+from analytics.benchmarks.contract import Benchmark, Folder, Square, Units
 
 PUBLISHED = "CompA-order and CompA-attribute are linked from the README of Sreyan88/CompA on GitHub."
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import csv
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TypeVar
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
 
-Kept = TypeVar("Kept")
+Row = TypeVar("Row")
 
 
 class BenchmarkError(Exception):
@@ -93,9 +96,9 @@ class Units:
 
 def limited(benchmark: Benchmark, n: int) -> Benchmark:
     """The first n ratings, choices or squares of each part, and the units they need: for trying things out."""
-    ratings = _first(benchmark.ratings, [one.part for one in benchmark.ratings], n)
-    choices = _first(benchmark.choices, [one.parts[0] for one in benchmark.choices], n)
-    squares = _first(benchmark.squares, [one.part for one in benchmark.squares], n)
+    ratings = _first_of_each_part(benchmark.ratings, [one.part for one in benchmark.ratings], n)
+    choices = _first_of_each_part(benchmark.choices, [one.parts[0] for one in benchmark.choices], n)
+    squares = _first_of_each_part(benchmark.squares, [one.part for one in benchmark.squares], n)
     used = [one.unit for one in ratings] + [side for one in choices for side in (one.first, one.second)]
     used += [unit for one in squares for row in one.units for unit in row]
     new = {old: number for number, old in enumerate(dict.fromkeys(used))}
@@ -112,7 +115,7 @@ def limited(benchmark: Benchmark, n: int) -> Benchmark:
     )
 
 
-def _first(things: Iterable[Kept], parts: Iterable[str], n: int) -> list[Kept]:
+def _first_of_each_part(things: Iterable[Row], parts: Iterable[str], n: int) -> list[Row]:
     taken: dict[str, int] = {}
     kept = []
     for thing, part in zip(things, parts, strict=True):
@@ -120,3 +123,170 @@ def _first(things: Iterable[Kept], parts: Iterable[str], n: int) -> list[Kept]:
         if taken[part] <= n:
             kept.append(thing)
     return kept
+
+
+# Finding in a downloaded folder what a benchmark needs, and saying exactly what is not there.
+
+
+SOUND_SUFFIXES = frozenset({".wav", ".flac", ".mp3", ".ogg", ".opus", ".m4a", ".aac"})
+_YOUTUBE_ID = 11
+_MOST_NAMED = 3
+
+
+class Folder:
+    """A folder and the sounds in it, at any depth. `published` is the sentence that says where it comes from.
+
+    With `skip_missing` sounds that are not there are noted in `missing`; otherwise `check` refuses the folder.
+    """
+
+    def __init__(self, path: Path, *, published: str, skip_missing: bool = False) -> None:
+        if not path.is_dir():
+            raise BenchmarkError(f"{path} is not a folder. {published}")
+        self.path = path
+        self.published = published
+        self.skip_missing = skip_missing
+        self.missing: dict[str, None] = {}
+        self._by_name: dict[str, list[PurePosixPath]] = {}
+        self._by_stem: dict[str, list[PurePosixPath]] = {}
+        self._by_video: dict[str, list[PurePosixPath]] = {}
+        for place in self._walk():
+            if place.suffix.lower() in SOUND_SUFFIXES:
+                self._remember(place)
+
+    def file(self, places: Sequence[str]) -> Path:
+        """The first of these that is there."""
+        for place in places:
+            if (self.path / place).is_file():
+                return self.path / place
+        raise self.error(f"has no file {' or '.join(places)}")
+
+    def named(self, suffix: str, words: Sequence[str]) -> Path:
+        """The one file of this kind whose name holds all the words, in any case."""
+        found = [
+            place
+            for place in self._walk()
+            if place.suffix.lower() == suffix and all(word in place.name.lower() for word in words)
+        ]
+        described = f"{suffix} file with {' and '.join(repr(word) for word in words)} in its name"
+        if len(found) > 1:
+            raise self.error(
+                f"has more than one {described} ({', '.join(map(str, found[:_MOST_NAMED]))}); keep one"
+            )
+        if not found:
+            raise self.error(f"has no {described}")
+        return self.path / found[0]
+
+    def rows(self, path: Path, *, columns: Sequence[str]) -> list[dict[str, str]]:
+        """A CSV table. A column that occurs twice keeps its name the first time and is called `name.1` the second."""
+        try:
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                lines = csv.reader(file)
+                header = _distinct_headers(next(lines, []))
+                rows = [dict(zip(header, line, strict=False)) for line in lines if line]
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise self.error(f"has a {self._place(path)} that cannot be read ({error})") from error
+        if absent := [column for column in columns if column not in header]:
+            raise self.error(
+                f"has a {self._place(path)} without the column {', '.join(map(repr, absent))}; "
+                f"its columns are {', '.join(header) or 'none'}"
+            )
+        if short := next((n for n, row in enumerate(rows, 2) if any(c not in row for c in columns)), None):
+            raise self.error(f"has a {self._place(path)} that breaks off in line {short}")
+        return rows
+
+    def json(self, path: Path) -> list[dict[str, Any]]:
+        """A JSON file that is a list of objects."""
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise self.error(f"has a {self._place(path)} that cannot be read ({error})") from error
+        if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
+            raise self.error(f"has a {self._place(path)} that is not a list of objects")
+        for number, entry in enumerate(content):
+            try:
+                json.dumps(entry, ensure_ascii=False).encode()
+            except UnicodeEncodeError as error:
+                half = f"holds half a character (\\u{ord(error.object[error.start]):04x})"
+                raise self.wrong(path, f"clip {number}", half) from error
+        return content
+
+    def sound(self, name: str) -> Path | None:
+        """The sound whose path ends with this, or None and it is noted as missing."""
+        return self._only(self._ending(name), name)
+
+    def holds(self, name: str) -> bool:
+        """Whether a sound's path ends with this."""
+        return bool(self._ending(name))
+
+    def recording(self, name: str) -> Path | None:
+        """The sound of this name, whatever its suffix and wherever it lies."""
+        return self._only(self._by_stem.get(PurePosixPath(name).stem, []), name)
+
+    def video(self, name: str) -> Path | None:
+        """The sound of a YouTube video, named by its id, with or without a Y before it and a time after it."""
+        return self._only(self._by_video.get(name, []), name)
+
+    def check(self, *, part: str) -> None:
+        """Raises BenchmarkError if sounds asked for are not there."""
+        if self.missing and not self.skip_missing:
+            names = list(self.missing)
+            raise self.error(
+                f"lacks {len(names):,} of the sounds of {part}: {', '.join(names[:_MOST_NAMED])}"
+                + (", …" if len(names) > _MOST_NAMED else "")
+            )
+
+    def error(self, what: str) -> BenchmarkError:
+        return BenchmarkError(f"{self.path} {what}. {self.published}")
+
+    def wrong(self, path: Path, where: str, what: str) -> BenchmarkError:
+        return BenchmarkError(f"{self._place(path)}, {where}: {what}. {self.published}")
+
+    def _ending(self, name: str) -> list[PurePosixPath]:
+        wanted = PurePosixPath(name).parts
+        places = self._by_name.get(wanted[-1], []) if wanted else []
+        return [place for place in places if place.parts[-len(wanted) :] == wanted]
+
+    def _only(self, found: Sequence[PurePosixPath], name: str) -> Path | None:
+        if len(found) > 1:
+            raise self.error(
+                f"has more than one file that could be {name} ({', '.join(map(str, found[:_MOST_NAMED]))}); keep one"
+            )
+        if not found:
+            self.missing[name] = None
+            return None
+        return self.path / found[0]
+
+    def _place(self, path: Path) -> str:
+        return path.relative_to(self.path).as_posix()
+
+    def _walk(self) -> Iterator[PurePosixPath]:
+        # Sounds are large and often linked from where they lie; a link back up must not be walked for ever.
+        walked = set()
+        for folder, subfolders, files in os.walk(self.path, followlinks=True):
+            # Archives made on a Mac bring a shadow of each file along.
+            subfolders[:] = sorted(name for name in subfolders if name != "__MACOSX" and name[:1] != ".")
+            if (place := os.path.realpath(folder)) in walked:
+                subfolders.clear()
+                continue
+            walked.add(place)
+            for name in sorted(files):
+                if not name.startswith("."):
+                    yield PurePosixPath(Path(folder, name).relative_to(self.path).as_posix())
+
+    def _remember(self, place: PurePosixPath) -> None:
+        self._by_name.setdefault(place.name, []).append(place)
+        self._by_stem.setdefault(place.stem, []).append(place)
+        for start in (0, 1):
+            video, rest = place.stem[start : start + _YOUTUBE_ID], place.stem[start + _YOUTUBE_ID :]
+            marked = start == 0 or place.stem[0] == "Y"
+            if marked and len(video) == _YOUTUBE_ID and rest[:1] in ("", "_"):
+                self._by_video.setdefault(video, []).append(place)
+
+
+def _distinct_headers(header: Sequence[str]) -> list[str]:
+    seen: dict[str, int] = {}
+    names = []
+    for name in (title.strip() for title in header):
+        names.append(f"{name}.{seen[name]}" if name in seen else name)
+        seen[name] = seen.get(name, 0) + 1
+    return names

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analytics.benchmarks.contract import Benchmark, Choice, Units
-from analytics.benchmarks.folder import Folder
+from analytics.benchmarks.contract import Benchmark, Choice, Folder, Units
 
 PUBLISHED = (
     "FENSE's votes are published in blmoistawinde/fense on GitHub (branch experiment-code, folder dataset); put the "

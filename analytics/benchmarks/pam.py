@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import math
 
-from analytics.benchmarks.contract import Benchmark, Rating, Units
-from analytics.benchmarks.folder import Folder
+from analytics.benchmarks.contract import Benchmark, Folder, Rating, Units
 
 PUBLISHED = "PAM's listening test is published as human_eval.zip in Zenodo record 10737388."
 

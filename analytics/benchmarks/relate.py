@@ -15,8 +15,7 @@ from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
-from analytics.benchmarks.contract import Benchmark, Choice, Rating, Units
-from analytics.benchmarks.folder import Folder
+from analytics.benchmarks.contract import Benchmark, Choice, Folder, Rating, Units
 
 PUBLISHED = (
     "RELATE is published as sarulab-speech/RELATE on GitHub (scores/REL.csv); its README links the sounds, "

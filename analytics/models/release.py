@@ -16,7 +16,7 @@ class Release(models.Model):
     number = models.PositiveIntegerField()
     manifest = models.JSONField()
     sha256 = models.CharField(max_length=64)
-    # What is other than in the release before, as `analytics.releases.differences.summary` tells it, or
+    # What is other than in the release before, as `analytics.datasets.diff.diff_summary` tells it, or
     # that this is `unknown`.
     differences = models.JSONField(default=dict)
     file = models.CharField(max_length=300, blank=True, default="")

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
-from analytics import frames
-from analytics.cluster_frames import count_rows_by_prompt
-from analytics.frames import Counted, CountRow
-from analytics.questions import MeasuredQuestion, measured_questions
-from analytics.statistics import reasons
-from analytics.statistics.agreement import (
+import numpy as np
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext as look_up
+
+from analytics.data import value_counts
+from analytics.data.questions import MeasuredQuestion, measured_questions
+from analytics.data.value_counts import CountRow, UnitCounts, unit_counts_by_prompt
+from analytics.data.votes import Votes
+from analytics.reports.document import Measured
+from analytics.reports.sections.material import ReportSettings
+from analytics.statistics.agreement import alpha
+from analytics.statistics.agreement.alpha import (
     LEVELS,
     Agreement,
     IntervalSettings,
@@ -19,8 +25,11 @@ from analytics.statistics.agreement import (
     krippendorff_alpha,
     symmetric_alpha,
 )
-from analytics.statistics.patterns import Patterns, patterns_from_rows
-from analytics.statistics.percent_agreement import PercentAgreement, percent_agreement
+from analytics.statistics.agreement.alpha_intervals import IntervalMethod
+from analytics.statistics.agreement.first_votes import first_votes
+from analytics.statistics.agreement.patterns import Patterns, patterns_from_long, patterns_from_rows
+from analytics.statistics.agreement.percent_agreement import PercentAgreement, percent_agreement
+from analytics.statistics.arrays import FloatArray
 from annotation.errors import InvalidInput
 from annotation.models import Answer, Study
 
@@ -30,7 +39,7 @@ SIDES = {float(Answer.Choice.FIRST): 1.0, float(Answer.Choice.SECOND): 2.0}
 
 NEGATIVE_VALUES = "negative_values"
 SENTENCES = {
-    **reasons.SENTENCES,
+    **alpha.SENTENCES,
     NEGATIVE_VALUES: "The ratio level needs a scale that starts at zero; this one goes below.",
 }
 
@@ -92,10 +101,10 @@ def study_agreement(
     for question in measured_questions(study):
         clusters = None
         if interval.method == "clusters":
-            by_prompt = count_rows_by_prompt(question)
+            by_prompt = unit_counts_by_prompt(question)
             counted, clusters = by_prompt.counted, by_prompt.clusters
         else:
-            counted = frames.count_rows(question)
+            counted = value_counts.unit_counts(question)
         found.append(
             question_agreement(
                 question, counted, level=level or question.level, clusters=clusters, interval=interval
@@ -106,7 +115,7 @@ def study_agreement(
 
 def question_agreement(
     question: MeasuredQuestion,
-    counted: Counted,
+    counted: UnitCounts,
     *,
     level: str,
     clusters: Sequence[int] | None = None,
@@ -115,7 +124,7 @@ def question_agreement(
     patterns, alpha, symmetric = alphas(
         question, counted.rows, level=level, clusters=clusters, interval=interval
     )
-    named, unnamed = frames.n_named_raters(question), frames.has_unnamed_raters(question)
+    named, unnamed = value_counts.n_named_raters(question), value_counts.has_unnamed_raters(question)
     return QuestionAgreement(
         question=question,
         patterns=patterns,
@@ -138,16 +147,16 @@ def alphas(
 ) -> tuple[Patterns, Agreement, Agreement | None]:
     """The ratings of `rows`, their alpha, and, for preferences, the one symmetric in the sides."""
     ordered = question.is_preference and level != "nominal"
-    patterns = patterns_from_rows(recoded(rows, ORDERED) if ordered else rows, clusters=clusters)
+    patterns = patterns_from_rows(recoded_rows(rows, ORDERED) if ordered else rows, clusters=clusters)
     symmetric = None
     if question.is_preference:
         symmetric = symmetric_alpha(
-            patterns_from_rows(recoded(rows, SIDES), clusters=clusters), interval=interval
+            patterns_from_rows(recoded_rows(rows, SIDES), clusters=clusters), interval=interval
         )
     return patterns, _alpha(patterns, level=cast(Level, level), interval=interval), symmetric
 
 
-def recoded(rows: Iterable[CountRow], codes: Mapping[float, float]) -> list[CountRow]:
+def recoded_rows(rows: Iterable[CountRow], codes: Mapping[float, float]) -> list[CountRow]:
     """The rows with other values; a value without a code is left out."""
     return [
         ({codes[value]: count for value, count in row.items() if value in codes}, units)
@@ -174,3 +183,144 @@ def alpha_json(agreement: Agreement) -> dict[str, Any]:
         "pairable_ratings": agreement.pairable_ratings,
         "reason": agreement.reason,
     }
+
+
+# The same alpha, computed a second time by the `krippendorff` package.
+
+
+# Two exact ways to one figure differ by rounding alone.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class SecondOpinion:
+    """The package's alpha and how far it is from ours; `reason` says why there is nothing to compare."""
+
+    alpha: float | None
+    difference: float | None
+    differs: bool
+    reason: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def second_opinion(ours: QuestionAgreement) -> SecondOpinion:
+    # Under GPL-3.0-or-later, so it is loaded only when somebody asks for it.
+    from analytics.statistics.agreement import oracle
+
+    if ours.alpha.alpha is None:
+        return SecondOpinion(None, None, differs=False, reason=ours.alpha.reason)
+    try:
+        theirs = oracle.package_alpha(ours.patterns, level=cast(Level, ours.alpha.level))
+    except ValueError as error:
+        return SecondOpinion(None, None, differs=False, reason=str(error))
+    if theirs is None:
+        return SecondOpinion(None, None, differs=True, reason="The package finds alpha undefined.")
+    difference = abs(theirs - ours.alpha.alpha)
+    return SecondOpinion(theirs, difference, differs=difference > ROUNDING, reason=None)
+
+
+# Why a figure is missing, in the language of the report. The statistics know no languages: they give codes.
+
+
+def reason_sentence(reason: str | None, sentences: Mapping[str, str] = SENTENCES) -> str | None:
+    """The sentence of a code, by default of those of agreement; None where there is no reason."""
+    return None if reason is None else look_up(sentences[reason])
+
+
+# The ways to read a question's answers as ratings that may agree: levels, and what they do to preferences.
+
+
+@dataclass(frozen=True)
+class ReliabilityReading:
+    """`codes`: what each answer becomes, those without a code being left out; None takes answers as they are.
+
+    symmetric: two labels that mean nothing in themselves (the sides of a comparison).
+    """
+
+    level: Level
+    codes: Mapping[float, float] | None = None
+    symmetric: bool = False
+
+    @property
+    def title(self) -> str:
+        if self.symmetric:
+            return _("nominal, sides interchangeable, without ties")
+        titles = {
+            "nominal": _("nominal"),
+            "ordinal": _("ordinal, a tie between the sides") if self.codes else _("ordinal"),
+            "interval": _("interval"),
+            "ratio": _("ratio"),
+        }
+        return titles[self.level]
+
+
+def leading_reading(question: MeasuredQuestion) -> ReliabilityReading:
+    """What is printed first. Which side of a comparison was stored first is arbitrary, so what leads does not rest on
+    it, whatever the level of the question: with ties between the sides (ordinal) it would, as De counts each side."""
+    if question.is_preference:
+        return _SIDED
+    return ReliabilityReading(_level(question.level))
+
+
+def readings(question: MeasuredQuestion, votes: Votes) -> list[ReliabilityReading]:
+    """All that make sense, from the least that is assumed to the most."""
+    if question.is_preference:
+        return [_SIDED, ReliabilityReading("nominal"), ReliabilityReading("ordinal", ORDERED)]
+    if question.level == "nominal":
+        return [ReliabilityReading("nominal")]
+    levels: tuple[Level, ...] = ("nominal", "ordinal", "interval")
+    positive = bool(len(votes)) and float(votes.value.min()) >= 0
+    return [ReliabilityReading(level) for level in (*levels, "ratio") if level != "ratio" or positive]
+
+
+def votes_for_agreement(votes: Votes) -> Votes:
+    """What agreement may rest on: all the votes, or the first of each unit where the rest came because these differed.
+
+    Votes given here are in the order of time, so that their own order breaks ties.
+    """
+    k = votes.question.first_votes
+    if k is None:
+        return votes
+    return votes.select(first_votes(votes.unit, votes.at, k=k, ids=np.arange(len(votes))).kept)
+
+
+def patterns_of(votes: Votes, reading: ReliabilityReading, *, by_prompt: bool = False) -> Patterns:
+    """The votes as ratings of units; with `by_prompt`, units about one prompt belong together."""
+    clusters = votes.units.prompt[votes.unit] if by_prompt else None
+    return patterns_from_long(votes.unit, values_of(votes, reading), clusters=clusters)
+
+
+def values_of(votes: Votes, reading: ReliabilityReading) -> FloatArray:
+    """The votes as the reading takes them; NaN for those it leaves out."""
+    return votes.value if reading.codes is None else _recoded_values(votes.value, reading.codes)
+
+
+def agreement_of(votes: Votes, reading: ReliabilityReading, settings: ReportSettings) -> Agreement:
+    method: IntervalMethod = "clusters" if settings.interval == "items" else settings.interval
+    patterns = patterns_of(votes, reading, by_prompt=method == "clusters")
+    interval = IntervalSettings(method, settings.resampling)
+    if reading.symmetric:
+        return symmetric_alpha(patterns, interval=interval)
+    return krippendorff_alpha(patterns, level=reading.level, interval=interval)
+
+
+def measured_alpha(agreement: Agreement) -> Measured:
+    low, high = agreement.ci or (None, None)
+    return Measured(agreement.alpha, low, high, reason_sentence(agreement.reason))
+
+
+def _recoded_values(values: FloatArray, codes: Mapping[float, float]) -> FloatArray:
+    found = np.full(len(values), np.nan)
+    for value, code in codes.items():
+        found[values == value] = code
+    return found
+
+
+def _level(level: str) -> Level:
+    levels: dict[str, Level] = {"ordinal": "ordinal", "interval": "interval", "ratio": "ratio"}
+    return levels.get(level, "nominal")
+
+
+_SIDED = ReliabilityReading("nominal", SIDES, symmetric=True)

@@ -7,22 +7,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+from django.db import transaction
 
-from analytics import score_frames
-from analytics.questions import MeasuredQuestion, measured_questions
-from analytics.reports.benchmark_results import ENSEMBLE_MEAN, ENSEMBLE_SPREAD, Spread
-from analytics.score_frames import Scores
+from analytics.data import scores
+from analytics.data.questions import MeasuredQuestion, measured_questions
+from analytics.data.scores import Scores
+from analytics.evaluation.results import ENSEMBLE_MEAN, ENSEMBLE_SPREAD, Spread
+from analytics.reports.render.interval_plot import Block, Point, interval_plot
+from analytics.statistics.arrays import FloatArray
 from analytics.statistics.bootstrap import Estimate, Resampling
 from analytics.statistics.correlation import correlations, spearman
-from analytics.statistics.distinct_rows import FloatArray
-from analytics.statistics.pairwise_accuracy import pairwise_accuracy
-from annotation.models import Study
+from analytics.statistics.judges.accuracy import pairwise_accuracy
+from annotation.jobs import jobs
+from annotation.jobs.jobs import JobFailed, RunningJob
+from annotation.models import Job, Study, User
 from scoring.metrics import registry
-from scoring.metrics.entries import Reads
+from scoring.metrics.registry import Reads
 from scoring.models import Scorer
 
 # A page waits for it; the intervals are as wide as they are to within a few per cent.
@@ -88,7 +93,7 @@ class Sensitivity:
 def sensitivity(study: Study, scorer: Scorer, *, resampling: Resampling = RESAMPLING) -> Sensitivity:
     """By one query for the scores, one for each question with answers to compare, one for names and those that tell
     which questions there are."""
-    found = _templates_only(score_frames.scores(study, scorer))
+    found = _templates_only(scores.load_scores(study, scorer))
     spreads = _spreads(found.values)
     return Sensitivity(
         scorer=scorer.key,
@@ -140,7 +145,7 @@ def _widest(found: Scores, spreads: FloatArray) -> tuple[ItemSpread, ...]:
     if not order:
         return ()
     wanted = {int(one) for n in order for one in (found.candidates[n], found.others[n]) if one}
-    names = score_frames.names(sorted(wanted))
+    names = scores.candidate_names(sorted(wanted))
     return tuple(_item(found, int(n), float(spreads[n]), names) for n in order)
 
 
@@ -171,7 +176,7 @@ def _humans(study: Study, scorer: Scorer, found: Scores, resampling: Resampling)
 
 def _against_ratings(question: MeasuredQuestion, found: Scores, resampling: Resampling) -> list[HumanFigure]:
     """Candidates of one item are not independent of each other, so intervals resample items."""
-    means = score_frames.mean_ratings(question)
+    means = scores.mean_ratings(question)
     if not means:
         return []
     humans = np.array([means.get(int(candidate), np.nan) for candidate in found.candidates])
@@ -190,7 +195,7 @@ def _against_ratings(question: MeasuredQuestion, found: Scores, resampling: Resa
 def _against_preferences(
     question: MeasuredQuestion, scorer: Scorer, found: Scores, *, pairs: bool, resampling: Resampling
 ) -> list[HumanFigure]:
-    leads = score_frames.preference_leads(question)
+    leads = scores.preference_leads(question)
     if not leads:
         return []
     humans = np.array(list(leads.values()), dtype=np.float64)
@@ -234,3 +239,108 @@ def _figure(question: MeasuredQuestion, statistic: str, estimates: Sequence[Esti
     if len(values) > 1:
         spread = Spread(float(np.mean(values)), float(np.std(values, ddof=1)), len(values))
     return HumanFigure(question.key, question.title, statistic, tuple(estimates), spread)
+
+
+# The sensitivity report as a drawing: a block per comparison with people, a line per template.
+
+
+# What a page says in its reader's language.
+WORDS: Mapping[str, str] = {
+    "title": "By question template",
+    "scores": "Mean score ± sd",
+    "lcc": "Pearson (LCC)",
+    "srcc": "Spearman (SRCC)",
+    "ktau": "Kendall (tau-b)",
+    "accuracy": "Pairwise accuracy",
+}
+
+
+def sensitivity_plot(
+    found: Sensitivity, *, words: Mapping[str, str] = WORDS, on_its_own: bool = False
+) -> str:
+    """An SVG text; on a page its classes are coloured by the style sheet (see `interval_plot`)."""
+    blocks = [Block(words["scores"], [_mean(one) for one in found.templates])]
+    blocks += [_block(figure, found, words) for figure in found.humans]
+    return interval_plot(words["title"], blocks, on_its_own=on_its_own)
+
+
+def _mean(one: TemplateScores) -> Point:
+    if one.mean is None:
+        return Point(one.template, None, None, None, "–")
+    sd = one.sd or 0.0
+    return Point(one.template, one.mean, one.mean - sd, one.mean + sd, _number(one.mean))
+
+
+def _block(figure: HumanFigure, found: Sensitivity, words: Mapping[str, str]) -> Block:
+    points = []
+    for one, estimate in zip(found.templates, figure.by_template, strict=True):
+        low, high = estimate.interval or (None, None)
+        shown = "–" if estimate.value is None else _number(estimate.value)
+        points.append(Point(one.template, estimate.value, low, high, shown))
+    return Block(f"{figure.title} · {words[figure.statistic]}", points)
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−")
+
+
+# Comparisons of a scorer's templates, made in the background: with many items they take minutes, and the
+# processes that answer raters have other things to do.
+
+
+SENSITIVITY_JOB = "sensitivity"
+
+
+@transaction.atomic
+def start_sensitivity(study: Study, scorer: Scorer, *, actor: User) -> Job:
+    """The comparison that is under way, or a new one."""
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)  # two clicks ask for one job
+    begun = _sensitivity_jobs(study, scorer).filter(state__in=Job.UNFINISHED).first()
+    return begun or jobs.enqueue(SENSITIVITY_JOB, study=study, params={"scorer": scorer.pk}, actor=actor)
+
+
+def run_sensitivity(running: RunningJob) -> dict[str, Any]:
+    """The job's work; what it returns is the job's report."""
+    scorer = Scorer.objects.filter(pk=running.job.params["scorer"]).first()
+    if scorer is None or running.job.study is None:
+        raise JobFailed("This scorer is not here any more.")
+    return asdict(sensitivity(running.job.study, scorer))
+
+
+def latest_sensitivity(study: Study, scorer: Scorer) -> tuple[Job | None, Job | None]:
+    """The last comparison that was finished, and the newest job of all, which may be under way or have failed."""
+    newest = _sensitivity_jobs(study, scorer).exclude(state=Job.State.CANCELLED)
+    return newest.filter(state=Job.State.DONE).first(), newest.first()
+
+
+def sensitivity_of_job(job: Job) -> Sensitivity:
+    stored = job.report
+    return Sensitivity(
+        **{
+            **stored,
+            "templates": tuple(TemplateScores(**one) for one in stored["templates"]),
+            "widest": tuple(ItemSpread(**one) for one in stored["widest"]),
+            "humans": tuple(_human_from_json(one) for one in stored["humans"]),
+        }
+    )
+
+
+def _sensitivity_jobs(study: Study, scorer: Scorer) -> Any:
+    found = Job.objects.filter(study=study, kind=SENSITIVITY_JOB, params={"scorer": scorer.pk})
+    return found.order_by("-created_at", "-pk")
+
+
+def _human_from_json(stored: Mapping[str, Any]) -> HumanFigure:
+    spread = stored["spread"]
+    return HumanFigure(
+        **{
+            **stored,
+            "by_template": tuple(_estimate_from_json(one) for one in stored["by_template"]),
+            "spread": None if spread is None else Spread(**spread),
+        }
+    )
+
+
+def _estimate_from_json(stored: Mapping[str, Any]) -> Estimate:
+    interval = stored["interval"]
+    return Estimate(**{**stored, "interval": None if interval is None else tuple(interval)})

@@ -11,13 +11,11 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from analytics.statistics.distinct_rows import FloatArray, IntArray
+from analytics.statistics.arrays import FloatArray, IntArray
 
-BoolArray = NDArray[np.bool_]
 # From how often each item is in each of B resamples, (B, n), to the statistic of each, (B,); NaN where undefined.
-Measure = Callable[[FloatArray], FloatArray]
+WeightedStatistic = Callable[[FloatArray], FloatArray]
 
 REPLICATES = 1000
 # How many weights are in memory at once.
@@ -67,11 +65,11 @@ class Resampling:
             raise ValueError("Needs a level between 0 and 1 and at least one replicate.")
 
 
-def undefined(reason: str, *, n: int, clusters: int = 0, resampling: Resampling) -> Estimate:
+def undefined_estimate(reason: str, *, n: int, clusters: int = 0, resampling: Resampling) -> Estimate:
     return Estimate(None, None, n, clusters, reason, resampling.level)
 
 
-def numbered(clusters: Sequence[Hashable] | None, *, n: int) -> IntArray:
+def number_clusters(clusters: Sequence[Hashable] | None, *, n: int) -> IntArray:
     """The clusters as numbers from 0, in the order met; without clusters every item is one of its own."""
     if clusters is None:
         return np.arange(n)
@@ -81,7 +79,7 @@ def numbered(clusters: Sequence[Hashable] | None, *, n: int) -> IntArray:
     return np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters], dtype=np.int64)
 
 
-def estimate(measure: Measure, clusters: IntArray, *, resampling: Resampling) -> Estimate:
+def estimate(measure: WeightedStatistic, clusters: IntArray, *, resampling: Resampling) -> Estimate:
     """The figure of all items, and the interval between the quantiles of its resamples.
 
     The measure has to be defined on the items themselves; `undefined` is for where it is not.
@@ -91,7 +89,7 @@ def estimate(measure: Measure, clusters: IntArray, *, resampling: Resampling) ->
     found = Estimate(value, None, n, groups, "one_cluster", resampling.level)
     if groups < 2:
         return found
-    drawn = np.concatenate([measure(weights) for weights in resamples(clusters, groups, resampling)])
+    drawn = np.concatenate([measure(weights) for weights in resample_weights(clusters, groups, resampling)])
     valid = drawn[np.isfinite(drawn)]
     found = replace(found, replicates=len(drawn), degenerate=len(drawn) - len(valid))
     if 2 * len(valid) < len(drawn):
@@ -101,7 +99,7 @@ def estimate(measure: Measure, clusters: IntArray, *, resampling: Resampling) ->
     return replace(found, interval=(float(low), float(high)), reason=None)
 
 
-def weighted_mean(values: FloatArray) -> Measure:
+def weighted_mean(values: FloatArray) -> WeightedStatistic:
     """The mean of what each item contributes: shares, accuracies."""
 
     def measure(weights: FloatArray) -> FloatArray:
@@ -110,7 +108,7 @@ def weighted_mean(values: FloatArray) -> Measure:
     return measure
 
 
-def resamples(clusters: IntArray, groups: int, resampling: Resampling) -> Iterator[FloatArray]:
+def resample_weights(clusters: IntArray, groups: int, resampling: Resampling) -> Iterator[FloatArray]:
     """How often each item is in each resample, (B, n), in pieces whose sizes leave no trace in the draws."""
     rng = np.random.default_rng(resampling.seed)
     at_once = max(1, _CELLS // len(clusters))

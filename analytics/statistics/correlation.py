@@ -14,16 +14,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from analytics.statistics.arrays import BoolArray, FloatArray, IntArray
 from analytics.statistics.bootstrap import (
-    BoolArray,
     Estimate,
-    Measure,
     Resampling,
+    WeightedStatistic,
     estimate,
-    numbered,
-    undefined,
+    number_clusters,
+    undefined_estimate,
 )
-from analytics.statistics.distinct_rows import FloatArray, IntArray
 
 _FEWEST = 3
 # Tau of a resample takes a time that grows with the square of the items; the figure itself does not.
@@ -51,8 +50,8 @@ def correlations(
     """All three. Items with a NaN in either are left out first; None with a reason below three items, or where one of
     the two does not vary."""
     resampling = resampling or Resampling()
-    x, y, groups, _ = paired(scores, humans, clusters)
-    lcc, srcc = linear_and_rank(x, y, clusters=groups.tolist(), resampling=resampling)
+    x, y, groups, _ = paired_values(scores, humans, clusters)
+    lcc, srcc = pearson_and_spearman(x, y, clusters=groups.tolist(), resampling=resampling)
     if lcc.value is None:
         return Correlations(lcc, srcc, lcc)
     if len(x) <= _MOST_RESAMPLED_BY_PAIRS:
@@ -64,7 +63,7 @@ def correlations(
     return Correlations(lcc, srcc, ktau)
 
 
-def linear_and_rank(
+def pearson_and_spearman(
     scores: Sequence[float] | FloatArray,
     humans: Sequence[float] | FloatArray,
     *,
@@ -73,15 +72,15 @@ def linear_and_rank(
 ) -> tuple[Estimate, Estimate]:
     """LCC and SRCC as in `correlations`, in a time that grows with the items and not with their square."""
     resampling = resampling or Resampling()
-    x, y, groups, _ = paired(scores, humans, clusters)
-    if reason := why_undefined(x, y):
-        missing = undefined(reason, n=len(x), resampling=resampling)
+    x, y, groups, _ = paired_values(scores, humans, clusters)
+    if reason := undefined_reason(x, y):
+        missing = undefined_estimate(reason, n=len(x), resampling=resampling)
         return missing, missing
     lcc, srcc = (estimate(make(x, y), groups, resampling=resampling) for make in (pearson, spearman))
     return lcc, srcc
 
 
-def paired(
+def paired_values(
     scores: Sequence[float] | FloatArray,
     humans: Sequence[float] | FloatArray,
     clusters: Sequence[Hashable] | None,
@@ -91,11 +90,11 @@ def paired(
     if x.shape != y.shape or x.ndim != 1:
         raise ValueError("Needs one score and one human value per item.")
     kept = np.isfinite(x) & np.isfinite(y)
-    groups = np.unique(numbered(clusters, n=len(x))[kept], return_inverse=True)[1]
+    groups = np.unique(number_clusters(clusters, n=len(x))[kept], return_inverse=True)[1]
     return x[kept], y[kept], groups, kept
 
 
-def pearson(x: FloatArray, y: FloatArray) -> Measure:
+def pearson(x: FloatArray, y: FloatArray) -> WeightedStatistic:
     # Taking the overall means off first keeps the digits where values are large and alike.
     x, y = x - x.mean(), y - y.mean()
 
@@ -105,12 +104,12 @@ def pearson(x: FloatArray, y: FloatArray) -> Measure:
         sxx, syy = weights @ (x * x) / n - mx * mx, weights @ (y * y) / n - my * my
         sxy = weights @ (x * y) / n - mx * my
         varies = _varies(x, weights) & _varies(y, weights)
-        return _quotient(sxy, sxx, syy, defined=varies)
+        return _correlation_where(sxy, sxx, syy, defined=varies)
 
     return measure
 
 
-def spearman(x: FloatArray, y: FloatArray) -> Measure:
+def spearman(x: FloatArray, y: FloatArray) -> WeightedStatistic:
     rank_x, rank_y = _ranker(x), _ranker(y)
 
     def measure(weights: FloatArray) -> FloatArray:
@@ -118,12 +117,12 @@ def spearman(x: FloatArray, y: FloatArray) -> Measure:
         middle = (weights.sum(axis=1, keepdims=True) + 1) / 2
         dx, dy = rank_x(weights) - middle, rank_y(weights) - middle
         sxx, syy, sxy = ((weights * product).sum(axis=1) for product in (dx * dx, dy * dy, dx * dy))
-        return _quotient(sxy, sxx, syy, defined=(sxx > 0) & (syy > 0))
+        return _correlation_where(sxy, sxx, syy, defined=(sxx > 0) & (syy > 0))
 
     return measure
 
 
-def kendall(x: FloatArray, y: FloatArray) -> Measure:
+def kendall(x: FloatArray, y: FloatArray) -> WeightedStatistic:
     ties_x, ties_y = _tie_groups(x), _tie_groups(y)
 
     def measure(weights: FloatArray) -> FloatArray:
@@ -131,12 +130,12 @@ def kendall(x: FloatArray, y: FloatArray) -> Measure:
         all_pairs = n * (n - 1) / 2
         untied_x, untied_y = (all_pairs - _tied_pairs(weights, ties) for ties in (ties_x, ties_y))
         balance = _concordant_less_discordant(x, y, weights)
-        return _quotient(balance, untied_x, untied_y, defined=(untied_x > 0) & (untied_y > 0))
+        return _correlation_where(balance, untied_x, untied_y, defined=(untied_x > 0) & (untied_y > 0))
 
     return measure
 
 
-def why_undefined(x: FloatArray, y: FloatArray) -> str | None:
+def undefined_reason(x: FloatArray, y: FloatArray) -> str | None:
     """A code of `bootstrap.SENTENCES` where two columns of finite numbers have no correlation."""
     if len(x) < _FEWEST:
         return "too_few"
@@ -157,7 +156,9 @@ def _varies(values: FloatArray, weights: FloatArray) -> BoolArray:
     )
 
 
-def _quotient(sxy: FloatArray, sxx: FloatArray, syy: FloatArray, *, defined: BoolArray) -> FloatArray:
+def _correlation_where(
+    sxy: FloatArray, sxx: FloatArray, syy: FloatArray, *, defined: BoolArray
+) -> FloatArray:
     below = np.sqrt(np.where(defined, np.maximum(sxx, 0.0) * np.maximum(syy, 0.0), 0.0))
     found = np.divide(sxy, below, out=np.full(len(below), np.nan), where=below > 0)
     return np.asarray(np.clip(found, -1.0, 1.0))
@@ -202,3 +203,96 @@ def _concordant_less_discordant(x: FloatArray, y: FloatArray, weights: FloatArra
         sums = weights.astype(np.float32) @ signs.astype(np.float32).T
         total += (sums.astype(np.float64) * weights[:, part]).sum(axis=1)
     return total / 2
+
+
+# Correlations at system level: of each system's mean score with its mean human value, over systems. Another
+# figure than the correlation over items, and usually a higher one, as the noise of items averages out.
+# Intervals resample the items' clusters and average anew; the systems stay, so they say how sure the figure
+# is for these systems.
+
+
+# Row by row from (B, S) and (B, S): what is NaN in either is not there.
+_Correlate = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def system_correlations(
+    scores: Sequence[float] | FloatArray,
+    humans: Sequence[float] | FloatArray,
+    systems: Sequence[Hashable],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    resampling: Resampling | None = None,
+) -> Correlations:
+    """systems: one per item. `n` of the figures counts systems. Items without a score or a human value are left out, so
+    both means are over the same items; None with a reason below three systems, or where one of the two is equal."""
+    resampling = resampling or Resampling()
+    if len(systems) != len(scores):
+        raise ValueError("Needs one system per item.")
+    x, y, groups, kept = paired_values(scores, humans, clusters)
+    number = {system: n for n, system in enumerate(dict.fromkeys(systems))}
+    given = np.array([number[system] for system in systems], dtype=np.int64)[kept]
+    system_of = np.unique(given, return_inverse=True)[1]
+    mean_x, mean_y = (_system_means(values, system_of, np.ones((1, len(x)))) for values in (x, y))
+    n = mean_x.shape[1]
+    if reason := undefined_reason(mean_x[0], mean_y[0]):
+        missing = undefined_estimate(reason, n=n, resampling=resampling)
+        return Correlations(missing, missing, missing)
+
+    def over(correlate: _Correlate) -> Estimate:
+        measure = _over_system_means(x, y, system_of, correlate)
+        return replace(estimate(measure, groups, resampling=resampling), n=n)
+
+    return Correlations(over(_row_pearson), over(_row_spearman), over(_row_kendall))
+
+
+def _over_system_means(
+    x: FloatArray, y: FloatArray, system_of: IntArray, correlate: _Correlate
+) -> WeightedStatistic:
+    def measure(weights: FloatArray) -> FloatArray:
+        return correlate(_system_means(x, system_of, weights), _system_means(y, system_of, weights))
+
+    return measure
+
+
+def _system_means(values: FloatArray, system_of: IntArray, weights: FloatArray) -> FloatArray:
+    """(B, S) each system's mean in each resample; NaN where nothing of it was drawn."""
+    order = np.argsort(system_of, kind="stable")
+    starts = np.searchsorted(system_of[order], np.arange(system_of.max(initial=-1) + 1))
+    total = np.add.reduceat((weights * values)[:, order], starts, axis=1)
+    times = np.add.reduceat(weights[:, order], starts, axis=1)
+    return np.asarray(np.divide(total, times, out=np.full(total.shape, np.nan), where=times > 0))
+
+
+def _row_pearson(x: FloatArray, y: FloatArray) -> FloatArray:
+    there = np.isfinite(x) & np.isfinite(y)
+    n = np.maximum(there.sum(axis=1, keepdims=True), 1)
+    dx, dy = (
+        np.where(there, values - np.where(there, values, 0.0).sum(axis=1, keepdims=True) / n, 0.0)
+        for values in (x, y)
+    )
+    return _correlation_of_sums((dx * dy).sum(axis=1), (dx * dx).sum(axis=1), (dy * dy).sum(axis=1))
+
+
+def _row_spearman(x: FloatArray, y: FloatArray) -> FloatArray:
+    return _row_pearson(_row_ranks(x), _row_ranks(y))
+
+
+def _row_ranks(values: FloatArray) -> FloatArray:
+    """Average ranks in each row; comparisons with NaN are false."""
+    less = (values[:, :, None] > values[:, None, :]).sum(axis=2)
+    equal = (values[:, :, None] == values[:, None, :]).sum(axis=2)
+    return np.where(np.isfinite(values), less + (equal + 1) / 2, np.nan)
+
+
+def _row_kendall(x: FloatArray, y: FloatArray) -> FloatArray:
+    signs = [np.nan_to_num(np.sign(values[:, :, None] - values[:, None, :])) for values in (x, y)]
+    balance, untied_x, untied_y = (
+        (first * second).sum(axis=(1, 2)) for first, second in (signs, signs[:1] * 2, signs[1:] * 2)
+    )
+    return _correlation_of_sums(balance, untied_x, untied_y)
+
+
+def _correlation_of_sums(sxy: FloatArray, sxx: FloatArray, syy: FloatArray) -> FloatArray:
+    below = np.sqrt(sxx * syy)
+    found = np.divide(sxy, below, out=np.full(len(below), np.nan), where=below > 0)
+    return np.asarray(np.clip(found, -1.0, 1.0))

@@ -7,9 +7,9 @@ from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm
 from django.http import HttpRequest
 
-from annotation import audit
 from annotation.admin.readonly import BoundedPaginator, ReadOnlyAdmin
 from annotation.models import Invitation, Membership, Rater, User
+from annotation.studies import audit
 
 
 class AccountCreationForm(AdminUserCreationForm):

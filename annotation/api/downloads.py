@@ -13,13 +13,13 @@ from django.core.files.storage import default_storage
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from rest_framework.request import Request
 
-from annotation import audit
 from annotation.api import ranges
 from annotation.models import AuditEvent, Study
+from annotation.studies import audit
 
 
 @dataclass(frozen=True)
-class Fetched:
+class DownloadEvent:
     """What the log says of a download: `action` such as export.fetched, and of what."""
 
     action: str
@@ -27,12 +27,12 @@ class Fetched:
     subject: str
 
 
-def send(
-    request: Request, name: str, *, filename: str, content_type: str, sha256: str, told: Fetched
+def send_stored_file(
+    request: Request, name: str, *, filename: str, content_type: str, sha256: str, told: DownloadEvent
 ) -> HttpResponse | StreamingHttpResponse:
     """The file that storage keeps as `name`; whether this account may have it was asked before."""
     link = getattr(default_storage, "download_link", None)
-    if link or ranges.begins(request._request, etag=sha256) or not _was_begun(request, told):
+    if link or ranges.starts_at_first_byte(request._request, etag=sha256) or not _is_recorded(request, told):
         audit.record(told.action, actor=request.user, study=told.study, subject=told.subject)
     if link:
         elsewhere = HttpResponseRedirect(link(name, filename=filename, content_type=content_type))
@@ -40,12 +40,12 @@ def send(
         return elsewhere
     file = ranges.StoredFile(default_storage.open(name))
     django_request: HttpRequest = request._request
-    response = ranges.send(django_request, file, content_type=content_type, etag=sha256)
+    response = ranges.send_range(django_request, file, content_type=content_type, etag=sha256)
     response["Content-Disposition"] = f'attachment; filename="{filename}"'
     return response
 
 
-def _was_begun(request: Request, told: Fetched) -> bool:
+def _is_recorded(request: Request, told: DownloadEvent) -> bool:
     """Without this, whoever asks for all but the first byte would be in no log."""
     fetched = AuditEvent.objects.filter(study=told.study, action=told.action, subject=told.subject)
     return fetched.filter(actor=request.user).exists()

@@ -13,13 +13,13 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from annotation.api.shapes import PROBLEM
+from annotation.api.serializers import PROBLEM_JSON
 from annotation.errors import DomainError
 
 NOTHING_HERE = "There is nothing here, or it is not yours to see."
 
 
-def handle(error: Exception, context: dict[str, Any]) -> Response | None:
+def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
     """REST framework's exception handler. Unknown errors stay errors: a 500 with a log entry, never a false 200."""
     if isinstance(error, DomainError):
         problems = [
@@ -28,12 +28,12 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
         ]
         return problem(error.status, error.code, error.message, problems)
     if isinstance(error, RequestDataTooBig | TooManyFilesSent | TooManyFieldsSent):
-        return problem(*_unread(error), [])
+        return problem(*_unreadable_request(error), [])
     response = exception_handler(error, context)
     if response is None:
         return None
     if isinstance(error, exceptions.ValidationError):
-        return problem(400, "invalid", "Some fields are missing or wrong.", list(_flat(error.detail)))
+        return problem(400, "invalid", "Some fields are missing or wrong.", list(_flat_errors(error.detail)))
     if isinstance(error, Http404):
         return problem(404, "not_found", NOTHING_HERE, [])
     if isinstance(error, PermissionDenied):
@@ -49,7 +49,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
 
 
 def problem(status: int, code: str, detail: str, errors: list[dict[str, str]]) -> Response:
-    return Response(_body(status, code, detail, errors), status=status, content_type=PROBLEM)
+    return Response(_body(status, code, detail, errors), status=status, content_type=PROBLEM_JSON)
 
 
 def _too_many(error: exceptions.Throttled) -> Response:
@@ -69,10 +69,10 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """What Django itself refuses below /api/: a host it does not serve, a form that cannot be read."""
-    return problem_response(*_unread(exception))
+    return problem_response(*_unreadable_request(exception))
 
 
-def _unread(error: Exception) -> tuple[int, str, str]:
+def _unreadable_request(error: Exception) -> tuple[int, str, str]:
     """Status, code and detail of a request that goes beyond what is read."""
     if isinstance(error, RequestDataTooBig):
         return 413, "too_large", "This request is too large."
@@ -99,24 +99,24 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def problem_response(status: int, code: str, detail: str) -> HttpResponse:
     """A problem told outside of REST framework."""
-    return JsonResponse(_body(status, code, detail, []), status=status, content_type=PROBLEM)
+    return JsonResponse(_body(status, code, detail, []), status=status, content_type=PROBLEM_JSON)
 
 
 def _body(status: int, code: str, detail: str, errors: list[dict[str, str]]) -> dict[str, Any]:
     return {"type": "about:blank", "title": code, "status": status, "detail": detail, "errors": errors}
 
 
-def _flat(detail: Any, path: str = "") -> Any:
+def _flat_errors(detail: Any, path: str = "") -> Any:
     """REST framework's nested error lists as (field path, message) pairs."""
     if isinstance(detail, dict):
         for key, value in detail.items():
             # REST framework reports the faults of a list by index, as a dictionary with whole numbers for keys.
             name = f"[{key}]" if isinstance(key, int) else f".{key}" if key != "non_field_errors" else ""
-            yield from _flat(value, f"{path}{name}".strip("."))
+            yield from _flat_errors(value, f"{path}{name}".strip("."))
     elif isinstance(detail, list):
         for index, value in enumerate(detail):
             if isinstance(value, dict | list):
-                yield from _flat(value, f"{path}[{index}]")
+                yield from _flat_errors(value, f"{path}[{index}]")
             else:
                 yield {"field": path, "message": str(value)}
     else:

@@ -10,7 +10,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from annotation.api.shapes import In
+from annotation.api.serializers import In
 
 _AFTER = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
 _LIMIT = {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}

@@ -37,7 +37,7 @@ class StoredFile:
                 yield chunk
 
 
-def send(
+def send_range(
     request: HttpRequest, source: Readable, *, content_type: str, etag: str = ""
 ) -> HttpResponse | StreamingHttpResponse:
     """The whole of it (200), the one range asked for (206), or 416.
@@ -46,7 +46,7 @@ def send(
     download that broke off goes on with the same file or begins again.
     """
     size = source.size
-    wanted = _asked(request, etag)
+    wanted = _requested_range(request, etag)
     start, stop = (0, size) if wanted is None else _within(*wanted, size)
     if wanted is not None and start >= stop:
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
@@ -65,19 +65,19 @@ def send(
     return response
 
 
-def begins(request: HttpRequest, *, etag: str = "") -> bool:
+def starts_at_first_byte(request: HttpRequest, *, etag: str = "") -> bool:
     """Whether what is asked for has the first byte, as far as the request alone tells."""
-    wanted = _asked(request, etag)
+    wanted = _requested_range(request, etag)
     return wanted is None or wanted[0] == 0
 
 
-def _asked(request: HttpRequest, etag: str) -> tuple[int | None, int | None] | None:
+def _requested_range(request: HttpRequest, etag: str) -> tuple[int | None, int | None] | None:
     # If-Range (RFC 9110, 13.1.5): the rest of another file than the one begun is of no use.
     same = request.headers.get("If-Range", f'"{etag}"') == f'"{etag}"'
-    return _wanted(request.headers.get("Range", "")) if same else None
+    return _parse_range(request.headers.get("Range", "")) if same else None
 
 
-def _wanted(header: str) -> tuple[int | None, int | None] | None:
+def _parse_range(header: str) -> tuple[int | None, int | None] | None:
     """First and last byte as asked for. None for the whole file: without a header, and for one that is malformed or
     asks for several ranges, which RFC 9110 (14.2) lets a server ignore."""
     match = _RANGE.match(header.strip())

@@ -13,8 +13,8 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.scopes import Scope
-from annotation.api.shapes import PROBLEM
+from annotation.api.authentication import Scope
+from annotation.api.serializers import PROBLEM_JSON
 
 # What the first part of an address after the study's name, or the first of all, is about.
 TAGS = {
@@ -50,7 +50,7 @@ _RECORDED = Path(__file__).with_name("examples.json")
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    target_class = "annotation.api.bearer.BearerToken"
+    target_class = "annotation.api.authentication.BearerToken"
     name = "token"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
 
 @cache
-def description() -> dict[str, Any]:
+def openapi_schema() -> dict[str, Any]:
     """The whole API as OpenAPI 3. Code does not change while a process lives, so it is made once."""
     generator = SchemaGenerator()  # type: ignore[no-untyped-call]
     return dict(generator.get_schema(request=None, public=True))  # type: ignore[no-untyped-call]
@@ -71,10 +71,10 @@ def description() -> dict[str, Any]:
 class SchemaView(SpectacularAPIView):
     def _get_schema_response(self, request: Request) -> Response:
         name = self._get_filename(request, None)  # type: ignore[no-untyped-call]
-        return Response(description(), headers={"Content-Disposition": f'inline; filename="{name}"'})
+        return Response(openapi_schema(), headers={"Content-Disposition": f'inline; filename="{name}"'})
 
 
-def complete(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
+def complete_schema(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
     """What holds for every endpoint: its tag and scope, refusals anybody may hear, headers, recorded examples."""
     recorded = json.loads(_RECORDED.read_text()) if _RECORDED.exists() else {}
     views = {(path, method.lower()): view for path, _, method, view in generator._get_paths_and_endpoints()}
@@ -107,7 +107,7 @@ def _tag(path: str) -> str:
 def _refuse(operation: dict[str, Any], refusals: dict[str, str]) -> None:
     problem = {"schema": {"$ref": "#/components/schemas/ProblemOut"}}
     for status, said in refusals.items():
-        answer = operation["responses"].setdefault(status, {"content": {PROBLEM: problem}})
+        answer = operation["responses"].setdefault(status, {"content": {PROBLEM_JSON: problem}})
         answer["description"] = answer.get("description") or said
 
 

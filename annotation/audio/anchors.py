@@ -13,10 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.audio.decode import CANONICAL_RATE, CHUNK_SAMPLES, Source
-from annotation.audio.filters import Samples
+from annotation.audio.decode import CANONICAL_RATE, CHUNK_SAMPLES, Samples, Source, open_audio, open_file
 from annotation.audio.flac import FlacWriter, quantise
-from annotation.audio.opening import open_audio, open_file
 
 # Recommendation ITU-R BS.1534: the low anchor and the mid anchor.
 CUTOFFS_HZ = {"anchor_3500": 3500, "anchor_7000": 7000}

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.audio.filters import Samples
+from annotation.audio.decode import Samples
 from annotation.audio.flac import FlacWriter, quantise
 from annotation.audio.loudness import LoudnessMeter
-from annotation.audio.parts import head, part_offsets, read_streaminfo
+from annotation.audio.parts import part_header, part_offsets, read_streaminfo
 
 RATE = 48_000
 TARGET_LUFS = -23.0
@@ -67,7 +67,7 @@ def synthesise(kind: str, trial: Mapping[str, Any]) -> Samples:
         return _laid_out([one_ear(trial["key"])])
     if kind == "antiphase":
         return _laid_out([tone(quiet=n == trial["key"], antiphase=n == trial["antiphase"]) for n in range(3)])
-    return _laid_out([noise(rng, hidden_tone=n == trial["key"]) for n in range(3)])
+    return _laid_out([huggins_noise(rng, hidden_tone=n == trial["key"]) for n in range(3)])
 
 
 def encode(kind: str, samples: Samples) -> bytes:
@@ -80,7 +80,10 @@ def encode(kind: str, samples: Samples) -> bytes:
     offsets = part_offsets(file)
     streaminfo = read_streaminfo(file)
     frames = file.getvalue()[offsets[0] : offsets[-1]]
-    return head(streaminfo, n_samples=samples.shape[1], n_frame_bytes=len(frames), size=SIZES[kind]) + frames
+    return (
+        part_header(streaminfo, n_samples=samples.shape[1], n_frame_bytes=len(frames), size=SIZES[kind])
+        + frames
+    )
 
 
 def level_noise(rng: np.random.Generator) -> Samples:
@@ -110,7 +113,7 @@ def tone(*, quiet: bool, antiphase: bool) -> Signal:
     return np.stack([left, -left if antiphase else left])
 
 
-def noise(rng: np.random.Generator, *, hidden_tone: bool) -> Signal:
+def huggins_noise(rng: np.random.Generator, *, hidden_tone: bool) -> Signal:
     """A second of white noise, the same in both ears, or turned by 180 degrees in one of them within a narrow band.
 
     Each ear alone hears plain noise either way; only a brain that gets both ears apart makes a pitch of the band.

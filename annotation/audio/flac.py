@@ -11,7 +11,7 @@ import numpy as np
 from av import AudioFrame
 from numpy.typing import NDArray
 
-from annotation.audio.filters import Samples
+from annotation.audio.decode import Samples
 
 
 def quantise(samples: Samples, *, bits: int) -> NDArray[np.int32]:

@@ -10,13 +10,75 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from uuid import uuid4
 
-from annotation.audio.decode import CANONICAL_RATE, Source
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.audio.decode import CANONICAL_RATE, Source, open_audio, open_file
+from annotation.audio.errors import DEFAULT_LIMITS, Limits, format_duration
 from annotation.audio.flac import FlacWriter, dequantise, quantise
-from annotation.audio.limits import DEFAULT_LIMITS, Limits, in_words
 from annotation.audio.loudness import LoudnessMeter
-from annotation.audio.opening import open_audio, open_file
 from annotation.audio.parts import part_offsets
-from annotation.audio.peaks import PeakColumns
+
+# The waveform a player draws, made in one pass over sound of unknown length.
+
+
+PEAK_COLUMNS = 1000
+# Many blocks to a column, so that a column's edge is off by less than 1/8,000 of the clip.
+MAX_PEAK_BLOCKS = 16_384
+
+
+class PeakColumns:
+    """Push the mean over channels in order, then take `to_bytes`.
+
+    Keeps the extremes of at most MAX_BLOCKS equal blocks; when they are full, neighbours are merged and the
+    block length doubles. So memory does not grow with the clip, and chunking does not change the result.
+    """
+
+    def __init__(self) -> None:
+        self._low = np.full(MAX_PEAK_BLOCKS, np.inf, np.float32)
+        self._high = np.full(MAX_PEAK_BLOCKS, -np.inf, np.float32)
+        self._block_length = 1
+        self._n_samples = 0
+
+    def push(self, mono: NDArray[np.float32]) -> None:
+        """Take in the next samples, shape (n,)."""
+        if not len(mono):
+            return
+        start, end = self._n_samples, self._n_samples + len(mono)
+        while end > MAX_PEAK_BLOCKS * self._block_length:
+            self._merge_neighbours()
+        length = self._block_length
+        first_edge = -start % length or length
+        edges = np.concatenate(([0], np.arange(first_edge, len(mono), length)))
+        blocks = slice(start // length, start // length + len(edges))
+        self._low[blocks] = np.minimum(self._low[blocks], np.minimum.reduceat(mono, edges))
+        self._high[blocks] = np.maximum(self._high[blocks], np.maximum.reduceat(mono, edges))
+        self._n_samples = end
+
+    def to_bytes(self) -> bytes:
+        """(min, max) pairs of int8, min first, column after column; 127 is full scale.
+
+        There are COLUMNS columns of equal duration, or one for each sample where the clip has fewer samples.
+        """
+        n_blocks = -(-self._n_samples // self._block_length)
+        if n_blocks == 0:
+            return b""
+        n_columns = min(PEAK_COLUMNS, n_blocks)
+        edges = np.arange(n_columns) * n_blocks // n_columns
+        low = np.minimum.reduceat(self._low[:n_blocks], edges)
+        high = np.maximum.reduceat(self._high[:n_blocks], edges)
+        pairs = np.stack([low, high], axis=1)
+        columns: NDArray[np.int8] = np.rint(127 * pairs).clip(-127, 127).astype(np.int8)
+        return columns.tobytes()
+
+    def _merge_neighbours(self) -> None:
+        half = MAX_PEAK_BLOCKS // 2
+        self._low[:half] = np.minimum(self._low[0::2], self._low[1::2])
+        self._high[:half] = np.maximum(self._high[0::2], self._high[1::2])
+        self._low[half:] = np.inf
+        self._high[half:] = -np.inf
+        self._block_length *= 2
+
 
 # -80 dBFS: two K-weighted channels of it stay below the absolute gate, so a silent clip has no loudness.
 SILENCE_PEAK = 10 ** (-80 / 20)
@@ -28,7 +90,7 @@ class AudioFacts:
 
     `duration_s` is exactly `n_samples` / 48,000. `loudness_lufs` is BS.1770 integrated loudness (mono as in
     both ears), None for a silent clip, one shorter than 400 ms, or one wholly below the absolute gate.
-    `true_peak_dbtp` is None for digital silence. `peaks` is laid out as in `PeakColumns.to_bytes`. `silent`
+    `true_peak_dbtp` is None for digital silence. `ingest` is laid out as in `PeakColumns.to_bytes`. `silent`
     means that no sample reaches -80 dBFS; such a clip is valid, a system may well have produced silence.
     """
 
@@ -128,7 +190,7 @@ def _measure(source: Source, writer: FlacWriter | None, limits: Limits) -> Audio
 def _refuse_stated_length(source: Source, limits: Limits) -> None:
     """A header worth believing saves decoding hours of sound."""
     if source.stated_s is not None:
-        limits.refuse_longer(source.stated_s, length=in_words(source.stated_s))
+        limits.refuse_longer(source.stated_s, length=format_duration(source.stated_s))
 
 
 def _refuse_decoded_length(decoded_s: float, source: Source, limits: Limits) -> None:
@@ -136,7 +198,9 @@ def _refuse_decoded_length(decoded_s: float, source: Source, limits: Limits) -> 
     believed = estimate > limits.max_seconds
     limits.refuse_longer(
         decoded_s,
-        length=f"about {in_words(estimate)}" if believed else f"more than {in_words(limits.max_seconds)}",
+        length=f"about {format_duration(estimate)}"
+        if believed
+        else f"more than {format_duration(limits.max_seconds)}",
     )
 
 

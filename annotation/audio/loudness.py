@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from annotation.audio.filters import FilterChain, Samples, frame_of
+from annotation.audio.decode import FilterChain, Samples, frame_of
 
 ABSOLUTE_GATE_LUFS = -70.0
 OVERSAMPLING = 4

@@ -20,7 +20,7 @@ PART_SAMPLES = 115_200
 _MARK = b"fLaC"
 _STREAMINFO = 34
 # Mark, STREAMINFO block and the padding block's own header.
-HEAD = len(_MARK) + 4 + _STREAMINFO + 4
+PART_HEADER_BYTES = len(_MARK) + 4 + _STREAMINFO + 4
 _MOST_PADDING = (1 << 24) - 1
 
 
@@ -60,17 +60,17 @@ def padded_sizes(clips: Sequence[Sequence[int]], *, grain: int = 4096) -> list[i
     sizes = []
     for part in range(longest):
         largest = max(offsets[part + 1] - offsets[part] for offsets in clips if part + 1 < len(offsets))
-        sizes.append(-(-(HEAD + largest) // grain) * grain)
+        sizes.append(-(-(PART_HEADER_BYTES + largest) // grain) * grain)
     return sizes
 
 
-def head(streaminfo: bytes, *, n_samples: int, n_frame_bytes: int, size: int) -> bytes:
+def part_header(streaminfo: bytes, *, n_samples: int, n_frame_bytes: int, size: int) -> bytes:
     """What stands before a part's frames so that the whole is a FLAC file of `size` bytes.
 
     `streaminfo` is the 34 bytes of the canonical file's block; its count of samples is replaced and its digest, which
     would name the clip, is blanked.
     """
-    padding = size - HEAD - n_frame_bytes
+    padding = size - PART_HEADER_BYTES - n_frame_bytes
     if not 0 <= padding <= _MOST_PADDING:
         raise ValueError(f"{n_frame_bytes} bytes of frames cannot be padded to {size}")
     (facts,) = struct.unpack(">Q", streaminfo[10:18])
@@ -114,9 +114,9 @@ class PaddedParts:
         self._file.seek(first)
         n_samples = n_samples_of(part, total=self._n_samples)
         size = self.ends[part] - begin
-        return head(streaminfo, n_samples=n_samples, n_frame_bytes=end - first, size=size) + self._file.read(
-            end - first
-        )
+        return part_header(
+            streaminfo, n_samples=n_samples, n_frame_bytes=end - first, size=size
+        ) + self._file.read(end - first)
 
 
 def read_streaminfo(file: IO[bytes]) -> bytes:

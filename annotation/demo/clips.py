@@ -2,18 +2,431 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from itertools import combinations
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations, cycle
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from annotation.demo import failures, flaws
-from annotation.demo.catalogue import SYSTEMS, MusicSystem, Prompt, contests
-from annotation.demo.composer import compose
-from annotation.demo.flaws import Flaw
-from annotation.demo.melody import Motif, draw_motif
-from annotation.demo.performance import Performance, Sound, perform
+from annotation.demo import synthesis
+from annotation.demo.composition import (
+    ENDING_SECONDS,
+    TONICS,
+    Brief,
+    Motif,
+    Note,
+    Score,
+    beat_time,
+    compose,
+    draw_motif,
+)
+from annotation.demo.synthesis import Signal, hit, sung
+from annotation.demo.synthesis import note as played
+
+# What can be wrong with a performance, whatever was asked: in its notes, its time or its sound. Costs are
+# in log-odds of being preferred on musicality, against a clip without a flaw, at strength 1. Each function
+# returns what it made and the moments, in beats or seconds, where a listener hears it.
+
+
+Clock = Callable[[float], float]
+FLAW_COSTS = {
+    "wrong_notes": 1.6,
+    "unsteady": 1.4,
+    "looped_bar": 1.2,
+    "clipping": 1.5,
+    "clicks": 1.0,
+    "hiss": 0.9,
+    "muffled": 0.8,
+    "abrupt_end": 0.9,
+}
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """`strength` is 1, or 0.5 for a mild case that costs half."""
+
+    kind: str
+    strength: float
+
+    @property
+    def cost(self) -> float:
+        return FLAW_COSTS[self.kind] * self.strength
+
+
+def wrong_notes(
+    score: Score, *, strength: float, rng: np.random.Generator
+) -> tuple[Score, tuple[float, ...]]:
+    """Push some of the melody a semitone out of key, once at least before the middle. Moments in beats."""
+    lead = [i for i, note in enumerate(score.notes) if note.part == "lead"]
+    early = int(rng.choice(lead[: len(lead) // 2]))
+    others = [i for i in lead if i != early]
+    count = max(1, round(0.35 * strength * len(lead)) - 1)
+    chosen = sorted([early, *(int(i) for i in rng.choice(others, size=count, replace=False))])
+    notes = list(score.notes)
+    for i in chosen:
+        notes[i] = replace(notes[i], pitch=_out_of_key(score.brief, notes[i].pitch))
+    return replace(score, notes=tuple(notes)), tuple(notes[i].beat for i in chosen)
+
+
+def _out_of_key(brief: Brief, pitch: int) -> int:
+    """No scale here has three neighbouring semitones, so one of the two neighbours is outside."""
+    return next(p for p in (pitch + 1, pitch - 1) if p % 12 not in brief.pitch_classes)
+
+
+def looped_bar(score: Score, *, strength: float) -> tuple[Score, tuple[float, ...]]:
+    """The first bar over and over, and no ending; in a mild case the melody's only. Moments in beats."""
+    brief = score.brief
+    stuck = {note for note in score.notes if strength == 1 or note.part == "lead"}
+    length = brief.body_beats + brief.ending_beats
+    copies = [
+        replace(note, beat=note.beat + bar * brief.meter, beats=min(note.beats, float(brief.meter)))
+        for bar in range(brief.bars + 1)
+        for note in score.notes
+        if note in stuck and note.beat < brief.meter
+    ]
+    loop = [note for note in copies if note.beat < length - 0.5]
+    rest = [note for note in score.notes if note not in stuck]
+    return replace(score, notes=(*loop, *rest)), (float(brief.meter),)
+
+
+def clock(brief: Brief, *, unsteadiness: float, rng: np.random.Generator) -> tuple[Clock, tuple[float, ...]]:
+    """The function from beats to seconds; at strength 1 the tempo sways by a third.
+
+    The second value holds the moment, in seconds, where the tempo is furthest off.
+    """
+    if unsteadiness == 0:
+        return partial(beat_time, brief), ()
+    phase, period = rng.uniform(0, 2 * np.pi), 5.0
+
+    def swaying(beat: float) -> float:
+        sway = 0.27 * unsteadiness * (np.sin(2 * np.pi * beat / period + phase) - np.sin(phase))
+        return max(0.0, beat_time(brief, beat) + float(sway) * 60 / brief.bpm)
+
+    off = (
+        beat
+        for beat in np.arange(2.0, 2 + period, 0.5)
+        if abs(np.cos(2 * np.pi * beat / period + phase)) > 0.8
+    )
+    return swaying, (swaying(float(next(off))),)
+
+
+def onsets(score: Score, to_seconds: Clock, *, unsteadiness: float, rng: np.random.Generator) -> list[float]:
+    """Seconds at which each note starts; an unsteady player also stumbles on single notes."""
+    stumbles = rng.normal(0, 0.03, size=len(score.notes)) * unsteadiness
+    return [max(0.0, to_seconds(note.beat) + float(s)) for note, s in zip(score.notes, stumbles, strict=True)]
+
+
+def note_seconds(brief: Brief, note: Note) -> float:
+    return note.beats * 60 / brief.bpm
+
+
+# From a score to sound: play every note, mix, and let the flaws in.
+
+
+_TAIL_SECONDS = 0.3
+_LEVELS = {"lead": 0.5, "chords": 0.22, "bass": 0.42, "drums": 0.4}
+# Evens out the instruments: a plucked string carries less energy than an organ pipe at the same peak.
+_TRIMS = {
+    "pluck": 1.6, "harp": 1.2, "marimba": 1.1, "strings": 0.6, "electric_piano": 0.6,
+    "bell": 0.6, "bass": 0.6, "organ": 0.55, "flute": 0.55, "voice": 0.5,
+}  # fmt: skip
+_PANS = {"lead": 0.1, "chords": -0.3, "bass": 0.0, "hat": 0.4, "shaker": 0.45, "brush": -0.35, "clap": 0.2}
+
+
+@dataclass(frozen=True)
+class Sound:
+    """How a system delivers its files: rate in Hz, channels, and its habitual RMS in dBFS."""
+
+    rate: int
+    channels: int
+    level: float
+
+
+@dataclass(frozen=True)
+class Performance:
+    """`score` is what was played, flaws included; `moments` maps a flaw to the seconds where it is heard."""
+
+    pcm: synthesis.Pcm
+    score: Score
+    sound: Sound
+    moments: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+def perform(score: Score, *, flaws: Iterable[Flaw], sound: Sound, rng: np.random.Generator) -> Performance:
+    strengths = {flaw.kind: flaw.strength for flaw in flaws}
+    score, beats = _misplayed(score, strengths, rng=rng)
+    unsteadiness = strengths.get("unsteady", 0.0)
+    to_seconds, drift = clock(score.brief, unsteadiness=unsteadiness, rng=rng)
+    starts = onsets(score, to_seconds, unsteadiness=unsteadiness, rng=rng)
+    moments = {kind: tuple(to_seconds(beat) for beat in found) for kind, found in beats.items()}
+    audio = synthesis.reverberate(_mixed(score, starts, rate=sound.rate), wet=0.22, rate=sound.rate)
+    audio, heard = _damaged(audio, strengths, sound=sound, rng=rng)
+    seconds = audio.shape[1] / sound.rate
+    everything = moments | heard | {"unsteady": drift}
+    # A piece that breaks off takes its later flaws with it.
+    audible = {kind: tuple(at for at in found if at <= seconds) for kind, found in everything.items()}
+    return Performance(
+        synthesis.as_pcm(audio), score, sound, {kind: found for kind, found in audible.items() if found}
+    )
+
+
+def _misplayed(
+    score: Score, strengths: dict[str, float], *, rng: np.random.Generator
+) -> tuple[Score, dict[str, tuple[float, ...]]]:
+    """The flaws of playing; their moments are in beats."""
+    moments: dict[str, tuple[float, ...]] = {}
+    if "looped_bar" in strengths:
+        score, moments["looped_bar"] = looped_bar(score, strength=strengths["looped_bar"])
+    if "wrong_notes" in strengths:
+        score, moments["wrong_notes"] = wrong_notes(score, strength=strengths["wrong_notes"], rng=rng)
+    return score, moments
+
+
+def _mixed(score: Score, starts: list[float], *, rate: int) -> synthesis.Audio:
+    seconds = score.brief.body_beats * 60 / score.brief.bpm + ENDING_SECONDS + _TAIL_SECONDS
+    mix = np.zeros((2, round(seconds * rate)))
+    for note, start in zip(score.notes, starts, strict=True):
+        signal = _signal(score.brief, note, rate=rate)
+        first = round(start * rate)
+        room = mix[:, first : first + signal.size]
+        pan = _PANS.get(note.instrument if note.part == "drums" else note.part, 0.0)
+        gain = _LEVELS[note.part] * _TRIMS.get(note.instrument, 1.0) * note.velocity
+        for channel, angle in enumerate(((1 - pan) * np.pi / 4, (1 + pan) * np.pi / 4)):
+            room[channel] += gain * np.sin(angle) * signal[: room.shape[1]]
+    return mix
+
+
+def _signal(brief: Brief, note: Note, *, rate: int) -> Signal:
+    if note.part == "drums":
+        return hit(note.instrument, rate)
+    held = round(note_seconds(brief, note), 4)
+    if note.syllable:
+        return sung(note.syllable, note.pitch, held, rate)
+    return played(note.instrument, note.pitch, held, rate)
+
+
+def _damaged(
+    audio: synthesis.Audio, strengths: dict[str, float], *, sound: Sound, rng: np.random.Generator
+) -> tuple[synthesis.Audio, dict[str, tuple[float, ...]]]:
+    """The flaws of recording, in the order of a signal chain; then the system's channels and level."""
+    moments: dict[str, tuple[float, ...]] = {}
+    if "muffled" in strengths:
+        audio = synthesis.muffle(audio, strength=strengths["muffled"], rate=sound.rate)
+    if "hiss" in strengths:
+        audio = synthesis.hiss(audio, strength=strengths["hiss"], rng=rng)
+    if "clipping" in strengths:
+        audio = synthesis.overdrive(audio, strength=strengths["clipping"])
+    if "abrupt_end" in strengths:
+        audio, moments["abrupt_end"] = synthesis.cut_short(
+            audio, strength=strengths["abrupt_end"], rate=sound.rate
+        )
+    else:
+        audio = synthesis.faded(audio, seconds_out=_TAIL_SECONDS, rate=sound.rate)
+    if "clicks" in strengths:
+        audio, moments["clicks"] = synthesis.click(
+            audio, strength=strengths["clicks"], rate=sound.rate, rng=rng
+        )
+    if sound.channels == 1:
+        audio = audio.mean(axis=0, keepdims=True)
+    return synthesis.at_level(audio, decibels=sound.level), moments
+
+
+# The prompts, the systems that answered them, and who meets whom.
+
+
+_PROMPTS = Path(__file__).with_name("prompts.toml")
+_DEFAULTS: dict[str, Any] = {
+    "meter": 4,
+    "chords_per_bar": 2,
+    "sevenths": False,
+    "bass": "",
+    "drums": "",
+    "swing": 0.5,
+}
+_TEST_EVERY = 4  # every fourth prompt is held out, with all of its comparisons
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """`reference` is the brief of the reference clip; it shares its melody with the clips that heed it."""
+
+    id: str
+    text: str
+    lyrics: str
+    brief: Brief
+    reference: Brief | None
+    split: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MusicSystem:
+    """`quality` and `adherence` are log-odds of being preferred, 0 for a system that never errs.
+
+    `weaknesses` are the flaws it tends to, the likeliest first; so are the `misunderstandings`.
+    """
+
+    name: str
+    quality: float
+    adherence: float
+    sound: Sound
+    weaknesses: tuple[str, ...]
+    misunderstandings: tuple[str, ...]
+
+
+_REQUESTS = ("wrong_tempo", "wrong_instrument", "missing_drums", "unasked_drums", "wrong_mode")
+SYSTEMS = (
+    MusicSystem(
+        name="Aria-1", quality=-0.2, adherence=-0.3, sound=Sound(32000, 2, -19),
+        weaknesses=("clicks", "muffled"), misunderstandings=("wrong_mode", "missing_drums", "unasked_drums"),
+    ),
+    MusicSystem(
+        name="Brook", quality=-1.2, adherence=-0.5, sound=Sound(32000, 2, -21),
+        weaknesses=("muffled", "unsteady", "abrupt_end"), misunderstandings=("wrong_mode", "wrong_tempo"),
+    ),
+    MusicSystem(
+        name="Cadenza-S", quality=-0.6, adherence=-1.8, sound=Sound(48000, 1, -17),
+        weaknesses=("abrupt_end", "clicks", "hiss"),
+        misunderstandings=("ignored_reference", "missing_voice", *_REQUESTS),
+    ),
+    MusicSystem(
+        name="Drone-0", quality=-3.4, adherence=-2.7, sound=Sound(32000, 1, -15),
+        weaknesses=("looped_bar", "clipping", "hiss", "wrong_notes", "abrupt_end", "unsteady"),
+        misunderstandings=("missing_voice", "ignored_reference", *_REQUESTS),
+    ),
+    MusicSystem(
+        name="Etude-XL", quality=-2.1, adherence=-1.2, sound=Sound(32000, 2, -23),
+        weaknesses=("wrong_notes", "unsteady", "hiss", "clicks"),
+        misunderstandings=("wrong_tempo", "unasked_drums", "missing_drums", "wrong_instrument"),
+    ),
+)  # fmt: skip
+
+
+def load_prompts() -> tuple[Prompt, ...]:
+    rows = tomllib.loads(_PROMPTS.read_text(encoding="utf-8"))["prompt"]
+    return tuple(_prompt(number, row) for number, row in enumerate(rows, start=1))
+
+
+def _prompt(number: int, row: dict[str, Any]) -> Prompt:
+    tonic, mode = row["key"].rsplit(" ", 1)
+    lines = row.get("lyrics", [])
+    given = {key: row[key] for key in row.keys() - {"text", "key", "lyrics", "reference", "progression"}}
+    brief = Brief(
+        tonic=TONICS[tonic],
+        mode=mode,
+        progression=tuple(row["progression"]),
+        syllables=tuple(tuple(line.replace("·", " ").split()) for line in lines),
+        **(_DEFAULTS | given),
+    )
+    return Prompt(
+        id=f"concord-{number:02d}",
+        text=row["text"],
+        lyrics="\n".join(line.replace("·", "") for line in lines),
+        brief=brief,
+        reference=_reference(brief, row["reference"]) if "reference" in row else None,
+        split="train" if number % _TEST_EVERY else "test",
+    )
+
+
+def _reference(brief: Brief, instrument: str) -> Brief:
+    """The melody over quiet held strings: enough to know the tune, not the arrangement."""
+    plain = replace(brief, chords="strings", pattern="held", bass="", drums="", sevenths=False, swing=0.5)
+    return replace(plain, lead=instrument, syllables=())
+
+
+def contests(prompts: tuple[Prompt, ...]) -> list[tuple[Prompt, tuple[str, ...]]]:
+    """The systems that answer each prompt: three, then two, in turn. All of a prompt's systems are compared.
+
+    The trios go round all ten; the duels even out how often each pair of systems meets.
+    """
+    names = [system.name for system in SYSTEMS]
+    trios = cycle(combinations(names, 3))
+    met: Counter[tuple[str, ...]] = Counter(dict.fromkeys(combinations(names, 2), 0))
+    out: list[tuple[Prompt, tuple[str, ...]]] = []
+    for i, prompt in enumerate(prompts):
+        group = next(trios) if i % 2 == 0 else min(met, key=lambda pair: met[pair])
+        met.update(combinations(group, 2))
+        out.append((prompt, group))
+    return out
+
+
+# Ways of not doing what the prompt asked. Each turns the brief into another brief, then played faithfully.
+# Costs are in log-odds of being preferred on alignment, against a clip that follows the prompt.
+
+
+FAILURE_COSTS = {
+    "wrong_instrument": 1.6,
+    "wrong_tempo": 1.4,
+    "wrong_mode": 1.2,
+    "missing_drums": 1.2,
+    "unasked_drums": 1.2,
+    "missing_voice": 1.8,
+    "ignored_reference": 1.4,
+}
+# The replacement is chosen to be heard at once: struck for bowed, sustained for plucked.
+SUBSTITUTES = {
+    "pluck": "organ",
+    "harp": "organ",
+    "electric_piano": "bell",
+    "organ": "pluck",
+    "bell": "organ",
+    "marimba": "strings",
+    "flute": "electric_piano",
+    "strings": "marimba",
+}
+TOO_SLOW, TOO_FAST = 0.7, 1.4
+
+
+def failures_open_to(brief: Brief, *, with_reference: bool) -> list[str]:
+    """The failures that this brief leaves room for."""
+    kinds = ["wrong_instrument", "wrong_tempo", "wrong_mode"]
+    kinds.append("missing_drums" if brief.drums else "unasked_drums")
+    if brief.syllables:
+        kinds.append("missing_voice")
+    if with_reference:
+        kinds.append("ignored_reference")
+    return kinds
+
+
+def failed(brief: Brief, kind: str) -> Brief:
+    """The brief as misunderstood. An ignored reference leaves it alone: another melody is drawn."""
+    return _FAILURES[kind](brief)
+
+
+def featured(brief: Brief) -> str:
+    """The instrument that the prompt is about: the lead, or what accompanies the voice."""
+    return brief.chords if brief.syllables else brief.lead
+
+
+def wrong_bpm(brief: Brief) -> int:
+    return round(brief.bpm * (TOO_SLOW if brief.bpm >= 100 else TOO_FAST))
+
+
+def _wrong_instrument(brief: Brief) -> Brief:
+    asked = featured(brief)
+    other = SUBSTITUTES[asked]
+    lead = other if brief.lead == asked else brief.lead
+    return replace(brief, lead=lead, chords=other if brief.chords == asked else brief.chords)
+
+
+def _missing_voice(brief: Brief) -> Brief:
+    return replace(brief, lead="flute", syllables=())
+
+
+_FAILURES: dict[str, Callable[[Brief], Brief]] = {
+    "wrong_instrument": _wrong_instrument,
+    "wrong_tempo": lambda brief: replace(brief, bpm=wrong_bpm(brief)),
+    "wrong_mode": lambda brief: replace(brief, mode="minor" if brief.mode == "major" else "major"),
+    "missing_drums": lambda brief: replace(brief, drums=""),
+    "unasked_drums": lambda brief: replace(brief, drums="backbeat" if brief.meter == 4 else "waltz"),
+    "missing_voice": _missing_voice,
+    "ignored_reference": lambda brief: brief,
+}
+
 
 _REFERENCE_SOUND = Sound(32000, 1, -20)
 _SPREAD = 0.3  # of a clip around its system, in log-odds
@@ -34,7 +447,7 @@ class Outcome:
 
     @property
     def alignment(self) -> float:
-        return -sum(failures.COSTS[kind] for kind in self.failures)
+        return -sum(FAILURE_COSTS[kind] for kind in self.failures)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +501,7 @@ def make_clip(prompt: Prompt, system: MusicSystem, *, seed: int) -> Clip:
     drawn = _draw_outcome(prompt, system, rng=rng)
     brief = prompt.brief
     for kind in drawn.failures:
-        brief = failures.failed(brief, kind)
+        brief = failed(brief, kind)
     heeded = prompt.reference and "ignored_reference" not in drawn.failures
     motif = _motif(prompt, seed=seed) if heeded else None
     score = compose(brief, rng=rng, motif=motif)
@@ -122,7 +535,7 @@ def draw_flaws(system: MusicSystem, *, rng: np.random.Generator) -> tuple[Flaw, 
     left = max(0.0, -system.quality + float(rng.normal(0, _SPREAD)))
     drawn: list[Flaw] = []
     for kind in (system.weaknesses[int(i)] for i in rng.permutation(len(system.weaknesses))):
-        cost = flaws.COSTS[kind]
+        cost = FLAW_COSTS[kind]
         if left < cost:
             return (*drawn, *_last_flaw(kind, share=left / cost, rng=rng))
         drawn.append(Flaw(kind, 1.0))
@@ -138,17 +551,17 @@ def _last_flaw(kind: str, *, share: float, rng: np.random.Generator) -> Iterable
 
 def draw_failures(system: MusicSystem, prompt: Prompt, *, rng: np.random.Generator) -> tuple[str, ...]:
     """As for flaws, among the failures that the prompt leaves room for; a failure is never mild."""
-    possible = failures.failures_open_to(prompt.brief, with_reference=prompt.reference is not None)
+    possible = failures_open_to(prompt.brief, with_reference=prompt.reference is not None)
     kinds = [kind for kind in system.misunderstandings if kind in possible]
     left = max(0.0, -system.adherence + float(rng.normal(0, _SPREAD)))
     drawn: list[str] = []
     for kind in (kinds[int(i)] for i in rng.permutation(len(kinds))):
-        cost = failures.COSTS[kind]
+        cost = FAILURE_COSTS[kind]
         if rng.random() >= left / cost:
             break
         drawn.append(kind)
         left -= cost
-    return tuple(kind for kind in failures.COSTS if kind in drawn)
+    return tuple(kind for kind in FAILURE_COSTS if kind in drawn)
 
 
 def _motif(prompt: Prompt, *, seed: int) -> Motif:

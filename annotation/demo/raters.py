@@ -6,9 +6,16 @@ sigmoid(difference), as in Bradley and Terry (1952).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from annotation.demo.clips import Clip, Comparison, Outcome, featured
+from annotation.demo.composition import TONICS
+from annotation.demo.scenes import CORRECTNESS, Question
+from annotation.protocols import Protocol, QuestionSpec
 
 
 @dataclass(frozen=True)
@@ -106,3 +113,300 @@ def judged_counts(units: int, *, overlap: int, rng: np.random.Generator) -> list
     counts = [overlap] * done + [1 + i % max(1, overlap - 1) for i in range(begun)]
     counts += [0] * (units - len(counts))
     return [counts[int(i)] for i in rng.permutation(units)]
+
+
+# Short written evidence for a vote: every flaw it names is there, every praise is deserved.
+
+
+INSTRUMENT_NAMES = {
+    "pluck": "guitar", "harp": "harp", "electric_piano": "electric piano", "organ": "organ", "bell": "bells",
+    "marimba": "marimba", "flute": "flute", "strings": "strings", "voice": "voice",
+}  # fmt: skip
+_HEARD: dict[str, tuple[str, ...]] = {
+    "wrong_notes": (
+        "lands on a sour note at {at}", "drifts out of key around {at}", "has stray notes, one at {at}",
+    ),
+    "unsteady": ("speeds up and slows down around {at}", "stumbles around {at}", "loses the beat near {at}"),
+    "looped_bar": ("repeats its first bar from {at} on", "goes round one bar for ever", "is stuck in a loop"),
+    "clipping": ("is distorted throughout", "sounds harsh and overdriven", "clips on every loud note"),
+    "clicks": ("crackles at {at}", "has clicks, the clearest at {at}", "is marred by a click at {at}"),
+    "hiss": ("is covered in hiss", "has a noisy background", "sounds like a worn tape"),
+    "muffled": ("sounds dull and muffled", "has no treble", "sounds as if it came through a wall"),
+    "abrupt_end": ("breaks off at {at}", "stops in mid-phrase at {at}", "is cut short at {at}"),
+}  # fmt: skip
+_MISSED: dict[str, tuple[str, ...]] = {
+    "wrong_instrument": (
+        "replaces the {asked} with {played}",
+        "has {played} where the prompt asks for {asked}",
+    ),
+    "wrong_tempo": ("runs at about {bpm} bpm instead of {wanted}", "is much too {speed} for {wanted} bpm"),
+    "wrong_mode": ("is in {mode}, not {key}", "has the wrong mood: {mode} where {key} was asked for"),
+    "missing_drums": ("leaves out the percussion", "has no percussion at all"),
+    "unasked_drums": (
+        "adds percussion that nobody asked for",
+        "brings in drums although the prompt rules them out",
+    ),
+    "missing_voice": ("has no singing", "plays the tune on a flute and drops the words"),
+    "ignored_reference": ("ignores the reference melody", "has little to do with the reference"),
+}
+_PRAISE: tuple[tuple[str, frozenset[str]], ...] = (
+    ("keeps a steady {bpm} bpm", frozenset({"unsteady"})),
+    ("holds the beat", frozenset({"unsteady"})),
+    ("has a clean, balanced mix", frozenset({"clipping", "clicks", "hiss", "muffled"})),
+    ("is free of noise", frozenset({"clipping", "clicks", "hiss"})),
+    ("stays in key", frozenset({"wrong_notes"})),
+    ("is in tune from start to finish", frozenset({"wrong_notes"})),
+    ("sounds finished", frozenset({"abrupt_end", "looped_bar", "clicks", "clipping"})),
+    ("comes to a proper close", frozenset({"abrupt_end", "looped_bar"})),
+    ("has a melody that goes somewhere", frozenset({"looped_bar", "wrong_notes"})),
+)
+_COMPLAINTS = (
+    "Sample {w} {c}.",
+    "Against the prompt, sample {w} {c}.",
+    "Sample {b} is closer to the prompt: sample {w} {c}.",
+    "The prompt is better served by sample {b}, since sample {w} {c}.",
+)
+_CARELESS = ("{better} is better.", "I like {better} more.")
+
+
+def evidence(
+    rater: Rater,
+    comparison: Comparison,
+    *,
+    aligned_first: bool,
+    musical_first: bool,
+    rng: np.random.Generator,
+) -> str | None:
+    """One to three sentences, or nothing from a rater who does not bother."""
+    if rng.random() >= rater.diligence:
+        return None
+    if rng.random() < rater.lapse:
+        return _pick(_CARELESS, rng).format(better="A" if musical_first else "B")
+    sentences = [
+        _musicality(comparison, musical_first, rng=rng),
+        _alignment(comparison, aligned_first, rng=rng),
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _musicality(comparison: Comparison, first: bool, *, rng: np.random.Generator) -> str:
+    (better, praised), (worse, blamed) = _sides(comparison, first)
+    if blamed.flaws:
+        return f"Sample {better} {_praise(praised, rng=rng)}; sample {worse} {_worst_flaw(blamed, rng=rng)}."
+    if praised.flaws:
+        return f"Sample {better} {_worst_flaw(praised, rng=rng)}, but I would still rather hear it again."
+    return f"Both are clean; sample {better} has the more memorable tune."
+
+
+def _alignment(comparison: Comparison, first: bool, *, rng: np.random.Generator) -> str:
+    (better, praised), (worse, blamed) = _sides(comparison, first)
+    if not blamed.failures:
+        return "" if praised.failures else "Both do what the prompt asks."
+    complaint = _missed(blamed, _pick(blamed.failures, rng), rng=rng)
+    if praised.failures:
+        return f"Neither follows the prompt fully; sample {worse} {complaint}."
+    form = _pick(_COMPLAINTS, rng)
+    return form.format(w=worse, b=better, c=complaint)
+
+
+def _sides(comparison: Comparison, first: bool) -> tuple[tuple[str, Clip], tuple[str, Clip]]:
+    a, b = ("A", comparison.a), ("B", comparison.b)
+    return (a, b) if first else (b, a)
+
+
+def _praise(clip: Clip, *, rng: np.random.Generator) -> str:
+    present = {flaw.kind for flaw in clip.flaws}
+    deserved = [words for words, spoilt_by in _PRAISE if not spoilt_by & present]
+    if not deserved:
+        return "is the lesser evil"
+    return _pick(deserved, rng).format(bpm=clip.performance.score.brief.bpm)
+
+
+def _worst_flaw(clip: Clip, *, rng: np.random.Generator) -> str:
+    worst = max(clip.flaws, key=lambda flaw: flaw.cost)
+    moments = clip.performance.moments.get(worst.kind, (0.0,))
+    return _pick(_HEARD[worst.kind], rng).format(at=timestamp(moments[int(rng.integers(len(moments)))]))
+
+
+def _missed(clip: Clip, kind: str, *, rng: np.random.Generator) -> str:
+    wanted, played = clip.prompt.brief, clip.performance.score.brief
+    substitute = played.chords if wanted.syllables else played.lead
+    return _pick(_MISSED[kind], rng).format(
+        asked=INSTRUMENT_NAMES[featured(wanted)],
+        played=INSTRUMENT_NAMES[substitute],
+        bpm=played.bpm,
+        wanted=wanted.bpm,
+        speed="fast" if played.bpm > wanted.bpm else "slow",
+        mode=played.mode,
+        key=key_name(wanted.tonic, wanted.mode),
+    )
+
+
+def key_name(tonic: int, mode: str) -> str:
+    return f"{next(name for name, number in TONICS.items() if number == tonic)} {mode}"
+
+
+def timestamp(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def _pick(options: Sequence[str], rng: np.random.Generator) -> str:
+    return options[int(rng.integers(len(options)))]
+
+
+# What the simulated raters have said so far: votes on comparisons, ratings of answers.
+
+
+OVERLAP = 3
+_REMARKS = {
+    "q": "The options are not given.",
+    "r": "The reference does not match what I hear.",
+    "a": "I had to listen to the recording to decide.",
+    "u": "There is no way to tell.",
+}
+
+
+@dataclass(frozen=True)
+class Vote:
+    comparison: Comparison
+    rater: Rater
+    alignment: Choice
+    musicality: Choice
+    feedback: str | None
+
+
+@dataclass(frozen=True)
+class Rating:
+    """`value` is missing where the rater could not judge; then `feedback` says why."""
+
+    value: int | None
+    feedback: list[str] | None
+
+
+def vote_on(comparisons: list[Comparison], *, rng: np.random.Generator) -> list[list[Vote]]:
+    """The votes of each comparison, empty where it still waits."""
+    counts = judged_counts(len(comparisons), overlap=OVERLAP, rng=rng)
+    raters = allocate(counts, rng=rng)
+    return [[_vote(c, rater, rng=rng) for rater in who] for c, who in zip(comparisons, raters, strict=True)]
+
+
+def _vote(comparison: Comparison, rater: Rater, *, rng: np.random.Generator) -> Vote:
+    alignment = choose(rater, difference=comparison.alignment_difference, rng=rng)
+    musicality = choose(rater, difference=comparison.musicality_difference, rng=rng)
+    feedback = evidence(
+        rater, comparison, aligned_first=alignment.first, musical_first=musicality.first, rng=rng
+    )
+    return Vote(comparison, rater, alignment, musicality, feedback)
+
+
+def rate_answers(answers: list[tuple[Question, int]], *, rng: np.random.Generator) -> list[list[Rating]]:
+    """The ratings of each (question, index of its answer)."""
+    raters = allocate(judged_counts(len(answers), overlap=OVERLAP, rng=rng), rng=rng)
+    return [
+        [rating(rater, question, index, rng=rng) for rater in who]
+        for (question, index), who in zip(answers, raters, strict=True)
+    ]
+
+
+def rating(rater: Rater, question: Question, index: int, *, rng: np.random.Generator) -> Rating:
+    """A diligent rater notices a problem and judges by ear; others trust the reference."""
+    noticed = bool(question.problem) and rng.random() < rater.diligence
+    correctness = CORRECTNESS[index] if noticed else question.by_reference[index]
+    value = rate(rater, correctness=correctness, rng=rng)
+    if not noticed:
+        return Rating(value, None)
+    remark = [_REMARKS[question.problem]] if rng.random() < 0.3 else []
+    gives_up = question.problem == "u" and rng.random() < 0.5
+    return Rating(None if gives_up else value, [question.problem, *remark])
+
+
+# What a simulated rater sends about a task: the answers that a browser would send, sides as shown.
+
+
+_FLAWS = {
+    "wrong_notes": "has wrong notes",
+    "unsteady": "does not keep time",
+    "looped_bar": "goes round one bar for ever",
+    "clipping": "is distorted",
+    "clicks": "crackles",
+    "hiss": "is full of hiss",
+    "muffled": "sounds muffled",
+    "abrupt_end": "is cut short",
+}
+_FAILURES = {
+    "wrong_instrument": "has another instrument than the prompt asks for",
+    "wrong_tempo": "misses the tempo",
+    "wrong_mode": "is in the wrong mode",
+    "missing_drums": "leaves out the percussion",
+    "unasked_drums": "adds percussion that nobody asked for",
+    "missing_voice": "has no singing",
+    "ignored_reference": "ignores the reference melody",
+}
+
+
+@dataclass(frozen=True)
+class Ballot:
+    answers: list[dict[str, Any]]
+    codes: tuple[str, ...] = ()
+    comment: str = ""
+
+
+def foreign_questions(protocol: Protocol, *, known: Sequence[str]) -> list[str]:
+    """The questions that have to be answered and that no simulated rater could."""
+    return [asked.key for asked in protocol.questions if asked.required and asked.key not in known]
+
+
+COMPARED = ("alignment", "musicality", "evidence")
+RATED = ("correctness",)
+
+
+def compare(
+    rater: Rater, first: Outcome, second: Outcome, *, protocol: Protocol, rng: np.random.Generator
+) -> Ballot:
+    """Which of two clips the rater prefers in either way, and a sentence on what they heard. `first` is shown as A."""
+    said = {
+        "alignment": choose(rater, difference=first.alignment - second.alignment, rng=rng),
+        "musicality": choose(rater, difference=first.musicality - second.musicality, rng=rng),
+    }
+    answers = [_preference(asked, said[asked.key]) for asked in protocol.questions if asked.key in said]
+    if protocol.question("evidence") is not None:
+        text = _evidence(rater, first, second, first_wins=said["musicality"].first, rng=rng)
+        answers.append({"question": "evidence", "text": text})
+    return Ballot(answers)
+
+
+def judge(
+    rater: Rater, question: Question, index: int, *, protocol: Protocol, rng: np.random.Generator
+) -> Ballot:
+    """How right the rater finds an answer, and the code of a problem that they noticed."""
+    given = rating(rater, question, index, rng=rng)
+    feedback = given.feedback or []
+    codes = tuple(code for word in feedback if (code := word.upper()) in protocol.code_keys)
+    remarks = [word for word in feedback if word.upper() not in protocol.code_keys]
+    answers = [] if given.value is None else [{"question": "correctness", "value": given.value}]
+    return Ballot(answers, codes, " ".join(remarks) if protocol.comment else "")
+
+
+def _preference(asked: QuestionSpec, choice: Choice) -> dict[str, Any]:
+    answer: dict[str, Any] = {"question": asked.key, "choice": "A" if choice.first else "B"}
+    if asked.confidence is not None:
+        answer["confidence"] = min(asked.confidence.values, key=lambda value: abs(value - choice.confidence))
+    return answer
+
+
+def _evidence(
+    rater: Rater, first: Outcome, second: Outcome, *, first_wins: bool, rng: np.random.Generator
+) -> str:
+    """What is named is there. No moments: nobody has played these clips."""
+    if rng.random() >= rater.diligence:
+        return f"Sample {'A' if first_wins else 'B'} is better."
+    heard = [
+        f"Sample {name} {fault}." for name, fault in (("A", _fault(first)), ("B", _fault(second))) if fault
+    ]
+    return " ".join(heard) or "Both are clean and do what the prompt asks."
+
+
+def _fault(outcome: Outcome) -> str:
+    worst = max(outcome.flaws, key=lambda flaw: flaw.cost, default=None)
+    heard = [_FLAWS[worst.kind]] if worst else []
+    return " and ".join(heard + [_FAILURES[kind] for kind in outcome.failures[:1]])

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from annotation.demo.effects import Pcm, as_pcm, at_level
-from annotation.demo.sounds import SOUNDS
+from annotation.demo.synthesis import SOUNDS, Pcm, as_pcm, at_level
 
 _QUESTIONS = Path(__file__).with_name("questions.toml")
 _LEVEL = -24.0  # dBFS RMS, or less where a lone click would come too close to full scale

@@ -12,25 +12,112 @@ from __future__ import annotations
 import json
 import wave
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from annotation.demo.catalogue import load_prompts
-from annotation.demo.clips import Comparison, make_comparisons, make_reference
-from annotation.demo.effects import Pcm
+from annotation.demo.clips import (
+    SYSTEMS,
+    Clip,
+    Comparison,
+    MusicSystem,
+    Outcome,
+    Prompt,
+    draw_outcome,
+    load_prompts,
+    make_comparisons,
+    make_reference,
+)
+from annotation.demo.raters import RATERS, Rater, Rating, Vote, probability_of_first, rate_answers, vote_on
 from annotation.demo.scenes import (
     ANSWER_SYSTEMS,
     CORRECTNESS,
     SCENE_RATE,
+    Question,
     drawn_answer,
     load_questions,
     render_scene,
 )
-from annotation.demo.truth import DemoTruth, reveal
-from annotation.demo.votes import Rating, Vote, rate_answers, vote_on
+from annotation.demo.synthesis import Pcm
+
+# The truth behind the demo study: what an analysis of its votes should find.
+
+
+@dataclass(frozen=True)
+class SystemTruth:
+    """Log-odds of being preferred, 0 for a system that never errs."""
+
+    quality: float
+    adherence: float
+
+
+@dataclass(frozen=True)
+class ClipTruth:
+    """`clips` maps a kind to its strength; both latent values are sums of costs, 0 at best."""
+
+    musicality: float
+    alignment: float
+    flaws: dict[str, float]
+    failures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ComparisonTruth:
+    """Chance that `a`, the clip in `audio-path`, is preferred by an unbiased rater of sensitivity 1."""
+
+    prompt: str
+    a: str
+    b: str
+    alignment: float
+    musicality: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoTruth:
+    """Systems by name, clips by file name, comparisons by "prompt/system a/system b", answers by item key.
+
+    `answers` holds each answer's correctness and `answer_systems` each system's expected one, from 1 to 5.
+    """
+
+    seed: int
+    systems: dict[str, SystemTruth]
+    clips: dict[str, ClipTruth]
+    comparisons: dict[str, ComparisonTruth]
+    answers: dict[str, int]
+    answer_systems: dict[str, float]
+    raters: tuple[Rater, ...]
+
+
+def reveal(comparisons: list[Comparison], *, answers: dict[str, int], seed: int) -> DemoTruth:
+    clips = {clip.file_name: clip for c in comparisons for clip in (c.a, c.b)}
+    return DemoTruth(
+        seed=seed,
+        systems={system.name: SystemTruth(system.quality, system.adherence) for system in SYSTEMS},
+        clips={name: _clip_truth(clips[name]) for name in sorted(clips)},
+        comparisons={c.id: _comparison_truth(c) for c in comparisons},
+        answers=answers,
+        answer_systems={system.name: system.accuracy for system in ANSWER_SYSTEMS},
+        raters=RATERS,
+    )
+
+
+def _clip_truth(clip: Clip) -> ClipTruth:
+    strengths = {flaw.kind: flaw.strength for flaw in clip.flaws}
+    return ClipTruth(clip.musicality, clip.alignment, strengths, clip.failures)
+
+
+def _comparison_truth(comparison: Comparison) -> ComparisonTruth:
+    return ComparisonTruth(
+        comparison.prompt.id,
+        comparison.a.system.name,
+        comparison.b.system.name,
+        probability_of_first(comparison.alignment_difference),
+        probability_of_first(comparison.musicality_difference),
+    )
+
 
 SOURCE = "concord-demo"
 VOTE_COLUMNS = (
@@ -151,3 +238,44 @@ def write_wav(path: Path, pcm: Pcm, *, rate: int) -> None:
 def _write_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")
+
+
+# What a study's items are in truth, where they are the demo's: known by their names and texts, without a
+# sound.
+
+
+# Of the demo that every installation makes.
+SEED = 1
+
+
+def outcome(item: str, *, prompt: str, system: str) -> Outcome | None:
+    """What is wrong with a system's clip for an item; None where the item is not the demo's, or not any more: of a
+    corrected prompt nobody knows what the clips are worth."""
+    found = _prompts().get(item)
+    if found is None or found.text != prompt or system not in _systems():
+        return None
+    return draw_outcome(found, _systems()[system], seed=SEED)
+
+
+def answer(item: str, *, text: str) -> tuple[Question, int] | None:
+    """The question of an item and which of its answers a text is. The truth is what is heard: a corrected reference
+    changes nothing of it."""
+    question = _questions().get(item)
+    if question is None or text not in question.answers:
+        return None
+    return question, question.answers.index(text)
+
+
+@cache
+def _prompts() -> dict[str, Prompt]:
+    return {prompt.id: prompt for prompt in load_prompts()}
+
+
+@cache
+def _systems() -> dict[str, MusicSystem]:
+    return {system.name: system for system in SYSTEMS}
+
+
+@cache
+def _questions() -> dict[str, Question]:
+    return {question.id: question for question in load_questions()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import migrations, models
 
-import annotation.rules.anonymity
+import annotation.raters.rules
 
 # One for each row: a default would be one for all.
 FILL = """
@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="raterwithdrawal",
             name="salt",
-            field=models.BinaryField(default=annotation.rules.anonymity.new_salt, max_length=32),
+            field=models.BinaryField(default=annotation.raters.rules.new_salt, max_length=32),
         ),
         migrations.RunSQL(FILL, migrations.RunSQL.noop),
     ]

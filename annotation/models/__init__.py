@@ -5,12 +5,12 @@ from annotation.models.assignment import Assignment
 from annotation.models.audit import AuditEvent
 from annotation.models.clip import Clip
 from annotation.models.idempotency import KeptAnswer
+from annotation.models.importing import StagedImport, StagedSound, StagedTask, Upload
 from annotation.models.item import Candidate, Item, ItemVersion, System
 from annotation.models.job import Job, JobProblem
 from annotation.models.judgment import Answer, Exclusion, Judgment
 from annotation.models.listening import ListeningCheck
-from annotation.models.ordering import OrderingPolicy
-from annotation.models.people import Invitation, Membership, Rater, User
+from annotation.models.people import Invitation, Membership, Rater, RaterWithdrawal, User
 from annotation.models.protocol import ProtocolVersion, Question
 from annotation.models.review import (
     CaseEvent,
@@ -21,13 +21,10 @@ from annotation.models.review import (
     ReviewCase,
     ReviewView,
 )
-from annotation.models.staging import StagedImport, StagedSound, StagedTask
-from annotation.models.study import Study
+from annotation.models.study import OrderingPolicy, Study
 from annotation.models.sweep import FlagSweep, StoppingSweep
 from annotation.models.task import BarredRater, GoldKey, Task, TaskCandidate
-from annotation.models.upload import Upload
 from annotation.models.webhook import Webhook, WebhookDelivery
-from annotation.models.withdrawal import RaterWithdrawal
 
 __all__ = [
     "Answer",

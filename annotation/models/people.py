@@ -11,6 +11,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from annotation.raters.rules import SALT_BYTES, new_salt
+
 # No 0/O, 1/I/L: pseudonyms are read aloud and typed.
 PSEUDONYM_LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 
@@ -146,3 +148,26 @@ class Rater(models.Model):
 
     def __str__(self) -> str:
         return self.pseudonym
+
+
+# A person who wants to be taken out of a study.
+
+
+class RaterWithdrawal(models.Model):
+    """From this row on nothing that the rater said counts or leaves the product under their name. Append-only
+    (trigger), and there is no way back: the person may join again, as somebody else.
+
+    Its id is what releases name when they say which withdrawals they honour.
+    """
+
+    class Mode(models.TextChoices):
+        REMOVED = "removed", _("Removed: what they said is in no later export or release")
+        ANONYMISED = "anonymised", _("Anonymised: it stays there without name, words, times or listening log")
+
+    rater = models.OneToOneField("annotation.Rater", models.PROTECT, related_name="withdrawal")
+    mode = models.CharField(max_length=10, choices=Mode.choices)
+    note = models.TextField(blank=True, default="")
+    withdrawn_by = models.ForeignKey("annotation.User", models.PROTECT, null=True, related_name="+")
+    withdrawn_at = models.DateTimeField(default=timezone.now)
+    # Known to nobody outside: by it judgments of the anonymised get other names, the same in every later release.
+    salt = models.BinaryField(max_length=SALT_BYTES, default=new_salt)

@@ -8,21 +8,23 @@ from typing import Any
 from django import template
 from django.utils.functional import Promise
 
-from labeling_ui import review_words
+from labeling_ui.review import labels
+from labeling_ui.review.word_diff import Piece, diff_words
 
 register = template.Library()
-register.filter("rule_title", review_words.rule_title)
-register.filter("evidence_lines", review_words.evidence_lines)
+
+register.filter("rule_title", labels.rule_title)
+register.filter("evidence_lines", labels.evidence_lines)
 
 
 @register.filter
 def field_title(field: str) -> Promise | str:
-    return review_words.FIELDS.get(field, field)
+    return labels.FIELD_LABELS.get(field, field)
 
 
 @register.filter
 def reason_title(reason: str) -> Promise | str:
-    return review_words.REASONS.get(reason, reason)
+    return labels.CORRECTION_REASON_LABELS.get(reason, reason)
 
 
 @register.filter
@@ -40,9 +42,17 @@ def evidence_value(value: Any) -> str:
 @register.filter
 def answer_title(said: str | float) -> Promise | str:
     """A choice in words, a number as people write it, a text as it is."""
-    return f"{said:g}" if isinstance(said, float) else review_words.CHOICES.get(said, said)
+    return f"{said:g}" if isinstance(said, float) else labels.CHOICE_LABELS.get(said, said)
 
 
 @register.filter
 def exclusion_title(reason: str) -> Promise | str:
-    return review_words.EXCLUSIONS.get(reason, reason)
+    return labels.EXCLUSION_REASON_LABELS.get(reason, reason)
+
+
+# What changed between two texts, for templates.
+
+
+@register.filter
+def word_diff(before: str, after: str) -> list[Piece]:
+    return diff_words(before, after)

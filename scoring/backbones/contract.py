@@ -1,4 +1,4 @@
-"""What a metric may ask of an audio language model, wherever that model runs."""
+"""Contract of a backbone: what a metric may ask of an audio language model, wherever that model runs."""
 
 from __future__ import annotations
 

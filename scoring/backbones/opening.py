@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 
 from scoring.backbones.contract import Backbone
-from scoring.metrics.registry import Workplace
+from scoring.metrics.registry import Runtime
 
 
-def open_backbone(name: str, *, dtype: str, workplace: Workplace) -> Backbone:
+def open_backbone(name: str, *, dtype: str, workplace: Runtime) -> Backbone:
     """Raises SetupError with what is missing and how to mend it."""
     if re.match(r"https?://", name):
-        from scoring.backbones.openai_server import open_server
+        from scoring.backbones.openai.server import open_server
 
         return open_server(name, workplace=workplace)
-    from scoring.backbones.local import open_checkpoint
+    from scoring.backbones.audio_lm.families import open_local_model
 
-    return open_checkpoint(name, dtype=dtype, workplace=workplace)
+    return open_local_model(name, dtype=dtype, workplace=workplace)

@@ -10,21 +10,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from annotation.audio.decode import Source
+from annotation.audio.decode import Source, open_audio, open_file
 from annotation.audio.errors import AudioError
-from annotation.audio.opening import open_audio, open_file
 from annotation.errors import FieldProblem, InvalidInput
-from annotation.importers import delimited, files
-from annotation.importers.records import RowProblem
-from scoring.metrics.entries import Reads
+from annotation.importing.formats import csv_files, json_files
+from annotation.importing.records import RowProblem
+from scoring.metrics.registry import Reads
 
 COLUMNS = ("id", "audio", "audio2", "text", "text2")
-FORMATS = (".csv", ".tsv", ".jsonl")
+SOURCE_FORMATS = (".csv", ".tsv", ".jsonl")
 
 _SHOWN = 20
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
-Found = tuple[str, dict[str, Any]] | RowProblem
+ParsedRow = tuple[str, dict[str, Any]] | RowProblem
 
 
 @dataclass(frozen=True)
@@ -41,15 +40,15 @@ def read_rows(source: Path, *, reads: Reads) -> list[Row]:
     """All rows, or InvalidInput with what is wrong in which row and field, and what mends it."""
     if not source.is_file():
         raise InvalidInput(f"There is no file {source}.")
-    if source.suffix not in FORMATS:
-        raise InvalidInput(f"{source.name} is none of {', '.join(FORMATS)}. Save it as one of these.")
-    checked = _Checked(source.parent, reads)
-    problems = list(islice(checked.problems(_found(source)), _SHOWN + 1))
+    if source.suffix not in SOURCE_FORMATS:
+        raise InvalidInput(f"{source.name} is none of {', '.join(SOURCE_FORMATS)}. Save it as one of these.")
+    checked = _CheckedRows(source.parent, reads)
+    problems = list(islice(checked.problems(_parsed_rows(source)), _SHOWN + 1))
     if problems:
         more = " Only the first are shown." if len(problems) > _SHOWN else ""
         raise InvalidInput(
             f"{source.name} cannot be scored as it is; nothing was.{more}",
-            problems=[_in_words(problem) for problem in problems[:_SHOWN]],
+            problems=[_field_problem(problem) for problem in problems[:_SHOWN]],
         )
     if not checked.rows:
         raise InvalidInput(f"{source.name} holds no rows. Write one for each sound and text to compare.")
@@ -63,7 +62,7 @@ def seconds_of(paths: set[Path]) -> dict[Path, float]:
         return dict(zip(ordered, pool.map(_seconds, ordered), strict=True))
 
 
-class _Checked:
+class _CheckedRows:
     def __init__(self, folder: Path, reads: Reads) -> None:
         self.rows: list[Row] = []
         self._folder = folder
@@ -71,7 +70,7 @@ class _Checked:
         self._row_of_id: dict[str, str] = {}
         self._unknown: set[str] = set()
 
-    def problems(self, found: Iterator[Found]) -> Iterator[RowProblem]:
+    def problems(self, found: Iterator[ParsedRow]) -> Iterator[RowProblem]:
         """What is wrong with each row; those with which nothing is, are kept."""
         for number, entry in enumerate(found, 1):
             if isinstance(entry, RowProblem):
@@ -148,17 +147,17 @@ def _character_problems(line: str, cells: dict[str, Any]) -> Iterator[RowProblem
                 break
 
 
-def _found(source: Path) -> Iterator[Found]:
+def _parsed_rows(source: Path) -> Iterator[ParsedRow]:
     if source.suffix == ".jsonl":
-        return files.json_lines(source)
-    return delimited.csv_rows(source, delimiter="\t" if source.suffix == ".tsv" else ",")
+        return json_files.json_lines(source)
+    return csv_files.csv_rows(source, delimiter="\t" if source.suffix == ".tsv" else ",")
 
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _in_words(problem: RowProblem) -> FieldProblem:
+def _field_problem(problem: RowProblem) -> FieldProblem:
     where = f"row {problem.row}, {problem.field}" if problem.field else f"row {problem.row}"
     return FieldProblem(where, f"{problem.problem}.", problem.remedy)
 

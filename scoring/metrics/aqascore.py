@@ -9,16 +9,79 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scoring.backbones.contract import AnswerTokens, Backbone, Hearing, YesNo
 from scoring.backbones.opening import open_backbone
-from scoring.metrics.aqascore_questions import asked
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome, Reading
-from scoring.metrics.judging import faulty, one_of_each
-from scoring.metrics.registry import Workplace
-from scoring.prompts import fill
+from scoring.metrics.llm_judge import check_single, chosen_prompts, fault_outcome, is_sound_pair
+from scoring.metrics.registry import OptionError, Runtime
+from scoring.prompts import Prompts, fill
+from scoring.prompts.prompt_files import PLACEHOLDER
+
+# Which questions a metric asks, chosen by name from a prompt file.
+
+
+_ALL = "all"
+# Outputs of the ensemble, and what a column of scores can be called at most.
+_RESERVED = {"mean", "spread", _ALL}
+_LONGEST_NAME = 40
+
+
+def choose_templates(
+    prompts: Prompts, names: Sequence[str], *, of: str, placeholders: Iterable[str]
+) -> dict[str, str]:
+    """The templates by the names of their outputs, in the order given. A name is a key of the set `of`, or set.key;
+    `all` stands for a whole set. Raises OptionError."""
+    found: dict[str, str] = {}
+    for name in names:
+        found |= _templates_named(prompts.questions, name, of)
+    needed = set(placeholders)
+    for name, template in found.items():
+        if set(PLACEHOLDER.findall(template)) != needed:
+            said = " and ".join(f"{{{one}}}" for one in sorted(needed))
+            raise OptionError("template", f"{name}: must hold {said}, and no other placeholders: {template}")
+        if name in _RESERVED or len(name) > _LONGEST_NAME:
+            raise OptionError(
+                "template", f"{name}: is reserved or too long for a name; rename this question."
+            )
+    return found
+
+
+def _templates_named(sets: Mapping[str, Mapping[str, str]], name: str, of: str) -> dict[str, str]:
+    before, dot, key = name.rpartition(".")
+    group = sets.get(before if dot else of)
+    if group is None:
+        raise OptionError(
+            "template", f"{name}: there is no set {before or of!r}; there are {', '.join(sets)}."
+        )
+    if key == _ALL:
+        return {f"{before}{dot}{one}": text for one, text in group.items()}
+    if key not in group:
+        raise OptionError("template", f"{name}: there is no such question; there are {', '.join(group)}.")
+    return {name: group[key]}
+
+
+# What AQAScore asks: its system prompt and the templates chosen by name. Looked at before any model is.
+
+
+def questions_of(options: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """The system prompt, and the templates about one sound and one text by name. Raises OptionError."""
+    prompts = chosen_prompts(options, "aqascore")
+    return prompts.system, choose_templates(prompts, options["template"], of="text", placeholders=["text"])
+
+
+def pair_questions_of(options: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """The same for pairs, which are compared by the questions above or asked about outright. Raises OptionError."""
+    if options["method"] == "compare":
+        return questions_of(options)
+    prompts = chosen_prompts(options, "aqascore")
+    return prompts.system, choose_templates(
+        prompts, options["template"], of="captions", placeholders=["text1", "text2"]
+    )
+
 
 CODE = 1
 LIMITS = BatchLimits(examples=16, seconds=480.0)
@@ -30,9 +93,9 @@ ANSWERS: Mapping[str, AnswerTokens] = {
 }
 
 
-def open_aqascore(options: Mapping[str, Any], workplace: Workplace) -> AQAScore:
+def open_aqascore(options: Mapping[str, Any], workplace: Runtime) -> AQAScore:
     """Raises OptionError, SetupError."""
-    system, templates = asked(options)
+    system, templates = questions_of(options)
     backbone = open_backbone(options["backbone"], dtype=options["dtype"], workplace=workplace)
     return AQAScore(backbone, templates, system=system, answers=options["answers"])
 
@@ -49,7 +112,7 @@ class AQAScore:
         self._templates = templates
         self._system = system
         self._answers = ANSWERS[answers]
-        self.identity = identity("aqascore", backbone, templates, system=system, answers=answers)
+        self.identity = aqascore_identity("aqascore", backbone, templates, system=system, answers=answers)
 
     def prepare(self, examples: Sequence[Example]) -> None:
         self._backbone.prepare([sound for example in examples for sound in example.sounds])
@@ -58,10 +121,10 @@ class AQAScore:
         outcomes, asked = [], []
         for example in examples:
             try:
-                one_of_each(example)
+                check_single(example)
                 asked.append((example.key, Hearing(example.sounds, self._questions(example))))
             except ExampleError as error:
-                outcomes.append(faulty(example.key, error))
+                outcomes.append(fault_outcome(example.key, error))
         answers = self._backbone.ask(
             [hearing for _, hearing in asked], system=self._system, answers=self._answers
         )
@@ -72,12 +135,12 @@ class AQAScore:
 
     def _outcome(self, key: int, answers: Sequence[YesNo] | Exception) -> Outcome:
         if isinstance(answers, Exception):
-            return faulty(key, answers)
-        readings = {name: reading(found) for name, found in zip(self._templates, answers, strict=True)}
+            return fault_outcome(key, answers)
+        readings = {name: yes_reading(found) for name, found in zip(self._templates, answers, strict=True)}
         return Outcome(key, with_ensemble(readings))
 
 
-def probability(found: YesNo) -> float:
+def yes_probability(found: YesNo) -> float:
     """Of yes, where yes and no are all there is. NaN stays NaN."""
     difference = found.yes - found.no
     if difference < 0:
@@ -85,9 +148,9 @@ def probability(found: YesNo) -> float:
     return 1.0 / (1.0 + math.exp(-difference))
 
 
-def reading(found: YesNo) -> Reading:
+def yes_reading(found: YesNo) -> Reading:
     provenance = {"bounded": list(found.bounded)} if found.bounded else {}
-    return Reading(probability(found), {"yes": found.yes, "no": found.no}, provenance)
+    return Reading(yes_probability(found), {"yes": found.yes, "no": found.no}, provenance)
 
 
 def with_ensemble(readings: Mapping[str, Reading]) -> dict[str, Reading]:
@@ -99,7 +162,7 @@ def with_ensemble(readings: Mapping[str, Reading]) -> dict[str, Reading]:
     return {**readings, **ensemble}
 
 
-def identity(
+def aqascore_identity(
     metric: str, backbone: Backbone, templates: Mapping[str, str], *, system: str, answers: str
 ) -> dict[str, Any]:
     spellings = ANSWERS[answers]
@@ -112,3 +175,125 @@ def identity(
         # Of several spellings those count that are one token for the backbone.
         "answers": {"yes": list(spellings.yes), "no": list(spellings.no)},
     }
+
+
+# AQAScore of pairs: which of two sounds fits a text, or which of two texts a sound (paper, section 3 and
+# A.7).
+
+
+def open_aqascore_pairs(options: Mapping[str, Any], workplace: Runtime) -> AQAScorePairs:
+    """Raises OptionError, SetupError."""
+    system, templates = pair_questions_of(options)
+    backbone = open_backbone(options["backbone"], dtype=options["dtype"], workplace=workplace)
+    kind = AskedPairs if options["method"] == "ask" else ComparedPairs
+    return kind(backbone, templates, system=system, answers=options["answers"])
+
+
+class AQAScorePairs(ABC):
+    """One reading per template, `mean` and `spread` as for single ones; above `prefers_first_above` the first of the
+    two candidates is preferred."""
+
+    limits = LIMITS
+    method: str
+    prefers_first_above: float
+
+    def __init__(
+        self, backbone: Backbone, templates: Mapping[str, str], *, system: str, answers: str
+    ) -> None:
+        self._backbone = backbone
+        self._templates = templates
+        self._system = system
+        self._answers = ANSWERS[answers]
+        self.identity = {
+            **aqascore_identity("aqascore-pairs", backbone, templates, system=system, answers=answers),
+            "method": self.method,
+            "prefers_first_above": self.prefers_first_above,
+        }
+
+    def prepare(self, examples: Sequence[Example]) -> None:
+        self._backbone.prepare([sound for example in examples for sound in example.sounds])
+
+    def score(self, examples: Sequence[Example]) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        asked: list[tuple[int, list[Hearing]]] = []
+        for example in examples:
+            try:
+                asked.append((example.key, self._hearings(example)))
+            except ExampleError as error:
+                outcomes.append(fault_outcome(example.key, error))
+        answers = iter(
+            self._backbone.ask(
+                [hearing for _, hearings in asked for hearing in hearings],
+                system=self._system,
+                answers=self._answers,
+            )
+        )
+        return outcomes + [self._outcome(key, [next(answers) for _ in hearings]) for key, hearings in asked]
+
+    def _outcome(self, key: int, answers: Sequence[Sequence[YesNo] | Exception]) -> Outcome:
+        found: list[YesNo] = []
+        for answer in answers:
+            if isinstance(answer, Exception):
+                return fault_outcome(key, answer)
+            found.extend(answer)
+        return Outcome(key, with_ensemble(dict(zip(self._templates, self._readings(found), strict=True))))
+
+    @abstractmethod
+    def _hearings(self, example: Example) -> list[Hearing]:
+        """What is asked of the sound or sounds of a pair."""
+
+    @abstractmethod
+    def _readings(self, found: Sequence[YesNo]) -> list[Reading]:
+        """One per template, from the answers to all questions in their order."""
+
+
+class ComparedPairs(AQAScorePairs):
+    """The difference of two scores, the first less the second. Its sign is the paper's Pref, in either direction."""
+
+    method = "compare"
+    prefers_first_above = 0.0
+
+    def _hearings(self, example: Example) -> list[Hearing]:
+        if is_sound_pair(example):
+            return [Hearing((sound,), self._questions(example.texts[0])) for sound in example.sounds]
+        first, second = (self._questions(text) for text in example.texts)
+        return [Hearing(example.sounds, first + second)]
+
+    def _questions(self, text: str) -> tuple[str, ...]:
+        return tuple(fill(template, {"text": text}) for template in self._templates.values())
+
+    def _readings(self, found: Sequence[YesNo]) -> list[Reading]:
+        middle = len(found) // 2
+        return [_score_difference(*pair) for pair in zip(found[:middle], found[middle:], strict=True)]
+
+
+class AskedPairs(AQAScorePairs):
+    """The probability that the first text is the better one of a sound, asked outright.
+
+    Asked once, in the order of the candidates, as in the paper: a model's liking for the first place stays in the
+    value. Scoring the pair again with its candidates exchanged shows how large it is.
+    """
+
+    method = "ask"
+    prefers_first_above = 0.5
+
+    def _hearings(self, example: Example) -> list[Hearing]:
+        if is_sound_pair(example):
+            raise ExampleError(
+                "no_text",
+                "This pair has one text; asking compares two texts of one sound. Use method compare.",
+            )
+        values = {"text1": example.texts[0], "text2": example.texts[1]}
+        questions = tuple(fill(template, values) for template in self._templates.values())
+        return [Hearing(example.sounds, questions)]
+
+    def _readings(self, found: Sequence[YesNo]) -> list[Reading]:
+        return [yes_reading(answer) for answer in found]
+
+
+def _score_difference(first: YesNo, second: YesNo) -> Reading:
+    values = {"first": yes_probability(first), "second": yes_probability(second)}
+    bounded = [
+        f"{which}.{answer}" for which, one in (("first", first), ("second", second)) for answer in one.bounded
+    ]
+    return Reading(values["first"] - values["second"], values, {"bounded": bounded} if bounded else {})

@@ -15,21 +15,21 @@ R = TypeVar("R")
 _log = logging.getLogger(__name__)
 
 
-def score_each(metric: Metric, examples: Sequence[Example]) -> list[Outcome]:
+def score_batch(metric: Metric, examples: Sequence[Example]) -> list[Outcome]:
     """An outcome for every example, in their order.
 
     A batch that does not fit into memory, or that breaks for a reason nobody foresaw, is halved until the example at
     fault is alone with it. Values that are no numbers become faults. Raises SetupError: that concerns all of them.
     """
-    outcomes = halving(
+    outcomes = call_with_bisection(
         metric.score, examples, broken=lambda example, fault: Outcome(example.key, fault=fault)
     )
-    by_key = {outcome.key: _finite(outcome) for outcome in outcomes}
+    by_key = {outcome.key: _check_finite(outcome) for outcome in outcomes}
     missing = Fault("no_answer", "The scorer returned nothing for this one.")
     return [by_key.get(example.key, Outcome(example.key, fault=missing)) for example in examples]
 
 
-def halving(
+def call_with_bisection(
     call: Callable[[Sequence[T]], Sequence[R]], things: Sequence[T], *, broken: Callable[[T, Fault], R]
 ) -> list[R]:
     """What a call makes of these things; where it raises, of each half, down to the one that it is about, which is
@@ -44,14 +44,14 @@ def halving(
         if len(things) > 1:
             _free_memory(error)
             middle = len(things) // 2
-            return halving(call, things[:middle], broken=broken) + halving(
+            return call_with_bisection(call, things[:middle], broken=broken) + call_with_bisection(
                 call, things[middle:], broken=broken
             )
-        fault = _fault(error)
+        fault = _fault_of_error(error)
     return [broken(things[0], fault)]
 
 
-def _fault(error: Exception) -> Fault:
+def _fault_of_error(error: Exception) -> Fault:
     if isinstance(error, ExampleError):
         return error.fault
     if _is_out_of_memory(error):
@@ -64,7 +64,7 @@ def _fault(error: Exception) -> Fault:
     return Fault("unforeseen", f"{type(error).__name__}: {error}"[:500])
 
 
-def _finite(outcome: Outcome) -> Outcome:
+def _check_finite(outcome: Outcome) -> Outcome:
     bad = sorted(name for name, reading in outcome.readings.items() if not math.isfinite(reading.value))
     if not bad:
         return outcome
@@ -86,3 +86,15 @@ def _free_memory(error: Exception) -> None:
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         torch.cuda.empty_cache()
+
+
+def group_by_length(lengths: Sequence[int], *, n_tokens: int) -> list[list[int]]:
+    """Numbers of rows that go through the model together: longest first, so that a group is of about one length, at
+    most `n_tokens` when padded, or a single row."""
+    found: list[list[int]] = []
+    for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if found and (len(found[-1]) + 1) * lengths[found[-1][0]] <= n_tokens:
+            found[-1].append(i)
+        else:
+            found.append([i])
+    return found

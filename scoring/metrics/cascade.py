@@ -10,30 +10,35 @@ from typing import Any
 
 from scoring.backbones.contract import Backbone, Hearing, Written
 from scoring.backbones.opening import open_backbone
-from scoring.metrics.answers import AnswerLine, choice_line
 from scoring.metrics.contract import Example, ExampleError, Outcome, Sound
-from scoring.metrics.judging import (
-    BETTER_CAPTION,
-    DECISION,
+from scoring.metrics.llm_judge import (
+    BETTER_CAPTION_FORMAT,
+    DECISION_VALUES,
     LIMITS,
     MAX_NEW_TOKENS,
-    PAM,
-    RELATE,
+    PAM_FORMAT,
+    RELATE_FORMAT,
+    AnswerFormat,
     Instruction,
     Judgment,
-    faulty,
-    instruction,
-    is_two_sounds,
-    judged,
-    one_of_each,
-    prompts_of,
+    check_single,
+    choice_format,
+    chosen_prompts,
+    fault_outcome,
+    generate_judgments,
+    instruction_of,
+    is_sound_pair,
 )
-from scoring.metrics.registry import Workplace
+from scoring.metrics.registry import Runtime
 
 CODE = 2
 # A caption is a few hundred characters: some tens of megabytes at most.
-REMEMBERED = 50_000
-LINES: Mapping[str, AnswerLine] = {"relate": RELATE, "pam": PAM, "baton": choice_line("Decision", DECISION)}
+CACHED_CAPTIONS = 50_000
+ANSWER_FORMATS: Mapping[str, AnswerFormat] = {
+    "relate": RELATE_FORMAT,
+    "pam": PAM_FORMAT,
+    "baton": choice_format("Decision", DECISION_VALUES),
+}
 _TRUTH, _CAPTION = "ground_truth_description", "audio_caption"
 _PAIR = (_TRUTH, "audio_caption1", "audio_caption2")
 
@@ -49,25 +54,25 @@ class Plan:
     told: Mapping[str, Instruction]
 
 
-def open_cascade(options: Mapping[str, Any], workplace: Workplace) -> Cascade:
+def open_cascade(options: Mapping[str, Any], workplace: Runtime) -> Cascade:
     """`task` relate: 0 to 10 (tables 19, 20). pam: 1 to 5 (19, 21). baton: preferred 1, rejected 0 (26, 27).
 
     The text is the ground-truth description, what was written of the sound (17, 18) the caption. Raises OptionError,
     SetupError.
     """
     task = options["task"]
-    line = LINES[task]
-    told = instruction(prompts_of(options, "cascade"), "cascade", task)
+    line = ANSWER_FORMATS[task]
+    told = instruction_of(chosen_prompts(options, "cascade"), "cascade", task)
 
     def judge(example: Example, captions: Sequence[Written]) -> Judgment:
         return _judgment(
             example, captions, told, line, {_TRUTH: example.texts[0], _CAPTION: captions[0].text}
         )
 
-    return _opened(options, workplace, Plan(one_of_each, judge, "score", {task: told}))
+    return _open(options, workplace, Plan(check_single, judge, "score", {task: told}))
 
 
-def open_pairs(options: Mapping[str, Any], workplace: Workplace) -> Cascade:
+def open_pairs(options: Mapping[str, Any], workplace: Runtime) -> Cascade:
     """1 where the first is preferred, 0 where the second is.
 
     Two sounds, one text (RELATE-Pair, Baton-Pair; tables 24, 25): the text is the ground-truth description, the
@@ -79,19 +84,21 @@ def open_pairs(options: Mapping[str, Any], workplace: Workplace) -> Cascade:
 
     Raises OptionError, SetupError.
     """
-    prompts = prompts_of(options, "cascade")
-    two_sounds = instruction(prompts, "cascade", "two-sounds")
-    two_texts = instruction(prompts, "cascade", "two-texts")
+    prompts = chosen_prompts(options, "cascade")
+    two_sounds = instruction_of(prompts, "cascade", "two-sounds")
+    two_texts = instruction_of(prompts, "cascade", "two-texts")
 
     def judge(example: Example, captions: Sequence[Written]) -> Judgment:
-        told = two_sounds if is_two_sounds(example) else two_texts
+        told = two_sounds if is_sound_pair(example) else two_texts
         heard = [caption.text for caption in captions]
         # Whichever there is one of is the truth, whichever there are two of are compared.
-        compared = (*example.texts, *heard) if is_two_sounds(example) else (*heard, *example.texts)
-        return _judgment(example, captions, told, BETTER_CAPTION, dict(zip(_PAIR, compared, strict=True)))
+        compared = (*example.texts, *heard) if is_sound_pair(example) else (*heard, *example.texts)
+        return _judgment(
+            example, captions, told, BETTER_CAPTION_FORMAT, dict(zip(_PAIR, compared, strict=True))
+        )
 
     told_of = {"two-sounds": two_sounds, "two-texts": two_texts}
-    return _opened(options, workplace, Plan(is_two_sounds, judge, "preference", told_of))
+    return _open(options, workplace, Plan(is_sound_pair, judge, "preference", told_of))
 
 
 class Captions:
@@ -115,14 +122,14 @@ class Captions:
         hearings = [Hearing((sound,), (self._told.ask,)) for sound in new]
         answers = self._backbone.write(hearings, system=self._told.system, max_new_tokens=MAX_NEW_TOKENS)
         for sound, answer in zip(new, answers, strict=True):
-            found[sound.sha256] = caption = _caption(answer)
+            found[sound.sha256] = caption = _caption_of(answer)
             if isinstance(caption, Written):
                 self._remember(sound.sha256, caption)
         return found
 
     def _remember(self, sha256: str, caption: Written) -> None:
         self._written[sha256] = caption
-        if len(self._written) > REMEMBERED:
+        if len(self._written) > CACHED_CAPTIONS:
             self._written.popitem(last=False)
 
 
@@ -149,7 +156,7 @@ class Cascade:
                 self._plan.check(example)
                 whole.append(example)
             except ExampleError as error:
-                outcomes.append(faulty(example.key, error))
+                outcomes.append(fault_outcome(example.key, error))
         captions = self._captions.of(sound for example in whole for sound in example.sounds)
         judgments = []
         for example in whole:
@@ -157,14 +164,14 @@ class Cascade:
             faults = [caption for caption in written if isinstance(caption, Exception)]
             heard = [caption for caption in written if isinstance(caption, Written)]
             if faults:
-                outcomes.append(faulty(example.key, faults[0]))
+                outcomes.append(fault_outcome(example.key, faults[0]))
             else:
                 judgments.append(self._plan.judge(example, heard))
-        return outcomes + judged(self._judges, judgments, output=self._plan.output)
+        return outcomes + generate_judgments(self._judges, judgments, output=self._plan.output)
 
 
-def _opened(options: Mapping[str, Any], workplace: Workplace, plan: Plan) -> Cascade:
-    caption = instruction(prompts_of(options, "cascade"), "cascade", "caption")
+def _open(options: Mapping[str, Any], workplace: Runtime, plan: Plan) -> Cascade:
+    caption = instruction_of(chosen_prompts(options, "cascade"), "cascade", "caption")
     listens = open_backbone(options["backbone"], dtype=options["dtype"], workplace=workplace)
     judges = listens
     if options["judge"] not in (None, options["backbone"]):
@@ -184,7 +191,7 @@ def _judgment(
     example: Example,
     captions: Sequence[Written],
     told: Instruction,
-    line: AnswerLine,
+    line: AnswerFormat,
     values: Mapping[str, str],
 ) -> Judgment:
     provenance: dict[str, Any] = {"captions": [caption.text for caption in captions]}
@@ -194,7 +201,7 @@ def _judgment(
     return Judgment(example.key, told, line, values, provenance=provenance)
 
 
-def _caption(answers: Sequence[Written] | Exception) -> Written | Exception:
+def _caption_of(answers: Sequence[Written] | Exception) -> Written | Exception:
     if isinstance(answers, Exception):
         return answers
     caption = replace(answers[0], text=answers[0].text.strip())

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoring.backbones.clap import Clap, Embedding
-from scoring.backbones.clap_checkpoints import open_parts
-from scoring.backbones.feature_cache import FeatureCache
-from scoring.backbones.loading import device_of
+from scoring.backbones.clap.checkpoints import open_clap
+from scoring.backbones.clap.embeddings import Clap, Embedding
+from scoring.backbones.loading.feature_cache import FeatureCache
+from scoring.backbones.loading.pretrained import device_of
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Metric, Outcome, Reading
-from scoring.metrics.registry import Workplace
+from scoring.metrics.registry import Runtime
 
 
-def open_clapscore(options: Mapping[str, Any], workplace: Workplace) -> Metric:
+def open_clapscore(options: Mapping[str, Any], workplace: Runtime) -> Metric:
     device = device_of(workplace.device)
-    parts = open_parts(options["checkpoint"], folder=workplace.checkpoints, device=device)
+    parts = open_clap(options["checkpoint"], folder=workplace.checkpoints, device=device)
     cache = FeatureCache(workplace.cache, limit_bytes=workplace.cache_bytes)
     return ClapScore(Clap(parts, long_sounds=options["long_sounds"], device=device, cache=cache))
 
@@ -40,7 +40,7 @@ class ClapScore:
             example.key: _outcome(example.key, sound, text)
             for example, sound, text in zip(whole, sounds, texts, strict=True)
         }
-        return [scored.get(example.key) or _incomplete(example) for example in examples]
+        return [scored.get(example.key) or _missing_input(example) for example in examples]
 
 
 def _outcome(key: int, sound: Embedding | Exception, text: Embedding | Exception) -> Outcome:
@@ -52,7 +52,7 @@ def _outcome(key: int, sound: Embedding | Exception, text: Embedding | Exception
     return Outcome(key, {"value": Reading(min(max(cosine, -1.0), 1.0))})
 
 
-def _incomplete(example: Example) -> Outcome:
+def _missing_input(example: Example) -> Outcome:
     if not example.sounds:
         error = ExampleError(
             "no_sound", "This candidate has no sound. CLAPScore compares a sound with a text."

@@ -8,62 +8,69 @@ from typing import Any
 
 from scoring.backbones.contract import Backbone
 from scoring.backbones.opening import open_backbone
-from scoring.metrics.answers import AnswerLine, choice_line
 from scoring.metrics.contract import Example, ExampleError, Outcome
-from scoring.metrics.judging import (
-    BETTER_CAPTION,
-    DECISION,
+from scoring.metrics.llm_judge import (
+    BETTER_CAPTION_FORMAT,
+    DECISION_VALUES,
     LIMITS,
     MAX_NEW_TOKENS,
-    PAM,
-    RELATE,
+    PAM_FORMAT,
+    RELATE_FORMAT,
+    AnswerFormat,
     Instruction,
     Judgment,
-    faulty,
-    instruction,
-    is_two_sounds,
-    judged,
-    one_of_each,
-    prompts_of,
+    check_single,
+    choice_format,
+    chosen_prompts,
+    fault_outcome,
+    generate_judgments,
+    instruction_of,
+    is_sound_pair,
 )
-from scoring.metrics.registry import Workplace
+from scoring.metrics.registry import Runtime
 
 CODE = 2
-LINES: Mapping[str, AnswerLine] = {"relate": RELATE, "pam": PAM, "baton": choice_line("Answer", DECISION)}
-BETTER_MATCH = choice_line("Better Match", {"first audio": 1.0, "second audio": 0.0})
+ANSWER_FORMATS: Mapping[str, AnswerFormat] = {
+    "relate": RELATE_FORMAT,
+    "pam": PAM_FORMAT,
+    "baton": choice_format("Answer", DECISION_VALUES),
+}
+BETTER_MATCH_FORMAT = choice_format("Better Match", {"first audio": 1.0, "second audio": 0.0})
 
 
-def open_prompting(options: Mapping[str, Any], workplace: Workplace) -> Prompting:
+def open_prompting(options: Mapping[str, Any], workplace: Runtime) -> Prompting:
     """`task` relate: 0 to 10 (tables 8, 9). pam: 1 to 5 (8, 10). baton: preferred 1, rejected 0 (15, 16).
 
     Raises OptionError, SetupError.
     """
     task = options["task"]
-    line = LINES[task]
-    told = instruction(prompts_of(options, "prompting"), "prompting", task)
+    line = ANSWER_FORMATS[task]
+    told = instruction_of(chosen_prompts(options, "prompting"), "prompting", task)
 
     def judgment(example: Example) -> Judgment:
-        one_of_each(example)
+        check_single(example)
         return Judgment(example.key, told, line, {"text": example.texts[0]}, example.sounds)
 
     backbone = open_backbone(options["backbone"], dtype=options["dtype"], workplace=workplace)
     return Prompting(backbone, judgment, output="score", told={task: told})
 
 
-def open_pairs(options: Mapping[str, Any], workplace: Workplace) -> Prompting:
+def open_pairs(options: Mapping[str, Any], workplace: Runtime) -> Prompting:
     """1 where the first is preferred, 0 where the second is: of two sounds (tables 13, 14) or two texts (11, 12).
 
     Each pair is asked about once, in the order of its candidates, as in the paper. Raises OptionError, SetupError.
     """
-    prompts = prompts_of(options, "prompting")
-    sounds = instruction(prompts, "prompting", "two-sounds")
-    texts = instruction(prompts, "prompting", "two-texts")
+    prompts = chosen_prompts(options, "prompting")
+    sounds = instruction_of(prompts, "prompting", "two-sounds")
+    texts = instruction_of(prompts, "prompting", "two-texts")
 
     def judgment(example: Example) -> Judgment:
-        if is_two_sounds(example):
-            return Judgment(example.key, sounds, BETTER_MATCH, {"text": example.texts[0]}, example.sounds)
+        if is_sound_pair(example):
+            return Judgment(
+                example.key, sounds, BETTER_MATCH_FORMAT, {"text": example.texts[0]}, example.sounds
+            )
         values = dict(zip(("audio_caption1", "audio_caption2"), example.texts, strict=True))
-        return Judgment(example.key, texts, BETTER_CAPTION, values, example.sounds)
+        return Judgment(example.key, texts, BETTER_CAPTION_FORMAT, values, example.sounds)
 
     backbone = open_backbone(options["backbone"], dtype=options["dtype"], workplace=workplace)
     return Prompting(backbone, judgment, output="preference", told={"two-sounds": sounds, "two-texts": texts})
@@ -102,5 +109,5 @@ class Prompting:
             try:
                 judgments.append(self._judgment(example))
             except ExampleError as error:
-                outcomes.append(faulty(example.key, error))
-        return outcomes + judged(self._backbone, judgments, output=self._output)
+                outcomes.append(fault_outcome(example.key, error))
+        return outcomes + generate_judgments(self._backbone, judgments, output=self._output)

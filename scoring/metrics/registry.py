@@ -1,21 +1,264 @@
-"""From a metric's name and settings to the metric itself. Nothing of a model is loaded before `open_metric`."""
+"""Registry of metrics: name -> options, checks and "module:function". Nothing of a model is loaded before
+`open_metric`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from scoring.metrics.catalogue import ENTRIES
 from scoring.metrics.contract import Metric
-from scoring.metrics.entries import Entry, Option
+
+# The words in which a metric is described before anything of it is loaded.
+
+
+class Reads(StrEnum):
+    """What one row of a run holds."""
+
+    SINGLE = "single"  # one candidate: a sound and a text
+    PAIR = "pair"  # two candidates of one item version
 
 
 @dataclass(frozen=True)
-class Workplace:
+class Option:
+    """A setting of a metric or a training. `kind` says how it is written: a text, several texts, a whole number, a
+    decimal number, one of `choices`, yes or no, or a table (prompts as parsed from TOML). An option without a default
+    must be given."""
+
+    name: str
+    kind: Literal["text", "texts", "number", "decimal", "choice", "flag", "table"]
+    help: str
+    default: Any = None
+    required: bool = False
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MetricEntry:
+    """One metric. `opens` is "module:function", taking the options (validated) and a Workplace, returning a Metric.
+
+    `hears` and `reads_text`: without a sound, or without a text, of the candidate or its item there is nothing to
+    score. A metric that needs neither of them by name decides for itself (its ExampleError is the row's fault);
+    one that does not hear is given what systems said in words, though it be empty, and nothing for what they played.
+
+    `checks`, where there is one, names a function of the options that raises OptionError for what the options' kinds
+    cannot tell, and loads no model: whoever asks hears of it at once.
+    """
+
+    name: str
+    title: str
+    summary: str
+    reads: Reads
+    opens: str
+    options: tuple[Option, ...] = ()
+    checks: str = ""
+    hears: bool = True
+    reads_text: bool = True
+
+
+# Which metrics there are: what each reads, which settings it has and where its code is. Looking at this
+# table loads no model code: pages and the API show it without torch in their process.
+
+
+_BACKBONE = Option(
+    "backbone",
+    "text",
+    "The audio language model: its name on the hub, a folder, or a server's address with the model's name, as "
+    "http://host:8000/v1#Qwen/Qwen2.5-Omni-7B.",
+    required=True,
+)
+_DTYPE = Option(
+    "dtype",
+    "choice",
+    "How numbers are held: auto is bfloat16 on a GPU and float32 on a CPU. Servers decide for themselves.",
+    default="auto",
+    choices=("auto", "float32", "bfloat16", "float16"),
+)
+_TEMPLATE = Option(
+    "template",
+    "texts",
+    "Which questions to ask: their names in the prompt file, as default,heard; all for every one of their set; "
+    "compa.heard or compa.all for those of another set. Several give their mean and spread too.",
+    default=["default"],
+)
+_ANSWERS = Option(
+    "answers",
+    "choice",
+    "Which spellings count: exact is Yes and No, any-case adds those of yes, YES, no and NO that are one token.",
+    default="exact",
+    choices=("exact", "any-case"),
+)
+_PROMPTS = Option("prompts", "table", "A study's own prompt file, in place of the one that comes along.")
+_TASK = Option(
+    "task",
+    "choice",
+    "What is asked: relate for 0 to 10, pam for 1 to 5, baton for preferred (1) or rejected (0).",
+    default="relate",
+    choices=("relate", "pam", "baton"),
+)
+_JUDGE = Option("judge", "text", "The model that judges captions, where it is not the one that writes them.")
+
+ENTRIES: tuple[MetricEntry, ...] = (
+    MetricEntry(
+        name="aqascore",
+        title="AQAScore",
+        summary="How likely an audio language model says yes when asked whether a sound holds what a text says.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.aqascore:open_aqascore",
+        checks="scoring.metrics.aqascore:questions_of",
+        options=(_BACKBONE, _TEMPLATE, _ANSWERS, _DTYPE, _PROMPTS),
+    ),
+    MetricEntry(
+        name="aqascore-pairs",
+        title="AQAScore, pairs",
+        summary="Which of two sounds fits a text better, or which of two texts a sound, by AQAScore.",
+        reads=Reads.PAIR,
+        opens="scoring.metrics.aqascore:open_aqascore_pairs",
+        checks="scoring.metrics.aqascore:pair_questions_of",
+        options=(
+            _BACKBONE,
+            Option(
+                "method",
+                "choice",
+                "compare takes the difference of two scores, above 0 where the first is preferred; ask asks outright "
+                "whether the first of two texts is better, above 0.5 where it is.",
+                default="compare",
+                choices=("compare", "ask"),
+            ),
+            _TEMPLATE,
+            _ANSWERS,
+            _DTYPE,
+            _PROMPTS,
+        ),
+    ),
+    MetricEntry(
+        name="clapscore",
+        title="CLAPScore",
+        summary="How near a text lies to a sound for a contrastive model: the cosine of their embeddings.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.clapscore:open_clapscore",
+        options=(
+            Option(
+                "checkpoint",
+                "text",
+                "LAION's music-as, 630k-as, music-speech-as, music-speech or 630k-best, the path of such a .pt file, a "
+                "name on the hub such as laion/clap-htsat-unfused, or a folder.",
+                required=True,
+            ),
+            Option(
+                "long_sounds",
+                "choice",
+                "CLAP hears ten seconds. Of longer sounds, windows takes the mean over the whole, and crop one place, "
+                "which published code draws at random and this one from the sound itself.",
+                default="windows",
+                choices=("windows", "crop"),
+            ),
+        ),
+    ),
+    MetricEntry(
+        name="cmi-rm",
+        title="CMI-RM",
+        summary="How well music fits its text, lyrics and reference together, and how musical it is.",
+        reads=Reads.SINGLE,
+        reads_text=False,
+        opens="scoring.metrics.cmi_rm.scorer:open_cmi_rm",
+        options=(
+            Option(
+                "checkpoint",
+                "text",
+                "The folder of a model trained here or of the published one, or its name on the hub.",
+                required=True,
+            ),
+            Option(
+                "strategy",
+                "choice",
+                "What is heard of a clip: its first 10 or 120 seconds, or those 120 in pieces of 10 whose scores are "
+                "averaged.",
+                default="first-120",
+                choices=("first-120", "first-10", "mean-10"),
+            ),
+            Option(
+                "absent",
+                "choice",
+                "A text or lyrics that a prompt lacks: left out as in the paper, or encoded though empty as in the "
+                "released code. A model expects what it was trained with.",
+                default="as-trained",
+                choices=("as-trained", "masked", "encoded"),
+            ),
+            Option(
+                "encoder",
+                "text",
+                "Where the encoder lies that the model was trained with, if it has moved: clap:… or muq-mulan:… with a "
+                "folder.",
+                default="",
+            ),
+        ),
+    ),
+    MetricEntry(
+        name="prompting",
+        title="Direct prompting",
+        summary="The model hears a sound and writes how well it fits a text.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.prompting:open_prompting",
+        options=(_BACKBONE, _TASK, _DTYPE, _PROMPTS),
+    ),
+    MetricEntry(
+        name="prompting-pairs",
+        title="Direct prompting, pairs",
+        summary="The model hears and writes which of two sounds fits a text better, or which of two texts a sound.",
+        reads=Reads.PAIR,
+        opens="scoring.metrics.prompting:open_pairs",
+        options=(_BACKBONE, _DTYPE, _PROMPTS),
+    ),
+    MetricEntry(
+        name="cascade",
+        title="Cascade",
+        summary="A model writes a caption of the sound; the caption is judged against the text, by text alone.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.cascade:open_cascade",
+        options=(_BACKBONE, _TASK, _JUDGE, _DTYPE, _PROMPTS),
+    ),
+    MetricEntry(
+        name="cascade-pairs",
+        title="Cascade, pairs",
+        summary="Captions of the sounds and the texts are compared, by text alone, and one of two is named.",
+        reads=Reads.PAIR,
+        opens="scoring.metrics.cascade:open_pairs",
+        options=(_BACKBONE, _JUDGE, _DTYPE, _PROMPTS),
+    ),
+    MetricEntry(
+        name="orca",
+        title="ORCA",
+        summary="How people would rate an answer, foretold from its text beside question, reference and rationale.",
+        reads=Reads.SINGLE,
+        opens="scoring.metrics.orca.scorer:open_orca",
+        hears=False,
+        reads_text=False,
+        options=(
+            Option(
+                "checkpoint",
+                "text",
+                "A trained judge: its folder, or a name on the hub such as BUT-FIT/orca-olmo-2-1b-multinomial.",
+                required=True,
+            ),
+            Option(
+                "clamp_below",
+                "decimal",
+                "Up to which variance a mean within 0.125 of an end becomes that end; 0 for never. Without it, as the "
+                "judge's training found.",
+            ),
+            _DTYPE,
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Runtime:
     """What a machine lends to metrics: where features are kept between runs and how many bytes of them, which device
     ("auto", "cpu", "cuda", "cuda:1") to compute on, and in which folder weights lie that are no hub's."""
 
@@ -34,45 +277,45 @@ class OptionError(Exception):
         self.message = message
 
 
-METRICS: dict[str, Entry] = {entry.name: entry for entry in ENTRIES}
+METRICS: dict[str, MetricEntry] = {entry.name: entry for entry in ENTRIES}
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> MetricEntry:
     if name not in METRICS:
         raise OptionError("scorer", f"there is no scorer {name!r}; there are {', '.join(sorted(METRICS))}")
     return METRICS[name]
 
 
-def validated(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def validate_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a metric, defaults filled in. Texts are accepted where numbers, flags and lists are wanted, as
     forms and command lines write them. Raises OptionError."""
-    found = checked(entry(name).options, given, of=name)
+    found = parse_options(entry(name).options, given, of=name)
     if entry(name).checks:
-        _named(entry(name).checks)(found)
+        _import_object(entry(name).checks)(found)
     return found
 
 
-def checked(options: Sequence[Option], given: Mapping[str, Any], *, of: str) -> dict[str, Any]:
+def parse_options(options: Sequence[Option], given: Mapping[str, Any], *, of: str) -> dict[str, Any]:
     """Given values for these options, each read as its kind wants it, defaults filled in. Raises OptionError."""
     known = {option.name: option for option in options}
     for option in given:
         if option not in known:
             raise OptionError(option, f"{of} has no such option; it has {', '.join(known) or 'none'}")
-    return {option.name: _value(option, given.get(option.name)) for option in known.values()}
+    return {option.name: _parse_value(option, given.get(option.name)) for option in known.values()}
 
 
-def open_metric(name: str, options: Mapping[str, Any], workplace: Workplace) -> Metric:
+def open_metric(name: str, options: Mapping[str, Any], workplace: Runtime) -> Metric:
     """Load a metric and its weights. Raises OptionError, SetupError."""
-    opens: Callable[[Mapping[str, Any], Workplace], Metric] = _named(entry(name).opens)
-    return opens(validated(name, options), workplace)
+    opens: Callable[[Mapping[str, Any], Runtime], Metric] = _import_object(entry(name).opens)
+    return opens(validate_options(name, options), workplace)
 
 
-def _named(place: str) -> Any:
+def _import_object(place: str) -> Any:
     module, _, function = place.partition(":")
     return getattr(import_module(module), function)
 
 
-def _value(option: Option, given: Any) -> Any:
+def _parse_value(option: Option, given: Any) -> Any:
     if given in (None, "", [], {}):
         if option.required:
             raise OptionError(option.name, "is missing")

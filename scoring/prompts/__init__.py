@@ -8,6 +8,6 @@
 A pure island: no Django.
 """
 
-from scoring.prompts.load import PromptError, Prompts, fill, parse, shipped, shipped_names
+from scoring.prompts.prompt_files import PromptError, Prompts, fill, parse, shipped, shipped_names
 
 __all__ = ["PromptError", "Prompts", "fill", "parse", "shipped", "shipped_names"]

@@ -1,1 +1,1 @@
-"""Judges that learn from votes. Pure torch and numpy: no web framework, no database, no queue."""
+"""Training recipes of judges and reward models. Pure torch and numpy: no web framework, no database, no queue."""

@@ -1,4 +1,4 @@
-"""Which models can be trained, on what, with which settings. Looking at this table loads no model code."""
+"""Catalogue of trainable models: training signal, options and "module:function". Loads no model code."""
 
 from __future__ import annotations
 
@@ -9,14 +9,147 @@ from importlib import import_module
 from typing import Any
 
 from scoring.metrics import registry
-from scoring.metrics.entries import Option
-from scoring.metrics.registry import OptionError
-from scoring.training.cmi_rm_options import OPTIONS as CMI_RM
-from scoring.training.contract import Train
-from scoring.training.orca_options import OPTIONS as ORCA
+from scoring.metrics.registry import Option, OptionError
+from scoring.training.contract import TrainingRecipe
+
+# The settings of a CMI-RM training. Published values are the defaults for encoders that were trained on
+# much music (CMI-RewardBench, §3.3.2 and Appendix C.1; learning rate, weight decay and the looks at dev are
+# not published); the built-in one has its own.
 
 
-class Learns(StrEnum):
+_CMI_RM_DEFAULT = "Without it, as published for MuQ-MuLan, or what suits the built-in encoder"
+
+CMI_RM_OPTIONS: tuple[Option, ...] = (
+    Option(
+        "encoder",
+        "text",
+        "built-in, or clap:… or muq-mulan:… with a name on the hub or a folder.",
+        default="built-in",
+    ),
+    Option("width", "number", f"Of the transformers, a multiple of 12. {_CMI_RM_DEFAULT}: 768."),
+    Option("prompt_depth", "number", f"Layers that read the prompt. {_CMI_RM_DEFAULT}: 4."),
+    Option("joint_depth", "number", f"Layers that hear the sound beside the prompt. {_CMI_RM_DEFAULT}: 1."),
+    Option("batch", "number", "Pairs and rated clips per step.", default=48),
+    Option("learning_rate", "decimal", f"The highest of the second stage. {_CMI_RM_DEFAULT}: 0.0001."),
+    Option("weight_decay", "decimal", f"{_CMI_RM_DEFAULT}: 0.01."),
+    Option(
+        "dropout",
+        "decimal",
+        f"The share of numbers in tokens that are left out in training, drawn anew each time. {_CMI_RM_DEFAULT}: 0.",
+    ),
+    Option("steps", "number", f"The most steps on people's votes and ratings. {_CMI_RM_DEFAULT}: 1000."),
+    Option(
+        "first_steps",
+        "number",
+        f"Steps on pairs that a model judged, where there are any. {_CMI_RM_DEFAULT}: 2000.",
+    ),
+    Option(
+        "smoothing",
+        "decimal",
+        "How far the labels of pairs that a model judged are softened: 0.2 makes 0.9 and 0.1 of 1 and 0.",
+        default=0.2,
+    ),
+    Option(
+        "validate_every", "number", f"Steps between two looks at the development part. {_CMI_RM_DEFAULT}: 50."
+    ),
+    Option("patience", "number", "So many looks without a lower loss end the second stage.", default=5),
+    Option(
+        "by_confidence",
+        "flag",
+        "Whether a vote weighs by the confidence that was given with it, 3 of 5 as much as one without.",
+        default=False,
+    ),
+    Option("start_from", "text", "A trained model's folder whose weights are the start."),
+)
+
+
+# The settings of an ORCA training. Published values are the defaults for language models (ORCA §5.5 and its
+# released code); a built-in encoder has its own.
+
+
+_ORCA_DEFAULT = "Without it, as published for a language model, or what suits the built-in encoder"
+
+ORCA_OPTIONS: tuple[Option, ...] = (
+    Option(
+        "encoder",
+        "text",
+        "built-in, or a causal language model: its name on the hub such as google/gemma-3-270m, or a folder.",
+        default="built-in",
+    ),
+    Option(
+        "head",
+        "choice",
+        "The distribution of ratings that is foretold: beta as in the paper, or multinomial, the five ratings' own "
+        "probabilities, as in the released judges.",
+        default="beta",
+        choices=("beta", "multinomial"),
+    ),
+    Option(
+        "edges",
+        "choice",
+        "What a Beta makes of ratings at the ends of the scale, where its density is not finite: clamp moves them by "
+        "0.01 as the published code does; cells takes for each rating the mass of the Beta nearest to it.",
+        default="clamp",
+        choices=("clamp", "cells"),
+    ),
+    Option(
+        "input",
+        "text",
+        "How a language model is given the fields: paper, code, or an own wording such as "
+        "“{question} | {reference} | {candidate}”.",
+        default="paper",
+    ),
+    Option("question", "flag", "Whether the question is read.", default=True),
+    Option("rationale", "flag", "Whether the rationale is read.", default=True),
+    Option("transcript", "flag", "Whether the transcript is read.", default=False),
+    Option(
+        "tuning",
+        "choice",
+        "Of a language model: lora trains a low-rank adapter, full all weights.",
+        default="lora",
+        choices=("lora", "full"),
+    ),
+    Option("rank", "number", "The rank of that adapter, and its alpha.", default=128),
+    Option(
+        "longest",
+        "number",
+        "Of a language model: answers that make longer texts, in characters, are left out of what it learns from, as "
+        "the published code does; 0 for none.",
+        default=1000,
+    ),
+    Option("learning_rate", "decimal", f"{_ORCA_DEFAULT}: 0.00005."),
+    Option("weight_decay", "decimal", f"{_ORCA_DEFAULT}: 0."),
+    Option("steps", "number", f"The most steps of optimisation. {_ORCA_DEFAULT}: 4000."),
+    Option("batch", "number", f"Answers per step. {_ORCA_DEFAULT}: 8."),
+    Option(
+        "warmup",
+        "number",
+        f"Steps in which the learning rate rises; it then falls to 1 %. {_ORCA_DEFAULT}: 100.",
+    ),
+    Option(
+        "validate_every", "number", f"Steps between two looks at the development part. {_ORCA_DEFAULT}: 200."
+    ),
+    Option(
+        "patience", "number", f"So many looks without a better Spearman end the training. {_ORCA_DEFAULT}: 5."
+    ),
+    Option(
+        "clamp",
+        "choice",
+        "How the threshold of clamping is chosen on the development part: by rho + tau - MAE as in the paper, by "
+        "rho + tau as in the code, or not at all.",
+        default="paper",
+        choices=("paper", "code", "none"),
+    ),
+    Option(
+        "start_from",
+        "text",
+        "A trained judge's folder or hub name whose weights are the start, as when judges' ratings are learned first "
+        "and people's then.",
+    ),
+)
+
+
+class TrainingSignal(StrEnum):
     """What kind of votes a model learns from."""
 
     RATINGS = "ratings"  # of answers: Split[RatedAnswer]
@@ -31,7 +164,7 @@ class Trainable:
     name: str
     title: str
     summary: str
-    learns: Learns
+    learns: TrainingSignal
     trains: str
     options: tuple[Option, ...]
 
@@ -43,17 +176,17 @@ TRAINABLE: dict[str, Trainable] = {
             name="orca",
             title="ORCA",
             summary="Reads question, reference, rationale, transcript and answer, and foretells how people rate it.",
-            learns=Learns.RATINGS,
-            trains="scoring.training.orca:train",
-            options=ORCA,
+            learns=TrainingSignal.RATINGS,
+            trains="scoring.training.orca.recipe:train",
+            options=ORCA_OPTIONS,
         ),
         Trainable(
             name="cmi-rm",
             title="CMI-RM",
             summary="Hears a clip beside its prompt, lyrics and reference, and foretells which of two people prefer.",
-            learns=Learns.PREFERENCES,
-            trains="scoring.training.cmi_rm:train",
-            options=CMI_RM,
+            learns=TrainingSignal.PREFERENCES,
+            trains="scoring.training.cmi_rm.recipe:train",
+            options=CMI_RM_OPTIONS,
         ),
     )
 }
@@ -66,12 +199,12 @@ def trainable(name: str) -> Trainable:
     return TRAINABLE[name]
 
 
-def validated(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def validate_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a training, defaults filled in. Raises OptionError."""
-    return registry.checked(trainable(name).options, given, of=name)
+    return registry.parse_options(trainable(name).options, given, of=name)
 
 
-def training(name: str) -> Train:
+def training_recipe(name: str) -> TrainingRecipe:
     module, _, function = trainable(name).trains.partition(":")
-    found: Train = getattr(import_module(module), function)
+    found: TrainingRecipe = getattr(import_module(module), function)
     return found

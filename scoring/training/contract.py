@@ -1,5 +1,4 @@
-"""What a training is given, how it tells how it goes and what it leaves. Whoever starts one and whoever writes one meet
-here."""
+"""Contract of a training recipe: training examples, splits, heads, the observer and the trained model."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from scoring.metrics.contract import Sound
-from scoring.metrics.registry import Workplace
+from scoring.metrics.registry import Runtime
 
 T = TypeVar("T")
 HEADS = ("alignment", "musicality")
@@ -112,7 +111,7 @@ class MusicVotes:
     pseudo: Sequence[ComparedPair] = ()
 
 
-class Watch(Protocol):
+class TrainingObserver(Protocol):
     """Whoever watches a training. Each call is cheap, and may raise to stop it: what is on disk by then stays.
 
     A curve is named by what it shows ("train loss", "dev spearman"); a point lies at a number of optimisation steps.
@@ -127,7 +126,7 @@ class Watch(Protocol):
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedModel:
     """A finished training: the folder that a metric's `checkpoint` option opens, and what there is to say of it:
     settings chosen on dev, steps, parameters, dev figures. Everything in `record` goes into JSON."""
 
@@ -135,7 +134,7 @@ class Trained:
     record: Mapping[str, Any]
 
 
-class Train(Protocol):
+class TrainingRecipe(Protocol):
     """How every training is called. `votes` is Split[RatedAnswer] or MusicVotes; `options` are checked and complete.
 
     Everything it keeps lies in `work`: what is needed to go on after a kill (written to one side and moved into place),
@@ -150,6 +149,32 @@ class Train(Protocol):
         *,
         seed: int,
         work: Path,
-        workplace: Workplace,
-        watch: Watch,
-    ) -> Trained: ...
+        workplace: Runtime,
+        watch: TrainingObserver,
+    ) -> TrainedModel: ...
+
+
+# Which question each head of a model of music is about: what it learns from, and what its scores are held
+# against.
+
+
+# Questions of the presets that are about a head without having its name.
+_HEAD_QUESTIONS = {
+    "alignment": ("relevance",),
+    "musicality": ("overall", "impression", "quality"),
+}
+# What the only question of a study is about, whatever it is called.
+_ONLY_QUESTION_HEAD = "musicality"
+
+
+def heads_by_question(questions: Sequence[str]) -> dict[str, str]:
+    """The head of each question that has one, in the order of HEADS, from the keys of all questions of one kind
+    (preferences, or ratings) that a study asks. A head has one question: that of its own name before others."""
+    found = {}
+    for head in HEADS:
+        about = [one for one in questions if one in _HEAD_QUESTIONS[head]]
+        if own := [one for one in questions if one == head] or about:
+            found[own[0]] = head
+    if not found and len(questions) == 1:
+        return {questions[0]: _ONLY_QUESTION_HEAD}
+    return found

@@ -1,4 +1,4 @@
-"""Who goes into train, dev and test. The same seed and the same votes give the same split on any machine.
+"""Train, dev and test splits by group, system and rater; leakage between splits is refused.
 
 Nothing that shares a group lies in two splits (ORCA §5.3: no overlap of questions; a prompt or a clip of music alike).
 The groups of a stratum are put in the order of a hash of seed and name and cut at the shares, so that a group that
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from scoring.training.contract import Split, TrainingError
+from scoring.training.contract import ComparedPair, RatedAnswer, RatedClip, Split, TrainingError
 
 PARTS = ("train", "dev", "test")
 # A stratum with fewer groups has no tenth of its own, and joins what it is a part of.
@@ -48,24 +48,24 @@ def split_by_group(rows: Sequence[G], *, seed: int, shares: Shares | None = None
 
     dev and test are empty only where their share is nothing or there are fewer groups than parts.
     """
-    part = assigned(_strata_of_groups(rows), seed=seed, shares=shares or Shares())
+    part = assign_parts(_strata_of_groups(rows), seed=seed, shares=shares or Shares())
     found: dict[str, list[G]] = {name: [] for name in PARTS}
     for row in rows:
         found[part[row.group]].append(row)
     return Split(found["train"], found["dev"], found["test"])
 
 
-def assigned(strata: Mapping[str, tuple[str, ...]], *, seed: int, shares: Shares) -> dict[str, str]:
+def assign_parts(strata: Mapping[str, tuple[str, ...]], *, seed: int, shares: Shares) -> dict[str, str]:
     """The part of each group, from the values of its strata in the order of their importance."""
     part = {}
-    for stratum, groups in _folded(strata).items():
+    for stratum, groups in _fold_small_strata(strata).items():
         ordered = sorted(groups, key=lambda group: stable_hash(seed, "group", group))
         # Rounding up here and down there, as the seed has it, leaves each part its share over all strata.
         offset = stable_hash(seed, "stratum", *stratum) / 2**64
         cuts = _cuts(len(ordered), shares, offset)
         for place, group in enumerate(ordered):
             part[group] = PARTS[sum(place >= cut for cut in cuts)]
-    _fill(part, seed=seed, shares=shares)
+    _fill_empty_parts(part, seed=seed, shares=shares)
     return part
 
 
@@ -111,7 +111,7 @@ def held_out_raters(raters: Iterable[str], *, share: float, seed: int) -> frozen
     return frozenset(names[: min(max(1, round(share * len(names))), len(names) - 1)])
 
 
-def components(links: Mapping[str, Iterable[str]]) -> dict[str, str]:
+def connected_groups(links: Mapping[str, Iterable[str]]) -> dict[str, str]:
     """The group of each row, from what it must not be parted from (its question, its clips, its prompt): rows that
     share a link, be it through others, are one group, named by its first link in alphabetical order."""
     leader: dict[str, str] = {}
@@ -146,7 +146,7 @@ def _strata_of_groups(rows: Iterable[Grouped]) -> dict[str, tuple[str, ...]]:
     return {group: min(count, key=lambda one: (-count[one], one)) for group, count in seen.items()}
 
 
-def _folded(strata: Mapping[str, tuple[str, ...]]) -> dict[tuple[str, ...], list[str]]:
+def _fold_small_strata(strata: Mapping[str, tuple[str, ...]]) -> dict[tuple[str, ...], list[str]]:
     """The groups by stratum, small strata folded into what they are a part of: first their first key, at last all."""
     found: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for group, values in strata.items():
@@ -165,9 +165,83 @@ def _cuts(n: int, shares: Shares, offset: float) -> tuple[int, int]:
     return dev, int(n * until_test + offset) if shares.test else n
 
 
-def _fill(part: dict[str, str], *, seed: int, shares: Shares) -> None:
+def _fill_empty_parts(part: dict[str, str], *, seed: int, shares: Shares) -> None:
     """With few groups the rounding can leave a part with nothing: then it gets the last of train."""
     for name in ("test", "dev"):
         train = [group for group, given in part.items() if given == "train"]
         if getattr(shares, name) and name not in part.values() and len(train) > 1:
             part[max(train, key=lambda group: stable_hash(seed, "group", group))] = name
+
+
+# What may not lie in two splits, and does: a training on it would be tested on what it has learned.
+
+
+T = TypeVar("T")
+LeakageKeys = Mapping[str, Callable[[T], Iterable[str]]]
+
+_MOST_NAMES_SHOWN = 5
+
+
+def normalized_text(text: str) -> str:
+    """A text as it is the same for a reader, in whatever case and with whatever spaces."""
+    return " ".join(text.lower().split())
+
+
+def question_and_reference(answer: RatedAnswer) -> tuple[str, ...]:
+    """A question and its reference, as one name; none where one of them is missing."""
+    question, reference = normalized_text(answer.question), normalized_text(answer.reference)
+    return (f"{question} / {reference}",) if question and reference else ()
+
+
+ANSWER_LEAKAGE_KEYS: LeakageKeys[RatedAnswer] = {
+    "group": lambda answer: (answer.group,),
+    "answer": lambda answer: (answer.key,),
+    "question": question_and_reference,
+}
+PAIR_LEAKAGE_KEYS: LeakageKeys[ComparedPair] = {
+    "group": lambda pair: (pair.group,),
+    "clip": lambda pair: (pair.first.sha256, pair.second.sha256),
+    "prompt": lambda pair: (pair.prompt.text.strip(),) if pair.prompt.text.strip() else (),
+}
+CLIP_LEAKAGE_KEYS: LeakageKeys[RatedClip] = {
+    "group": lambda clip: (clip.group,),
+    "clip": lambda clip: (clip.sound.sha256,),
+    "prompt": lambda clip: (clip.prompt.text.strip(),) if clip.prompt.text.strip() else (),
+}
+
+
+def refuse_leakage(split: Split[T], links: LeakageKeys[T]) -> None:
+    """Raises TrainingError("leak", …) with the counts and the first names of what lies in two parts of the split.
+
+    links: kinds of things that may not ("clip", "prompt"), each with those of one row.
+    """
+    told = [
+        f"{_count_phrase(len(leaked), kind)} in two splits: {_name_list(leaked)}"
+        for kind, of in links.items()
+        if (leaked := _leaked(split, of))
+    ]
+    if told:
+        raise TrainingError(
+            "leak",
+            "; ".join(told) + ". What a model is tested on it must not have learned from: "
+            "put whatever shares a question, a prompt or a clip into one group, and split by groups.",
+        )
+
+
+def _leaked(split: Split[T], of: Callable[[T], Iterable[str]]) -> dict[str, list[str]]:
+    where: dict[str, dict[str, None]] = defaultdict(dict)
+    for part, rows in (("train", split.train), ("dev", split.dev), ("test", split.test)):
+        for row in rows:
+            for name in of(row):
+                where[name][part] = None
+    return {name: list(parts) for name, parts in sorted(where.items()) if len(parts) > 1}
+
+
+def _count_phrase(n: int, kind: str) -> str:
+    return f"1 {kind} lies" if n == 1 else f"{n:,} {kind}s lie"
+
+
+def _name_list(leaked: Mapping[str, list[str]]) -> str:
+    first = [f"{name} ({', '.join(parts)})" for name, parts in list(leaked.items())[:_MOST_NAMES_SHOWN]]
+    more = len(leaked) - len(first)
+    return ", ".join(first) + (f" and {more:,} more" if more else "")

@@ -1,1 +1,1 @@
-"""Models that write an item's texts and candidate answers. A pure island: no Django."""
+"""Writing: models that write an item's texts and candidate answers, their runs, drafts and publishing."""

@@ -1,4 +1,4 @@
-"""What a writer is given and what it gives back. Whoever runs writers and whoever writes one meet here."""
+"""Contract of a writer: the request it gets and the text it returns. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from scoring.metrics.contract import ExampleError, Sound
+from scoring.metrics.batching import call_with_bisection
+from scoring.metrics.contract import ExampleError, Fault, Sound
 
 
 @dataclass(frozen=True)
@@ -60,3 +61,16 @@ def text_of(written: str, **facts: Any) -> Text | ExampleError:
             "prompt, or use another model.",
         )
     return Text(text, **facts)
+
+
+# Writing a batch so that each fault stays with its text.
+
+
+def write_batch(writer: Writer, requests: Sequence[WritingRequest]) -> dict[int, Text | ExampleError]:
+    """What became of every request, by its key. Raises SetupError: that concerns all of them."""
+    found = call_with_bisection(writer.write, requests, broken=_error_of)
+    return {request.key: outcome for request, outcome in zip(requests, found, strict=True)}
+
+
+def _error_of(request: WritingRequest, fault: Fault) -> Text | ExampleError:
+    return ExampleError(fault.code, fault.message)

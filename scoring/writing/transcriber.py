@@ -1,4 +1,4 @@
-"""Transcripts by Whisper (Radford et al. 2023): sounds of any length, in the model's own windows of 30 s."""
+"""Transcriber: Whisper (Radford et al. 2023) on sounds of any length, in the model's own windows of 30 s. Pure."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import torch
 from numpy.typing import NDArray
 from transformers import WhisperProcessor
 
-from scoring.backbones.checkpoints import Checkpoint
-from scoring.backbones.listening import described
-from scoring.backbones.loading import load_model
-from scoring.backbones.sounds import decode
+from scoring.backbones.audio_lm.listening import extractor_settings
+from scoring.backbones.loading.checkpoints import Checkpoint
+from scoring.backbones.loading.pretrained import load_model
+from scoring.backbones.loading.sounds import decode
 from scoring.metrics.contract import ExampleError, SetupError
 from scoring.writing.contract import Text, WritingRequest, text_of
 
@@ -43,7 +43,7 @@ class Transcriber:
         self._processor = _load_processor(checkpoint)
         self._window = self._processor.feature_extractor.chunk_length * RATE
         self._dtype, self._device = dtype, device
-        self._settings = _settings(self._model.generation_config, language, checkpoint.name)
+        self._settings = _language_settings(self._model.generation_config, language, checkpoint.name)
         self.identity: Mapping[str, Any] = {
             "writes": "transcript",
             "code": CODE,
@@ -54,7 +54,7 @@ class Transcriber:
                 **({"model": checkpoint.name} if checkpoint.is_published else {}),
                 "weights": checkpoint.revision,
                 "dtype": str(dtype).removeprefix("torch."),
-                "preprocessing": dict(described(self._processor.feature_extractor)),
+                "preprocessing": dict(extractor_settings(self._processor.feature_extractor)),
             },
         }
 
@@ -138,7 +138,7 @@ def _load_processor(checkpoint: Checkpoint) -> Any:
         ) from error
 
 
-def _settings(generation: Any, language: str, name: str) -> dict[str, Any]:
+def _language_settings(generation: Any, language: str, name: str) -> dict[str, Any]:
     """What to say about the language. Models for English alone take nothing. Raises SetupError."""
     if not getattr(generation, "is_multilingual", False):
         if language and language.lower() not in ("en", "english"):
@@ -148,14 +148,14 @@ def _settings(generation: Any, language: str, name: str) -> dict[str, Any]:
         return {}
     if language:
         known = {code.strip("<|>") for code in generation.lang_to_id}
-        code = _code_of(language)
+        code = _language_code(language)
         if code not in known:
             raise SetupError(f"{name} knows no language {language!r}; it knows {', '.join(sorted(known))}.")
         return {"language": code, "task": "transcribe"}
     return {"task": "transcribe"}
 
 
-def _code_of(language: str) -> str:
+def _language_code(language: str) -> str:
     from transformers.models.whisper.tokenization_whisper import TO_LANGUAGE_CODE
 
     return str(TO_LANGUAGE_CODE.get(language.lower(), language.lower()))

@@ -12,9 +12,9 @@ import pytest
 from annotation.models import Answer, Judgment, Question, Rater, Study, Task, TaskCandidate
 from scoring.metrics import registry
 from scoring.metrics.contract import BatchLimits, Example, Metric, Outcome, Reading
-from scoring.metrics.entries import Entry, Option, Reads
+from scoring.metrics.registry import MetricEntry, Option, Reads
 from scoring.training import catalogue
-from scoring.training.contract import MusicVotes, Trained, TrainingError, Watch
+from scoring.training.contract import MusicVotes, TrainedModel, TrainingError, TrainingObserver
 from tests import factories
 from tests.scoring.studies import add
 
@@ -37,8 +37,15 @@ class Toy:
         self.given: list[MusicVotes] = []
 
     def train(
-        self, votes: Any, options: Mapping[str, Any], *, seed: int, work: Path, workplace: Any, watch: Watch
-    ) -> Trained:
+        self,
+        votes: Any,
+        options: Mapping[str, Any],
+        *,
+        seed: int,
+        work: Path,
+        workplace: Any,
+        watch: TrainingObserver,
+    ) -> TrainedModel:
         if self.refuse:
             raise TrainingError("too_few", self.refuse)
         self.given.append(votes)
@@ -58,7 +65,7 @@ class Toy:
         folder = work / "model"
         folder.mkdir(exist_ok=True)
         (folder / "sounds.json").write_text(json.dumps(self._values(votes)))
-        return Trained(folder, {"steps": STEPS})
+        return TrainedModel(folder, {"steps": STEPS})
 
     def _values(self, votes: MusicVotes) -> dict[str, float]:
         """Longer is better: something that holds of clips nobody has voted on."""
@@ -87,11 +94,11 @@ class Longer:
         ]
 
 
-def open_longer(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+def open_longer(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
     return Longer(Path(workplace.checkpoints or "") / options["checkpoint"])
 
 
-ENTRY = Entry(
+ENTRY = MetricEntry(
     name="cmi-rm",
     title="Toy",
     summary="The longer, the better.",
@@ -105,7 +112,7 @@ ENTRY = Entry(
 def register(monkeypatch: pytest.MonkeyPatch) -> Toy:
     toy = Toy()
     monkeypatch.setitem(registry.METRICS, "cmi-rm", ENTRY)
-    monkeypatch.setattr(catalogue, "training", lambda kind: toy.train)
+    monkeypatch.setattr(catalogue, "training_recipe", lambda kind: toy.train)
     return toy
 
 

@@ -33,7 +33,7 @@ from annotation.models import (
     User,
 )
 from annotation.models.people import Role
-from annotation.services import exclusions
+from annotation.rating import exclusions
 from tests import factories
 from tests.analytics.votes import vote
 
@@ -122,7 +122,9 @@ def _withdraw_owl(world: Reviewed) -> None:
 
 def keep_out(task: Task, reason: str) -> None:
     judgments = Judgment.objects.filter(task=task).exclude(origin=Judgment.Origin.EXPERT)
-    exclusions.mark(judgments, study=task.study, action=Exclusion.Action.EXCLUDE, reason=reason, actor=None)
+    exclusions.exclude_or_restore(
+        judgments, study=task.study, action=Exclusion.Action.EXCLUDE, reason=reason, actor=None
+    )
 
 
 def next_version(task: Task, *, retracted: bool = False, **texts: str) -> ItemVersion:

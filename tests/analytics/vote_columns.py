@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from analytics.questions import MeasuredQuestion
-from analytics.vote_frames import NOBODY, Stratum, Units, Votes
+from analytics.data.questions import MeasuredQuestion
+from analytics.data.votes import NOBODY, Stratum, Units, Votes
 
 
 def rating_question(**fields: Any) -> MeasuredQuestion:

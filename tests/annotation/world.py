@@ -15,6 +15,8 @@ from django.core.files.storage import default_storage
 
 from annotation.audio.flac import FlacWriter
 from annotation.audio.parts import part_offsets
+from annotation.listening import checks, coverage
+from annotation.listening.signed_clips import RATING_ROUTES, Routes, clip_links
 from annotation.models import (
     Assignment,
     Clip,
@@ -29,11 +31,11 @@ from annotation.models import (
     User,
 )
 from annotation.models.people import Role
-from annotation.services import judgments, leases, listening_checks, listening_settings, people
-from annotation.services.sounds import RATING, Routes, deliveries
+from annotation.rating import judgments, leases
+from annotation.studies import members
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
 from tests import factories
-from tests.annotation.services.answers import comparison
+from tests.annotation.importing.answers import comparison
 
 SECONDS = 3
 
@@ -61,13 +63,13 @@ def store(clip: Clip) -> Clip:
 
 def link(assignment_id: uuid.UUID | str, name: str) -> str:
     """The signed address of a clip, as a briefing gives it, whether or not there is one."""
-    return deliveries(uuid.UUID(str(assignment_id)), {name: [0, 1]}, routes=RATING)[name].url
+    return clip_links(uuid.UUID(str(assignment_id)), {name: [0, 1]}, routes=RATING_ROUTES)[name].url
 
 
 def preview_link(slug: str, preview_id: uuid.UUID, name: str) -> str:
     """As `link`, of a preview."""
     routes = Routes("api_preview_clip", "api_preview_spectrogram", (slug,))
-    return deliveries(preview_id, {name: [0, 1]}, routes=routes)[name].url
+    return clip_links(preview_id, {name: [0, 1]}, routes=routes)[name].url
 
 
 @dataclass
@@ -114,7 +116,7 @@ def make_world(slug: str) -> World:
         if not default_storage.exists(clip.canonical.name):
             store(clip)
     annotator = names[Role.ANNOTATOR]
-    listening_settings.set_rules(study, actor=None, spectrogram=True)
+    coverage.set_listening_rules(study, actor=None, spectrogram=True)
     pass_checks(study)
     first = leases.lease_next(annotator, slug)[1]
     judgments.submit(annotator, first.id, comparison(alignment="A", comment=""))
@@ -131,12 +133,12 @@ def make_world(slug: str) -> World:
         submitted=Assignment.objects.get(pk=first.id),
         open=Assignment.objects.get(pk=second.id),
         judgment=judgment,
-        invitation=people.invite(study, role=Role.ANNOTATOR, actor=names[Role.ADMIN])[0],
+        invitation=members.invite(study, role=Role.ANNOTATOR, actor=names[Role.ADMIN])[0],
         job=Job.objects.create(
             kind="import", study=study, params={"source": "SECRET.csv"}, report={"rows": "SECRET"}
         ),
         exported=exported(study),
-        check=listening_checks.start(annotator, slug, kind="level"),
+        check=checks.start_check(annotator, slug, kind="level"),
         run=scored(study, judgment.task),
     )
 
@@ -157,10 +159,10 @@ def scored(study: Study, task: Task) -> ScoringRun:
 
 def pass_checks(study: Study) -> None:
     """The study requires that the volume is set, and all its raters have set it."""
-    listening_checks.set_rules(study, actor=None, require=["level"])
+    checks.set_check_rules(study, actor=None, require=["level"])
     for rater in study.raters.all():
-        check = listening_checks.start(rater.user, study.slug, kind="level")
-        listening_checks.answer(rater.user, check.pk, trial=0, choice=0)
+        check = checks.start_check(rater.user, study.slug, kind="level")
+        checks.answer_trial(rater.user, check.pk, trial=0, choice=0)
 
 
 def exported(study: Study) -> Job:

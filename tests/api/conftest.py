@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from annotation.access import tokens
+from annotation.jobs import jobs
 from annotation.models import User
-from annotation.services import api_tokens, jobs
 from concord_client import Concord
 
 Connect = Callable[..., Concord]
@@ -18,11 +19,11 @@ Connect = Callable[..., Concord]
 def connect(live_server, settings, tmp_path: Path, monkeypatch) -> Iterator[Connect]:
     """`connect(user, scope, …)` is that account's client. Nobody does the work of jobs unless a test does."""
     settings.HOME = tmp_path / "home"
-    monkeypatch.setattr(jobs, "_wake", lambda job_id, kind: None)
+    monkeypatch.setattr(jobs, "_send_message", lambda job_id, kind: None)
     made: list[Concord] = []
 
     def connected(user: User, *scopes: str) -> Concord:
-        _token, secret = api_tokens.make(user, name="test", scopes=["read", *scopes], days=1)
+        _token, secret = tokens.create_token(user, name="test", scopes=["read", *scopes], days=1)
         made.append(Concord(live_server.url, secret))
         return made[-1]
 
@@ -34,4 +35,4 @@ def connect(live_server, settings, tmp_path: Path, monkeypatch) -> Iterator[Conn
 @pytest.fixture
 def worker(connect: Connect, monkeypatch) -> None:
     """Jobs are done as soon as they are asked for."""
-    monkeypatch.setattr(jobs, "_wake", lambda job_id, kind: jobs.run(job_id) and None)
+    monkeypatch.setattr(jobs, "_send_message", lambda job_id, kind: jobs.run(job_id) and None)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from analytics.services import figures
+from analytics.overview import figures
+from annotation.jobs import jobs
 from annotation.models import Study
-from annotation.services import jobs
 from concord_client import Concord, ConcordError, JobFailed
 from tests import factories
 from tests.api.conftest import Connect
@@ -46,7 +46,7 @@ def test_a_study_from_its_making_to_its_archive(connect: Connect, tmp_path: Path
         n_rated += 1
     assert n_rated == 3
     assert boss.studies.overview("s")["progress"]["judgments"] == 9
-    figures.refresh(Study.objects.get(slug="s").pk)
+    figures.recompute_figures(Study.objects.get(slug="s").pk)
     assert boss.studies.agreement("s")["questions"]["correctness"]["ratings"] == 9
 
     export = do(boss, boss.exports.start("s", format="jsonl")["job"])

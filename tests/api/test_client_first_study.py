@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from django.conf import settings as site
 
+from annotation.access import tokens
 from annotation.models import Judgment, Study, Upload, User
-from annotation.services import api_tokens
 from concord_client import Concord, ConcordError, JobFailed
 from tests import factories
-from tests.annotation.importers.sounds import tone
+from tests.annotation.importing.formats.sounds import tone
 from tests.api.conftest import Connect
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("worker")]
@@ -72,7 +72,7 @@ def test_what_the_docs_show_makes_a_study_of_sounds_and_takes_its_data_out(
 ):
     sounds(tmp_path / "my-sounds")
     monkeypatch.chdir(tmp_path)
-    _token, secret = api_tokens.make(boss, name="docs", scopes=["read", "manage"], days=1)
+    _token, secret = tokens.create_token(boss, name="docs", scopes=["read", "manage"], days=1)
     making, taking_out = (
         code.replace("https://concord.example", live_server.url).replace("concord_…", secret)
         for code in shown_in_docs()

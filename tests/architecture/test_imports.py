@@ -12,7 +12,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PURE = [
-    "annotation.rules",
+    "annotation.rating.rules",
+    "annotation.listening.rules",
+    "annotation.raters.rules",
+    "annotation.webhooks.rules",
+    "annotation.rate_limits",
     "annotation.protocols",
     "annotation.audio",
     "annotation.demo",
@@ -38,12 +42,12 @@ def test_nothing_that_asks_for_scores_loads_a_model() -> None:
     """Services, tasks, API and commands know metrics by the registry's table; what opens one loads what it needs."""
     loaded = _loaded_by(
         "import config.wsgi, pkgutil, importlib, scoring, scoring.training.catalogue\n"
-        "left_out = ('scoring.backbones', 'scoring.metrics', 'scoring.writing', 'scoring.training')\n"
+        "left_out = ('scoring.backbones', 'scoring.metrics', 'scoring.writing.transcriber', 'scoring.training')\n"
         "for module in pkgutil.walk_packages(scoring.__path__, 'scoring.'):\n"
         "    if not module.name.startswith(left_out): importlib.import_module(module.name)\n"
     )
-    assert {"scoring.tasks", "scoring.services.work", "scoring.management.commands.score"} <= loaded
-    assert {"scoring.services.writing_work", "scoring.management.commands.write"} <= loaded
+    assert {"scoring.tasks", "scoring.runs.worker", "scoring.management.commands.score"} <= loaded
+    assert {"scoring.writing.worker", "scoring.management.commands.write"} <= loaded
     assert loaded.isdisjoint({"torch", "transformers", "scipy"})
 
 
@@ -51,16 +55,16 @@ def test_what_goes_to_a_server_loads_no_models() -> None:
     """Nothing answers at this address; whatever asks a server has been imported by then."""
     loaded = _loaded_by(
         "from pathlib import Path\n"
-        "from scoring.backbones import openai_calls\n"
+        "from scoring.backbones.openai import client as openai_calls\n"
         "from scoring.metrics.contract import SetupError\n"
-        "from scoring.metrics.registry import Workplace\n"
-        "from scoring.writing import texts\n"
-        "from scoring.writing.opening import open_writer\n"
-        "openai_calls.FIRST_WAIT_S = 0.0\n"
+        "from scoring.metrics.registry import Runtime\n"
+        "from scoring.writing import text_writer as texts\n"
+        "from scoring.writing.text_writer import open_writer\n"
+        "openai_calls.FIRST_BACKOFF_S = 0.0\n"
         "try: open_writer('rationale', 'http://127.0.0.1:1/v1#m', {}, None, Workplace(Path('none'), 0))\n"
         "except SetupError: pass\n"
     )
-    assert "scoring.backbones.openai_server" in loaded
+    assert "scoring.backbones.openai.server" in loaded
     assert loaded.isdisjoint({"torch", "transformers", "scipy"})
 
 

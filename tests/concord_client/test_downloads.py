@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from concord_client import Concord, ConcordError, DownloadError, downloads
+from concord_client import Concord, ConcordError, DownloadError, files
 
 CONTENT = bytes(range(256)) * 1000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -59,7 +59,7 @@ class FileServer:
         http = httpx2.Client(transport=httpx2.MockTransport(self))
         client = Concord("http://server", "t", http=http, attempts=3)
         client.transport._sleep = lambda seconds: None
-        return downloads.fetch(client.transport, "exports/x/file/", to, sha256=sha256)
+        return files.download_file(client.transport, "exports/x/file/", to, sha256=sha256)
 
 
 def names(folder: Path) -> set[str]:

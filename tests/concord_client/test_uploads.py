@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from concord_client import Concord, forms
+from concord_client import Concord, transport
 from tests.concord_client.test_transport import Server, busy, ok
 
 MIB = 1024 * 1024
@@ -100,7 +100,7 @@ def test_what_is_not_there_is_not_asked_about(tmp_path: Path):
 
 def test_a_folder_named_by_a_point_has_its_own_name(tmp_path: Path, monkeypatch):
     monkeypatch.chdir(a_folder(tmp_path))
-    assert forms.files_below(Path())[0][0] == "sounds/a/1.wav"
+    assert transport.files_below(Path())[0][0] == "sounds/a/1.wav"
 
 
 def test_an_import_says_all_that_was_asked_for():

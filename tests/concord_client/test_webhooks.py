@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.rules import webhooks as rules
+from annotation.webhooks import rules
 from concord_client import SignatureError, verify
 
 BODY = '{"event": "study.state_changed", "title": "Glocken – Übung"}'

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 
 from scoring.metrics import registry
-from scoring.services import opened
+from scoring.runs import loaded_metric
 from tests.concurrency.scoring_workers import Use
 from tests.scoring.doubles import WordCount, register
 
@@ -48,9 +48,9 @@ def at_once() -> Callable[[Sequence[Callable[[], T]]], list[T | Exception]]:
 def no_model_open(monkeypatch) -> Iterator[None]:
     """A process that has opened no metric yet, and knows how to open the tests' own."""
     register(monkeypatch)
-    opened.close()
+    loaded_metric.unload()
     yield
-    opened.close()
+    loaded_metric.unload()
 
 
 @pytest.fixture

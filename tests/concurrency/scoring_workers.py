@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from django.db import connection
 
 from scoring.models import ScoringRow, ScoringRun
-from scoring.services import claims, opened, rows, runs
-from scoring.services.locks import Claimant
+from scoring.runs import claims, loaded_metric, rows, scoring_runs
+from scoring.runs.liveness import LeaseHolder
 from tests.scoring.doubles import WordCount
 from tests.scoring.studies import study_of
 
@@ -20,7 +20,7 @@ Use = Callable[[WordCount], WordCount]
 
 
 def requested(n: int, **asked) -> ScoringRun:
-    return runs.request(
+    return scoring_runs.request(
         study_of([f"word {'more ' * k}" for k in range(n)]), "word-count", {}, actor=None, **asked
     )
 
@@ -29,8 +29,8 @@ def prepared(n: int) -> ScoringRun:
     """A run with its rows, at which nobody has worked."""
     run = requested(n)
     metric = WordCount()
-    assert rows.prepare(run, opened.scorer_of("word-count", metric.identity))
-    assert claims.begin(run)
+    assert rows.create_rows(run, loaded_metric.scorer_version("word-count", metric.identity))
+    assert claims.begin_run(run)
     run.refresh_from_db()
     return run
 
@@ -82,9 +82,9 @@ def take_and_die(run: ScoringRun, *, hands_free: bool = True, limit: int = 4) ->
     taken: list[int] = []
 
     def worker() -> None:
-        claimant = Claimant()
+        claimant = LeaseHolder()
         claimant.hold()
-        batch = claims.take(run, claimant, WordCount(limit=limit).limits, hands_free=hands_free)
+        batch = claims.claim_batch(run, claimant, WordCount(limit=limit).limits, hands_free=hands_free)
         taken.extend(batch.rows if batch else ())
 
     elsewhere(worker)
@@ -98,9 +98,9 @@ def living(run: ScoringRun) -> Iterator[list[int]]:
     has_taken, may_go = threading.Event(), threading.Event()
 
     def worker() -> None:
-        claimant = Claimant()
+        claimant = LeaseHolder()
         claimant.hold()
-        batch = claims.take(run, claimant, WordCount().limits, hands_free=True)
+        batch = claims.claim_batch(run, claimant, WordCount().limits, hands_free=True)
         taken.extend(batch.rows if batch else ())
         has_taken.set()
         may_go.wait(30)

@@ -12,23 +12,14 @@ import pytest
 from django.db import connection, transaction
 
 from annotation.errors import Conflict
+from annotation.items import locks, withdrawals
 from annotation.models import Assignment, Item, ItemVersion, Judgment, ReviewCase, Study, Task, User
-from annotation.services import (
-    cases,
-    decisions,
-    exclusions,
-    item_locks,
-    judgments,
-    leases,
-    returns,
-    revisions,
-    undo,
-    withdrawals,
-)
+from annotation.rating import exclusions, judgments, leases, overlap, revisions
+from annotation.review import adjudication, cases, returns
 from tests import factories
-from tests.annotation.services.answers import rating
-from tests.annotation.services.desk import corrections, give, judged, leased, people, true_counters
-from tests.annotation.services.importing import bring, write
+from tests.annotation.importing.answers import rating
+from tests.annotation.importing.desk import corrections, give, judged, leased, people, true_counters
+from tests.annotation.importing.importing import bring, write
 from tests.concurrency.test_overlap import one_raters_day
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
@@ -76,7 +67,7 @@ def test_a_vote_at_the_moment_of_the_correction_is_surplus_on_the_task_withdrawn
     study, task, expert, one, (user, *_) = a_case()
     lease = leased(user, task)
     with meanwhile(partial(judgments.submit, user, lease.pk, rating(2))) as results:
-        decisions.correct(expert, one.pk, corrections(one))
+        adjudication.correct_item(expert, one.pk, corrections(one))
     [receipt] = results
     assert receipt.surplus
     kept = Judgment.objects.get(assignment=lease)
@@ -86,11 +77,11 @@ def test_a_vote_at_the_moment_of_the_correction_is_surplus_on_the_task_withdrawn
 
 def test_the_race_shows_when_leases_are_not_locked(monkeypatch):
     """Negative control: with the tasks' locks alone the vote slips in behind the exclusion, and counts."""
-    monkeypatch.setattr(item_locks, "stop", lambda task_ids, **rater: leases.lock_places(task_ids))
+    monkeypatch.setattr(locks, "end_leases", lambda task_ids, **rater: overlap.lock_tasks(task_ids))
     _, task, expert, one, (user, *_) = a_case()
     lease = leased(user, task)
     with meanwhile(partial(judgments.submit, user, lease.pk, rating(2))) as results:
-        decisions.correct(expert, one.pk, corrections(one))
+        adjudication.correct_item(expert, one.pk, corrections(one))
     assert not results[0].surplus
     task.refresh_from_db()
     assert (task.state, task.n_judgments) == (Task.State.WITHDRAWN, 1)
@@ -101,7 +92,7 @@ def test_a_lease_granted_meanwhile_is_not_waited_for_with_its_task_in_hand(monke
     and is about to ask for its task, which the correction has by then. Waiting for it would never end."""
     study, task, expert, one, (user, *_) = a_case()
     answering, locked = threading.Event(), threading.Event()
-    lock_leases, lock_places = item_locks._lock_leases, leases.lock_places
+    lock_leases, lock_places = locks._lock_leases, overlap.lock_tasks
 
     def answer() -> None:
         lease = leased(user, task)
@@ -125,9 +116,9 @@ def test_a_lease_granted_meanwhile_is_not_waited_for_with_its_task_in_hand(monke
         locked.set()
         return places
 
-    monkeypatch.setattr(item_locks, "_lock_leases", lock_and_let_one_in)
-    monkeypatch.setattr(leases, "lock_places", lock_and_tell)
-    decisions.correct(expert, one.pk, corrections(one))
+    monkeypatch.setattr(locks, "_lock_leases", lock_and_let_one_in)
+    monkeypatch.setattr(overlap, "lock_tasks", lock_and_tell)
+    adjudication.correct_item(expert, one.pk, corrections(one))
     rater.join(10)
     assert Assignment.objects.get(rater__user=user).state == Assignment.State.EXPIRED
     true_counters(study)
@@ -138,7 +129,7 @@ def test_a_change_at_the_moment_of_the_correction_is_refused_or_excluded(at_once
     said = give(user, task)
     results = at_once(
         [
-            partial(decisions.correct, expert, one.pk, corrections(one)),
+            partial(adjudication.correct_item, expert, one.pk, corrections(one)),
             partial(revisions.revise, user, said.assignment_id, rating(1)),
         ]
     )
@@ -150,7 +141,7 @@ def test_a_change_at_the_moment_of_the_correction_is_refused_or_excluded(at_once
 
 def test_two_experts_decide_one_case_once(at_once):
     study, _, expert, one, _ = a_case()
-    results = at_once([partial(decisions.correct, expert, one.pk, corrections(one))] * 4)
+    results = at_once([partial(adjudication.correct_item, expert, one.pk, corrections(one))] * 4)
     assert [isinstance(result, ItemVersion) for result in results].count(True) == 1
     assert {result.code for result in results if isinstance(result, Conflict)} == {"resolved"}
     assert ItemVersion.objects.count() == 2
@@ -166,8 +157,8 @@ def test_two_cases_of_one_item_are_decided_one_after_the_other(at_once):
     cases.claim(other, stale.pk)
     results = at_once(
         [
-            partial(decisions.correct, expert, one.pk, corrections(one)),
-            partial(decisions.correct, other, stale.pk, corrections(stale)),
+            partial(adjudication.correct_item, expert, one.pk, corrections(one)),
+            partial(adjudication.correct_item, other, stale.pk, corrections(stale)),
         ]
     )
     assert isinstance(results[0], ItemVersion)
@@ -180,7 +171,7 @@ def test_a_correction_and_a_withdrawal_come_one_after_the_other(at_once):
     item = Item.objects.get(pk=one.item_id)
     results = at_once(
         [
-            partial(decisions.correct, expert, one.pk, corrections(one)),
+            partial(adjudication.correct_item, expert, one.pk, corrections(one)),
             partial(withdrawals.withdraw_item, item, reason="Silent.", actor=None),
         ]
     )
@@ -197,7 +188,7 @@ def test_tasks_imported_at_the_moment_of_a_correction_are_about_the_version_that
     one = judged(expert, Task.objects.get())
     more = write(tmp_path / "y.csv", {}, {"system": "s2", "answer": "No"})
     results = at_once(
-        [partial(decisions.correct, expert, one.pk, corrections(one)), partial(bring, study, more)]
+        [partial(adjudication.correct_item, expert, one.pk, corrections(one)), partial(bring, study, more)]
     )
     version, job = results
     assert (job.state, isinstance(version, ItemVersion)) == ("done", True)
@@ -218,17 +209,17 @@ def test_corrections_undo_marks_and_sweeps_beside_raters_keep_every_counter_true
 
     def loop(expert: User, one: ReviewCase) -> None:
         for turn in range(3):
-            decisions.correct(expert, one.pk, corrections(one, texts={"question": f"Turn {turn}?"}))
-            undo.undo(expert, one.pk)
+            adjudication.correct_item(expert, one.pk, corrections(one, texts={"question": f"Turn {turn}?"}))
+            adjudication.undo_decision(expert, one.pk)
 
     def mark(action: str) -> None:
         chosen = Judgment.objects.filter(pk__in=[one.pk for one in given])
-        exclusions.mark(chosen, study=study, action=action, reason="careless", actor=None)
+        exclusions.exclude_or_restore(chosen, study=study, action=action, reason="careless", actor=None)
 
     work = [partial(loop, expert, one) for expert, one in zip(experts[:3], found[:3], strict=True)]
     work += [one_raters_day(study, user, seed) for seed, user in enumerate(users[1:])]
     work += [partial(mark, "exclude"), partial(mark, "restore"), leases.expire_due]
-    work += [partial(returns.to_pool, experts[3], found[3].pk, "More.", votes=2)]
+    work += [partial(returns.return_to_pool, experts[3], found[3].pk, "More.", votes=2)]
     results = at_once(work)
     # A rater whose lease ended with its task cannot skip it any more; no vote is refused.
     refused = [result for result in results if isinstance(result, Exception)]

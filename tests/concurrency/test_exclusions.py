@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from annotation.models import Judgment
-from annotation.services import exclusions, judgments, leases
+from annotation.rating import exclusions, judgments, leases
 from tests import factories
-from tests.annotation.services.answers import rating
+from tests.annotation.importing.answers import rating
 from tests.concurrency.test_overlap import make_study, one_raters_day, over_assigned
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
@@ -22,7 +22,7 @@ def test_excluding_while_others_rate_keeps_the_counters_true(at_once):
 
     def mark(judgment_id: int, action: str):
         chosen = Judgment.objects.filter(pk=judgment_id)
-        return lambda: exclusions.mark(
+        return lambda: exclusions.exclude_or_restore(
             chosen, study=study, action=action, reason="careless", actor=researcher
         )
 

@@ -9,10 +9,10 @@ from contextlib import nullcontext
 import pytest
 from django.db import connection
 
-from analytics.records import judgments as records
-from analytics.services import exports
+from analytics.datasets import exports
+from analytics.datasets import judgment_records as records
 from annotation.models import Judgment
-from annotation.services import exclusions
+from annotation.rating import exclusions
 from tests import factories
 from tests.analytics.votes import votes
 
@@ -28,7 +28,7 @@ def excluded_while_exporting(monkeypatch, folder) -> list[bool]:
 
     def exclude_all() -> None:
         try:
-            exclusions.mark(
+            exclusions.exclude_or_restore(
                 Judgment.objects.filter(study=study), study=study, action="exclude", reason="x", actor=None
             )
         finally:
@@ -40,7 +40,7 @@ def excluded_while_exporting(monkeypatch, folder) -> list[bool]:
             other.start()
             other.join(30)
 
-    exports.write(study, format="jsonl", out=folder, on_progress=meanwhile)
+    exports.write_export(study, format="jsonl", out=folder, on_progress=meanwhile)
     assert Judgment.objects.filter(study=study, excluded=True).count() == 5
     lines = (folder / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line)["excluded"] for line in lines]
@@ -51,5 +51,5 @@ def test_marks_set_meanwhile_are_not_in_it(monkeypatch, tmp_path):
 
 
 def test_without_one_moment_half_of_them_would_be(monkeypatch, tmp_path):
-    monkeypatch.setattr(exports, "one_moment", nullcontext)
+    monkeypatch.setattr(exports, "consistent_snapshot", nullcontext)
     assert excluded_while_exporting(monkeypatch, tmp_path / "out") == [False, False, True, True, True]

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from analytics.models import AgreementFigure, StudyFigure
-from analytics.services import figures
+from analytics.overview import figures
 from tests import factories
 from tests.analytics.votes import votes
 
@@ -27,21 +27,21 @@ def computing(monkeypatch) -> list[int]:
         second.wait(0.5)
         return {}, {"questions": []}
 
-    monkeypatch.setattr(figures, "scan", slow_scan)
+    monkeypatch.setattr(figures, "scan_study", slow_scan)
     return begun
 
 
 def test_one_of_two_workers_computes_and_the_other_leaves(at_once, computing):
     study = factories.StudyFactory()
-    assert sorted(at_once([lambda: figures.refresh(study.pk)] * 2)) == [False, True]
+    assert sorted(at_once([lambda: figures.recompute_figures(study.pk)] * 2)) == [False, True]
     assert computing == [study.pk]
     assert StudyFigure.objects.count() == 1
 
 
 def test_without_the_lock_both_would(at_once, computing, monkeypatch):
     study = factories.StudyFactory()
-    monkeypatch.setattr(figures, "_alone", lambda study_id: True)
-    at_once([lambda: figures.refresh(study.pk)] * 2)
+    monkeypatch.setattr(figures, "_lock_study_figures", lambda study_id: True)
+    at_once([lambda: figures.recompute_figures(study.pk)] * 2)
     assert computing == [study.pk, study.pk]
 
 
@@ -49,6 +49,6 @@ def test_workers_at_different_studies_do_not_wait_for_each_other(at_once):
     studies = [factories.StudyFactory(), factories.StudyFactory()]
     for study in studies:
         votes(factories.rating_task(study, "a"), [1, 2])
-    done = at_once([lambda study=study: figures.refresh(study.pk) for study in studies])
+    done = at_once([lambda study=study: figures.recompute_figures(study.pk) for study in studies])
     assert done == [True, True]
     assert AgreementFigure.objects.count() == 2

@@ -9,9 +9,10 @@ import pytest
 from django.db import connection, transaction
 
 from annotation.models import CaseReason, Item, ReviewCase, Task
-from annotation.services import case_opening, exclusions, flag_sweeps, flagging, review_settings
+from annotation.rating import exclusions
+from annotation.review import cases, flagging, settings
 from tests import factories
-from tests.annotation.services.reviewing import unresolved, vote, votes
+from tests.annotation.importing.reviewing import unresolved, vote, votes
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
 
@@ -33,7 +34,7 @@ def test_rules_applied_twice_at_once_open_each_case_once(study, at_once):
     for n in range(10):
         task = factories.rating_task(study, f"item-{n}")
         votes(task, 1, 5, codes=("R",))
-    applied = at_once([partial(flagging.apply, study, actor=None)] * 4)
+    applied = at_once([partial(flagging.apply_rules, study, actor=None)] * 4)
     assert not [result for result in applied if isinstance(result, Exception)]
     assert sum(result.n_opened for result in applied) == ReviewCase.objects.count() == 10
     assert sum(result.n_added for result in applied) == 10
@@ -53,7 +54,7 @@ def flagged_while_corrected(study):
             item = Item.objects.select_for_update().get(pk=task.item_version.item_id)
             item.current_version = item.versions.create(number=2, content_sha256="1" * 64)
             item.save()
-            applying = beside(partial(flagging.apply, study, actor=None))
+            applying = beside(partial(flagging.apply_rules, study, actor=None))
         applying.join(30)
 
     return run
@@ -66,9 +67,9 @@ def test_no_case_is_opened_for_a_version_that_is_just_replaced(flagged_while_cor
 
 def test_one_is_when_the_item_is_not_locked(flagged_while_corrected, monkeypatch):
     """Negative control."""
-    unlocked = case_opening._OPEN.replace("FOR SHARE OF i", "")
-    assert unlocked != case_opening._OPEN
-    monkeypatch.setattr(case_opening, "_OPEN", unlocked)
+    unlocked = cases._OPEN_SQL.replace("FOR SHARE OF i", "")
+    assert unlocked != cases._OPEN_SQL
+    monkeypatch.setattr(cases, "_OPEN_SQL", unlocked)
     flagged_while_corrected()
     assert ReviewCase.objects.exists()
 
@@ -79,16 +80,16 @@ def committed_late(study):
 
     def run() -> None:
         late, early = factories.rating_task(study, "late"), factories.rating_task(study, "early")
-        flag_sweeps.sweep()
+        flagging.sweep_studies()
         with transaction.atomic():
             vote(late, codes=("R",))
 
             def meanwhile() -> None:
                 vote(early, codes=("R",))
-                flag_sweeps.sweep()
+                flagging.sweep_studies()
 
             beside(meanwhile).join(30)
-        flag_sweeps.sweep()
+        flagging.sweep_studies()
 
     return run
 
@@ -100,48 +101,48 @@ def test_a_sweep_sees_what_was_committed_late(study, committed_late):
 
 def test_it_is_lost_when_the_highest_id_in_sight_is_trusted(study, committed_late, monkeypatch):
     """Negative control: as if no transaction were ever open."""
-    in_sight = flag_sweeps._in_sight
-    monkeypatch.setattr(flag_sweeps, "_in_sight", lambda study: (in_sight(study)[0], 0, 0))
+    in_sight = flagging._visible_ids
+    monkeypatch.setattr(flagging, "_visible_ids", lambda study: (in_sight(study)[0], 0, 0))
     committed_late()
     assert unresolved(study) == {"early": {"codes"}}
 
 
 def test_sweeps_look_at_what_is_new_and_at_everything_once_rules_change(study, monkeypatch):
     looked: list[int] = []
-    look_at = flag_sweeps.look_at
+    look_at = flagging.flag_versions
 
     def counted(study, versions, **rest):
         looked.append(len(versions))
         return look_at(study, versions, **rest)
 
-    monkeypatch.setattr(flag_sweeps, "look_at", counted)
+    monkeypatch.setattr(flagging, "flag_versions", counted)
     # Whatever transactions are open in the databases of other tests, on the same server.
-    in_sight = flag_sweeps._in_sight
-    monkeypatch.setattr(flag_sweeps, "_in_sight", lambda study: (in_sight(study)[0], 0, 0))
+    in_sight = flagging._visible_ids
+    monkeypatch.setattr(flagging, "_visible_ids", lambda study: (in_sight(study)[0], 0, 0))
     tasks = [factories.rating_task(study, name) for name in "abc"]
     votes(tasks[0], 1, 2)
-    flag_sweeps.sweep()
-    flag_sweeps.sweep()
+    flagging.sweep_studies()
+    flagging.sweep_studies()
     assert looked == [3]
     vote(tasks[1], codes=("R",))
     excluded = vote(tasks[2], 1)
     Task.objects.filter(pk=tasks[2].pk).update(n_judgments=1)
-    flag_sweeps.sweep()
+    flagging.sweep_studies()
     assert (looked, unresolved(study)) == ([3, 2], {"b": {"codes"}})
-    named = exclusions.named(study, [excluded.client_id])
-    exclusions.mark(named, study=study, action="exclude", reason="careless", actor=None)
-    flag_sweeps.sweep()
+    named = exclusions.judgments_by_client_id(study, [excluded.client_id])
+    exclusions.exclude_or_restore(named, study=study, action="exclude", reason="careless", actor=None)
+    flagging.sweep_studies()
     assert looked == [3, 2, 1]
-    review_settings.change(study, actor=None, flags={"disagreement": {"variance": 0.4}})
-    flag_sweeps.sweep()
+    settings.change_review_settings(study, actor=None, flags={"disagreement": {"variance": 0.4}})
+    flagging.sweep_studies()
     assert looked == [3, 2, 1, 3]
     assert unresolved(study) == {"a": {"disagreement"}, "b": {"codes"}}
 
 
 def test_a_second_sweep_at_the_same_time_does_nothing(study):
     vote(factories.rating_task(study, "a"), codes=("R",))
-    with flag_sweeps._alone() as alone:
+    with flagging._sweep_lock() as alone:
         assert alone
-        beside(flag_sweeps.sweep).join(30)
+        beside(flagging.sweep_studies).join(30)
     assert not ReviewCase.objects.exists()
-    assert flag_sweeps.sweep().n_opened == 1
+    assert flagging.sweep_studies().n_opened == 1

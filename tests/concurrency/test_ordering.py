@@ -10,8 +10,8 @@ import pytest
 from django.db import IntegrityError
 
 from annotation.models import Assignment, Judgment, Study, Task, User
-from annotation.services import judgments, leases, ordering, picks
-from tests.annotation.services.answers import rating
+from annotation.rating import judgments, leases, task_selection
+from tests.annotation.importing.answers import rating
 from tests.concurrency.test_overlap import TRIES, make_study, one_raters_day, over_assigned
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
 
 def ordered(n_tasks: int, n_raters: int) -> tuple[Study, list[User]]:
     study, users = make_study(n_tasks, n_raters)
-    return ordering.set_rule(study, actor=None, among=4), users
+    return task_selection.set_ordering(study, actor=None, among=4), users
 
 
 def test_no_task_holds_more_than_its_overlap_while_priorities_change(at_once):
@@ -28,7 +28,9 @@ def test_no_task_holds_more_than_its_overlap_while_priorities_change(at_once):
 
     def reckon() -> int:
         chance = random.Random(5)
-        return sum(ordering.set_priorities(study, {pk: chance.random() for pk in tasks}) for _ in range(20))
+        return sum(
+            task_selection.set_priorities(study, {pk: chance.random() for pk in tasks}) for _ in range(20)
+        )
 
     days = [one_raters_day(study, user, seed) for seed, user in enumerate(users)]
     results = at_once([*days, reckon])
@@ -66,10 +68,10 @@ def test_raters_get_every_task_once_up_to_the_last(at_once):
 
 def test_the_race_shows_when_a_draw_takes_no_lock(at_once, monkeypatch):
     """Negative control: without the row lock, raters race for the last place and only the constraint stands."""
-    unlocked = re.sub(r"FOR UPDATE OF t SKIP LOCKED", "", picks._TAKE)
-    assert unlocked != picks._TAKE
-    monkeypatch.setattr(picks, "_TAKE", unlocked)
-    picks._statement.cache_clear()
+    unlocked = re.sub(r"FOR UPDATE OF t SKIP LOCKED", "", task_selection._SELECT_AND_LOCK)
+    assert unlocked != task_selection._SELECT_AND_LOCK
+    monkeypatch.setattr(task_selection, "_SELECT_AND_LOCK", unlocked)
+    task_selection._statement.cache_clear()
     refused = []
     try:
         for _ in range(TRIES):
@@ -80,6 +82,6 @@ def test_the_race_shows_when_a_draw_takes_no_lock(at_once, monkeypatch):
             if refused:
                 break
     finally:
-        picks._statement.cache_clear()
+        task_selection._statement.cache_clear()
     assert refused
     assert all("task_overlap_never_exceeded" in str(error) for error in refused)

@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from annotation.errors import DomainError
 from annotation.models import Assignment, Judgment, Study, Task, User
-from annotation.services import judgments, leases, picks
+from annotation.rating import judgments, leases, task_selection
 from tests import factories
-from tests.annotation.services.answers import comparison, rating
+from tests.annotation.importing.answers import comparison, rating
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
 
@@ -103,9 +103,9 @@ def test_no_rater_meets_a_task_twice(at_once):
 
 def test_the_race_shows_when_a_lease_takes_no_lock(at_once, monkeypatch):
     """Negative control: without the row lock, raters race for the last place and only the constraint stands."""
-    unlocked = re.sub(r"FOR UPDATE OF t SKIP LOCKED", "", picks.WALK)
-    assert unlocked != picks.WALK
-    monkeypatch.setattr(picks, "WALK", unlocked)
+    unlocked = re.sub(r"FOR UPDATE OF t SKIP LOCKED", "", task_selection.NEXT_IN_QUEUE)
+    assert unlocked != task_selection.NEXT_IN_QUEUE
+    monkeypatch.setattr(task_selection, "NEXT_IN_QUEUE", unlocked)
     refused = []
     for _ in range(TRIES):
         study, users = make_study(1, 12)

@@ -7,7 +7,7 @@ import pytest
 from annotation.errors import Conflict, NotFound
 from annotation.models import Membership, Study
 from annotation.models.people import Role
-from annotation.services import people
+from annotation.studies import members
 from tests import factories
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
@@ -23,7 +23,9 @@ def demote_each_other(at_once, study: Study) -> list:
     admins = [factories.member(study, Role.ADMIN) for _ in range(2)]
     return at_once(
         [
-            lambda target=target, actor=actor: people.add_member(study, target, role=Role.EXPERT, actor=actor)
+            lambda target=target, actor=actor: members.add_member(
+                study, target, role=Role.EXPERT, actor=actor
+            )
             for target, actor in (admins, reversed(admins))
         ]
     )
@@ -44,7 +46,7 @@ def test_the_race_shows_when_nothing_is_locked(at_once, study, monkeypatch):
         if not others.exists():
             raise Conflict("last", code="last_admin")
 
-    monkeypatch.setattr(people, "_check_last_admin", unlocked)
+    monkeypatch.setattr(members, "_check_last_admin", unlocked)
     for _ in range(20):
         demote_each_other(at_once, study)
         if not Membership.objects.filter(study=study, role=Role.ADMIN).exists():
@@ -55,9 +57,9 @@ def test_the_race_shows_when_nothing_is_locked(at_once, study, monkeypatch):
 
 def test_an_invitation_for_three_takes_three_of_ten(at_once, study):
     admin = factories.member(study, Role.ADMIN)
-    _, token = people.invite(study, role=Role.ANNOTATOR, actor=admin, max_uses=3)
+    _, token = members.invite(study, role=Role.ANNOTATOR, actor=admin, max_uses=3)
     strangers = [factories.UserFactory() for _ in range(10)]
-    results = at_once([lambda user=user: people.accept_invitation(token, user) for user in strangers])
+    results = at_once([lambda user=user: members.accept_invitation(token, user) for user in strangers])
     assert sum(isinstance(result, Membership) for result in results) == 3
     assert sum(isinstance(result, NotFound) for result in results) == 7
     assert Membership.objects.filter(study=study, role=Role.ANNOTATOR).count() == 3

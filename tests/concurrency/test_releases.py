@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from django.db import connection, transaction
 
-from analytics.releases import folder, horizon
+from analytics.datasets import snapshot, table_files
 from annotation.models import Judgment, Study, Task
 from tests import factories
-from tests.analytics.releases.released import cut_of
-from tests.annotation.services.reviewing import vote
+from tests.analytics.datasets.released import cut_of
+from tests.annotation.importing.reviewing import vote
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
 
@@ -53,7 +53,7 @@ def test_it_waits_for_a_vote_that_is_stored_and_not_committed(study, slow, tmp_p
         waited.append(1)
         slow.go_on.set()
 
-    drawn, _ = horizon.draw(study, on_wait=on_wait)
+    drawn, _ = snapshot.draw_snapshot(study, on_wait=on_wait)
     slow.join(30)
     assert waited
     assert Judgment.objects.filter(study=study, pk__lte=drawn.judgments).count() == 2
@@ -75,13 +75,13 @@ def test_what_comes_while_it_writes_is_not_in_it(study, tmp_path):
     vote(task, 4)
     made = cut_of(study)
     vote(task, 2)
-    told = folder.write(made, study, out=tmp_path / "one")
+    told = table_files.write_release(made, study, out=tmp_path / "one")
     assert told["left_out"]["judgments"] == 1
 
 
 def test_a_wait_for_the_line_holds_nobody_up_for_long(study, slow, monkeypatch):
     """It gives its place in the row up between attempts: a rater gets through while an import keeps it waiting."""
-    monkeypatch.setattr(horizon, "_PAUSE_SECONDS", 0.3)
+    monkeypatch.setattr(snapshot, "_RETRY_SECONDS", 0.3)
     through = threading.Event()
 
     def rate() -> None:
@@ -97,5 +97,5 @@ def test_a_wait_for_the_line_holds_nobody_up_for_long(study, slow, monkeypatch):
         if through.wait(0.1):
             slow.go_on.set()
 
-    horizon.draw(study, on_wait=on_wait)
+    snapshot.draw_snapshot(study, on_wait=on_wait)
     assert through.is_set()

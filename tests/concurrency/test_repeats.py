@@ -7,8 +7,9 @@ import time
 import pytest
 from django.test import Client
 
+from annotation.api import idempotency
 from annotation.models import Invitation, User
-from annotation.services import kept_answers, people
+from annotation.studies import members
 from tests import factories
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
@@ -19,14 +20,14 @@ N = 6
 @pytest.fixture
 def researcher(monkeypatch) -> User:
     study = factories.StudyFactory(slug="here")
-    invite = people.invite
+    invite = members.invite
 
     def late(*args, **fields):
         made = invite(*args, **fields)
         time.sleep(0.3)  # before it is committed
         return made
 
-    monkeypatch.setattr(people, "invite", late)
+    monkeypatch.setattr(members, "invite", late)
     return factories.member(study, "researcher")
 
 
@@ -56,6 +57,6 @@ def test_one_does_it_and_the_others_are_told_so(researcher, at_once):
 
 def test_without_turns_each_would_do_it(researcher, at_once, monkeypatch):
     """Why they take turns."""
-    monkeypatch.setattr(kept_answers, "take_turn", lambda *_: True)
+    monkeypatch.setattr(idempotency, "try_lock_key", lambda *_: True)
     at_once([asking(researcher) for _ in range(N)])
     assert Invitation.objects.count() == N

@@ -8,13 +8,14 @@ from functools import partial
 import pytest
 from django.db import connection, transaction
 
-from annotation import review_access
+from annotation import access
 from annotation.errors import Conflict
 from annotation.models import Assignment, CaseEvent, ReviewCase
-from annotation.services import cases, leases
-from annotation.services.case_queue import Filters
+from annotation.rating import leases, overlap
+from annotation.review import cases
+from annotation.review.queue import QueueFilters
 from tests import factories
-from tests.annotation.services.reviewing import case
+from tests.annotation.importing.reviewing import case
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
 
@@ -44,8 +45,8 @@ def test_one_expert_wins_a_case_and_the_others_hear_who(at_once):
 
 def test_several_win_when_a_claim_takes_no_lock(at_once, monkeypatch):
     """Negative control: without the row's lock, whoever reads before another writes wins, too."""
-    unlocked = lambda user, case_id, lock: review_access.reviewed_case(user, case_id)  # noqa: E731
-    monkeypatch.setattr(cases, "reviewed_case", unlocked)
+    unlocked = lambda user, case_id, lock: access.case_under_review(user, case_id)  # noqa: E731
+    monkeypatch.setattr(cases, "case_under_review", unlocked)
     for _ in range(TRIES):
         _, (one,), experts = make_study(n_cases=1, n_experts=6)
         at_once([partial(cases.claim, expert, one.pk) for expert in experts])
@@ -56,7 +57,7 @@ def test_several_win_when_a_claim_takes_no_lock(at_once, monkeypatch):
 
 def test_experts_who_ask_at_once_get_different_cases(at_once):
     study, opened, experts = make_study(n_cases=6, n_experts=6)
-    results = at_once([partial(cases.claim_next, expert, study.slug, Filters()) for expert in experts])
+    results = at_once([partial(cases.claim_next, expert, study.slug, QueueFilters()) for expert in experts])
     assert sorted(one.pk for one in results) == sorted(one.pk for one in opened)
 
 
@@ -105,5 +106,5 @@ def test_a_claim_gives_back_a_task_whose_lease_is_being_kept_alive_at_that_momen
 
 def test_the_task_stays_out_when_a_claim_does_not_lock_it(claimed_while_leasing, monkeypatch):
     """Negative control."""
-    monkeypatch.setattr(leases, "lock_places", lambda task_ids: {})
+    monkeypatch.setattr(overlap, "lock_tasks", lambda task_ids: {})
     assert claimed_while_leasing().state == Assignment.State.OPEN

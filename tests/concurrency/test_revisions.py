@@ -8,9 +8,9 @@ from django.db import IntegrityError
 from annotation import access
 from annotation.errors import DomainError
 from annotation.models import Answer, Judgment, Task
-from annotation.services import exclusions, judgments, leases, revisions
+from annotation.rating import exclusions, judgments, leases, overlap, revisions
 from tests import factories
-from tests.annotation.services.answers import rating
+from tests.annotation.importing.answers import rating
 from tests.concurrency.test_overlap import TRIES, over_assigned
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.concurrency]
@@ -55,7 +55,7 @@ def test_the_race_shows_when_a_change_takes_no_lock(at_once, monkeypatch):
     """Negative control: without the locks changes replace the same row, until a constraint stops the second."""
     held = access.held_assignment
     monkeypatch.setattr(access, "held_assignment", lambda user, id, lock=False: held(user, id))
-    monkeypatch.setattr(leases, "lock_places", lambda ids: {})
+    monkeypatch.setattr(overlap, "lock_tasks", lambda ids: {})
     refused = []
     for _ in range(TRIES):
         _, user, lease = voted()
@@ -73,7 +73,9 @@ def excluded_and_changed_at_once(at_once):
     named = Judgment.objects.filter(pk=Judgment.objects.get(assignment_id=lease.id).pk)
     results = at_once(
         [
-            lambda: exclusions.mark(named, study=study, action="exclude", reason="careless", actor=None),
+            lambda: exclusions.exclude_or_restore(
+                named, study=study, action="exclude", reason="careless", actor=None
+            ),
             change(user, lease, rating(5)),
         ]
     )

@@ -12,8 +12,8 @@ from django.db import IntegrityError, transaction
 
 from annotation.errors import Conflict
 from scoring.models import ScoringRun
-from scoring.services import claims, locks, opened, rows, runs, work
-from scoring.services.locks import Claimant
+from scoring.runs import claims, liveness, loaded_metric, rows, scoring_runs, worker
+from scoring.runs.liveness import LeaseHolder
 from tests.concurrency.scoring_workers import (
     WAITING,
     elsewhere,
@@ -36,7 +36,7 @@ pytestmark = [
 def test_two_workers_share_a_run_and_score_each_row_once(at_once, use):
     metric = use(WordCount())
     run = prepared(40)
-    assert at_once([lambda: work.work_on(run.pk)] * 3) == [False] * 3
+    assert at_once([lambda: worker.work_on_run(run.pk)] * 3) == [False] * 3
     check_books(run)
     assert run.state == "done"
     assert sorted(Counter(key for batch in metric.batches for key in batch).values()) == [1] * 40
@@ -55,9 +55,9 @@ def taken_twice(at_once, run: ScoringRun) -> bool:
     """Whether two of many that take rows at once were given the same."""
 
     def take() -> tuple[int, ...]:
-        claimant = Claimant()
+        claimant = LeaseHolder()
         claimant.hold()
-        batch = claims.take(run, claimant, WordCount(limit=10).limits, hands_free=True)
+        batch = claims.claim_batch(run, claimant, WordCount(limit=10).limits, hands_free=True)
         return batch.rows if batch else ()
 
     taken = Counter(row for rows in at_once([take] * 4) for row in rows)
@@ -67,7 +67,7 @@ def taken_twice(at_once, run: ScoringRun) -> bool:
 
 def test_the_same_run_asked_for_twice_at_once_is_made_once(at_once):
     study = study_of(["a bell"])
-    results = at_once([lambda: runs.request(study, "word-count", {}, actor=None)] * 4)
+    results = at_once([lambda: scoring_runs.request(study, "word-count", {}, actor=None)] * 4)
     assert [type(result) for result in results].count(ScoringRun) == 1
     refused = [result for result in results if isinstance(result, Conflict)]
     assert len(refused) == 3
@@ -75,10 +75,10 @@ def test_the_same_run_asked_for_twice_at_once_is_made_once(at_once):
 
 
 def test_without_the_lock_it_would_be_made_twice(at_once, monkeypatch):
-    monkeypatch.setattr(runs, "_one_request_at_a_time", lambda study: None)
+    monkeypatch.setattr(scoring_runs, "_lock_requests", lambda study: None)
     for _ in range(20):
         study = study_of(["a bell"])
-        at_once([lambda study=study: runs.request(study, "word-count", {}, actor=None)] * 8)
+        at_once([lambda study=study: scoring_runs.request(study, "word-count", {}, actor=None)] * 8)
         if ScoringRun.objects.filter(study=study).count() > 1:
             return
     raise AssertionError("the race did not show")
@@ -93,7 +93,7 @@ def test_without_the_gate_both_would(at_once, monkeypatch):
     def open_gate(run_id: int) -> Iterator[bool]:
         yield True
 
-    monkeypatch.setattr(locks, "gate", open_gate)
+    monkeypatch.setattr(liveness, "model_loading_lock", open_gate)
     assert loads(at_once, monkeypatch) == 2
 
 
@@ -110,30 +110,30 @@ def loads(at_once, monkeypatch) -> int:
         second.wait(0.5)
         return WordCount()
 
-    monkeypatch.setattr(opened, "opened", slow)
+    monkeypatch.setattr(loaded_metric, "load", slow)
     run = requested(3)
-    at_once([lambda: work.work_on(run.pk)] * 2)
+    at_once([lambda: worker.work_on_run(run.pk)] * 2)
     return n
 
 
 def test_rows_are_made_once(at_once):
     run = requested(5)
-    scorer = opened.scorer_of("word-count", WordCount().identity)
-    made = at_once([lambda: rows.prepare(ScoringRun.objects.get(pk=run.pk), scorer)] * 4)
+    scorer = loaded_metric.scorer_version("word-count", WordCount().identity)
+    made = at_once([lambda: rows.create_rows(ScoringRun.objects.get(pk=run.pk), scorer)] * 4)
     assert sorted(made) == [False, False, False, True]
     assert run.rows.count() == 5
 
 
 def test_a_run_that_an_import_has_joined_finds_what_it_brings():
     run = requested(1)
-    scorer = opened.scorer_of("word-count", WordCount().identity)
+    scorer = loaded_metric.scorer_version("word-count", WordCount().identity)
     made: list[bool] = []
 
     def prepare() -> None:
-        made.append(rows.prepare(ScoringRun.objects.get(pk=run.pk), scorer))
+        made.append(rows.create_rows(ScoringRun.objects.get(pk=run.pk), scorer))
 
     with transaction.atomic():
-        assert runs.create_or_join(run.study, run.metric, run.options, actor=None) == run
+        assert scoring_runs.create_or_join(run.study, run.metric, run.options, actor=None) == run
         elsewhere(prepare)
         add(run.study, "new", "rain")
     elsewhere(prepare)
@@ -146,20 +146,20 @@ def test_a_run_that_looks_for_its_rows_is_joined_by_no_import():
     joined: list[ScoringRun] = []
 
     def bring() -> None:
-        joined.append(runs.create_or_join(run.study, run.metric, run.options, actor=None))
+        joined.append(scoring_runs.create_or_join(run.study, run.metric, run.options, actor=None))
 
     with transaction.atomic():
-        assert rows.prepare(run, opened.scorer_of("word-count", WordCount().identity))
+        assert rows.create_rows(run, loaded_metric.scorer_version("word-count", WordCount().identity))
         elsewhere(bring)
     assert joined[0].pk != run.pk
 
 
 def test_without_the_lock_making_them_would_fail(at_once, monkeypatch):
-    monkeypatch.setattr(rows, "_TRY_ALONE", "SELECT true OR %s::int = %s::int")
-    scorer = opened.scorer_of("word-count", WordCount().identity)
+    monkeypatch.setattr(rows, "_TRY_EXCLUSIVE_LOCK", "SELECT true OR %s::int = %s::int")
+    scorer = loaded_metric.scorer_version("word-count", WordCount().identity)
     for _ in range(20):
         run = requested(30)
-        made = at_once([lambda run=run: rows.prepare(ScoringRun.objects.get(pk=run.pk), scorer)] * 4)
+        made = at_once([lambda run=run: rows.create_rows(ScoringRun.objects.get(pk=run.pk), scorer)] * 4)
         if any(isinstance(each, IntegrityError) for each in made):
             return
     raise AssertionError("the race did not show")

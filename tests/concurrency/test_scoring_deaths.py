@@ -17,8 +17,8 @@ from django.utils import timezone
 from scoring.metrics import registry
 from scoring.metrics.contract import Example, Outcome, Reading, SetupError
 from scoring.models import Score, ScoringRow, ScoringRun
-from scoring.services import claims, patience, results, runs, stopping, waking, work
-from scoring.services.locks import Claimant
+from scoring.runs import claims, liveness, results, scoring_runs, worker
+from scoring.runs.liveness import LeaseHolder
 from tests.concurrency.scoring_workers import (
     CLAIMED,
     DONE,
@@ -47,22 +47,22 @@ def test_what_a_killed_worker_held_is_done_by_the_next_at_once(use):
     use(WordCount())
     run = prepared(6)
     assert len(take_and_die(run)) == 4
-    work.work_on(run.pk)
+    worker.work_on_run(run.pk)
     check_books(run)
     assert (run.state, run.n_failed) == ("done", 0)
 
 
 def test_without_looking_at_locks_it_would_wait_for_the_lease(use, monkeypatch):
-    blind = claims._FREE_DEAD.replace(claims._IS_DEAD, "lease_expires_at < now()")
-    assert blind != claims._FREE_DEAD
-    monkeypatch.setattr(claims, "_FREE_DEAD", blind)
+    blind = claims._RELEASE_DEAD_CLAIMS.replace(claims._IS_DEAD, "lease_expires_at < now()")
+    assert blind != claims._RELEASE_DEAD_CLAIMS
+    monkeypatch.setattr(claims, "_RELEASE_DEAD_CLAIMS", blind)
     use(WordCount())
     run = prepared(6)
     take_and_die(run)
-    work.work_on(run.pk)
+    worker.work_on_run(run.pk)
     assert states(run) == {DONE: 2, CLAIMED: 4}
     ScoringRow.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=1))
-    work.work_on(run.pk)
+    worker.work_on_run(run.pk)
     assert states(run) == {DONE: 6}
 
 
@@ -77,7 +77,7 @@ def test_a_machine_without_weights_leaves_a_run_to_those_who_are_at_it(use, monk
     for attended, n in ((True, 0), (True, claims.MAX_ATTEMPTS), (False, 0)):
         ScoringRun.objects.update(n_openings=n)
         with living(run) if attended else nullcontext():
-            assert not work.work_on(run.pk)
+            assert not worker.work_on_run(run.pk)
         run.refresh_from_db()
         assert run.state == ("running" if attended else "failed")
     assert run.message == "There are no weights on this machine."
@@ -87,13 +87,13 @@ def test_what_a_living_worker_holds_is_left_to_it(use):
     use(WordCount())
     run = prepared(6)
     with living(run) as held:
-        assert claims.somebody_is_at(run.pk)
-        assert not work.work_on(run.pk)
+        assert claims.has_live_worker(run.pk)
+        assert not worker.work_on_run(run.pk)
         assert set(run.rows.filter(state=CLAIMED).values_list("pk", flat=True)) == set(held)
-        assert waking.to_wake() == []
-    assert waking.to_wake() == [run.pk]
-    assert not claims.somebody_is_at(run.pk)
-    work.work_on(run.pk)
+        assert claims.runs_with_work() == []
+    assert claims.runs_with_work() == [run.pk]
+    assert not claims.has_live_worker(run.pk)
+    worker.work_on_run(run.pk)
     check_books(run)
 
 
@@ -102,7 +102,7 @@ def test_what_killed_its_worker_is_tried_again_alone_and_last(use):
     run = prepared(6)
     suspects = take_and_die(run)
     assert take_and_die(run, hands_free=False, limit=1) not in [[pk] for pk in suspects]
-    work.work_on(run.pk)
+    worker.work_on_run(run.pk)
     check_books(run)
     first, *alone = metric.batches
     assert not {*first} & {*suspects}
@@ -119,8 +119,8 @@ def test_a_row_that_kills_three_workers_fails_and_takes_no_other_along(use):
         assert len(again) == 1
         ScoringRow.objects.filter(pk__in=again).update(attempts=2, state=WAITING, claim=None)
         ScoringRow.objects.filter(pk__in=again).update(attempts=1, state=DONE)
-        claims.settle(run.pk, n_done=1)
-    work.work_on(run.pk)
+        claims.add_to_counters(run.pk, n_done=1)
+    worker.work_on_run(run.pk)
     run.refresh_from_db()
     row = run.rows.get(pk=poison[0])
     assert (row.state, row.fault, row.attempts) == (FAILED, "worker_died", 3)
@@ -133,22 +133,22 @@ def test_a_late_workers_result_changes_nothing():
 
 
 def test_without_the_claim_it_would_count_twice(monkeypatch):
-    unguarded = results._HELD.replace("AND claim = %(claim)s AND state = 2", "AND %(claim)s > 0")
-    assert unguarded != results._HELD
-    monkeypatch.setattr(results, "_HELD", unguarded)
+    unguarded = results._LOCK_CLAIMED_ROWS.replace("AND claim = %(claim)s AND state = 2", "AND %(claim)s > 0")
+    assert unguarded != results._LOCK_CLAIMED_ROWS
+    monkeypatch.setattr(results, "_LOCK_CLAIMED_ROWS", unguarded)
     assert late_result()[1] == 2
 
 
 def late_result() -> tuple[str, int, int, set[float]]:
     """A worker's lease runs out, a second one does its row, then the first comes with another value."""
     run = prepared(1)
-    late, second = Claimant(), Claimant()
-    batch = claims.take(run, late, WordCount().limits, hands_free=True)
+    late, second = LeaseHolder(), LeaseHolder()
+    batch = claims.claim_batch(run, late, WordCount().limits, hands_free=True)
     ScoringRow.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=1))
-    again = claims.take(run, second, WordCount().limits, hands_free=True)
+    again = claims.claim_batch(run, second, WordCount().limits, hands_free=True)
     assert batch.rows == again.rows
     for claimant, value in ((second, 1.0), (late, 2.0)):
-        results.store(run, claimant.number, [Outcome(batch.rows[0], {"words": Reading(value)})])
+        results.store_outcomes(run, claimant.number, [Outcome(batch.rows[0], {"words": Reading(value)})])
     run.refresh_from_db()
     return run.state, run.n_done, run.n_failed, set(Score.objects.values_list("value", flat=True))
 
@@ -175,24 +175,24 @@ def cut_once() -> Callable[[Sequence[Example]], None]:
 
 
 def test_what_was_scored_is_stored_after_a_lost_connection(use, monkeypatch):
-    monkeypatch.setattr(patience, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(liveness, "FIRST_BACKOFF", 0.01)
     metric = use(Scripted(cut_once()))
     run = prepared(10)
-    work.work_on(run.pk)
+    worker.work_on_run(run.pk)
     check_books(run)
     assert run.state == "done"
     assert sorted(Counter(key for batch in metric.batches for key in batch).values()) == [1] * 10
 
 
 def test_without_patience_it_would_be_lost_and_done_again(use, monkeypatch):
-    monkeypatch.setattr(patience, "PATIENCE_SECONDS", -1.0)
+    monkeypatch.setattr(liveness, "RETRY_SECONDS", -1.0)
     metric = use(Scripted(cut_once()))
     run = prepared(10)
     with pytest.raises(OperationalError):
-        work.work_on(run.pk)
+        worker.work_on_run(run.pk)
     connection.close()
-    assert waking.to_wake() == [run.pk]
-    work.work_on(run.pk)
+    assert claims.runs_with_work() == [run.pk]
+    worker.work_on_run(run.pk)
     check_books(run)
     assert max(Counter(key for batch in metric.batches for key in batch).values()) == 2
 
@@ -205,18 +205,18 @@ def test_after_a_cancellation_nothing_more_is_taken(use):
 
     def cancel_once(examples: Sequence[Example]) -> None:
         if run.state != "cancelled":
-            elsewhere(lambda: runs.cancel(ScoringRun.objects.get(pk=run.pk), actor=None))
+            elsewhere(lambda: scoring_runs.cancel(ScoringRun.objects.get(pk=run.pk), actor=None))
             run.state = "cancelled"
 
     metric = use(Scripted(cancel_once))
-    work.work_on(run.pk)
+    worker.work_on_run(run.pk)
     run.refresh_from_db()
     assert run.state == "cancelled"
     # The batch that was being scored is kept; so is the one that had been made ready, as it had been taken.
     assert states(run) == {DONE: run.n_done, WAITING: 20 - run.n_done}
     assert run.n_done == sum(map(len, metric.batches)) == 8
-    runs.retry(run, actor=None)
-    work.work_on(run.pk)
+    scoring_runs.retry(run, actor=None)
+    worker.work_on_run(run.pk)
     check_books(run)
     assert run.state == "done"
 
@@ -225,14 +225,14 @@ def test_a_worker_that_is_to_end_finishes_its_batch_and_puts_the_next_down(use):
     asked = threading.Event()
     use(Scripted(lambda examples: asked.set()))
     run = prepared(20)
-    assert stopping.work_until_stopped(run.pk, stopping=asked.is_set)
+    assert worker.work_until_stopped(run.pk, stopping=asked.is_set)
     assert states(run) == {DONE: 4, WAITING: 16}
     assert not run.rows.filter(state=WAITING, attempts__gt=0).exists()
 
 
 def test_a_batch_that_takes_too_long_goes_back_and_no_death_is_counted(use, monkeypatch):
-    monkeypatch.setattr(stopping, "LOOK_SECONDS", 0.02)
-    monkeypatch.setattr(stopping, "GRACE_SECONDS", 0.02)
+    monkeypatch.setattr(liveness, "STOP_POLL_SECONDS", 0.02)
+    monkeypatch.setattr(liveness, "GRACE_SECONDS", 0.02)
     asked = threading.Event()
     run = prepared(6)
 
@@ -245,7 +245,7 @@ def test_a_batch_that_takes_too_long_goes_back_and_no_death_is_counted(use, monk
         raise AssertionError("the rows did not go back")
 
     use(Scripted(never_ends))
-    stopping.work_until_stopped(run.pk, stopping=asked.is_set)
+    worker.work_until_stopped(run.pk, stopping=asked.is_set)
     assert states(run) == {WAITING: 6}
     assert not run.rows.filter(attempts__gt=0).exists()
     assert not Score.objects.exists()

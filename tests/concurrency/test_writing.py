@@ -8,18 +8,12 @@ from collections import Counter
 import pytest
 from django.db import transaction
 
+from annotation.items import locks, versions
 from annotation.models import ReviewCase
-from annotation.services import item_locks, versions
 from scoring.models import WritingRow, WritingRun
-from scoring.services import (
-    stopping,
-    writing_claims,
-    writing_drafts,
-    writing_publishing,
-    writing_runs,
-    writing_work,
-)
-from scoring.services.locks import Claimant
+from scoring.runs import liveness
+from scoring.runs.liveness import LeaseHolder
+from scoring.writing import claims, draft_requests, publishing, worker, writing_runs
 from tests.concurrency.scoring_workers import elsewhere
 from tests.scoring.writing_doubles import Echo, study_of, texts, use, writer_of
 
@@ -39,9 +33,9 @@ def requested(n: int, **writer: object) -> WritingRun:
 
 
 def take(run: WritingRun, at_once: int = 4) -> list[int]:
-    claimant = Claimant()
+    claimant = LeaseHolder()
     claimant.hold()
-    return writing_claims.take(run, claimant, at_once=at_once)
+    return claims.claim_batch(run, claimant, at_once=at_once)
 
 
 def take_and_die(run: WritingRun) -> list[int]:
@@ -53,19 +47,19 @@ def take_and_die(run: WritingRun) -> list[int]:
 def test_workers_share_a_run_and_write_each_text_once(at_once, use):
     echo = use(Echo())
     run = requested(24)
-    at_once([writing_work.work] * 3)
-    writing_work.work()  # whoever came late found rows in others' hands
+    at_once([worker.work_on_runs] * 3)
+    worker.work_on_runs()  # whoever came late found rows in others' hands
     run.refresh_from_db()
     assert (run.state, run.n_done, run.prompt_tokens) == ("done", 24, 240)
     assert set(Counter(request.key for request in echo.asked).values()) == {1}
 
 
 def test_without_row_locks_they_would_take_the_same_rows(at_once, monkeypatch):
-    unlocked = writing_claims._TAKE_NEW.replace("FOR UPDATE SKIP LOCKED", "")
-    assert unlocked != writing_claims._TAKE_NEW
+    unlocked = claims._TAKE_NEW.replace("FOR UPDATE SKIP LOCKED", "")
+    assert unlocked != claims._TAKE_NEW
     run = requested(24)
     assert not any(taken_twice(at_once, run) for _ in range(3))
-    monkeypatch.setattr(writing_claims, "_TAKE_NEW", unlocked)
+    monkeypatch.setattr(claims, "_TAKE_NEW", unlocked)
     assert any(taken_twice(at_once, run) for _ in range(20))
 
 
@@ -79,11 +73,11 @@ def test_what_a_killed_worker_had_in_hand_comes_back_one_by_one_and_is_given_up_
     run = requested(4)
     assert len(take_and_die(run)) == 4
     assert Counter(run.rows.values_list("state", flat=True)) == {CLAIMED: 4}
-    assert writing_claims.next_run(open_writer=None, only=None, passed=()) == run.pk
+    assert claims.next_run(open_writer=None, only=None, passed=()) == run.pk
     again = [take_and_die(run) for _ in range(2)]
     assert [len(rows) for rows in again] == [1, 1], "what a worker died with is in no other's hand beside"
     run.rows.filter(pk=again[0][0]).update(attempts=3, state=CLAIMED, claim=12345)
-    writing_work.work()
+    worker.work_on_runs()
     run.refresh_from_db()
     assert (run.state, run.n_done, run.n_failed) == ("done", 3, 1)
     assert run.rows.get(state=FAILED).fault == "worker_died"
@@ -93,10 +87,10 @@ def test_a_draft_whose_worker_dies_again_and_again_fails_and_says_so():
     study = study_of(["rain"])
     item = study.items.get()
     case = ReviewCase.objects.create(study=study, item=item, item_version=item.current_version)
-    draft = writing_drafts.request(case, writer_of(study), actor=None)
+    draft = draft_requests.request_draft(case, writer_of(study), actor=None)
     for _ in range(3):
         assert len(take_and_die(WritingRun.objects.get())) == 1
-    writing_work.work()
+    worker.work_on_runs()
     draft.refresh_from_db()
     assert draft.state == "failed"
     assert "died 3 times" in draft.problem
@@ -109,7 +103,7 @@ def test_workers_together_begin_no_more_than_the_pace_allows(at_once):
 
 
 def test_without_the_writers_lock_they_would_begin_more(at_once, monkeypatch):
-    monkeypatch.setattr(writing_claims, "_PACE", writing_claims._PACE.replace("FOR NO KEY UPDATE", ""))
+    monkeypatch.setattr(claims, "_LOCK_RATE_LIMIT", claims._LOCK_RATE_LIMIT.replace("FOR NO KEY UPDATE", ""))
     for _ in range(20):
         run = requested(12, per_minute=20)
         if sum(len(rows) for rows in at_once([lambda run=run: take(run)] * 4)) > 2:
@@ -120,21 +114,21 @@ def test_without_the_writers_lock_they_would_begin_more(at_once, monkeypatch):
 def test_a_text_published_while_somebody_corrects_its_item_is_published_before_or_not_at_all(at_once):
     study = study_of(["rain"])
     run = writing_runs.request(writer_of(study), actor=None)
-    writing_work.work()
-    writing_publishing.publish(run, actor=None)
+    worker.work_on_runs()
+    publishing.publish(run, actor=None)
     begun, may_commit = threading.Event(), threading.Event()
 
     def correct() -> None:
         with transaction.atomic():
-            item = item_locks.lock(study.items.get().pk)
+            item = locks.lock_item(study.items.get().pk)
             begun.set()
             may_commit.wait(10)
-            versions.make(item, {"question": "What falls?"}, actor=None)
+            versions.make_version(item, {"question": "What falls?"}, actor=None)
 
     def publish() -> None:
         begun.wait(10)
         threading.Timer(0.2, may_commit.set).start()
-        writing_work.work()
+        worker.work_on_runs()
 
     at_once([correct, publish])
     assert texts(study) == {"What falls?": ""}
@@ -142,22 +136,22 @@ def test_a_text_published_while_somebody_corrects_its_item_is_published_before_o
 
 
 def test_a_worker_that_is_to_end_puts_down_what_it_cannot_finish(use, monkeypatch):
-    monkeypatch.setattr(stopping, "LOOK_SECONDS", 0.02)
-    monkeypatch.setattr(stopping, "GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(liveness, "STOP_POLL_SECONDS", 0.02)
+    monkeypatch.setattr(liveness, "GRACE_SECONDS", 0.05)
     put_down, asked = threading.Event(), threading.Event()
 
     def script(_: object) -> None:
         asked.set()
         assert put_down.wait(10)
 
-    def put(claimant: Claimant) -> None:
-        writing_work.put_down(claimant)
+    def put(claimant: LeaseHolder) -> None:
+        worker.release_all(claimant)
         put_down.set()
 
     use(Echo(script=script))
     run = requested(3)
-    stopping.watched(
-        lambda claimant: writing_work.work(stopping=asked.is_set, claimant=claimant),
+    liveness.run_with_graceful_stop(
+        lambda claimant: worker.work_on_runs(stopping=asked.is_set, claimant=claimant),
         put_down=put,
         stopping=asked.is_set,
     )

@@ -15,13 +15,13 @@ from urllib.parse import unquote
 import psycopg
 import pytest
 
-from config.cluster import Cluster
+from config.postgres.cluster import Cluster
 
 HOLD = """
 import sys
 from pathlib import Path
 from urllib.parse import unquote
-from config.cluster import Cluster
+from config.postgres.cluster import Cluster
 cluster = Cluster(Path(sys.argv[1]))
 cluster.hold()
 print("holding", flush=True)

@@ -8,9 +8,8 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 
 from annotation.models import Study
-from config import demo
-from config.processes import Failed
-from config.supervisor import Supervisor
+from config import launch
+from config.processes import Failed, Supervisor
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +23,7 @@ def _same_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
             cursor.execute(query + " LIMIT 1", parameters)
             return cursor.fetchone() is not None
 
-    monkeypatch.setattr(demo, "_exists", ask)
+    monkeypatch.setattr(launch, "_row_exists", ask)
 
 
 @pytest.fixture
@@ -34,14 +33,14 @@ def supervisor() -> Mock:
 
 def test_an_empty_installation_gets_the_demo_once(supervisor: Mock, home: Path) -> None:
     supervisor.complete.side_effect = lambda *_: Study.objects.create(slug="demo", title="Demo")
-    demo.ensure(supervisor, home=home)
-    demo.ensure(supervisor, home=home)
+    launch.ensure_demo(supervisor, home=home)
+    launch.ensure_demo(supervisor, home=home)
     assert supervisor.complete.call_count == 1
 
 
 def test_an_installation_with_a_study_gets_none(supervisor: Mock, home: Path) -> None:
     Study.objects.create(slug="real", title="Real")
-    demo.ensure(supervisor, home=home)
+    launch.ensure_demo(supervisor, home=home)
     assert supervisor.complete.call_count == 0
 
 
@@ -53,12 +52,12 @@ def test_one_that_failed_half_way_is_taken_up_again(
         raise Failed("The step 'demo' ended with status 1")
 
     supervisor.complete.side_effect = fail
-    demo.ensure(supervisor, home=home)
+    launch.ensure_demo(supervisor, home=home)
     assert "Going on without the demo study" in capsys.readouterr().err
 
     supervisor.complete.side_effect = None
-    demo.ensure(supervisor, home=home)
-    demo.ensure(supervisor, home=home)
+    launch.ensure_demo(supervisor, home=home)
+    launch.ensure_demo(supervisor, home=home)
     assert supervisor.complete.call_count == 2
 
 
@@ -66,14 +65,14 @@ def test_production_gets_no_accounts_with_known_passwords(
     supervisor: Mock, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CONCORD_HTTPS", "1")
-    demo.ensure(supervisor, home=home)
+    launch.ensure_demo(supervisor, home=home)
     assert supervisor.complete.call_count == 0
 
 
 def test_the_line_names_the_accounts_that_exist() -> None:
-    assert "annotator@demo.example" not in demo.how_to_sign_in()
+    assert "annotator@demo.example" not in launch.sign_in_hint()
     get_user_model().objects.create_user("admin@demo.example")
-    assert demo.how_to_sign_in() == (
+    assert launch.sign_in_hint() == (
         "Sign in as annotator@demo.example, expert@demo.example, researcher@demo.example or admin@demo.example; "
         "password concord-demo."
     )

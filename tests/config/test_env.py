@@ -49,7 +49,7 @@ def test_a_secret_key_that_is_too_short_is_refused(monkeypatch: pytest.MonkeyPat
 
 def test_places_are_names_numbers_and_networks(monkeypatch):
     monkeypatch.setenv("X", "files.lab, 10.1.0.0/16,[::1], 127.0.0.1")
-    assert env.places("X") == ["files.lab", "10.1.0.0/16", "[::1]", "127.0.0.1"]
+    assert env.hosts_and_networks("X") == ["files.lab", "10.1.0.0/16", "[::1]", "127.0.0.1"]
     monkeypatch.setenv("X", "10.1.0.0/33")
     with pytest.raises(env.BadEnvironment, match=r"10\.1\.0\.0/33"):
-        env.places("X")
+        env.hosts_and_networks("X")

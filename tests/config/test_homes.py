@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from config import guardian, homes
+from config import guardian, launch
 
 
 def test_a_home_has_one_launcher_at_a_time(home: Path) -> None:
     with (
-        homes.take(home, address="http://127.0.0.1:8000/", pause=_never),
-        pytest.raises(homes.Taken, match=rf"process {os.getpid()}, http://127.0.0.1:8000/"),
+        launch.lock_home(home, address="http://127.0.0.1:8000/", pause=_never),
+        pytest.raises(launch.HomeInUse, match=rf"process {os.getpid()}, http://127.0.0.1:8000/"),
     ):
-        homes.take(home, address="http://127.0.0.1:8001/", pause=_never)
+        launch.lock_home(home, address="http://127.0.0.1:8001/", pause=_never)
 
 
 def test_a_home_is_free_once_its_launcher_has_ended(home: Path) -> None:
-    homes.take(home, address="http://127.0.0.1:8000/", pause=_never).close()
-    homes.take(home, address="http://127.0.0.1:8001/", pause=_never).close()
+    launch.lock_home(home, address="http://127.0.0.1:8000/", pause=_never).close()
+    launch.lock_home(home, address="http://127.0.0.1:8001/", pause=_never).close()
     assert (home / "run.lock").read_text() == f"process {os.getpid()}, http://127.0.0.1:8001/\n"
 
 
@@ -29,7 +29,7 @@ def test_it_waits_until_the_last_runs_children_are_gone(
     last_run = (home / guardian.LOCK).open("a")
     fcntl.flock(last_run, fcntl.LOCK_EX)
 
-    homes.take(home, address="http://127.0.0.1:8000/", pause=lambda _: last_run.close()).close()
+    launch.lock_home(home, address="http://127.0.0.1:8000/", pause=lambda _: last_run.close()).close()
     assert last_run.closed
     assert capsys.readouterr().err == "Waiting for the processes of an earlier run to end …\n"
 

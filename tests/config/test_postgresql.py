@@ -7,7 +7,7 @@ from django.core.signals import request_finished, request_started
 from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
-from config.postgresql import base
+from config.postgres import base
 from tests import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)

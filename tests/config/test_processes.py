@@ -120,7 +120,7 @@ def test_only_the_workers_with_models_can_be_done_without(
     monkeypatch.setattr(launch, "_start_database", lambda _: None)
     monkeypatch.setattr(launch, "_await_answer", lambda *_, **__: (_ for _ in ()).throw(Failed))
     with pytest.raises(Failed):
-        launch._run(supervisor, None, home=home, port=1, with_demo=False)  # type: ignore[arg-type]
+        launch._start_and_supervise(supervisor, None, home=home, port=1, with_demo=False)  # type: ignore[arg-type]
     assert served == {"web": True, "worker": True, "scoring": False, "writing": False, "beat": True}
 
 

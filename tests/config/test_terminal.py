@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from config.terminal import Interruption, Stop
+from config.processes import Interruption, Stop
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

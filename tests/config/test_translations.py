@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from config import translations
+from config import prepare
 
 PO = """
 msgid ""
@@ -32,7 +32,7 @@ def po(tmp_path: Path) -> Path:
 
 
 def test_it_compiles_what_gettext_reads(tmp_path: Path, po: Path) -> None:
-    assert translations.compile_changed([tmp_path]) == [po.with_suffix(".mo")]
+    assert prepare.compile_translations([tmp_path]) == [po.with_suffix(".mo")]
     with po.with_suffix(".mo").open("rb") as file:
         catalogue = gettext.GNUTranslations(file)
     assert catalogue.gettext("Skip") == "跳过"
@@ -40,13 +40,13 @@ def test_it_compiles_what_gettext_reads(tmp_path: Path, po: Path) -> None:
 
 
 def test_it_compiles_again_only_what_changed(tmp_path: Path, po: Path) -> None:
-    mo = translations.compile_changed([tmp_path])[0]
-    assert translations.compile_changed([tmp_path]) == []
+    mo = prepare.compile_translations([tmp_path])[0]
+    assert prepare.compile_translations([tmp_path]) == []
 
     later = mo.stat().st_mtime + 10
     os.utime(po, (later, later))
-    assert translations.compile_changed([tmp_path]) == [mo]
+    assert prepare.compile_translations([tmp_path]) == [mo]
 
 
 def test_a_folder_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
-    assert translations.compile_changed([tmp_path / "locale"]) == []
+    assert prepare.compile_translations([tmp_path / "locale"]) == []

@@ -13,10 +13,10 @@ from django.conf import settings
 from annotation.audio.ingest import ClipFacts, measure_and_canonicalise
 from annotation.models import Clip, Return, Study, User
 from annotation.models.people import Role
-from annotation.services import returns
+from annotation.review import returns
 from tests import factories
-from tests.annotation.services.answers import rating
-from tests.annotation.services.desk import give, judged
+from tests.annotation.importing.answers import rating
+from tests.annotation.importing.desk import give, judged
 
 
 def comparison_study(tasks: int = 3) -> Study:
@@ -49,7 +49,9 @@ def returned_answer(study: Study, user: User) -> Return:
     task = study.tasks.order_by("pk").first()
     said = give(user, task, rating(2, comment="Too quiet to tell."))
     expert = factories.member(study, Role.EXPERT)
-    [found] = returns.to_rater(expert, judged(expert, task).pk, [said.client_id], "Is it really a bell?")
+    [found] = returns.return_to_rater(
+        expert, judged(expert, task).pk, [said.client_id], "Is it really a bell?"
+    )
     return found
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from annotation.services import listening_checks, listening_settings
-from annotation.services import studies as study_service
+from annotation.listening import checks, coverage
+from annotation.studies import studies as study_service
 from tests import presets
 from tests.e2e import studies
 from tests.factories import member
@@ -118,7 +118,7 @@ def test_every_other_way_of_asking(looked_at, signed_in, tmp_path, preset):
 
 def test_the_list_of_keys_and_spectrograms(looked_at, signed_in):
     study = studies.comparison_study(tasks=1)
-    listening_settings.set_rules(study, actor=None, spectrogram=True)
+    coverage.set_listening_rules(study, actor=None, spectrogram=True)
     signed_in(member(study))
     studies.open_work(looked_at, study)
     looked_at.get_by_role("button", name="Spectrograms").click()
@@ -134,7 +134,7 @@ def test_a_study_that_pauses_while_somebody_works(looked_at, signed_in):
     study = studies.rating_study(tasks=1)
     signed_in(member(study))
     looked_at.goto(f"/studies/{study.slug}/work/")
-    study_service.set_state(study, "paused", actor=None)
+    study_service.set_study_state(study, "paused", actor=None)
     looked_at.get_by_role("button", name="Start rating").click()
     looked_at.goto(f"/studies/{study.slug}/work/")
     looked_at.get_by_role("heading", name="No task right now").wait_for()
@@ -143,7 +143,7 @@ def test_a_study_that_pauses_while_somebody_works(looked_at, signed_in):
 
 def test_the_listening_checks(looked_at, signed_in):
     study = studies.rating_study(tasks=1)
-    listening_checks.set_rules(study, actor=None, require=["level", "antiphase"])
+    checks.set_check_rules(study, actor=None, require=["level", "antiphase"])
     signed_in(member(study))
     looked_at.goto(f"/studies/{study.slug}/guidelines/")
     looked_at.get_by_role("button", name="Start rating").click()

@@ -1,7 +1,7 @@
 """What a rater's browser holds before the vote, searched for everything that must not be there, on every preset.
 
 Page, answers of the API, addresses, headers, the clips' own bytes and what the page stores: all of it passes through
-the test. tests/annotation/api/test_blinding.py asks the API the same, route by route.
+the test. tests/annotation/rating/test_blinding.py asks the API the same, route by route.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from annotation.models import (
     TaskCandidate,
 )
 from annotation.protocols import preset_keys
-from annotation.rules import queue
+from annotation.rating.rules import ordering
 from scoring.models import Score, Scorer
 from tests import presets
 from tests.e2e import studies
@@ -117,7 +117,7 @@ def plant(study: Study) -> None:
         external_id="task-okapi-again",
         overlap=first.overlap,
         kind=Task.Kind.REPEAT,
-        shuffle_key=queue.shuffle_key(study.seed, "again"),
+        shuffle_key=ordering.shuffle_key(study.seed, "again"),
     )
     for slot in first.slots.all():
         TaskCandidate.objects.create(task=again, slot=slot.slot, candidate=slot.candidate)

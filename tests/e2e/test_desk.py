@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import CaseEvent, Correction, Draft, Judgment, Return, ReviewCase
-from annotation.services import decisions, drafts
+from annotation.review import adjudication, drafts
 from tests.e2e.studies import tone
 from tests.e2e.test_accessibility import check
 from tests.labeling_ui.cases import Flagged, flagged, judged
@@ -25,8 +25,8 @@ def shot(page: Page, name: str) -> None:
 
 
 def propose(case: ReviewCase, field: str, text: str) -> Draft:
-    draft = drafts.waiting(case, field=field, writer="Rewriter", actor=None)
-    drafts.propose(draft.pk, text=text, provenance={"model": "tiny-writer-7b", "prompt": "rewrite-1"})
+    draft = drafts.request_draft(case, field=field, writer="Rewriter", actor=None)
+    drafts.store_proposal(draft.pk, text=text, provenance={"model": "tiny-writer-7b", "prompt": "rewrite-1"})
     return draft
 
 
@@ -168,8 +168,9 @@ def test_a_case_lost_meanwhile_keeps_what_was_typed_and_says_what_to_do(page, si
 def stages() -> Flagged:
     found = flagged(clip=tone("bell", hertz=500))
     propose(found.case, "question", "Which bell is heard in clip-7?")
-    drafts.fail(
-        drafts.waiting(found.case, field="rationale", writer="Explainer", actor=None).pk, problem="Too long."
+    drafts.store_failure(
+        drafts.request_draft(found.case, field="rationale", writer="Explainer", actor=None).pk,
+        problem="Too long.",
     )
     return found
 
@@ -194,7 +195,7 @@ def test_both_stages_are_for_everyone(page, signed_in, stages, width, schemes):
     look("desk")
     page.locator("[data-do=send_back]").click()
     look("return")
-    decisions.fine(stages.expert, stages.case.pk)
+    adjudication.approve_item(stages.expert, stages.case.pk)
     page.goto(f"/review-cases/{stages.case.pk}/")
     page.get_by_role("button", name="Play Recording").wait_for()
     look("read-only")

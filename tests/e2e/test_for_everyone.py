@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from annotation.listening import checks
 from annotation.models import Judgment
-from annotation.services import listening_checks
 from tests import presets
 from tests.e2e import studies
 from tests.factories import member
@@ -80,7 +80,7 @@ def test_it_fits_fingers_windows_of_every_shape_and_both_directions(page, opened
 def test_every_other_page_of_a_rater_suits_fingers(page, signed_in):
     page.set_viewport_size({"width": 390, "height": 844})
     study = studies.rating_study(tasks=1)
-    listening_checks.set_rules(study, actor=None, require=["level"])
+    checks.set_check_rules(study, actor=None, require=["level"])
     signed_in(member(study))
     page.goto("/")
     assert page.evaluate(TOO_SMALL) == []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from annotation.listening import checks as listening_checks
 from annotation.models import ListeningCheck
-from annotation.services import listening_checks
 from tests.e2e import studies
 from tests.factories import member
 
@@ -18,7 +18,7 @@ def study():
 
 
 def open_checks(page, study, *kinds: str, **more) -> None:
-    listening_checks.set_rules(study, actor=None, require=list(kinds), **more)
+    listening_checks.set_check_rules(study, actor=None, require=list(kinds), **more)
     page.goto(f"/studies/{study.slug}/work/")
     page.get_by_role("button", name="Start rating").click()
     page.get_by_role("heading", name="Before you start: your listening").wait_for()
@@ -28,7 +28,7 @@ def open_checks(page, study, *kinds: str, **more) -> None:
 def key_at_hand() -> int:
     """What the server holds to be right of the trial at hand."""
     check = ListeningCheck.objects.get(state="open")
-    return int(check.trials[listening_checks.n_answered(check)]["key"])
+    return int(check.trials[listening_checks.n_answered_trials(check)]["key"])
 
 
 def answer(page, *, right: bool = True) -> None:
@@ -118,7 +118,7 @@ def test_a_check_that_falls_due_in_the_middle_of_work_comes_before_the_next_task
     study = studies.rating_study(tasks=4)
     signed_in(member(study))
     studies.open_work(page, study)
-    listening_checks.set_rules(study, actor=None, require=["level"])
+    listening_checks.set_check_rules(study, actor=None, require=["level"])
     checks = page.get_by_role("heading", name="Before you start: your listening")
     for done in range(1, 5):  # those fetched ahead can still be judged
         page.keyboard.press("4")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from scoring.models import ScoringRun
-from scoring.services import runs, work
+from scoring.runs import scoring_runs, worker
 from tests.factories import member
 from tests.scoring import doubles, studies
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def _no_worker(monkeypatch) -> None:
     """The test itself is the worker."""
     doubles.register(monkeypatch)
-    monkeypatch.setattr(runs, "_wake", lambda run_id: None)
+    monkeypatch.setattr(scoring_runs, "_wake_worker", lambda run_id: None)
 
 
 def test_a_study_is_scored_and_the_page_follows_without_a_reload(page, signed_in):
@@ -33,7 +33,7 @@ def test_a_study_is_scored_and_the_page_follows_without_a_reload(page, signed_in
 
     run = ScoringRun.objects.get()
     assert (run.options, run.filter) == ({"version": "2"}, {"systems": ["system-1"]})
-    work.work_on(run.pk)
+    worker.work_on_run(run.pk)
     page.get_by_text("2 scored.").wait_for()
     expect(page.get_by_role("img", name="Histogram from 2.000 to 3.000")).to_be_visible()
     page.get_by_role("link", name="Show these rows").press("Enter")

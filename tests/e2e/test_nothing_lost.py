@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from annotation.models import Assignment, Judgment
-from annotation.services import leases
+from annotation.rating import leases
 from tests.e2e import studies
 from tests.e2e.test_accessibility import check
 from tests.e2e.votes import (

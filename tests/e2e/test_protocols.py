@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from annotation.models import Answer, Judgment, Study
-from annotation.services import protocols
+from annotation.studies import protocols
 from tests import factories
 from tests.e2e import studies
 from tests.factories import member
@@ -65,7 +65,7 @@ FREE_CHOICE = {
 
 def study_with(definition: dict[str, Any]) -> Study:
     study = factories.StudyFactory(slug="own", overlap=1)
-    protocols.add_version(study, definition=definition, actor=None)
+    protocols.add_protocol_version(study, definition=definition, actor=None)
     return study
 
 
@@ -114,7 +114,7 @@ def test_a_task_leased_under_an_earlier_version_is_asked_as_it_was(page, signed_
     rater = member(study)
     signed_in(rater)
     studies.open_work(page, study)
-    protocols.add_version(study, preset="cmi-pref", actor=None)
+    protocols.add_protocol_version(study, preset="cmi-pref", actor=None)
     studies.open_work(page, study)
     assert page.get_by_role("radiogroup", name="How correct is the answer?").is_visible()
     page.get_by_label("Almost correct").check(force=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from analytics.services import figures
+from analytics.overview import figures
+from annotation.jobs import jobs
 from annotation.models import Invitation, Job, Judgment, Study
-from annotation.services import jobs
 from tests.analytics.votes import votes
 from tests.e2e import studies
 from tests.factories import StudyFactory, UserFactory, member, rating_task
@@ -28,7 +28,7 @@ def _home(settings, tmp_path) -> None:
 
 @pytest.fixture
 def no_worker(monkeypatch) -> None:
-    monkeypatch.setattr(jobs, "_wake", lambda job_id, kind: None)
+    monkeypatch.setattr(jobs, "_send_message", lambda job_id, kind: None)
 
 
 def choose_file(page, content: bytes, name: str = "items.csv") -> None:
@@ -91,7 +91,7 @@ def test_a_study_from_its_making_to_the_first_judgment(page, browser, live_serve
     finally:
         rater.close()
 
-    figures.refresh(Study.objects.get().pk)
+    figures.recompute_figures(Study.objects.get().pk)
     page.get_by_role("link", name="Overview").click()
     page.get_by_text("1 of 1 judgments wanted").wait_for()
     page.get_by_role("heading", name="Every task has the judgments it wants").wait_for()
@@ -178,7 +178,7 @@ def test_the_link_is_copied(page, context, signed_in):
 
 def test_the_figures_of_an_import_appear_by_themselves(page, signed_in):
     study = StudyFactory(slug="s", state="draft")
-    figures.refresh(study.pk)
+    figures.recompute_figures(study.pk)
     votes(rating_task(study, "one", overlap=2), [1, 2])
     votes(rating_task(study, "two", overlap=2), [5, 5])
     report = {"created": {"items": 2, "tasks": 2, "judgments": 4, "raters": 0}}
@@ -186,6 +186,6 @@ def test_the_figures_of_an_import_appear_by_themselves(page, signed_in):
     signed_in(member(study, "admin"))
     page.goto("/studies/s/")
     page.get_by_text("The figures are being computed.").wait_for()
-    figures.refresh(study.pk)
+    figures.recompute_figures(study.pk)
     page.get_by_text("Krippendorff’s alpha, ordinal").wait_for()
     assert not page.get_by_text("as of").get_by_text("UTC").is_visible()

@@ -10,17 +10,18 @@ from django.core.files.base import ContentFile
 from django.utils import timezone
 
 from analytics.models import Release
-from analytics.renderings.document_json import as_json
-from analytics.reports.paper.assembly import report
-from analytics.reports.paper.material import ReportSettings
+from analytics.overview import figures
+from analytics.reports.document import document_json
+from analytics.reports.sections.material import ReportSettings
 from analytics.reports.sensitivity import sensitivity
-from analytics.services import figures
+from analytics.reports.study_report import study_report
 from analytics.statistics.bootstrap import Resampling
+from annotation.importing import uploads
 from annotation.models import Candidate, Job, Study, Upload, User
-from annotation.services import arrivals, people
+from annotation.studies import members
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
 from tests.analytics.votes import vote
-from tests.annotation.services.reviewing import case as flagged
+from tests.annotation.importing.reviewing import case as flagged
 from tests.e2e.test_accessibility import check_widths
 from tests.factories import StudyFactory, comparison_task, member, membership, rater, rating_task
 
@@ -41,9 +42,9 @@ def boss(signed_in) -> User:
     boss = member(empty, "admin", may_create_studies=True)
     ratings, pairs = StudyFactory(slug="ratings"), StudyFactory(slug="pairs", preset="cmi-pref")
     for study in (ratings, pairs):
-        people.add_member(study, boss, role="admin", actor=None)
+        members.add_member(study, boss, role="admin", actor=None)
         fill(study)
-        figures.refresh(study.pk)
+        figures.recompute_figures(study.pk)
     signed_in(boss)
     return boss
 
@@ -111,13 +112,13 @@ def test_every_page_of_those_who_run_a_study(looked_at, boss):
 
 def brought(user: User) -> Upload:
     table = ContentFile(b"name,question,system,answer\none,What rings?,model-1,A gong.\n", name="items.csv")
-    return arrivals.receive([("items.csv", table)], actor=user, study=None)
+    return uploads.receive_upload([("items.csv", table)], actor=user, study=None)
 
 
 def reported(study: Study) -> None:
     settings = ReportSettings(resampling=Resampling(replicates=20))
-    document = report(study, settings, language="en", progress=lambda done: None)
-    fields = {"report": as_json(document), "finished_at": timezone.now()}
+    document = study_report(study, settings, language="en", progress=lambda done: None)
+    fields = {"report": document_json(document), "finished_at": timezone.now()}
     Job.objects.create(kind="report", study=study, params={}, state="done", **fields)
 
 
@@ -140,7 +141,7 @@ def test_every_page_about_models(looked_at, signed_in):
     study, empty = StudyFactory(slug="ratings"), StudyFactory(slug="empty")
     fill(study)
     researcher = member(study, "researcher")
-    people.add_member(empty, researcher, role="researcher", actor=None)
+    members.add_member(empty, researcher, role="researcher", actor=None)
     signed_in(researcher)
     run = score(study)
     ScoringRun.objects.create(study=study, metric="cascade", created_at=timezone.now() - timedelta(minutes=2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.services import listening_settings
+from annotation.listening import coverage
 from tests.e2e import studies
 from tests.factories import member
 
@@ -20,7 +20,7 @@ BRIGHTEST = """canvas => {
 
 def open_work(page, signed_in, *, spectrogram: bool):
     study = studies.comparison_study(tasks=1)
-    listening_settings.set_rules(study, actor=None, spectrogram=spectrogram)
+    coverage.set_listening_rules(study, actor=None, spectrogram=spectrogram)
     signed_in(member(study))
     studies.open_work(page, study)
 

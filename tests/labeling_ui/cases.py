@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from annotation.models import Judgment, ReviewCase, Study, System, Task, User
 from annotation.models.people import Role
-from annotation.services import blind, cases, judgments, leases
+from annotation.rating import judgments, leases
+from annotation.review import blind_judgments, cases
 from scoring.models import Score, Scorer
-from tests.annotation.services.answers import rating
+from tests.annotation.importing.answers import rating
 from tests.factories import StudyFactory, member, rating_task
 
 SECRETS = ("quagga", "pangolin", "0.739", "word-count", "okapi", "axolotl", "Ocelot", "7.77")
@@ -61,7 +62,7 @@ def expert_of(study: Study) -> User:
 def judged(found: Flagged, *, value: float = 3) -> Judgment:
     """The expert has claimed the case and judged it blind."""
     cases.claim(found.expert, found.case.pk)
-    blind.begin(found.expert, found.case.pk)
-    blind.judge(found.expert, found.case.pk, rating(value, comment="my own words"))
+    blind_judgments.begin_blind(found.expert, found.case.pk)
+    blind_judgments.judge_blind(found.expert, found.case.pk, rating(value, comment="my own words"))
     found.case.refresh_from_db()
     return Judgment.objects.get(origin=Judgment.Origin.EXPERT, task=found.task)

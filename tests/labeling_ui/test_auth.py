@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from annotation.models import Invitation, Membership, User
 from annotation.models.people import Role
-from annotation.services import people
+from annotation.studies import members
 from tests.factories import PASSWORD, StudyFactory, UserFactory, member
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,7 @@ def study():
 
 @pytest.fixture
 def link(study) -> str:
-    _, token = people.invite(study, role=Role.ANNOTATOR, actor=UserFactory())
+    _, token = members.invite(study, role=Role.ANNOTATOR, actor=UserFactory())
     return reverse("join", args=[token])
 
 
@@ -124,13 +124,13 @@ def test_a_used_up_invitation_says_so_and_leaves_no_account_behind(client, study
 
 
 def test_an_invitation_taken_by_somebody_else_meanwhile_leaves_no_account_behind(client, link, monkeypatch):
-    still_open = people.open_invitation
+    still_open = members.open_invitation
 
     def then_somebody_is_quicker(token: str) -> Invitation:
         invitation = still_open(token)
         Invitation.objects.update(uses=1)
         return invitation
 
-    monkeypatch.setattr(people, "open_invitation", then_somebody_is_quicker)
+    monkeypatch.setattr(members, "open_invitation", then_somebody_is_quicker)
     assert client.post(link, NEWCOMER).status_code == 404
     assert not User.objects.filter(email="ada@example.org").exists()

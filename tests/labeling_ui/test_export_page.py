@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
+from annotation.jobs import jobs
 from annotation.models import Job
-from annotation.services import jobs
 from tests.analytics.votes import vote
 from tests.factories import StudyFactory, rating_task
 

@@ -17,8 +17,8 @@ from annotation.models import (
     Task,
 )
 from annotation.models.people import Role
-from annotation.services import case_events
-from tests.annotation.services.reviewing import case, vote
+from annotation.review import cases
+from tests.annotation.importing.reviewing import case, vote
 from tests.factories import StudyFactory, UserFactory, member, rater, rating_task
 
 pytestmark = pytest.mark.django_db
@@ -51,7 +51,7 @@ def flagged(task, expert) -> ReviewCase:
     """A case with everything in it that others said and did."""
     found = case(task, rules=("disagreement",))
     CaseReason.objects.create(case=found, rule="disagreement", evidence={"variance": 1.234})
-    case_events.record(found, "claimed", actor=expert)
+    cases.record_event(found, "claimed", actor=expert)
     Draft.objects.create(case=found, item_version=task.item_version, field="question", text=SECRETS[2])
     Return.objects.create(case=found, task=task, comment=SECRETS[3], created_by=expert, n_wanted=1)
     return found

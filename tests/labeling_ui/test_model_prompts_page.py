@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.models import AuditEvent
 from scoring.prompts import parse, shipped
-from scoring.services import runs
+from scoring.runs import scoring_runs
 from tests.factories import StudyFactory, member
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +43,7 @@ def test_a_studys_own_prompts_are_used_by_runs_asked_for_from_then_on(signed_in,
     assert "this study’s own" in shown
     assert taken(signed_in).questions == {"ask": {"relate": "How well does {text} fit? Score: from 0 to 10"}}
     study.refresh_from_db()
-    run = runs.request(study, "prompting-pairs", {"backbone": "hub/model"}, actor=None)
+    run = scoring_runs.request(study, "prompting-pairs", {"backbone": "hub/model"}, actor=None)
     assert run.options["prompts"]["source"] == "mine"
     assert AuditEvent.objects.filter(action="study.changed", data={"prompts": ["prompting"]}).exists()
 

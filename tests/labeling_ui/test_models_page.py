@@ -6,10 +6,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.reports import scorers
+from analytics.overview import scorers
 from annotation.models import Study
 from scoring.models import Score, Scorer, ScoringRun
-from scoring.services import study_models
+from scoring.policies import prescoring
 from tests.factories import StudyFactory, member, rating_task
 from tests.scoring import doubles
 
@@ -63,7 +63,7 @@ def test_a_scorer_is_listed_with_its_version_and_how_much_it_has_scored(signed_i
 
 
 def test_where_there_is_too_much_to_count_the_runs_say_what_they_scored(signed_in, study, monkeypatch):
-    monkeypatch.setattr(scorers, "LOOKS", 0)
+    monkeypatch.setattr(scorers, "MOST_INDEX_LOOKUPS", 0)
     rating_task(study, "one")
     make(study, scorer=scorer(), state="done", n_rows=1, n_done=1234)
     assert "1,234 rows scored by its runs" in page(signed_in)
@@ -138,8 +138,8 @@ def test_a_rater_hears_that_this_is_not_for_them(client, study):
 @pytest.fixture
 def prescored(study):
     for version in ("1", "2"):
-        study_models.add_prescore(study, "word-count", {"version": version}, actor=None)
-    study_models.add_prescore(study, "word-count", {"version": "2"}, actor=None)
+        prescoring.add_prescore(study, "word-count", {"version": version}, actor=None)
+    prescoring.add_prescore(study, "word-count", {"version": "2"}, actor=None)
     return study
 
 

@@ -5,16 +5,16 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from annotation.models import Item, Study
-from scoring.metrics.entries import Entry, Option, Reads
+from scoring.metrics.registry import MetricEntry, Option, Reads
 from scoring.models import ScoringRun
+from scoring.policies import study_prompts
 from scoring.prompts import shipped
-from scoring.services import study_models
 from tests.factories import member, rating_task
 from tests.scoring import doubles
 
 pytestmark = pytest.mark.django_db
 
-EVERY_KIND = Entry(
+EVERY_KIND = MetricEntry(
     name="every-kind",
     title="Every kind of option",
     summary="Has one setting of each kind.",
@@ -111,7 +111,7 @@ OWN = {"source": "me", "questions": {"text": {"mine": "Is {text} to be heard?"}}
 
 
 def test_a_studys_own_questions_can_be_asked_by_name(signed_in, study):
-    study_models.set_prompts(study, "aqascore", OWN, actor=None)
+    study_prompts.set_prompts(study, "aqascore", OWN, actor=None)
     given = {"option-backbone": "hub/m", "option-template": "mine"}
     given |= {"option-dtype": "auto", "option-answers": "exact"}
     signed_in.post(address("aqascore"), given)

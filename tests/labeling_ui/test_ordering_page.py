@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import OrderingPolicy, Study
-from annotation.rules import ordering
+from annotation.rating.rules import ordering
 from tests.factories import StudyFactory, member
 
 pytestmark = pytest.mark.django_db

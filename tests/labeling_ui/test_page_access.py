@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.models import Job
 from annotation.models.people import Role
-from annotation.services import people
+from annotation.studies import members
 from tests.factories import StudyFactory, UserFactory, member, membership, rater
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +54,7 @@ JOB_PAGES = [
 @pytest.fixture
 def address(study, admin):
     """The address of a page of `study`, by name."""
-    invitation, _ = people.invite(study, role=Role.ANNOTATOR, actor=admin)
+    invitation, _ = members.invite(study, role=Role.ANNOTATOR, actor=admin)
     rest = {
         "rater": rater(study).pseudonym,
         "member": membership(member(study), study).pk,

@@ -7,7 +7,8 @@ from django.urls import reverse
 
 from annotation.models import Assignment, AuditEvent, Invitation, Judgment, Membership, Rater, Task
 from annotation.models.people import Role
-from annotation.services import leases, people
+from annotation.rating import leases
+from annotation.studies import members
 from tests.analytics.votes import vote
 from tests.factories import member, membership, rater, rating_task
 
@@ -64,7 +65,7 @@ def test_researchers_invite_raters_only(client, researcher, study):
 
 
 def test_a_revoked_invitation_opens_nothing(client, admin, study):
-    invitation, token = people.invite(study, role=Role.ANNOTATOR, actor=admin)
+    invitation, token = members.invite(study, role=Role.ANNOTATOR, actor=admin)
     client.force_login(admin)
     client.post(reverse("revoke_invitation", args=["s", invitation.pk]))
     assert client.get(reverse("join", args=[token])).status_code == 404

@@ -7,8 +7,9 @@ import pytest
 from django.urls import reverse
 
 from annotation.models.people import Role
-from annotation.services import judgments, leases, protocols
-from tests.annotation.services import answers
+from annotation.rating import judgments, leases
+from annotation.studies import protocols
+from tests.annotation.importing import answers
 from tests.factories import StudyFactory, UserFactory, member, rating_task
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +43,7 @@ def test_a_rater_reads_the_guidelines_once_before_the_work(client, study, urls):
 def test_a_new_version_of_the_protocol_is_read_again(client, study, urls):
     client.force_login(member(study))
     client.post(urls["guidelines"])
-    protocols.add_version(study, preset="orca", actor=None)
+    protocols.add_protocol_version(study, preset="orca", actor=None)
     assert client.get(urls["work"]).url == urls["guidelines"]
 
 

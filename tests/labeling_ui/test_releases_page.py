@@ -6,10 +6,10 @@ import pytest
 from django.urls import reverse
 
 from analytics.models import Release
+from annotation.jobs import jobs
 from annotation.models import Job, Judgment, Rater, RaterWithdrawal, Study, Task
-from annotation.services import jobs
 from tests import factories
-from tests.annotation.services.reviewing import vote
+from tests.annotation.importing.reviewing import vote
 
 pytestmark = pytest.mark.django_db
 

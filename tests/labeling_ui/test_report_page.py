@@ -11,13 +11,12 @@ from django.test import TestCase
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.renderings.document_json import as_json
-from analytics.renderings.html import standalone
-from analytics.reports.document import Column, Document, Table
-from analytics.services import report_jobs
+from analytics.reports import study_report
+from analytics.reports.document import Column, Document, Table, document_json
+from analytics.reports.render.html import render_standalone
 from annotation.models import Job, Study
 from annotation.models.people import Role
-from tests.analytics.renderings.documents import document
+from tests.analytics.reports.render.documents import document
 from tests.factories import StudyFactory, member
 
 ASKED = {"interval": "items", "replicates": 50, "seed": 7, "language": "en"}
@@ -31,7 +30,7 @@ def file(key: str, extension: str) -> str:
 def made(study: Study, found: Document) -> Job:
     fields = {
         "params": ASKED,
-        "report": as_json(found),
+        "report": document_json(found),
         "state": Job.State.DONE,
         "finished_at": timezone.now(),
     }
@@ -65,7 +64,7 @@ class TestReport(TestCase):
     def test_opening_the_page_computes_nothing(self):
         made(self.study, document())
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(report_jobs, "report", None)
+            patched.setattr(study_report, "study_report", None)
             assert "Strengths of 2 systems" in self.shown().content.decode()
 
     def test_while_it_is_made_the_page_says_how_far_it_is(self):
@@ -102,9 +101,9 @@ class TestReport(TestCase):
 
     def test_the_files_are_the_documents_own(self):
         made(self.study, document())
-        assert self.client.get(file("report", "html")).content.decode() == standalone(document())
+        assert self.client.get(file("report", "html")).content.decode() == render_standalone(document())
         assert json.loads(self.client.get(file("report", "json")).content) == json.loads(
-            json.dumps(as_json(document()))
+            json.dumps(document_json(document()))
         )
         with zipfile.ZipFile(io.BytesIO(self.client.get(file("report", "zip")).content)) as archive:
             assert "s-report/plot.svg" in archive.namelist()

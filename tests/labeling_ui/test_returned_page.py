@@ -7,10 +7,10 @@ from django.urls import reverse
 
 from annotation.models import Return
 from annotation.models.people import Role
-from annotation.services import returns
-from tests.annotation.services.answers import rating
-from tests.annotation.services.desk import give, judged
-from tests.annotation.services.reviewing import vote
+from annotation.review import returns
+from tests.annotation.importing.answers import rating
+from tests.annotation.importing.desk import give, judged
+from tests.annotation.importing.reviewing import vote
 from tests.factories import member, rater, rating_task
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +32,9 @@ def asked(study, task, user) -> Return:
     vote(task, 5, rater=rater(study), comment="somebody else’s words")
     said = give(user, task, rating(2, codes=["Q"], comment="Too quiet to tell."))
     expert = member(study, Role.EXPERT, name="Eva Expert")
-    [found] = returns.to_rater(expert, judged(expert, task).pk, [said.client_id], "Is it really a bell?")
+    [found] = returns.return_to_rater(
+        expert, judged(expert, task).pk, [said.client_id], "Is it really a bell?"
+    )
     return found
 
 

@@ -7,8 +7,8 @@ from django.urls import reverse
 
 from annotation.models import Item, ReviewCase, ReviewView
 from annotation.models.people import Role
-from annotation.services import case_queue, cases
-from tests.annotation.services.reviewing import case, vote
+from annotation.review import cases, queue
+from tests.annotation.importing.reviewing import case, vote
 from tests.factories import StudyFactory, UserFactory, member, rater, rating_task
 
 pytestmark = pytest.mark.django_db
@@ -91,7 +91,7 @@ def test_the_next_case_is_one_that_the_filters_let_through(client, flagged, expe
 def test_a_long_queue_comes_page_by_page(client, flagged, expert, monkeypatch):
     for number in range(3):
         case(rating_task(flagged.study, f"later-{number}"))
-    monkeypatch.setattr(case_queue.page, "__kwdefaults__", {"after": None, "limit": 2})
+    monkeypatch.setattr(queue.queue_page, "__kwdefaults__", {"after": None, "limit": 2})
     first = page_of(client, expert)
     assert [name in first for name in ("bird-1", "later-0", "later-1")] == [True, True, False]
     last = ReviewCase.objects.get(item__external_id="later-0")

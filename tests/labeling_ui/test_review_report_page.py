@@ -6,10 +6,10 @@ import pytest
 from django.test import TestCase
 from django.urls import reverse
 
-from analytics.services import review_report_jobs
+from analytics.reports import review_report
+from annotation.jobs import jobs
 from annotation.models import Job
 from annotation.models.people import Role
-from annotation.services import jobs
 from tests.analytics.reviewed import reviewed
 from tests.factories import StudyFactory, member
 
@@ -42,7 +42,7 @@ class TestReport(TestCase):
 
     def test_opening_the_page_computes_nothing(self):
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(review_report_jobs, "stage3", None)
+            patched.setattr(review_report, "review_report", None)
             assert "Make the report" in self.client.get(ADDRESS).content.decode()
         assert not Job.objects.exists()
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from analytics.services import sensitivity_jobs
+from analytics.reports import sensitivity
+from annotation.jobs import jobs
 from annotation.models import Candidate, Job, Study
-from annotation.services import jobs
 from scoring.models import Score, Scorer, ScoringRun
 from tests.analytics.votes import votes
 from tests.factories import StudyFactory, member, rating_task
@@ -63,7 +63,7 @@ def test_a_scorer_with_one_template_has_nothing_to_compare(signed_in, scorer):
 
 
 def test_opening_the_page_computes_nothing(signed_in, scorer, monkeypatch):
-    monkeypatch.setattr(sensitivity_jobs, "sensitivity", None)
+    monkeypatch.setattr(sensitivity, "sensitivity", None)
     assert "Compare the templates" in signed_in.get(address(scorer)).content.decode()
     assert not Job.objects.exists()
 

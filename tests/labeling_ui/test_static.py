@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from labeling_ui import check_texts, desk_texts, key_texts, workbench_texts
+from labeling_ui import javascript_texts
 
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "static"
@@ -19,8 +19,13 @@ def found(pattern: str, paths: list[Path]) -> set[str]:
 
 
 def every_text() -> dict[str, str]:
-    desk = desk_texts.texts() | desk_texts.blind_texts()
-    return workbench_texts.texts() | key_texts.texts() | check_texts.texts() | desk
+    desk = javascript_texts.review_desk_texts() | javascript_texts.blind_review_texts()
+    return (
+        javascript_texts.workbench_texts()
+        | javascript_texts.keyboard_shortcut_texts()
+        | javascript_texts.listening_check_texts()
+        | desk
+    )
 
 
 def test_every_static_file_that_a_template_names_exists():

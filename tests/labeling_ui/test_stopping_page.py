@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from analytics.services import figures
+from analytics.overview import figures
 from annotation.models import AuditEvent, Study
-from annotation.rules import stopping
+from annotation.rating.rules import stopping
 from tests.analytics.votes import vote
 from tests.factories import StudyFactory, comparison_task, member
 
@@ -101,7 +101,7 @@ def test_the_study_page_tells_what_was_saved_as_computed_before(client, study):
         for choice in choices:
             vote(task, question="alignment", choice=choice)
     assert "votes saved" not in client.get(reverse("study", args=["s"])).content.decode()
-    figures.refresh(study.pk)
+    figures.recompute_figures(study.pk)
     page = client.get(reverse("study", args=["s"])).content.decode()
     assert '<span class="number">9</span> votes saved' in page  # six and three
     assert "2 of 3 (66.7" in page

@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.access import tokens
 from annotation.models import ApiToken, Membership, User
-from annotation.services import api_tokens
 from tests.factories import StudyFactory, UserFactory, member
 
 pytestmark = pytest.mark.django_db
@@ -77,25 +77,25 @@ def test_what_is_wrong_is_said_at_its_field_and_makes_nothing(signed_in, wrong):
 
 
 def test_too_many_are_refused_in_a_sentence(signed_in, user, monkeypatch):
-    monkeypatch.setattr(api_tokens, "MOST_TOKENS", 1)
+    monkeypatch.setattr(tokens, "MAX_TOKENS", 1)
     signed_in.post(reverse("tokens"), FIELDS)
     assert "Revoke one that you do not need" in signed_in.post(reverse("tokens"), FIELDS).content.decode()
 
 
 def test_one_is_revoked_by_its_owner_alone(signed_in, user):
-    token, secret = api_tokens.make(user, name="mine", scopes=["read"], days=1)
+    token, secret = tokens.create_token(user, name="mine", scopes=["read"], days=1)
     stranger = Client()
     stranger.force_login(UserFactory())
     assert stranger.post(reverse("revoke_token", args=[token.pk])).status_code == 404
-    assert api_tokens.user_of(secret)
+    assert tokens.authenticate_token(secret)
     answer = signed_in.post(reverse("revoke_token", args=[token.pk]), follow=True).content.decode()
     assert "The next request with it is refused." in answer
     assert reverse("revoke_token", args=[token.pk]) not in answer
-    assert api_tokens.user_of(secret) is None
+    assert tokens.authenticate_token(secret) is None
 
 
 def test_many_cost_no_more_queries_than_one(signed_in, user, study, django_assert_num_queries):
     for number in range(3):
-        api_tokens.make(user, name=f"token {number}", scopes=["read"], days=1, studies=[study.slug])
+        tokens.create_token(user, name=f"token {number}", scopes=["read"], days=1, studies=[study.slug])
     with django_assert_num_queries(4):  # account, studies to choose from, tokens, titles
         page(signed_in)

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Webhook, WebhookDelivery
-from annotation.services import webhooks
+from annotation.webhooks import webhooks
 
 pytestmark = pytest.mark.django_db
 

@@ -10,8 +10,8 @@ from django.urls import reverse
 from annotation.models import System
 from annotation.models.people import Role
 from scoring.models import Writer, WritingRun
-from scoring.services import writing_runs, writing_work
-from scoring.writing.catalogue import KINDS
+from scoring.writing import worker, writing_runs
+from scoring.writing.kinds import KINDS
 from tests import factories
 from tests.scoring.writing_doubles import Echo, study_of, texts, use, writer_of
 
@@ -102,7 +102,7 @@ def test_a_run_is_started_looked_at_and_published(browser, study):
     assert run.filter == {"strata": {"n": ["0"]}}
     assert 'hx-trigger="every 2s"' in browser.get(sent.url).content.decode()
     assert "under_way" in browser.get(at("writers", study)).context
-    writing_work.work()
+    worker.work_on_runs()
     shown = browser.get(sent.url).content.decode()
     assert "On rain" in shown
     assert "Publish 1 text" in shown
@@ -113,7 +113,7 @@ def test_a_run_is_started_looked_at_and_published(browser, study):
     assert 'hx-trigger="every 2s"' in shown, "until it is published"
     assert reverse("cancel_writing", args=[run.pk]) in shown
     assert "Publish 1 text" not in shown
-    writing_work.work()
+    worker.work_on_runs()
     assert 'hx-trigger="every 2s"' not in browser.get(sent.url).content.decode()
     assert texts(study)["rain"] == "On rain"
     again = browser.post(reverse("publish_run", args=[run.pk]), follow=True)
@@ -125,7 +125,7 @@ def test_what_failed_is_shown_with_its_reason_and_tried_again(browser, use):
     client = Client()
     client.force_login(factories.member(study, Role.RESEARCHER))
     run = writing_runs.request(writer_of(study), actor=None)
-    writing_work.work()
+    worker.work_on_runs()
     path = reverse("writing_run", args=[run.pk])
     assert "This file is damaged." in client.get(path).content.decode()
     rows = client.get(reverse("written_rows", args=[run.pk], query={"fault": "undecodable"}))
@@ -140,11 +140,11 @@ def test_what_failed_is_shown_with_its_reason_and_tried_again(browser, use):
 
 def test_one_text_is_left_out(browser, study):
     run = writing_runs.request(writer_of(study), actor=None)
-    writing_work.work()
+    worker.work_on_runs()
     row = run.rows.order_by("pk").first()
     browser.post(reverse("leave_out_row", args=[run.pk, row.pk]))
     browser.post(reverse("publish_run", args=[run.pk]))
-    writing_work.work()
+    worker.work_on_runs()
     assert texts(study) == {"rain": "", "wind": "On wind"}
 
 
@@ -154,7 +154,7 @@ def test_what_a_run_wrote_is_read_a_page_at_a_time(browser, use):
     client.force_login(factories.member(study, Role.RESEARCHER))
     use(Echo(at_once=25))
     run = writing_runs.request(writer_of(study), actor=None)
-    writing_work.work()
+    worker.work_on_runs()
     first = client.get(reverse("written_rows", args=[run.pk]))
     rest = client.get(reverse("written_rows", args=[run.pk], query={"after": first.context["next_after"]}))
     assert (len(first.context["rows"]), len(rest.context["rows"]), rest.context["next_after"]) == (20, 5, 0)
@@ -170,7 +170,7 @@ def test_a_file_is_taken_in_whole_or_not_at_all(browser, study):
     assert not WritingRun.objects.exists()
     good = SimpleUploadedFile("texts.csv", b"item,field,text\nitem-0,rationale,Drops.\n")
     browser.post(at("texts_file", study), {"file": good})
-    writing_work.work()
+    worker.work_on_runs()
     assert texts(study) == {"rain": "Drops.", "wind": ""}
 
 

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from analytics.services import training_sets
-from analytics.training_sets.options import Options
+from analytics.datasets import training_sets
+from analytics.datasets.formats.contract import TrainingSetOptions
 from annotation.models import Study
 
 TEXTS = ("question", "reference", "rationale", "candidate")
@@ -23,7 +23,7 @@ def entries(folder: Path) -> dict[str, dict[str, Any]]:
 
 def assert_source_again(study: Study, source_folder: Path, out: Path) -> None:
     """A training set in ORCA's layout has every published answer and rating, in splits that share no question."""
-    made = training_sets.write(study, Options("orca", seed=108), out=out)
+    made = training_sets.write_training_set(study, TrainingSetOptions("orca", seed=108), out=out)
     source, found = entries(source_folder), entries(out / "data")
     assert len(found) == len(source) == 2459
     assert sum(rating is not None for entry in found.values() for rating in entry["ratings"]) == 6578

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from analytics import vote_frames
-from analytics.questions import measured_questions
+from analytics.data import votes
+from analytics.data.questions import measured_questions
 from analytics.reports.document import Table
-from analytics.reports.paper.material import Material, ReportSettings
-from analytics.reports.paper.ratings import ratings_section
+from analytics.reports.sections.material import ReportData, ReportSettings
+from analytics.reports.sections.ratings import ratings_section
 from annotation.models import Study
 
 
 def rating_tables(study: Study, question: str) -> dict[str, list[dict[str, Any]]]:
     """Those on one question's ratings, by what they are about."""
-    asked = tuple(vote_frames.votes(one) for one in measured_questions(study) if one.key == question)
-    section = ratings_section(Material(study, asked, ReportSettings()))
+    asked = tuple(votes.load_votes(one) for one in measured_questions(study) if one.key == question)
+    section = ratings_section(ReportData(study, asked, ReportSettings()))
     assert section is not None
     found = {}
     for block in section.blocks:

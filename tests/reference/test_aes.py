@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.test import TestCase
 
-from annotation.importers.aes import AXES
+from annotation.importing.formats.aes import AXES
 from annotation.models import Study, System
 from tests.reference.imported import imported
 from tests.reference.report_tables import rating_tables

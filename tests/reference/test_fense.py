@@ -10,12 +10,12 @@ import pytest
 from django.conf import settings
 
 from analytics.benchmarks import open_benchmark
+from analytics.benchmarks.contract import Folder
 from analytics.benchmarks.fense import SETS, CaptionPair, caption_pairs
-from analytics.benchmarks.folder import Folder
-from analytics.statistics.agreement import krippendorff_alpha
-from analytics.statistics.pairwise_accuracy import pairwise_accuracy
-from analytics.statistics.patterns import Patterns, patterns_from_rows
-from analytics.statistics.percent_agreement import percent_agreement
+from analytics.statistics.agreement.alpha import krippendorff_alpha
+from analytics.statistics.agreement.patterns import Patterns, patterns_from_rows
+from analytics.statistics.agreement.percent_agreement import percent_agreement
+from analytics.statistics.judges.accuracy import pairwise_accuracy
 
 FOLDER = settings.REFERENCE_DATA / "fense"
 

@@ -17,12 +17,13 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import TestCase
 
-from analytics.reports.overview import overview
-from analytics.reports.stage3 import stage3
-from analytics.review_frames import COMMENT
-from analytics.services import figures
+from analytics.data.review import COMMENT
+from analytics.overview import figures
+from analytics.overview.study import study_overview
+from analytics.reports.review_report import review_report
+from annotation.importing import import_jobs, options
+from annotation.jobs import jobs
 from annotation.models import Job, ReviewCase, Study
-from annotation.services import import_orders, imports, jobs
 from tests.reference import orca_layout, rated_orca
 from tests.reference.flagged_orca import flagged
 from tests.reference.report_tables import rating_tables
@@ -38,8 +39,8 @@ pytestmark = [
 
 
 def imported() -> Study:
-    new = import_orders.NewStudy("orca-reference", "ORCA", "orca")
-    job = imports.start(None, FOLDER, format="orca", actor=None, archive=True, new_study=new)
+    new = options.NewStudy("orca-reference", "ORCA", "orca")
+    job = import_jobs.start(None, FOLDER, format="orca", actor=None, archive=True, new_study=new)
     jobs.run(job.pk)
     job = Job.objects.get(pk=job.pk)
     assert job.state == Job.State.DONE, (job.message, job.report)
@@ -64,7 +65,7 @@ class TestPublishedRatings(TestCase):
     @classmethod
     def setUpTestData(cls) -> None:
         cls.orca = imported()
-        cls.review = stage3(cls.orca)
+        cls.review = review_report(cls.orca)
 
     @pytest.fixture(autouse=True)
     def _folder(self, tmp_path: Path) -> None:
@@ -85,8 +86,8 @@ class TestPublishedRatings(TestCase):
         assert asked["ci95"][0] < asked["alpha"] < asked["ci95"][1]
 
     def test_the_study_page_has_the_same_figure_and_nothing_left_to_do(self):
-        figures.refresh(self.orca.pk)
-        found = overview(self.orca)
+        figures.recompute_figures(self.orca.pk)
+        found = study_overview(self.orca)
         (question,) = found.questions
         assert question.agreement["alpha"] == pytest.approx(0.8204, abs=5e-5)
         assert sum(n for _, n in question.histogram) == 6578

@@ -7,9 +7,8 @@ import pytest
 from django.conf import settings
 from scipy import stats
 
-from benchmarks.learned_orca import overlaps_of, trained
-from benchmarks.orca_answers import rated_answers
-from scoring.training import leaks
+from benchmarks.learned_orca import overlaps_of, rated_answers, trained
+from scoring.training import splits
 from scoring.training.contract import Split
 from scoring.training.splits import split_by_group
 
@@ -27,7 +26,7 @@ def test_a_short_training_foresees_ratings_of_unseen_questions_better_than_the_w
     answers = rated_answers(FOLDER, mmau=settings.REFERENCE_DATA / "mmau" / "mmau-test-mini.json")
     assert (len(answers), sum(len(answer.ratings) for answer in answers)) == (2459, 6578)
     split = split_by_group(answers, seed=0)
-    leaks.refuse_leaks(split, leaks.ANSWERS)
+    splits.refuse_leakage(split, splits.ANSWER_LEAKAGE_KEYS)
     # A third of what there is to learn from is enough here, and takes a third of the time.
     less = Split(split.train[::3], split.dev[::3], split.test)
     options = {"edges": "cells", "steps": 60, "validate_every": 60}

@@ -9,12 +9,12 @@ from typing import Any
 
 import torch
 
-from scoring.backbones.feature_cache import FeatureCache
-from scoring.backbones.music_encoders import Span
-from scoring.backbones.music_features import MusicFeatures, Samples
-from scoring.metrics.cmi_rm_checkpoint import Recipe, save
-from scoring.metrics.cmi_rm_inputs import Feeding
-from scoring.metrics.cmi_rm_model import CmiRm, Shape
+from scoring.backbones.encoders.contract import Span
+from scoring.backbones.encoders.music_features import MusicFeatures, Samples
+from scoring.backbones.loading.feature_cache import FeatureCache
+from scoring.metrics.cmi_rm.checkpoint import Recipe, save_checkpoint
+from scoring.metrics.cmi_rm.inputs import InputSettings
+from scoring.metrics.cmi_rm.model import CmiRm, Shape
 from scoring.metrics.contract import ExampleError
 
 WIDTH = 8
@@ -56,7 +56,7 @@ class Loudness:
         ]
 
 
-def small_cmi_rm(folder: Path, feeding: Feeding | None = None, **recipe: Any) -> Path:
+def small_cmi_rm(folder: Path, feeding: InputSettings | None = None, **recipe: Any) -> Path:
     torch.manual_seed(3)
     model = CmiRm(SHAPE)
     for name, tensor in model.state_dict().items():
@@ -64,7 +64,7 @@ def small_cmi_rm(folder: Path, feeding: Feeding | None = None, **recipe: Any) ->
         if name.startswith(("prompt_layers", "joint_layers")):
             tensor.add_(0.4 * torch.randn_like(tensor))
     given = {"shape": SHAPE, "encoder": "built-in", "encoder_identity": dict(Loudness.identity), **recipe}
-    save(folder, model, Recipe(feeding=feeding or Feeding(), **given))
+    save_checkpoint(folder, model, Recipe(feeding=feeding or InputSettings(), **given))
     return folder
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from scoring.metrics import registry
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Metric, Outcome, Reading, SetupError
-from scoring.metrics.entries import Entry, Option, Reads
+from scoring.metrics.registry import MetricEntry, Option, Reads
 
 
 class WordCount:
@@ -37,11 +37,11 @@ class WordCount:
         return Outcome(example.key, {"words": Reading(value)})
 
 
-def open_word_count(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+def open_word_count(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
     return WordCount(version=options["version"])
 
 
-WORD_COUNT = Entry(
+WORD_COUNT = MetricEntry(
     name="word-count",
     title="Words",
     summary="Counts words.",
@@ -51,12 +51,12 @@ WORD_COUNT = Entry(
 )
 
 
-def register(monkeypatch: pytest.MonkeyPatch, entry: Entry = WORD_COUNT) -> Entry:
+def register(monkeypatch: pytest.MonkeyPatch, entry: MetricEntry = WORD_COUNT) -> MetricEntry:
     monkeypatch.setitem(registry.METRICS, entry.name, entry)
     return entry
 
 
-def open_nothing(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+def open_nothing(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
     raise SetupError("No weights here; fetch them first.")
 
 

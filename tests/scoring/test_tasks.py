@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from scoring import tasks
 from scoring.models import ScoringRun
-from scoring.services import opened, runs, waking, work
+from scoring.runs import claims, loaded_metric, scoring_runs, worker
 from tests.scoring.doubles import WordCount, register
 from tests.scoring.studies import study_of
 
@@ -18,10 +18,10 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _word_count(monkeypatch):
-    opened.close()
+    loaded_metric.unload()
     register(monkeypatch)
     yield
-    opened.close()
+    loaded_metric.unload()
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def sent(monkeypatch) -> list[int]:
 
 
 def requested() -> ScoringRun:
-    return runs.request(study_of(["a bell"]), "word-count", {}, actor=None)
+    return scoring_runs.request(study_of(["a bell"]), "word-count", {}, actor=None)
 
 
 def test_the_sweep_wakes_runs_with_work_the_longest_waiting_first(sent):
@@ -40,7 +40,7 @@ def test_the_sweep_wakes_runs_with_work_the_longest_waiting_first(sent):
     just, long_ago, never, over = (requested() for _ in range(4))
     ScoringRun.objects.filter(pk=just.pk).update(worked_at=now)
     ScoringRun.objects.filter(pk=long_ago.pk).update(worked_at=now - timedelta(minutes=1))
-    runs.cancel(over, actor=None)
+    scoring_runs.cancel(over, actor=None)
     tasks.wake_scoring_runs()
     assert sent == [never.pk, long_ago.pk, just.pk]
 
@@ -70,20 +70,20 @@ def test_a_task_sends_itself_on_while_there_is_more_and_the_worker_stays(
 def test_a_worker_stays_longer_with_a_model_that_takes_long_to_load(monkeypatch):
     found: list[float] = []
     monkeypatch.setattr(
-        work._Worker, "work", lambda self, *, until: found.append(until - work.time.monotonic())
+        worker._Worker, "work", lambda self, *, until: found.append(until - worker.time.monotonic())
     )
-    monkeypatch.setattr(opened, "opened", lambda *_: WordCount())
+    monkeypatch.setattr(loaded_metric, "load", lambda *_: WordCount())
     for seconds in (0.0, 60.0):
-        monkeypatch.setattr(opened, "seconds_to_open", lambda seconds=seconds: seconds)
-        work.work_on(requested().pk)
+        monkeypatch.setattr(loaded_metric, "loading_seconds", lambda seconds=seconds: seconds)
+        worker.work_on_run(requested().pk)
     assert found == [pytest.approx(40.0, abs=1.0), pytest.approx(600.0, abs=1.0)]
 
 
 def test_a_run_without_rows_to_take_is_left_alone():
     run = requested()
-    work.work_on(run.pk)
+    worker.work_on_run(run.pk)
     ScoringRun.objects.update(state="running")
-    assert waking.to_wake() == []
+    assert claims.runs_with_work() == []
 
 
 # ── Writing ──────────────────────────────────────────────────────────────────
@@ -105,7 +105,7 @@ def test_one_message_at_a_time_wakes_a_worker_that_writes(monkeypatch, to_do, wa
 def test_a_worker_that_writes_goes_on_while_there_is_more(monkeypatch, more, stopping, sends):
     found: list[str] = []
     monkeypatch.setattr(tasks.write_texts, "delay", lambda: found.append("sent"))
-    monkeypatch.setattr(tasks.writing_work, "work", lambda **_: more)
+    monkeypatch.setattr(tasks.worker, "work", lambda **_: more)
     monkeypatch.setattr(tasks, "is_stopping", lambda: stopping)
     tasks.write_texts()
     assert len(found) == sends

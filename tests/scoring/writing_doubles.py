@@ -10,9 +10,9 @@ import pytest
 from annotation.models import Candidate, Item, ItemVersion, Study
 from scoring.metrics.contract import ExampleError, SetupError
 from scoring.models import Writer
-from scoring.services import writers, writing_opened
-from scoring.services.writers import Wanted
+from scoring.writing import loaded_writer, writers
 from scoring.writing.contract import Text, WritingRequest
+from scoring.writing.writers import WriterSettings
 from tests import factories
 
 
@@ -64,16 +64,16 @@ class Echo:
 @pytest.fixture
 def use(monkeypatch):
     """Let this be what every worker opens."""
-    writing_opened.close()
+    loaded_writer.unload()
 
     def this(echo: Echo) -> Echo:
-        writing_opened.close()
-        monkeypatch.setattr(writing_opened.opening, "open_writer", lambda *_: echo)
+        loaded_writer.unload()
+        monkeypatch.setattr(loaded_writer.text_writer, "open_writer", lambda *_: echo)
         return echo
 
     this(Echo())
     yield this
-    writing_opened.close()
+    loaded_writer.unload()
 
 
 def study_of(questions: Sequence[str], **version: str) -> Study:
@@ -94,7 +94,7 @@ def writer_of(study: Study, writes: str = "rationale", **wanted: Any) -> Writer:
         "backbone": "folder/model",
         "system": "robot" if writes == "answer" else "",
     }
-    return writers.add(study, Wanted(**{**usual, **wanted, "writes": writes}), actor=None)
+    return writers.add(study, WriterSettings(**{**usual, **wanted, "writes": writes}), actor=None)
 
 
 def texts(study: Study, field: str = "rationale") -> dict[str, str]:

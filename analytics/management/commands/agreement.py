@@ -8,16 +8,21 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analytics.reports.agreement import SENTENCES, QuestionAgreement, study_agreement
-from analytics.reports.second_opinion import SecondOpinion, second_opinion
-from analytics.statistics.agreement import IntervalSettings
-from analytics.statistics.alpha_intervals import CAVEATS, Method
+from analytics.reports.agreement import (
+    SENTENCES,
+    QuestionAgreement,
+    SecondOpinion,
+    second_opinion,
+    study_agreement,
+)
+from analytics.statistics.agreement.alpha import IntervalSettings
+from analytics.statistics.agreement.alpha_intervals import INTERVAL_CAVEATS, IntervalMethod
 from analytics.statistics.bootstrap import REPLICATES, Resampling
 from annotation.errors import DomainError
 from annotation.models import Study
 
 # What an option calls the methods: a prompt, or else an item, is what units are clustered by.
-_INTERVALS: dict[str, Method] = {
+_INTERVALS: dict[str, IntervalMethod] = {
     "jackknife": "jackknife",
     "units": "units",
     "items": "clusters",
@@ -88,7 +93,7 @@ def _lines(found: list[QuestionAgreement], opinions: Mapping[str, SecondOpinion]
         yield "This study asks nothing on a scale of measurement, so there is no agreement to compute."
         return
     yield _COLUMNS.format(*_HEADER)
-    if caveat := CAVEATS.get(found[0].alpha.ci_method):
+    if caveat := INTERVAL_CAVEATS.get(found[0].alpha.ci_method):
         yield f"    {caveat}"
     for one in found:
         yield _row(one)

@@ -10,15 +10,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analytics.benchmarks import BENCHMARKS, Benchmark, BenchmarkError, limited, open_benchmark
-from analytics.reports.benchmark_results import Result
-from analytics.services.evaluation_tables import write_tables
-from analytics.services.evaluations import evaluate
+from analytics.evaluation.evaluate import evaluate, write_tables
+from analytics.evaluation.results import BenchmarkResult
 from analytics.statistics.bootstrap import REPLICATES, Resampling
 from annotation.errors import DomainError
 from scoring.metrics import registry
 from scoring.metrics.contract import SetupError
 from scoring.metrics.registry import OptionError
-from scoring.services import orders
+from scoring.runs import validation
 
 _SECONDS_BETWEEN_LINES = 5.0
 
@@ -73,9 +72,9 @@ class Command(BaseCommand):
                 "Stopped. What was scored is kept: the same command goes on from here."
             ) from None
 
-    def _evaluated(self, given: dict[str, Any]) -> tuple[Benchmark, Result]:
+    def _evaluated(self, given: dict[str, Any]) -> tuple[Benchmark, BenchmarkResult]:
         resampling = _resampling(given)
-        options = orders.checked_options(None, given["scorer"], _options(given))
+        options = validation.validate_options(None, given["scorer"], _options(given))
         benchmark = open_benchmark(given["benchmark"], given["folder"], skip_missing=given["skip_missing"])
         if given["limit"] is not None:
             if given["limit"] < 1:
@@ -91,7 +90,7 @@ class Command(BaseCommand):
         )
         return benchmark, result
 
-    def _report(self, result: Result) -> None:
+    def _report(self, result: BenchmarkResult) -> None:
         failed = sum(result.faults.values())
         self.stdout.write(f"{result.n_examples - failed:,} of {result.n_examples:,} examples have a score.")
         for code, n in sorted(result.faults.items()):

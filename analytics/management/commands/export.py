@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analytics.exporters import EXPORTERS
-from analytics.records.items import TEXTS
-from analytics.services import terminal_files
+from analytics.datasets import exports
+from analytics.datasets.formats import EXPORT_FORMATS
+from analytics.datasets.item_records import TEXT_VERSIONS
 from annotation.errors import DomainError
 from annotation.models import Study
 
@@ -22,11 +22,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug", help="the study's address")
-        parser.add_argument("--format", required=True, help=" or ".join(EXPORTERS))
+        parser.add_argument("--format", required=True, help=" or ".join(EXPORT_FORMATS))
         parser.add_argument(
             "--texts",
             default="both",
-            help=f"which versions of items to list: {', '.join(TEXTS)} (the default, all of them)",
+            help=f"which versions of items to list: {', '.join(TEXT_VERSIONS)} (the default, all of them)",
         )
         parser.add_argument(
             "--out", required=True, type=Path, metavar="DIR", help="a folder that is empty or new"
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         if study is None:
             raise CommandError(f"There is no study with the address {options['slug']!r}.")
         try:
-            manifest = terminal_files.export(
+            manifest = exports.write_audited_export(
                 study, format=options["format"], texts=options["texts"], out=options["out"].absolute()
             )
         except DomainError as error:

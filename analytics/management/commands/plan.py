@@ -10,13 +10,21 @@ from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analytics.questions import measured_questions
-from analytics.records.moment import one_moment
+from analytics.data.postgres import consistent_snapshot
+from analytics.data.questions import measured_questions
+from analytics.planning.pilot import agreement_figures, median_seconds, published_figures, question_pilot
+from analytics.planning.rules import (
+    RUNS,
+    Goal,
+    Kind,
+    PlanRequest,
+    PlanResult,
+    RaterHabits,
+    plan_study,
+    simulate_plan,
+)
 from analytics.reports.agreement import study_agreement
-from analytics.reports.plan import Answer, Asked, Goal, Kind, answer
-from analytics.reports.plan_pilot import agreement_figures, median_seconds, published, question_pilot
-from analytics.reports.plan_simulation import RUNS, Habits, simulate
-from analytics.statistics.planning_words import explain
+from analytics.statistics.planning.sample_size import explain_plan_code
 from annotation.models import Study
 
 # Options that are numbers of the plan, by type, with what they mean.
@@ -80,7 +88,7 @@ class Command(BaseCommand):
         start, source = _published(options) if options["no_study"] else _of_study(options)
         given = {name: options[name] for name in (*_NUMBERS, "panel") if options[name] is not None}
         try:
-            found = answer(Asked(**{**start, **given}))
+            found = plan_study(PlanRequest(**{**start, **given}))
             tried = _tried(found, options)
         except (ValueError, ZeroDivisionError) as error:
             raise CommandError(str(error)) from error
@@ -91,7 +99,7 @@ class Command(BaseCommand):
 
 def _published(options: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     kind, goal = options["kind"], options["goal"]
-    return {"kind": kind, "goal": goal, **published(kind, _WIDTH)}, "published figures"
+    return {"kind": kind, "goal": goal, **published_figures(kind, _WIDTH)}, "published figures"
 
 
 def _of_study(options: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -104,7 +112,7 @@ def _of_study(options: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         known = ", ".join(questions) or "none with a level of measurement"
         raise CommandError(f"This study has no question {options['question']!r} to plan for; it has {known}.")
     kind: Kind = "preference" if question.is_preference else "rating"
-    with one_moment():
+    with consistent_snapshot():
         votes, agreement, seconds = question_pilot(question), study_agreement(study), median_seconds(study)
     stored = next(one.as_json() for one in agreement if one.question.key == question.key)
     own = {**votes["figures"], **agreement_figures(stored)}
@@ -116,20 +124,20 @@ def _of_study(options: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         "seconds": seconds,
         "level": question.level,
         **({"points": question.points} if len(question.points) > 1 else {}),
-        **published(kind, question.width or _WIDTH),
+        **published_figures(kind, question.width or _WIDTH),
         **own,
     }
     return start, f"{votes['votes']} votes of this study" if own else "published figures"
 
 
-def _tried(found: Answer, options: Mapping[str, Any]) -> dict[str, Any] | None:
+def _tried(found: PlanResult, options: Mapping[str, Any]) -> dict[str, Any] | None:
     if options["runs"] is None or found.plan.design is None:
         return None
-    habits = Habits(careless=options["careless"])
-    return simulate(found.asked, found.plan.design, habits, runs=options["runs"], seed=options["seed"])
+    habits = RaterHabits(careless=options["careless"])
+    return simulate_plan(found.asked, found.plan.design, habits, runs=options["runs"], seed=options["seed"])
 
 
-def _as_json(found: Answer, source: str, tried: dict[str, Any] | None) -> dict[str, Any]:
+def _as_json(found: PlanResult, source: str, tried: dict[str, Any] | None) -> dict[str, Any]:
     design = found.plan.design
     return {
         "asked": found.asked.as_json(),
@@ -147,15 +155,15 @@ def _as_json(found: Answer, source: str, tried: dict[str, Any] | None) -> dict[s
             for other in found.alternatives
         ],
         "majority": asdict(found.majority) if found.majority else None,
-        "assumptions": [explain(code) for code in found.plan.assumptions],
+        "assumptions": [explain_plan_code(code) for code in found.plan.assumptions],
         "simulation": tried,
     }
 
 
-def _lines(found: Answer, source: str, tried: dict[str, Any] | None) -> Iterator[str]:
+def _lines(found: PlanResult, source: str, tried: dict[str, Any] | None) -> Iterator[str]:
     design, plan = found.plan.design, found.plan
     if design is None:
-        yield explain(plan.reason or "too_many")
+        yield explain_plan_code(plan.reason or "too_many")
     else:
         each = "comparison" if found.asked.kind == "preference" else "output"
         yield (
@@ -167,7 +175,7 @@ def _lines(found: Answer, source: str, tried: dict[str, Any] | None) -> Iterator
     for other in found.alternatives:
         votes = f"{other.plan.design.votes:,} votes" if other.plan.design else "–"
         yield f"  {other.overlap} on each: {votes}"
-    yield from (f"- {explain(code)}" for code in plan.assumptions)
+    yield from (f"- {explain_plan_code(code)}" for code in plan.assumptions)
     if tried:
         last = tried["moments"][-1]
         shown = {name: last[name] for name in ("found", "better", "ranked") if last[name] is not None}

@@ -8,12 +8,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analytics.releases.wishes import AUDIO, Wishes
-from analytics.services import releases, terminal_files
-from analytics.services.code_version import code_version
+from analytics.code_version import code_version
+from analytics.datasets import releases
+from analytics.datasets.snapshot import AUDIO_CHOICES, ReleaseOptions
 from annotation.errors import DomainError
+from annotation.jobs import jobs
 from annotation.models import Job, Study
-from annotation.services import jobs
 
 
 class Command(BaseCommand):
@@ -23,7 +23,7 @@ class Command(BaseCommand):
         kinds = parser.add_subparsers(dest="what", required=True)
         make = kinds.add_parser("make", help="release a study as it is now")
         make.add_argument("slug", help="the study's address")
-        make.add_argument("--audio", choices=AUDIO[1:], default="", help="put the clips in, too")
+        make.add_argument("--audio", choices=AUDIO_CHOICES[1:], default="", help="put the clips in, too")
         make.add_argument("--note", default="", help="what this release is for; stands in its card")
         make.add_argument("--license", default="unknown", help="as Hugging Face names it, such as cc-by-4.0")
         make.add_argument(
@@ -58,28 +58,30 @@ class Command(BaseCommand):
     def _make(self, options: dict[str, Any]) -> None:
         study = _study(options["slug"])
         names = ("audio", "note", "license", "creator", "url")
-        wishes = Wishes(**{name: options[name] for name in names}, language=tuple(options["language"]))
-        job = releases.start(study, wishes, actor=None)
-        jobs.run_here(job)
+        wishes = ReleaseOptions(
+            **{name: options[name] for name in names}, language=tuple(options["language"])
+        )
+        job = releases.start_release(study, wishes, actor=None)
+        jobs.run_inline(job)
         if job.state != Job.State.DONE:
             raise CommandError(f"No release was made. {job.message}")
         self.stdout.write(f"Release {job.report['release']} of {study.slug}: {job.report['sha256']}")
 
     def _rebuild(self, options: dict[str, Any]) -> None:
-        from analytics.releases import checking
-        from analytics.releases.cut import Cut
+        from analytics.datasets import release_manifest
+        from analytics.datasets.snapshot import StudySnapshot
 
-        told = checking.read(options["manifest"])
-        cut = Cut.from_json(told["cut"])
+        told = release_manifest.read_manifest(options["manifest"])
+        cut = StudySnapshot.from_json(told["cut"])
         study = _study(str(cut.study["slug"]))
-        if since := terminal_files.withdrawn_since(cut, study):
+        if since := releases.withdrawn_since_snapshot(cut, study):
             who = "1 rater has" if since == 1 else f"{since} raters have"
             self.stderr.write(
                 f"{who} asked since to be taken out. This release has still what they said: do not hand it on."
             )
         if told.get("code_version") != code_version():
             self.stderr.write(f"Made by {told.get('code_version')}; this is {code_version()}.")
-        made = terminal_files.rebuilt_release(cut, study, out=options["out"].absolute())
+        made = releases.rebuild_release(cut, study, out=options["out"].absolute())
         if made["sha256"] != told["sha256"]:
             raise CommandError(
                 f"What is in {options['out']} is another release: {made['sha256']} instead of {told['sha256']}. Its "
@@ -88,19 +90,21 @@ class Command(BaseCommand):
         self.stdout.write(f"The same release is in {options['out']}: {made['sha256']}")
 
     def _verify(self, options: dict[str, Any]) -> None:
-        from analytics.releases import checking
+        from analytics.datasets import release_manifest
 
-        if found := list(checking.faults(options["folder"])):
+        if found := list(release_manifest.folder_faults(options["folder"])):
             raise CommandError("\n".join(found))
-        self.stdout.write(f"All is as released: {checking.read(options['folder'])['sha256']}")
+        self.stdout.write(
+            f"All is as released: {release_manifest.read_manifest(options['folder'])['sha256']}"
+        )
 
     def _diff(self, options: dict[str, Any]) -> None:
-        from analytics.releases import checking, differences
+        from analytics.datasets import diff, release_manifest
 
         for folder in (options["before"], options["after"]):
-            checking.read(folder)
-        found = differences.summary(options["before"], options["after"])
-        shown = differences.as_json if options["json"] else differences.readable
+            release_manifest.read_manifest(folder)
+        found = diff.diff_summary(options["before"], options["after"])
+        shown = diff.diff_json if options["json"] else diff.diff_text
         self.stdout.write(shown(found))
 
 

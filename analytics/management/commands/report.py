@@ -7,14 +7,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analytics.records.moment import one_moment
-from analytics.renderings.document_json import as_json, from_json
-from analytics.renderings.files import tables_and_figures
-from analytics.renderings.html import standalone
-from analytics.reports.document import Document
-from analytics.reports.paper.assembly import report
-from analytics.reports.paper.steps import STEPS
-from analytics.services.report_jobs import INTERVALS, settings_of
+from analytics.data.postgres import consistent_snapshot
+from analytics.reports.document import Document, document_from_json, document_json
+from analytics.reports.render.files import tables_and_figures
+from analytics.reports.render.html import render_standalone
+from analytics.reports.study_report import INTERVALS, STEPS, report_settings, study_report
 from analytics.statistics.bootstrap import REPLICATES
 from annotation.errors import DomainError
 from annotation.models import Study
@@ -51,18 +48,18 @@ class Command(BaseCommand):
 
     def _made(self, study: Study, options: dict[str, Any]) -> Document:
         asked = {name: options[name] for name in ("interval", "replicates", "seed", "language")}
-        settings = settings_of(asked)
-        with one_moment():
-            found = report(study, settings, language=asked["language"], progress=self._progress)
+        settings = report_settings(asked)
+        with consistent_snapshot():
+            found = study_report(study, settings, language=asked["language"], progress=self._progress)
         # As the page reads it from its job: the same bytes.
-        return from_json(as_json(found))
+        return document_from_json(document_json(found))
 
     def _progress(self, done: int) -> None:
         self.stderr.write(f"{done} of {len(STEPS)}: {STEPS[done - 1]}")
 
 
 def _write(document: Document, out: Path, tables: Path | None) -> None:
-    _save(out, standalone(document))
+    _save(out, render_standalone(document))
     if tables is not None:
         tables.mkdir(parents=True, exist_ok=True)
         for name, text in tables_and_figures(document).items():

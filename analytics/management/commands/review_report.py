@@ -8,9 +8,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analytics.records.moment import one_moment
-from analytics.reports.stage3 import stage3
-from analytics.review_frames import COMMENT, PARTS
+from analytics.data.postgres import consistent_snapshot
+from analytics.data.review import COMMENT, REVIEW_PARTS
+from analytics.reports.review_report import review_report
 from annotation.models import Study
 
 Stored = Mapping[str, Any]
@@ -34,8 +34,8 @@ class Command(BaseCommand):
         study = Study.objects.filter(slug=options["slug"]).first()
         if study is None:
             raise CommandError(f"There is no study with the address {options['slug']!r}.")
-        with one_moment():
-            found = stage3(study)
+        with consistent_snapshot():
+            found = review_report(study)
         if options["json"]:
             self.stdout.write(json.dumps(found, indent=2, ensure_ascii=False))
         else:
@@ -85,7 +85,7 @@ def _feedback(feedback: Stored) -> Iterator[str]:
 def _question(question: Stored) -> Iterator[str]:
     yield f"{question['key']} ({question['level']})"
     yield _PART.format(*_PART_HEADER)
-    for part in PARTS:
+    for part in REVIEW_PARTS:
         row = question["parts"][part]
         yield _PART.format(
             part, row["units"], row["ratings"], _number(row["alpha"]), _interval(row), *_shares(row)

@@ -13,14 +13,13 @@ from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analytics.reports.ordering_comparison import REPLICATES, compare_orders, lines
-from analytics.statistics.ordering_simulation import Setting
-from analytics.statistics.ordering_world import Hearing, Question
+from analytics.planning.ordering_comparison import REPLICATES, compare_orders, comparison_lines
+from analytics.statistics.planning.ordering_simulation import Question, ScorerNoise, SimulationSettings
 from annotation.errors import DomainError
 from annotation.models import Study
-from annotation.rules import ordering
-from annotation.services import simulated_votes
-from annotation.services.simulated_votes import Order, Simulated
+from annotation.raters import simulation
+from annotation.raters.simulation import SimulationOptions, SimulationResult
+from annotation.rating.rules import ordering
 
 RATERS = 30
 # Options that are numbers of the comparison, by type, with what they mean.
@@ -74,12 +73,14 @@ class Command(BaseCommand):
             self._vote(options)
 
     def _vote(self, options: Mapping[str, Any]) -> None:
-        order = Order(options["raters"], options["seed"], options["votes"], options["overlap"])
+        order = SimulationOptions(options["raters"], options["seed"], options["votes"], options["overlap"])
         study = _study(options["study"])
         if study is None:
             raise CommandError("Name a study to vote on, or say --compare-ordering.")
         try:
-            done = simulated_votes.run(study, order, progress=lambda votes: self._show(f"{votes:,} votes …"))
+            done = simulation.simulate_votes(
+                study, order, progress=lambda votes: self._show(f"{votes:,} votes …")
+            )
         except DomainError as error:
             raise CommandError(error.message) from error
         finally:
@@ -98,7 +99,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         finally:
             self._show("")
-        text = json.dumps(found.as_json()) if options["json"] else "\n".join(lines(found))
+        text = json.dumps(found.as_json()) if options["json"] else "\n".join(comparison_lines(found))
         self.stdout.write(text)
 
     def _show(self, text: str) -> None:
@@ -116,11 +117,11 @@ def _study(slug: str | None) -> Study | None:
     return study
 
 
-def _setting(options: Mapping[str, Any]) -> Setting:
+def _setting(options: Mapping[str, Any]) -> SimulationSettings:
     names = (*_NUMBERS, "question", "raters", "votes", "overlap")
     given = {name: options[name] for name in names if options[name] is not None}
     heard = {name: options[name] for name in _HEARING if options[name] is not None}
-    return Setting(**given, hearing=Hearing(**heard))
+    return SimulationSettings(**given, hearing=ScorerNoise(**heard))
 
 
 def _policy(options: Mapping[str, Any]) -> ordering.Ordering:
@@ -129,12 +130,12 @@ def _policy(options: Mapping[str, Any]) -> ordering.Ordering:
     stated = ordering.settings(study.rules if study else {}) or ordering.Ordering()
     names = ("uniform", "among", *ordering.WEIGHTS)
     wanted = {**asdict(stated), **{name: options[name] for name in names if options[name] is not None}}
-    if faults := ordering.faults(wanted):
+    if faults := ordering.validate(wanted):
         raise CommandError(" ".join(f"--{fault.field}: {fault.message}" for fault in faults))
     return ordering.Ordering(**wanted)
 
 
-def _sentence(done: Simulated) -> str:
+def _sentence(done: SimulationResult) -> str:
     if not done.votes and not done.open_places:
         return (
             "Every task has all the judgments it wants: nothing is left to vote on. --overlap asks for more."

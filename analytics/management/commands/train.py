@@ -7,11 +7,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analytics.services import training_jobs
-from analytics.services.training_material import GROUPS, SYSTEMS
+from analytics.training import jobs
+from analytics.training.dataset import GROUPS, SYSTEMS
 from annotation.errors import DomainError
+from annotation.jobs import jobs as jobs_jobs
 from annotation.models import Job, Study
-from annotation.services import jobs
 from scoring.models import LearnedModel
 from scoring.training.catalogue import TRAINABLE
 
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--hold-out-raters",
             type=float,
-            default=training_jobs.HELD_OUT_RATERS,
+            default=jobs.HELD_OUT_RATERS,
             help="share of raters whose votes are not learned from (0.2)",
         )
         parser.add_argument(
@@ -62,7 +62,7 @@ class Command(BaseCommand):
         if options["model"] is None:
             raise CommandError(f"Say what to train: --model {' or --model '.join(sorted(TRAINABLE))}.")
         try:
-            model = training_jobs.start(
+            model = jobs.start_training(
                 study,
                 options["model"],
                 _settings(options),
@@ -76,7 +76,7 @@ class Command(BaseCommand):
         except DomainError as error:
             raise CommandError(_told(error)) from error
         self.stderr.write(f"Training {model} of {study.slug} …")
-        jobs.run_here(model.job)
+        jobs_jobs.run_inline(model.job)
         model = LearnedModel.objects.select_related("job", "scorer").get(pk=model.pk)
         if model.job.state != Job.State.DONE:
             raise CommandError(model.job.message)

@@ -7,9 +7,15 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analytics.services import terminal_files
-from analytics.training_sets.formats import FORMATS
-from analytics.training_sets.options import GROUPS, MEANINGS, ORIGINS, Options, TrainingSetError
+from analytics.datasets import training_sets
+from analytics.datasets.formats.contract import (
+    GROUP_KINDS,
+    OPTION_MEANINGS,
+    VOTE_ORIGINS,
+    TrainingSetError,
+    TrainingSetOptions,
+)
+from analytics.datasets.formats.training import TRAINING_FORMATS
 from annotation.errors import DomainError
 from annotation.models import Study
 
@@ -21,19 +27,25 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug", help="the study's address")
-        parser.add_argument("--format", required=True, choices=list(FORMATS))
+        parser.add_argument("--format", required=True, choices=list(TRAINING_FORMATS))
         parser.add_argument(
             "--out", required=True, type=Path, metavar="DIR", help="a folder that is empty or new"
         )
         parser.add_argument("--file", help="kind of file: parquet, jsonl, json or csv, as the format allows")
         parser.add_argument("--questions", nargs="+", metavar="KEY", help="the default is all that fit")
         for name in ("texts", "ties", "weights", "confidence", "margin", "rows"):
-            parser.add_argument(f"--{name}", choices=list(MEANINGS[name]))
-        parser.add_argument("--votes", nargs="+", choices=ORIGINS, help="the default is rated and imported")
+            parser.add_argument(f"--{name}", choices=list(OPTION_MEANINGS[name]))
+        parser.add_argument(
+            "--votes", nargs="+", choices=VOTE_ORIGINS, help="the default is rated and imported"
+        )
         parser.add_argument("--min-votes", type=int, help="of a task, by question")
         parser.add_argument("--smoothing", type=float, help="votes added to each side (0.5)")
         parser.add_argument(
-            "--group", dest="groups", nargs="*", choices=GROUPS, help="never in two splits; all by default"
+            "--group",
+            dest="groups",
+            nargs="*",
+            choices=GROUP_KINDS,
+            help="never in two splits; all by default",
         )
         parser.add_argument("--hold-out-systems", nargs="+", metavar="SYSTEM", help="in the test split alone")
         parser.add_argument("--ratios", type=_ratios, metavar="8:1:1", help="train, dev and test")
@@ -45,10 +57,14 @@ class Command(BaseCommand):
         if study is None:
             raise CommandError(f"There is no study with the address {options['slug']!r}.")
         named = {
-            name: options[name] for name in Options.__dataclass_fields__ if options.get(name) is not None
+            name: options[name]
+            for name in TrainingSetOptions.__dataclass_fields__
+            if options.get(name) is not None
         }
         try:
-            manifest = terminal_files.training_set(study, Options.of(named), out=options["out"].absolute())
+            manifest = training_sets.write_audited_training_set(
+                study, TrainingSetOptions.of(named), out=options["out"].absolute()
+            )
         except (DomainError, TrainingSetError) as error:
             raise CommandError(str(error)) from error
         except OSError as error:

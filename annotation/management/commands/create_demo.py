@@ -9,14 +9,14 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from annotation.demo.write import write_demo
-from annotation.services import demo
+from annotation.studies import demo
 
 
 class Command(BaseCommand):
     help = "Create the demo studies and accounts. Harmless to repeat: what is there already is left alone."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not demo.is_complete():
+        if not demo.is_demo_complete():
             self._make_studies()
         demo.add_accounts()
         self.stdout.write("The demo is ready.")
@@ -26,6 +26,6 @@ class Command(BaseCommand):
             folder = Path(name)
             self.stdout.write("Composing the demo's music and sounds …")
             write_demo(folder)
-            for study in demo.studies_in(folder):
+            for study in demo.demo_studies(folder):
                 self.stdout.write(f"Importing {study.title} …")
-                demo.bring_in(study)
+                demo.import_demo(study)

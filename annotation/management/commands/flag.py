@@ -9,8 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.models import Study
-from annotation.rules.flag_rules import FlagRules
-from annotation.services import flagging
+from annotation.review import flagging
+from annotation.review.flag_rules import FlagRules
 
 
 class Command(BaseCommand):
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(found, indent=2, ensure_ascii=False) if options["json"] else line)
 
     def _preview(self, study: Study) -> tuple[dict[str, Any], str]:
-        counts = flagging.preview(study, FlagRules.of(study.rules))
+        counts = flagging.preview_rules(study, FlagRules.of(study.rules))
         rows = [f"{'rule':<16} {'items':>8} {'new':>8}  examples"]
         rows += [
             f"{one.rule:<16} {one.n_items:>8} {one.n_new:>8}  {', '.join(one.examples)}" for one in counts
@@ -40,6 +40,6 @@ class Command(BaseCommand):
         return {"rules": [asdict(one) for one in counts]}, "\n".join(rows)
 
     def _apply(self, study: Study) -> tuple[dict[str, Any], str]:
-        applied = flagging.apply(study, actor=None)
+        applied = flagging.apply_rules(study, actor=None)
         by_rule = ", ".join(f"{rule} {n}" for rule, n in applied.by_rule.items()) or "nothing new"
         return asdict(applied), f"{applied.n_opened} cases opened ({by_rule})."

@@ -11,9 +11,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.errors import DomainError
-from annotation.importers import FORMATS
+from annotation.importing import import_jobs
+from annotation.importing import options as importing_options
+from annotation.importing.formats import FORMATS
+from annotation.jobs import jobs
 from annotation.models import Job, Study
-from annotation.services import import_orders, imports, jobs
 
 # A worker that runs picks the job up within a second; without one, this process does it itself.
 PATIENCE_SECONDS = 3.0
@@ -56,18 +58,20 @@ class Command(BaseCommand):
         }
         try:
             if options["dry_run"]:
-                report = self._rehearse(study, import_orders.Order(str(options["source"].resolve()), **rules))
+                report = self._rehearse(
+                    study, importing_options.ImportOptions(str(options["source"].resolve()), **rules)
+                )
             else:
                 report = self._import(study, options["source"], rules)
         except DomainError as error:
             raise CommandError(error.message) from error
-        except jobs.Failure as failure:
+        except jobs.JobFailed as failure:
             self._tell_problems(failure.report)
             raise CommandError(str(failure)) from failure
         self._tell_problems(report)
         self._tell_result(report)
 
-    def _study(self, options: dict[str, Any]) -> tuple[Study | None, import_orders.NewStudy | None]:
+    def _study(self, options: dict[str, Any]) -> tuple[Study | None, importing_options.NewStudy | None]:
         slug, preset = options["study"], options["protocol"]
         study = Study.objects.select_related("protocol_version").filter(slug=slug).first()
         if study is not None:
@@ -79,14 +83,16 @@ class Command(BaseCommand):
         preset = preset or FORMATS[options["format"]].protocol
         if not preset:
             raise CommandError("The study does not exist yet: name its protocol, e.g. --protocol orca.")
-        return None, import_orders.NewStudy(slug, options["title"] or slug, preset, options["overlap"] or 3)
+        return None, importing_options.NewStudy(
+            slug, options["title"] or slug, preset, options["overlap"] or 3
+        )
 
-    def _rehearse(self, study: Study | None, order: import_orders.Order) -> dict[str, Any]:
-        import_orders.check(study, order)
-        return imports.rehearse(study, order, progress=self._show)
+    def _rehearse(self, study: Study | None, order: importing_options.ImportOptions) -> dict[str, Any]:
+        importing_options.check_options(study, order)
+        return import_jobs.run_dry(study, order, progress=self._show)
 
     def _import(self, study: Study | None, source: Path, rules: dict[str, Any]) -> dict[str, Any]:
-        job = imports.start(study, source, actor=None, **rules)
+        job = import_jobs.start(study, source, actor=None, **rules)
         began = time.monotonic()
         while not job.is_finished:
             if job.state == Job.State.QUEUED and time.monotonic() - began > PATIENCE_SECONDS:
@@ -95,7 +101,7 @@ class Command(BaseCommand):
             job.refresh_from_db()
             self._show(job.done, job.total, stage=job.stage)
         if job.state != Job.State.DONE:
-            raise jobs.Failure(job.message, report=job.report)
+            raise jobs.JobFailed(job.message, report=job.report)
         return dict(job.report)
 
     def _show(self, done: int, total: int | None = None, *, stage: str = "") -> None:

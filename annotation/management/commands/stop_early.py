@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.models import Study
-from annotation.services import stopping
+from annotation.rating import stopping
 
 
 class Command(BaseCommand):
@@ -29,6 +29,6 @@ class Command(BaseCommand):
             raise CommandError(f"There is no study with the address {options['slug']!r}.")
         if "stopping" not in study.rules:
             raise CommandError("This study does not stop early; set a rule on its settings page first.")
-        asked = stopping.apply(study)
+        asked = stopping.apply_stopping_rule(study)
         line = f"Votes asked for: {asked.more}. Open places taken away: {asked.fewer}."
         self.stdout.write(json.dumps(asdict(asked)) if options["json"] else line)

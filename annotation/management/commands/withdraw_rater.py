@@ -7,8 +7,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.errors import DomainError
+from annotation.jobs import jobs
 from annotation.models import Job, Rater, RaterWithdrawal
-from annotation.services import jobs, rater_withdrawals
+from annotation.raters import withdrawal
 
 
 class Command(BaseCommand):
@@ -34,12 +35,12 @@ class Command(BaseCommand):
         if not options["yes"] and not _agreed(question):
             raise CommandError("Nothing was changed.")
         try:
-            _withdrawal, job = rater_withdrawals.withdraw(
+            _withdrawal, job = withdrawal.withdraw(
                 rater, mode=options["mode"], note=options["note"], actor=None
             )
         except DomainError as error:
             raise CommandError(error.message) from error
-        jobs.run_here(job)
+        jobs.run_inline(job)
         if job.state != Job.State.DONE:
             raise CommandError(f"{rater} is withdrawn, but excluding their judgments failed: {job.message}")
         self.stdout.write(f"{rater} is withdrawn; {job.report['judgments']} judgments left the figures.")

@@ -2,14 +2,114 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
 
-from annotation.errors import DomainError
-from scoring.management import reranking
-from scoring.management.scorer_options import add_scorer_options, given_options, sentences
+from annotation.errors import DomainError, InvalidInput
+from scoring.files.best_of_n import (
+    RANKING_FORMATS,
+    CandidateGroup,
+    Gain,
+    RankedGroup,
+    best_of_n_gains,
+    rank_groups,
+    read_groups,
+    write_ranking,
+)
+from scoring.management.terminal import RowProgress, add_scorer_options, error_lines, parse_scorer_options
+from scoring.metrics import registry
+from scoring.metrics.contract import SetupError
+from scoring.metrics.registry import MetricEntry, Reads
+from scoring.runs import loaded_metric
+
+# Best of N from the terminal.
+
+
+# As in the paper, as far as there are so many candidates.
+_DEFAULT_COUNTS = (1, 3, 10)
+_SHOWN = 20
+
+
+def rerank(
+    folder: Path,
+    scorer: str,
+    options: Mapping[str, Any],
+    *,
+    by: Sequence[str],
+    ns: Sequence[int],
+    target: Path | None,
+    stdout: OutputWrapper,
+    stderr: OutputWrapper,
+) -> None:
+    """Raises CommandError, and InvalidInput for what is wrong with the folder, before a model is loaded."""
+    target = target or folder.resolve().with_name(f"{folder.resolve().name}.ranking.csv")
+    try:
+        entry = registry.entry(scorer)
+        _check_arguments(entry, ns, target)
+        chosen = registry.validate_options(scorer, options)
+        groups = read_groups(folder, needs_text=entry.reads_text)
+        wanted = _candidate_counts(ns, groups)
+        metric = loaded_metric.load(scorer, chosen)
+        ranked = rank_groups(groups, metric, by=by, ns=wanted, on_progress=RowProgress(stderr))
+    except (registry.OptionError, SetupError) as error:
+        raise CommandError(str(error)) from error
+    write_ranking(target, ranked, scorer=metric.identity, ns=wanted)
+    for line in _table(best_of_n_gains(ranked, wanted), ranked, wanted):
+        stdout.write(line)
+    stdout.write(f"All of it is in {target}.")
+
+
+def _check_arguments(entry: MetricEntry, ns: Sequence[int], target: Path) -> None:
+    if entry.reads is not Reads.SINGLE or not entry.hears:
+        raise InvalidInput(
+            f"{entry.name} gives no single sound a score. Choose a scorer that hears one at a time."
+        )
+    if bad := [n for n in ns if n < 1]:
+        raise InvalidInput(f"--n {bad[0]}: the best of N is for N of 1 and more.")
+    if target.suffix not in RANKING_FORMATS:
+        raise InvalidInput(f"{target.name} is none of {', '.join(RANKING_FORMATS)}. Name the output so.")
+    if not target.parent.is_dir():
+        raise InvalidInput(f"There is no folder {target.parent}. Make it first.")
+
+
+def _candidate_counts(given: Sequence[int], groups: Sequence[CandidateGroup]) -> list[int]:
+    """Those asked for, or the paper's up to the most candidates there are, and that number itself."""
+    most = max(len(group.names) for group in groups)
+    return sorted({*given} or {*(n for n in _DEFAULT_COUNTS if n < most), most})
+
+
+def _table(found: Sequence[Gain], ranked: Sequence[RankedGroup], ns: Sequence[int]) -> list[str]:
+    outputs = list(dict.fromkeys(name for gain in found for name in gain.readings))
+    lines = [f"{'best of':>9}  {'prompts':>7}  {'mean':>9}" + "".join(f"  {name:>12}" for name in outputs)]
+    for gain in found:
+        means = "".join(f"  {_format_number(gain.readings.get(name)):>12}" for name in outputs)
+        fewer = f"  ({gain.n_fewer} with fewer candidates)" if gain.n_fewer else ""
+        lines.append(f"{gain.n:>9}  {gain.n_prompts:>7}  {_format_number(gain.value):>9}{means}{fewer}")
+    lines.append("")
+    lines += [_describe_best(each, ns[-1]) for each in ranked[:_SHOWN]]
+    if len(ranked) > _SHOWN:
+        lines.append(f"… and {len(ranked) - _SHOWN} more prompts.")
+    faults = [one for each in ranked for one in each.candidates if one.fault]
+    if faults:
+        first = faults[0]
+        reason = first.fault.message if first.fault else ""
+        lines += ["", f"{len(faults)} candidates could not be scored; the first is {first.name}: {reason}"]
+    return lines
+
+
+def _describe_best(ranked: RankedGroup, n: int) -> str:
+    place = ranked.best[n]
+    if place is None:
+        return f"{ranked.group.name}: none of its candidates could be scored"
+    best = ranked.candidates[place]
+    return f"{ranked.group.name}: {best.name} ({_format_number(best.value)}), of {len(ranked.candidates)}"
+
+
+def _format_number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
 
 
 class Command(BaseCommand):
@@ -31,10 +131,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            reranking.rerank(
+            rerank(
                 options["folder"],
                 options["scorer"],
-                given_options(options),
+                parse_scorer_options(options),
                 by=options["by"],
                 ns=options["n"],
                 target=options["output"],
@@ -42,4 +142,4 @@ class Command(BaseCommand):
                 stderr=self.stderr,
             )
         except DomainError as error:
-            raise CommandError(sentences(error)) from error
+            raise CommandError(error_lines(error)) from error

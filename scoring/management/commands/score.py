@@ -3,21 +3,67 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
 
 from annotation.errors import DomainError
 from annotation.models import Study
-from scoring.files.source import FORMATS
-from scoring.management import file_scores
-from scoring.management.progress import ProgressLine, describe, telling
-from scoring.management.scorer_options import add_scorer_options, given_options, sentences
+from scoring.files import Summary, score_file
+from scoring.files.file_scoring import check_target
+from scoring.files.source import SOURCE_FORMATS, read_rows
+from scoring.management.terminal import (
+    ProgressLine,
+    RowProgress,
+    add_scorer_options,
+    describe_run,
+    error_lines,
+    parse_scorer_options,
+    run_describer,
+)
 from scoring.metrics import registry
+from scoring.metrics.contract import SetupError
 from scoring.models import ScoringRun
-from scoring.services import faults, runs
-from scoring.services.foreground import run_here
+from scoring.runs import loaded_metric, results, scoring_runs
+from scoring.runs.worker import score_in_foreground
+
+# Scoring a file from the terminal.
+
+
+def score_file_in_terminal(
+    source: Path,
+    metric: str,
+    options: Mapping[str, Any],
+    *,
+    target: Path | None,
+    stdout: OutputWrapper,
+    stderr: OutputWrapper,
+) -> None:
+    """Raises CommandError, and InvalidInput for what is wrong with the files, before a model is loaded."""
+    target = target or source.with_name(f"{source.stem}.{metric}.csv")
+    try:
+        reads = registry.entry(metric).reads
+        chosen = registry.validate_options(metric, options)
+        read_rows(source, reads=reads)
+        check_target(target)
+        model = loaded_metric.load(metric, chosen)
+        summary = score_file(source, target, model, reads=reads, on_progress=RowProgress(stderr))
+    except (registry.OptionError, SetupError) as error:
+        raise CommandError(str(error)) from error
+    except KeyboardInterrupt:
+        again = f"Stopped. What was scored is in {target}; the same command goes on from there."
+        raise CommandError(again, returncode=130) from None
+    stdout.write(_describe_summary(summary, target))
+
+
+def _describe_summary(summary: Summary, target: Path) -> str:
+    lines = [f"{summary.n_scored} of {summary.n_rows} rows have a score in {target}."]
+    if summary.n_before:
+        lines.append(f"{summary.n_before} of them had it before.")
+    faults = sorted(summary.faults.items(), key=lambda fault: -fault[1])
+    return "\n".join([*lines, *(f"{n:>8} × {code}" for code, n in faults)])
 
 
 class Command(BaseCommand):
@@ -50,12 +96,12 @@ class Command(BaseCommand):
                 return
             if not options["scorer"]:
                 raise CommandError(f"Say which scorer: --scorer {' or '.join(sorted(registry.METRICS))}.")
-            if (source := Path(options["study"])).suffix in FORMATS:
+            if (source := Path(options["study"])).suffix in SOURCE_FORMATS:
                 self._score_file(source, options)
             else:
                 self._score_study(_study(options["study"]), options)
         except DomainError as error:
-            raise CommandError(sentences(error)) from error
+            raise CommandError(error_lines(error)) from error
 
     def _list(self) -> None:
         for name in sorted(registry.METRICS):
@@ -71,10 +117,10 @@ class Command(BaseCommand):
             raise CommandError(
                 "--system, --again and --detach are for studies; a file is scored here and now."
             )
-        file_scores.score(
+        score_file_in_terminal(
             source,
             options["scorer"],
-            given_options(options),
+            parse_scorer_options(options),
             target=options["output"],
             stdout=self.stdout,
             stderr=self.stderr,
@@ -83,10 +129,10 @@ class Command(BaseCommand):
     def _score_study(self, study: Study, options: dict[str, Any]) -> None:
         if options["output"]:
             raise CommandError("--output is for files; a study's scores are kept in the study.")
-        run = runs.request(
+        run = scoring_runs.request(
             study,
             options["scorer"],
-            given_options(options),
+            parse_scorer_options(options),
             filter={"systems": options["system"]},
             again=options["again"],
             actor=None,
@@ -99,25 +145,25 @@ class Command(BaseCommand):
 
     def _follow(self, run: ScoringRun) -> None:
         try:
-            with ProgressLine(telling(run), self.stderr, shown=sys.stderr.isatty()):
-                run_here(run)
+            with ProgressLine(run_describer(run), self.stderr, shown=sys.stderr.isatty()):
+                score_in_foreground(run)
         except KeyboardInterrupt:
             raise CommandError(
                 f"Stopped here; a worker goes on with run {run.pk}. To end it: {_how_to_cancel(run)}.",
                 returncode=130,
             ) from None
-        for found in faults.counted(run):
+        for found in results.count_faults(run):
             n = f"{found.n}{'+' if found.at_least else ''}"
             self.stderr.write(f"{n:>8} × {found.code}: {found.reason} (first: {found.item}, {found.system})")
         if run.state != ScoringRun.State.DONE:
             raise CommandError(f"Run {run.pk}: {run.message}")
-        self.stdout.write(f"Run {run.pk} with {run.scorer}: {describe(run)}")
+        self.stdout.write(f"Run {run.pk} with {run.scorer}: {describe_run(run)}")
 
     def _cancel(self, study: Study, number: int) -> None:
         run = ScoringRun.objects.select_related("study").filter(study=study, pk=number).first()
         if run is None:
             raise CommandError(f"{study.slug} has no run {number}.")
-        runs.cancel(run, actor=None)
+        scoring_runs.cancel(run, actor=None)
         self.stdout.write(f"Run {number} is cancelled; what it has scored stays.")
 
 

@@ -11,12 +11,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.errors import DomainError
 from annotation.models import Study
-from scoring.management.progress import ProgressLine, in_words
+from scoring.management.terminal import ProgressLine, describe_progress
 from scoring.models import Writer, WritingRun
-from scoring.services import writers, writing_faults, writing_files, writing_publishing, writing_runs
-from scoring.services.foreground import write_here
-from scoring.services.writers import Wanted
-from scoring.services.writing_file_checks import Allowing
+from scoring.writing import publishing, results, text_files, writers, writing_runs
+from scoring.writing.text_files import ImportPermissions
+from scoring.writing.worker import write_in_foreground
+from scoring.writing.writers import WriterSettings
 
 
 class Command(BaseCommand):
@@ -65,13 +65,13 @@ class Command(BaseCommand):
         if options["list"]:
             self._list(study)
         elif options["add"]:
-            writer = writers.add(study, _wanted(options), actor=None)
+            writer = writers.add(study, _writer_settings(options), actor=None)
             self.stdout.write(f"{writer.name} writes {writer.get_writes_display()} by {writer.backbone}.")
         elif options["cancel"] is not None:
             writing_runs.cancel(_run(study, options["cancel"]), actor=None)
             self.stdout.write(f"Run {options['cancel']} is cancelled; what it has written stays.")
         elif options["publish"] is not None:
-            run = writing_publishing.publish(_run(study, options["publish"]), cut=options["cut"], actor=None)
+            run = publishing.publish(_run(study, options["publish"]), cut=options["cut"], actor=None)
             self._follow(run, detach=options["detach"], publishing=True)
         elif options["file"]:
             self._take_in(study, options)
@@ -92,10 +92,10 @@ class Command(BaseCommand):
     def _take_in(self, study: Study, options: dict[str, Any]) -> None:
         if not options["file"].is_file():
             raise CommandError(f"There is no file {options['file']}.")
-        taken = writing_files.take_in(
+        taken = text_files.import_texts(
             study,
             options["file"],
-            allowing=Allowing(options["anew"], options["judged"], options["new_systems"]),
+            allowing=ImportPermissions(options["anew"], options["judged"], options["new_systems"]),
             publishes=not options["look_first"], actor=None, wake=options["detach"],
         )  # fmt: skip
         self.stdout.write(f"{taken.n_rows} rows; {taken.n_there} of them say what is there already.")
@@ -110,23 +110,23 @@ class Command(BaseCommand):
             return
         try:
             with ProgressLine(lambda: _describe(run.pk), self.stderr, shown=sys.stderr.isatty()):
-                write_here(run)
+                write_in_foreground(run)
         except KeyboardInterrupt:
             raise CommandError(
                 f"Stopped here; a worker goes on with run {run.pk}. To end it: {stop}.", returncode=130
             ) from None
-        for found in writing_faults.counted(run):
+        for found in results.count_faults(run):
             self.stderr.write(f"{found.n:>8} × {found.code}: {found.reason} (first: {found.item})")
         if run.state != WritingRun.State.DONE and not publishing:
             raise CommandError(f"Run {run.pk}: {run.message}")
         self.stdout.write(f"Run {run.pk}: {_describe(run.pk)}")
-        if writing_faults.n_waiting(run):
+        if results.n_unpublished(run):
             self.stdout.write(f"Look at them, then: ./run manage write {run.study.slug} --publish {run.pk}")
 
 
 def _describe(run_id: int) -> str:
     run = WritingRun.objects.select_related("writer").get(pk=run_id)
-    words = [in_words(writing_runs.progress(run)), f"{run.n_published} published"]
+    words = [describe_progress(writing_runs.progress(run)), f"{run.n_published} published"]
     if run.completion_tokens:
         words.append(f"{run.prompt_tokens:,} tokens read, {run.completion_tokens:,} written")
     if (cost := writing_runs.cost(run)) is not None:
@@ -134,18 +134,18 @@ def _describe(run_id: int) -> str:
     return ", ".join(words)
 
 
-def _wanted(options: dict[str, Any]) -> Wanted:
+def _writer_settings(options: dict[str, Any]) -> WriterSettings:
     if not options["writes"] or not options["backbone"]:
         raise CommandError("Say what it writes and by which model: --writes KIND --backbone MODEL.")
-    return Wanted(
+    return WriterSettings(
         name=options["add"], writes=options["writes"], backbone=options["backbone"], system=options["system"],
-        options=_pairs(options["option"]), prompt=_prompts(options["prompts"]),
+        options=_parse_options(options["option"]), prompt=_prompts(options["prompts"]),
         per_minute=options["per_minute"], price_in=options["price_in"], price_out=options["price_out"],
         drafts=options["drafts"],
     )  # fmt: skip
 
 
-def _pairs(given: list[str]) -> dict[str, str]:
+def _parse_options(given: list[str]) -> dict[str, str]:
     found = {}
     for pair in given:
         name, sign, value = pair.partition("=")

@@ -1,6 +1,6 @@
 /**
  * Word diff of two texts, for people to read. Pure. The same tokens and pieces as on the pages that the server renders
- * (labeling_ui/word_diff.py): {kind: "same" | "gone" | "new", text}.
+ * (labeling_ui/review/word_diff.py): {kind: "same" | "gone" | "new", text}.
  */
 
 // A line end, a run of other blanks, a character of a script written without blanks, a word, or one sign.

@@ -16,8 +16,10 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
+from annotation.importing import clips
+from annotation.jobs import jobs
+from annotation.listening import signed_clips
 from annotation.models import AuditEvent, Clip
-from annotation.services import clips, jobs, sounds
 from annotation.storage import RangedObject
 from tests.annotation.world import link
 from tests.buckets import KEPT, kept_in_bucket, keys, s3, s3_server
@@ -66,8 +68,8 @@ class TestRating:
 
     def test_a_link_that_ends_during_a_session_is_renewed(self, kept_in_bucket, world, api, monkeypatch):
         old = link(world.open.pk, "a")
-        later = timezone.now() + sounds.LINK_LIFETIME + timedelta(seconds=1)
-        monkeypatch.setattr(sounds.timezone, "now", lambda: later)
+        later = timezone.now() + signed_clips.LINK_LIFETIME + timedelta(seconds=1)
+        monkeypatch.setattr(signed_clips.timezone, "now", lambda: later)
         me = api(world.annotator)
         assert me.get(old).json()["title"] == "link_expired"
         fresh = me.get(f"assignments/{world.open.pk}/").json()["candidates"][0]["clip"]["url"]
@@ -114,7 +116,7 @@ def test_a_clip_that_is_discarded_leaves_the_bucket(kept_in_bucket, db):
         canonical="clips/canonical/aa/a.flac",
         **facts,
     )
-    clips.discard([clip])
+    clips.discard_clips([clip])
     assert keys(kept_in_bucket) == []
 
 

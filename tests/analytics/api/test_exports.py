@@ -9,8 +9,8 @@ import zipfile
 
 import pytest
 
+from annotation.jobs import jobs
 from annotation.models import AuditEvent, Job
-from annotation.services import jobs
 from tests import factories
 
 

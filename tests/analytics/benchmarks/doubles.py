@@ -9,7 +9,7 @@ import pytest
 
 from scoring.metrics import registry
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Metric, Outcome, Reading
-from scoring.metrics.entries import Entry, Option, Reads
+from scoring.metrics.registry import MetricEntry, Option, Reads
 
 # Every example that a double has been asked for, in order, since the test began.
 ASKED: list[Example] = []
@@ -47,25 +47,25 @@ class Double:
         return Outcome(example.key, readings)
 
 
-def open_length(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+def open_length(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
     return Double("length", lambda example: round(100 * example.sounds[0].seconds), options)
 
 
-def open_words(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+def open_words(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
     return Double("words", lambda example: len(example.texts[0].split()), options)
 
 
-def open_fit(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+def open_fit(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
     """Long texts fit long sounds."""
     return Double("fit", _fit, options)
 
 
-def open_more_words(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+def open_more_words(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
     """Of two texts the one with more words: 1 for the first, 0 for the second."""
     return Double("more-words", _more_words, options)
 
 
-def open_words_ahead(options: Mapping[str, Any], workplace: registry.Workplace) -> Metric:
+def open_words_ahead(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
     """How many more words the first text has; its identity says that above 0 it is preferred."""
     metric = Double("words-ahead", lambda example: 2 * _more_words(example) - 1, options)
     metric.identity = {**metric.identity, "prefers_first_above": 0.0}
@@ -81,14 +81,14 @@ def _more_words(example: Example) -> float:
     return 0.5 if first == second else float(first > second)
 
 
-def _entry(name: str, reads: Reads = Reads.SINGLE) -> Entry:
+def _entry(name: str, reads: Reads = Reads.SINGLE) -> MetricEntry:
     options = (
         Option("backbone", "text", "A model.", default=""),
         Option("template", "texts", "Which questions.", default=["default"]),
         Option("task", "choice", "What is asked.", default="relate", choices=("relate", "pam")),
     )
     function = name.replace("-", "_")
-    return Entry(
+    return MetricEntry(
         name, name.capitalize(), "", reads, f"tests.analytics.benchmarks.doubles:open_{function}", options
     )
 

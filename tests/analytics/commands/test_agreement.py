@@ -10,9 +10,9 @@ import sys
 import pytest
 from django.core.management import CommandError, call_command
 
-from analytics.reports import second_opinion
+from analytics.reports import agreement
 from annotation.models import Study
-from annotation.services import protocols
+from annotation.studies import protocols
 from tests import factories
 from tests.analytics.protocols import protocol, scale
 from tests.analytics.votes import votes
@@ -61,7 +61,7 @@ def test_the_table_of_a_comparison_says_that_first_is_arbitrary():
 
 def test_the_table_names_the_versions_left_out(slug):
     study = factories.StudyFactory()
-    protocols.add_version(study, definition=protocol(scale("correctness")), actor=None)
+    protocols.add_protocol_version(study, definition=protocol(scale("correctness")), actor=None)
     assert "from protocol version 1." in typed(study.slug)
 
 
@@ -123,7 +123,7 @@ def test_verify_has_nothing_to_compare_without_ratings():
 
 
 def test_a_difference_is_an_error(slug, monkeypatch):
-    monkeypatch.setattr(second_opinion, "ROUNDING", -1.0)
+    monkeypatch.setattr(agreement, "ROUNDING", -1.0)
     with pytest.raises(CommandError, match="gives another alpha for correctness"):
         typed(slug, "--verify")
 

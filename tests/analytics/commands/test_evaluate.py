@@ -14,9 +14,9 @@ from django.core.management import CommandError, call_command
 from scipy import stats
 
 from analytics.benchmarks import open_benchmark
-from analytics.reports.benchmark_results import Result
-from analytics.services import evaluation_tables, evaluations
-from analytics.services.score_file import ScoreFile
+from analytics.evaluation import evaluate
+from analytics.evaluation.results import BenchmarkResult
+from analytics.evaluation.score_file import ScoreFile
 from scoring.metrics.contract import Fault, Outcome
 from tests.analytics.benchmarks import doubles, miniature
 
@@ -335,18 +335,18 @@ def test_tables_are_written_by_one_evaluation_at_a_time(tmp_path, monkeypatch):
     run("relate", folder, output, "length")
     benchmark = open_benchmark("relate", folder)
     steps = []
-    other = threading.Thread(target=evaluation_tables.write_tables, args=(output, benchmark))
+    other = threading.Thread(target=evaluate.write_tables, args=(output, benchmark))
 
-    def results_in(folder: Path) -> list[Result]:
+    def results_in(folder: Path) -> list[BenchmarkResult]:
         steps.append("begins")
         if len(steps) == 1:
             other.start()
             other.join(timeout=0.3)
         steps.append("has read")
-        return evaluations.results_in(folder)
+        return evaluate.results_in(folder)
 
-    monkeypatch.setattr(evaluation_tables, "results_in", results_in)
-    evaluation_tables.write_tables(output, benchmark)
+    monkeypatch.setattr(evaluate, "results_in", results_in)
+    evaluate.write_tables(output, benchmark)
     other.join()
     assert steps == ["begins", "has read", "begins", "has read"]
     assert not list(output.glob("*.part"))

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Judgment, Study, User
-from tests.annotation.services import known_tasks
+from tests.annotation.importing import known_tasks
 from tests.factories import StudyFactory
 
 pytestmark = pytest.mark.django_db

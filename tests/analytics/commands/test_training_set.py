@@ -5,7 +5,7 @@ import io
 import pytest
 from django.core.management import CommandError, call_command
 
-from analytics.training_sets import files
+from analytics.datasets.formats import writers
 from annotation.models import AuditEvent
 from tests import factories
 from tests.analytics.votes import votes
@@ -32,7 +32,7 @@ def test_it_writes_what_is_asked_for_and_tells_the_sizes(study, tmp_path):
         "--format", "mos", "--file", "jsonl", "--ratios", "3:1:1", "--seed", "4", "--out", str(tmp_path / "o")
     )
     assert "correctness: train 3, dev 1, test 1" in told
-    rows = list(files.read(tmp_path / "o" / "correctness" / "train.jsonl", []))
+    rows = list(writers.read_rows(tmp_path / "o" / "correctness" / "train.jsonl", []))
     assert [row["n"] for row in rows] == [2, 2, 2]
     event = AuditEvent.objects.get(action="training_set.written")
     assert (event.study, event.actor, event.data["options"]["format"]) == (study, None, "mos")

@@ -7,7 +7,7 @@ import pytest
 from analytics.reports.agreement import study_agreement
 from annotation.errors import InvalidInput
 from annotation.models import Answer, Study
-from annotation.services import protocols
+from annotation.studies import protocols
 from tests import factories
 from tests.analytics.protocols import protocol, scale, side
 from tests.analytics.votes import vote, votes
@@ -39,7 +39,7 @@ def rated() -> Study:
 def compared() -> Study:
     study = factories.StudyFactory(overlap=4)
     definition = protocol(side(tie=True, both_bad=True), layout="comparison")
-    protocols.add_version(study, definition=definition, actor=None)
+    protocols.add_protocol_version(study, definition=definition, actor=None)
     for name, choices in (("a", [1, 1]), ("b", [2, 2]), ("c", [1, 2]), ("d", [3, 1]), ("e", [4, 2])):
         task = factories.comparison_task(study, name)
         for choice in choices:
@@ -143,7 +143,7 @@ def test_a_preference_has_no_ratio_scale(compared):
 
 
 def test_answers_on_another_scale_are_named_as_left_out(rated):
-    protocols.add_version(rated, definition=protocol(scale("correctness")), actor=None)
+    protocols.add_protocol_version(rated, definition=protocol(scale("correctness")), actor=None)
     found = result(rated, "correctness")
     assert (found["protocol_versions"], found["protocol_versions_left_out"], found["ratings"]) == (
         [2],

@@ -7,11 +7,10 @@ import xml.etree.ElementTree as ET
 import pytest
 from scipy import stats
 
-from analytics.reports.sensitivity import sensitivity
-from analytics.reports.sensitivity_plot import sensitivity_plot
+from analytics.reports.sensitivity import sensitivity, sensitivity_plot
 from analytics.statistics.bootstrap import Resampling
 from annotation.models import Answer, Judgment, Study, Task, TaskCandidate
-from annotation.services import exclusions
+from annotation.rating import exclusions
 from scoring.models import Score, Scorer
 from tests import factories
 from tests.analytics.votes import vote, votes
@@ -102,7 +101,7 @@ def test_only_standing_judgments_count(rated, scorer):
     task = Task.objects.get(study=rated, external_id="a")
     out = vote(task, 5)
     assert found(rated, scorer).humans != before
-    exclusions.mark(
+    exclusions.exclude_or_restore(
         Judgment.objects.filter(pk=out.pk), study=rated, action="exclude", reason="careless", actor=None
     )
     vote(task, 5, effective=False)

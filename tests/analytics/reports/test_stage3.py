@@ -7,12 +7,10 @@ import json
 import pytest
 from django.test import TestCase
 
-from analytics.case_frames import BlindAnswer
-from analytics.reports.stage3 import stage3
-from analytics.reports.stage3_ratings import blind_agreement
-from analytics.review_frames import COMMENT
-from analytics.statistics.agreement import krippendorff_alpha
-from analytics.statistics.patterns import patterns_from_long
+from analytics.data.review import COMMENT, BlindAnswer
+from analytics.reports.review_report import blind_agreement, review_report
+from analytics.statistics.agreement.alpha import krippendorff_alpha
+from analytics.statistics.agreement.patterns import patterns_from_long
 from annotation.models import ItemVersion
 from tests import factories
 from tests.analytics.reviewed import another_answer, keep_out, next_version, replacement, reviewed
@@ -32,7 +30,7 @@ class TestReviewed(TestCase):
     @classmethod
     def setUpTestData(cls) -> None:
         cls.world = reviewed()
-        cls.found = stage3(cls.world.study)
+        cls.found = review_report(cls.world.study)
         cls.parts = cls.found["questions"][0]["parts"]
 
     def test_every_part_holds_the_judgments_it_names(self):
@@ -121,7 +119,7 @@ class TestReviewed(TestCase):
         task = self.world.tasks["cat"]
         for one in (task, another_answer(task, "It barks.")):
             vote(one, 3, codes=["Q"])
-        codes = {row["code"]: row["after"] for row in stage3(self.world.study)["feedback"]["codes"]}
+        codes = {row["code"]: row["after"] for row in review_report(self.world.study)["feedback"]["codes"]}
         assert codes["Q"] == {"items": 1, "tasks": 2, "judgments": 2}
 
     def test_a_system_is_summed_up_over_different_answers_that_count(self):
@@ -134,7 +132,7 @@ class TestReviewed(TestCase):
     def test_an_empty_answer_has_no_words(self):
         for text in (" \n", "two  words\n"):
             votes(another_answer(self.world.tasks["dog"], text), [1, 1])
-        systems = {row["system"]: row for row in stage3(self.world.study)["questions"][0]["systems"]}
+        systems = {row["system"]: row for row in review_report(self.world.study)["questions"][0]["systems"]}
         assert (systems["another"]["answers"], systems["another"]["words"]) == (2, 1.0)
 
     def test_experts_are_compared_with_what_raters_had_said_by_then(self):
@@ -168,14 +166,14 @@ class TestReviewed(TestCase):
         third = replacement(bell, next_version(bell, transcript="From a model."))
         keep_out(bell, "item_corrected")
         votes(third, [5, 5, 5])
-        parts = stage3(self.world.study)["questions"][0]["parts"]
+        parts = review_report(self.world.study)["questions"][0]["parts"]
         assert (parts["before"]["ratings"], parts["rejudged"]["ratings"]) == (8, 3)
 
     def test_a_version_that_follows_an_undone_correction_is_before_the_review(self):
         cat = self.world.tasks["cat"]
         third = replacement(cat, next_version(cat, transcript="From a model."))
         votes(third, [3, 3])
-        parts = stage3(self.world.study)["questions"][0]["parts"]
+        parts = review_report(self.world.study)["questions"][0]["parts"]
         assert (parts["before"]["ratings"], parts["rejudged"]["ratings"]) == (10, 2)
 
     def test_a_text_that_a_model_wrote_anew_is_no_part_of_the_review(self):
@@ -183,13 +181,13 @@ class TestReviewed(TestCase):
         again = replacement(dog, next_version(dog, transcript="From a model."))
         keep_out(dog, "item_corrected")
         votes(again, [3, 4])
-        parts = stage3(self.world.study)["questions"][0]["parts"]
+        parts = review_report(self.world.study)["questions"][0]["parts"]
         assert (parts["before"]["ratings"], parts["excluded"]["ratings"]) == (8, 4)
         assert (parts["kept"]["ratings"], parts["rejudged"]["ratings"]) == (4, 2)
 
     def test_what_somebody_else_keeps_out_is_in_no_part(self):
         keep_out(self.world.tasks["dog"], "careless")
-        parts = stage3(self.world.study)["questions"][0]["parts"]
+        parts = review_report(self.world.study)["questions"][0]["parts"]
         assert (parts["before"]["ratings"], parts["excluded"]["ratings"]) == (6, 4)
 
     def test_it_can_be_stored_as_json(self):
@@ -211,7 +209,7 @@ def test_comparisons_have_no_variance_and_the_alpha_that_is_symmetric_in_sides()
     task = factories.comparison_task(study, "pair")
     for choice in (1, 1, 2):
         vote(task, question="alignment", choice=choice)
-    found = {question["key"]: question for question in stage3(study)["questions"]}
+    found = {question["key"]: question for question in review_report(study)["questions"]}
     part = found["alignment"]["parts"]["after"]
     assert part["variance"] is None
     assert part["symmetric"]["ratings"] == 3
@@ -219,6 +217,6 @@ def test_comparisons_have_no_variance_and_the_alpha_that_is_symmetric_in_sides()
 
 
 def test_a_study_without_anything_has_a_report_too():
-    found = stage3(factories.StudyFactory())
+    found = review_report(factories.StudyFactory())
     assert found["corrections"]["n"] == found["flow"]["cases"] == 0
     assert found["questions"][0]["parts"]["before"]["reason"] == "no_ratings"

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from analytics.statistics import bootstrap
-from analytics.statistics.bootstrap import Resampling, estimate, numbered, weighted_mean
+from analytics.statistics.bootstrap import Resampling, estimate, number_clusters, weighted_mean
 
 
 def interval(values, clusters=None, **resampling):
-    groups = numbered(clusters, n=len(values))
+    groups = number_clusters(clusters, n=len(values))
     return estimate(weighted_mean(np.array(values, float)), groups, resampling=Resampling(**resampling))
 
 
@@ -61,4 +61,4 @@ def test_it_refuses_levels_and_counts_that_mean_nothing(wrong):
 
 def test_every_item_needs_a_cluster():
     with pytest.raises(ValueError, match="3 items but 2 clusters"):
-        numbered(["a", "b"], n=3)
+        number_clusters(["a", "b"], n=3)

@@ -8,9 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analytics.statistics.bootstrap import Resampling
-from analytics.statistics.clustered_share import SENTENCES, Share, clustered_share
-from analytics.statistics.few_clusters import tails
-from analytics.statistics.sequential import wilson_interval
+from analytics.statistics.intervals import (
+    SENTENCES,
+    Share,
+    clustered_share,
+    expanded_percentiles,
+    wilson_interval,
+)
 
 rows = st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=1, max_size=30)
 
@@ -36,7 +40,7 @@ def test_whole_clusters_are_drawn():
         drawn.append(sum(hit for hit, _ in chosen) / sum(n for _, n in chosen))
     found = share(hits, clusters, replicates=5_000)
     assert found.clusters == 5
-    assert found.interval == pytest.approx(np.quantile(drawn, tails(0.95, 5)), abs=0.05)
+    assert found.interval == pytest.approx(np.quantile(drawn, expanded_percentiles(0.95, 5)), abs=0.05)
 
 
 def test_rows_may_stand_for_several_votes():

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analytics.statistics.binned_means import binned_means
+from analytics.statistics.bins import bin_count, binned_means, equal_count_bins
 from analytics.statistics.bootstrap import Resampling
-from analytics.statistics.equal_count import equal_count_bins, sensible_bins
 
 
 def test_distinct_values_are_dealt_out_evenly():
@@ -53,4 +52,4 @@ def test_an_interval_of_a_bin_is_the_clusters_own():
 
 
 def test_few_items_make_few_bins():
-    assert [sensible_bins(n, most=6) for n in (0, 9, 25, 59, 60, 1000)] == [1, 1, 2, 5, 6, 6]
+    assert [bin_count(n, most=6) for n in (0, 9, 25, 59, 60, 1000)] == [1, 1, 2, 5, 6, 6]

@@ -9,22 +9,21 @@ import numpy as np
 import pytest
 
 from analytics.statistics.bootstrap import Resampling
-from analytics.statistics.few_clusters import tails
-from analytics.statistics.position_bias import position_bias
-from analytics.statistics.student import t_quantile
+from analytics.statistics.intervals import expanded_percentiles, t_quantile
+from analytics.statistics.ranking.position_bias import position_bias
 
 
 @pytest.mark.parametrize("clusters", [5, 12, 80])
 def test_a_normal_mean_gets_the_interval_of_students_t(clusters):
     """Its bootstrap is normal with a variance of (G - 1) / G of what it should be."""
-    below, above = tails(0.95, clusters)
+    below, above = expanded_percentiles(0.95, clusters)
     drawn = NormalDist(0, math.sqrt((clusters - 1) / clusters))
     assert drawn.inv_cdf(above) == pytest.approx(t_quantile(0.975, df=clusters - 1), rel=1e-9)
     assert below == pytest.approx(1 - above)
 
 
 def test_many_clusters_need_nothing_made_up_for():
-    assert tails(0.9, 100_000) == pytest.approx((0.05, 0.95), abs=1e-5)
+    assert expanded_percentiles(0.9, 100_000) == pytest.approx((0.05, 0.95), abs=1e-5)
 
 
 @pytest.mark.parametrize("raters", [5, 9])
@@ -43,4 +42,4 @@ def test_fewer_than_five_give_no_interval_and_say_so(raters):
     found = position_bias(by + np.arange(len(by)) % 3 > 1, clusters=by, resampling=Resampling(replicates=20))
     assert (found.first.interval, found.first.reason) == (None, "few_clusters")
     with pytest.raises(ValueError, match="5 clusters or more"):
-        tails(0.95, raters)
+        expanded_percentiles(0.95, raters)

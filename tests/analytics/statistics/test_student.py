@@ -5,7 +5,7 @@ from statistics import NormalDist
 
 import pytest
 
-from analytics.statistics.student import t_quantile
+from analytics.statistics.intervals import t_quantile
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from analytics.statistics.bootstrap import Resampling
-from analytics.statistics.system_correlation import system_correlations
+from analytics.statistics.correlation import system_correlations
 
 RNG = np.random.default_rng(5)
 SYSTEMS = RNG.integers(6, size=80)

@@ -6,13 +6,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analytics.statistics.two_way import NO_RATINGS, NO_SPREAD, ONE_CLUSTER, two_sided, uncertainty
+from analytics.statistics.intervals import (
+    NO_RATINGS,
+    NO_SPREAD,
+    ONE_CLUSTER,
+    two_sided_t_p,
+    two_way_standard_error,
+)
 
 
 def of_mean(value, item, rater=None):
     value = np.asarray(value, dtype=float)
     scores = (value - value.mean()) / len(value)
-    return uncertainty(scores, items=np.asarray(item), raters=None if rater is None else np.asarray(rater))
+    return two_way_standard_error(
+        scores, items=np.asarray(item), raters=None if rater is None else np.asarray(rater)
+    )
 
 
 def test_independent_ratings_have_the_textbook_interval():
@@ -21,7 +29,7 @@ def test_independent_ratings_have_the_textbook_interval():
     assert found.se == pytest.approx(stats.sem(value))
     low, high = stats.t.interval(0.9, 5, value.mean(), stats.sem(value))
     assert found.half_width(0.9) == pytest.approx((high - low) / 2)
-    assert two_sided(value.mean(), found) == pytest.approx(stats.ttest_1samp(value, 0).pvalue)
+    assert two_sided_t_p(value.mean(), found) == pytest.approx(stats.ttest_1samp(value, 0).pvalue)
 
 
 def test_variances_of_raters_items_and_cells_are_put_together():
@@ -70,12 +78,12 @@ def test_intervals_cover_the_truth_where_ratings_taken_for_independent_do_not():
     ],
 )
 def test_what_cannot_be_told_has_a_reason(value, item, rater, reason):
-    found = uncertainty(
+    found = two_way_standard_error(
         np.asarray(value, float) - (np.mean(value) if value else 0),
         items=np.asarray(item, dtype=np.int64),
         raters=None if rater is None else np.asarray(rater),
     )
-    assert (found.se, found.reason, found.half_width(0.95), two_sided(1.0, found)) == (
+    assert (found.se, found.reason, found.half_width(0.95), two_sided_t_p(1.0, found)) == (
         None,
         reason,
         None,

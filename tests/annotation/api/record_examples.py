@@ -18,8 +18,8 @@ from django.test import Client
 
 from annotation.api import schema
 from tests import factories
-from tests.annotation.api.conftest import Api
-from tests.annotation.api.test_permission_matrix import (
+from tests.annotation.conftest import Api
+from tests.annotation.review.test_permission_matrix import (
     ACTORS,
     OK,
     ROWS,
@@ -76,7 +76,7 @@ def _recorded(row: Row, path: str, world: World) -> tuple[str, dict[str, Any]] |
     if row.route == "api_schema" or not 200 <= response.status_code < 300:
         return None
     route = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", response.wsgi_request.resolver_match.route)
-    operation = schema.description()["paths"][f"/{route}"][row.method]
+    operation = schema.openapi_schema()["paths"][f"/{route}"][row.method]
     pair = {}
     if not row.multipart and "application/json" in operation.get("requestBody", {}).get("content", {}):
         pair["request"] = scrubbed(row.body(world) or {}, whole=True)

@@ -7,7 +7,7 @@ from django.test import Client, override_settings
 from rest_framework.exceptions import ErrorDetail
 
 from annotation.api import errors
-from annotation.services import judgments
+from annotation.rating import judgments
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -108,7 +108,7 @@ def test_faults_are_told_with_the_path_of_the_field():
         "non_field_errors": [ErrorDetail("Both.")],
         "nested": [{"deep": [ErrorDetail("Low.")]}],
     }
-    assert [(row["field"], row["message"]) for row in errors._flat(detail)] == [
+    assert [(row["field"], row["message"]) for row in errors._flat_errors(detail)] == [
         ("answers[0].value", "Wrong."),
         ("answers[2]", "Worse."),
         ("codes[1]", "Unknown."),

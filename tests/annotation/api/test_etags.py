@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from annotation.services import api_tokens
-from tests.annotation.api.conftest import Api
+from annotation.access import tokens
+from tests.annotation.conftest import Api
 from tests.annotation.world import link
 
 pytestmark = pytest.mark.django_db
@@ -52,7 +52,7 @@ def test_a_change_of_what_has_changed_is_refused_and_changes_nothing(me, world):
 
 
 def test_who_may_not_read_writes_over_nothing_that_they_name(world):
-    _, secret = api_tokens.make(world.researcher, name="x", scopes=["manage"], days=1)
+    _, secret = tokens.create_token(world.researcher, name="x", scopes=["manage"], days=1)
     headers = {"Authorization": f"Bearer {secret}", "If-Match": '"x"'}
     answer = Api(Client(headers=headers)).patch("studies/here/", {"title": "Mine"})
     assert (answer.status_code, answer.json()["title"]) == (403, "scope_missing")

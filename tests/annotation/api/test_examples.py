@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 
-from annotation.api.schema import description
+from annotation.api.schema import openapi_schema
 
 JSON = "application/json"
 # A preview keeps no judgment to answer with; the others are files in any of several formats.
@@ -25,7 +25,7 @@ def strict(value: Any) -> Any:
 
 
 def contents() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for methods in description()["paths"].values():
+    for methods in openapi_schema()["paths"].values():
         for call in methods.values():
             places = [("request", call.get("requestBody", {}))]
             places += [(status, said) for status, said in call["responses"].items() if status[0] == "2"]
@@ -35,7 +35,7 @@ def contents() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def test_every_call_with_a_body_has_an_example_that_fits_its_shapes():
-    components = {"components": strict(description()["components"])}
+    components = {"components": strict(openapi_schema()["components"])}
     faults = []
     for call, place, content in contents():
         if "example" not in content:

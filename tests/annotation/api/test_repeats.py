@@ -8,9 +8,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from annotation.api import studies as study_views
+from annotation.api import idempotency
 from annotation.models import AuditEvent, Invitation, Job, KeptAnswer, Membership
-from annotation.services import kept_answers
+from annotation.studies import api as study_views
 
 pytestmark = pytest.mark.django_db
 
@@ -83,7 +83,7 @@ def test_a_refusal_is_not_kept(me):
 
 
 def test_while_the_first_is_at_work_the_second_is_told_to_wait(me, monkeypatch):
-    monkeypatch.setattr(kept_answers, "take_turn", lambda user, name: False)
+    monkeypatch.setattr(idempotency, "try_lock_key", lambda user, name: False)
     response = title(me, "x")
     assert (response.status_code, response.json()["title"]) == (409, "in_progress")
     assert response["Retry-After"] == "1"
@@ -92,7 +92,7 @@ def test_while_the_first_is_at_work_the_second_is_told_to_wait(me, monkeypatch):
 def test_what_fails_half_way_leaves_neither_work_nor_key(me, world, monkeypatch):
     me.client.raise_request_exception = False
     with monkeypatch.context() as broken:
-        broken.setattr(study_views, "as_seen", lambda seen: 1 / 0)
+        broken.setattr(study_views, "study_as_seen", lambda seen: 1 / 0)
         assert title(me, "Half").status_code == 500
     world.study.refresh_from_db()
     assert world.study.title != "Half"
@@ -137,8 +137,8 @@ def test_after_a_day_a_key_is_free_again(me):
     KeptAnswer.objects.update(created_at=timezone.now() - timedelta(hours=25))
     assert "Idempotency-Replayed" not in title(me, "Other")
     KeptAnswer.objects.update(created_at=timezone.now() - timedelta(hours=25))
-    assert kept_answers.forget_old() == 1
-    assert kept_answers.forget_old() == 0
+    assert idempotency.delete_expired_responses() == 1
+    assert idempotency.delete_expired_responses() == 0
 
 
 def test_a_write_with_both_headers_is_repeated_though_it_changed_the_version(me):

@@ -12,7 +12,7 @@ import yaml
 from django.core.management import call_command
 
 from tests import factories
-from tests.annotation.api.test_permission_matrix import ROWS
+from tests.annotation.review.test_permission_matrix import ROWS
 
 pytestmark = pytest.mark.django_db
 

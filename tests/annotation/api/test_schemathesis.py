@@ -23,11 +23,11 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.core.failures import FailureGroup
 
-from annotation.api.schema import description
+from annotation.access import tokens as access_tokens
+from annotation.api.schema import openapi_schema
 from annotation.models.api_token import Scope
-from annotation.services import api_tokens
 from tests import factories
-from tests.annotation.api.test_permission_matrix import (
+from tests.annotation.review.test_permission_matrix import (
     ROWS,
     make_cases,
     make_more,
@@ -77,7 +77,8 @@ def tokens(world: World, elsewhere: World) -> dict[str, dict[str, str]]:
         "operator": factories.UserFactory(is_superuser=True, may_create_studies=True),
     }
     made = {
-        name: api_tokens.make(user, name="x", scopes=Scope.values, days=1)[1] for name, user in people.items()
+        name: access_tokens.create_token(user, name="x", scopes=Scope.values, days=1)[1]
+        for name, user in people.items()
     }
     return {"nobody": {}, **{name: {"Authorization": f"Bearer {secret}"} for name, secret in made.items()}}
 
@@ -118,7 +119,7 @@ def _one_connection() -> Iterator[None]:
 
 @pytest.fixture
 def operations() -> Iterator[Any]:
-    schema = deepcopy(description())
+    schema = deepcopy(openapi_schema())
     for methods in schema["paths"].values():
         for operation in methods.values():
             # Every call would be about these and never reach the endpoint; they have tests of their own.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from annotation.api import throttling
-from annotation.services import api_tokens
+from annotation.access import tokens
+from annotation.api import authentication
 from tests.annotation.world import link
 
 pytestmark = pytest.mark.django_db
@@ -15,11 +15,11 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _limits(settings):
     settings.API_CALLS_PER_MINUTE = {"read": 3, "rate": 5, "review": 2, "manage": 2, "refused": 2}
-    throttling.calls.clear()
-    throttling.refused_tokens.clear()
+    authentication.call_limiter.clear()
+    authentication.invalid_token_limiter.clear()
     yield
-    throttling.calls.clear()
-    throttling.refused_tokens.clear()
+    authentication.call_limiter.clear()
+    authentication.invalid_token_limiter.clear()
 
 
 def test_too_many_calls_are_told_when_to_come_again(api, world):
@@ -41,7 +41,7 @@ def test_each_scope_has_its_own_and_each_account_too(api, world):
 
 
 def test_a_token_does_not_use_up_what_its_owner_has(api, world):
-    _, secret = api_tokens.make(world.researcher, name="x", scopes=["read"], days=1)
+    _, secret = tokens.create_token(world.researcher, name="x", scopes=["read"], days=1)
     program = Client(headers={"Authorization": f"Bearer {secret}"})
     assert [program.get("/api/v1/me/").status_code for _ in range(4)][-1] == 429
     assert api(world.researcher).get("me/").status_code == 200

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from annotation.audio import check_sounds
-from annotation.audio.check_sounds import RATE, SIZES, encode, intervals, noise, synthesise, tone
-from annotation.audio.filters import Samples
+from annotation.audio.check_sounds import RATE, SIZES, encode, huggins_noise, intervals, synthesise, tone
+from annotation.audio.decode import Samples
 from annotation.audio.loudness import LoudnessMeter
-from annotation.rules.listening_checks import KINDS, draw_trials
+from annotation.listening.rules.checks import KINDS, draw_trials
 
 
 def decibels(signal: np.ndarray) -> float:
@@ -107,7 +107,7 @@ def test_tones_are_of_200_hz_and_fade_in_and_out():
 
 def test_the_hidden_tone_is_a_half_turn_between_the_ears_within_six_percent_of_600_hz(monkeypatch):
     monkeypatch.setattr(check_sounds, "_faded", lambda signal, seconds: signal)
-    left, right = spectrum(noise(np.random.default_rng(1), hidden_tone=True))
+    left, right = spectrum(huggins_noise(np.random.default_rng(1), hidden_tone=True))
     hertz = np.arange(len(left))
     band = (hertz >= 564) & (hertz <= 636)
     turn = np.angle(left[1:-1] * np.conj(right[1:-1]))
@@ -136,7 +136,7 @@ def test_each_ear_alone_hears_plain_noise():
     """The shifted band holds as much of the noise as any other band of its width."""
     bands = []
     for seed in range(40):
-        power = np.abs(spectrum(noise(np.random.default_rng(seed), hidden_tone=True))) ** 2
+        power = np.abs(spectrum(huggins_noise(np.random.default_rng(seed), hidden_tone=True))) ** 2
         bands.append([power[:, low : low + 72].sum(axis=1) for low in (420, 492, 564, 636, 708)])
     mean = np.mean(bands, axis=0)  # (band, ear)
     assert 10 * np.log10(mean / mean.mean(axis=0)) == pytest.approx(0.0, abs=0.5)

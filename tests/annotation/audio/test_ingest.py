@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from annotation.audio.errors import AudioError
+from annotation.audio.errors import AudioError, Limits
 from annotation.audio.ingest import AudioFacts, content_sha256, inspect, measure_and_canonicalise
-from annotation.audio.limits import Limits
 from tests.annotation.audio.recordings import (
     RATE,
     encode,

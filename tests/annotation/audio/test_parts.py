@@ -11,12 +11,12 @@ import pytest
 
 from annotation.audio.flac import FlacWriter
 from annotation.audio.parts import (
-    HEAD,
+    PART_HEADER_BYTES,
     PART_SAMPLES,
     PaddedParts,
-    head,
     n_samples_of,
     padded_sizes,
+    part_header,
     part_offsets,
 )
 
@@ -101,7 +101,7 @@ def test_any_range_is_a_slice_of_the_whole(written):
 def test_clips_of_one_task_have_parts_of_one_size():
     sizes = padded_sizes([[100, 5_000, 9_000], [100, 20_000], [100, 200, 300, 400]])
     assert sizes == [20_480, 4_096, 4_096]
-    assert all(size >= HEAD for size in sizes)
+    assert all(size >= PART_HEADER_BYTES for size in sizes)
 
 
 def test_no_clip_has_no_sizes():
@@ -110,7 +110,7 @@ def test_no_clip_has_no_sizes():
 
 def test_a_head_that_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="cannot be padded"):
-        head(bytes(34), n_samples=1, n_frame_bytes=100, size=100)
+        part_header(bytes(34), n_samples=1, n_frame_bytes=100, size=100)
 
 
 def test_what_is_not_flac_is_refused():

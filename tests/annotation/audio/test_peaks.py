@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from annotation.audio.ingest import inspect
-from annotation.audio.peaks import PeakColumns
+from annotation.audio.ingest import PeakColumns, inspect
 from tests.annotation.audio.recordings import RATE, noise, sine, write_wav
 
 

@@ -9,9 +9,8 @@ import av
 import numpy as np
 import pytest
 
-from annotation.audio.errors import AudioError
+from annotation.audio.errors import AudioError, Limits, format_duration
 from annotation.audio.ingest import content_sha256, inspect, measure_and_canonicalise
-from annotation.audio.limits import Limits, in_words
 from tests.annotation.audio.recordings import (
     RATE,
     Floats,
@@ -272,4 +271,4 @@ def test_an_error_survives_the_way_between_workers() -> None:
     ],
 )
 def test_lengths_are_said_as_people_say_them(seconds: float, words: str) -> None:
-    assert in_words(seconds) == words
+    assert format_duration(seconds) == words

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from annotation.demo import accounts, write
+from annotation import demo
+from annotation.demo import write
 from annotation.management.commands import create_demo
 from annotation.models import Judgment, Membership, Rater, ReviewCase, Study, Task, User
 from annotation.models.people import Role
-from annotation.services import leases
+from annotation.rating import leases
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -52,15 +53,15 @@ def check_raters_are_marked_as_simulated() -> None:
 
 
 def check_every_role_has_an_account_in_both_studies() -> None:
-    for role in accounts.ROLES:
-        user = User.objects.get(email=accounts.email(role))
-        assert user.check_password(accounts.PASSWORD)
+    for role in demo.DEMO_ROLES:
+        user = User.objects.get(email=demo.demo_email(role))
+        assert user.check_password(demo.DEMO_PASSWORD)
         assert list(Membership.objects.filter(user=user).values_list("role", flat=True)) == [role, role]
-    assert set(accounts.ROLES) == set(Role.values)
+    assert set(demo.DEMO_ROLES) == set(Role.values)
 
 
 def check_the_annotator_can_start_at_once() -> None:
-    user = User.objects.get(email=accounts.email("annotator"))
+    user = User.objects.get(email=demo.demo_email("annotator"))
     for slug in ("demo-music", "demo-audio-qa"):
         assert leases.lease_next(user, slug)[1] is not None
 

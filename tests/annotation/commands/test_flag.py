@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import ReviewCase
 from tests import factories
-from tests.annotation.services.reviewing import votes
+from tests.annotation.importing.reviewing import votes
 
 pytestmark = pytest.mark.django_db
 

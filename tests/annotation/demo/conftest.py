@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.demo.truth import DemoTruth
-from annotation.demo.write import write_demo
+from annotation.demo.write import DemoTruth, write_demo
 
 PROMPTS, QUESTIONS = 4, 6
 

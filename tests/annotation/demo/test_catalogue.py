@@ -5,9 +5,8 @@ from itertools import combinations
 
 import pytest
 
-from annotation.demo.catalogue import SYSTEMS, Prompt, contests, load_prompts
-from annotation.demo.evidence import INSTRUMENT_NAMES, key_name
-from annotation.demo.failures import featured
+from annotation.demo.clips import SYSTEMS, Prompt, contests, featured, load_prompts
+from annotation.demo.raters import INSTRUMENT_NAMES, key_name
 
 PROMPTS = load_prompts()
 SAID_OF = {"bell": ("bells", "music box"), "electric_piano": ("electric piano",), "pluck": ("guitar",)}

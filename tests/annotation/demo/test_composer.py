@@ -5,12 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from annotation.demo.brief import Brief
-from annotation.demo.catalogue import load_prompts
-from annotation.demo.composer import beat_time, compose
-from annotation.demo.effects import Pcm
-from annotation.demo.melody import Motif, draw_motif
-from annotation.demo.performance import Sound, perform
+from annotation.demo.clips import Sound, load_prompts, perform
+from annotation.demo.composition import Brief, Motif, beat_time, compose, draw_motif
+from annotation.demo.synthesis import Pcm
 
 BRIEFS = {prompt.id: prompt.brief for prompt in load_prompts()}
 STUDIO = Sound(32000, 2, -20)

@@ -5,10 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from annotation.demo.catalogue import load_prompts
-from annotation.demo.clips import Comparison, make_comparisons
-from annotation.demo.evidence import evidence, timestamp
-from annotation.demo.raters import RATERS
+from annotation.demo.clips import Comparison, load_prompts, make_comparisons
+from annotation.demo.raters import RATERS, evidence, timestamp
 
 DILIGENT = RATERS[0]
 # What cannot be said of a clip with the flaw.

@@ -6,13 +6,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annotation.demo import effects, failures, flaws
-from annotation.demo.brief import Brief, Score
-from annotation.demo.catalogue import SYSTEMS, MusicSystem, Prompt, load_prompts
-from annotation.demo.clips import draw_failures, draw_flaws
-from annotation.demo.composer import beat_time, compose
-from annotation.demo.flaws import Flaw
-from annotation.demo.performance import Performance, Sound, perform
+from annotation.demo import clips, synthesis
+from annotation.demo.clips import (
+    SYSTEMS,
+    Flaw,
+    MusicSystem,
+    Performance,
+    Prompt,
+    Sound,
+    draw_failures,
+    draw_flaws,
+    load_prompts,
+    perform,
+)
+from annotation.demo.composition import Brief, Score, beat_time, compose
 
 PROMPTS = load_prompts()
 MARIMBA = PROMPTS[2].brief  # C major, 120 bpm, with a shaker
@@ -64,16 +71,16 @@ def test_a_looped_bar_repeats_and_never_closes() -> None:
 
 def test_an_unsteady_player_drifts_off_the_grid() -> None:
     score = piece()
-    clock, moment = flaws.clock(MARIMBA, unsteadiness=1.0, rng=rng())
-    starts = flaws.onsets(score, clock, unsteadiness=1.0, rng=rng())
+    clock, moment = clips.clock(MARIMBA, unsteadiness=1.0, rng=rng())
+    starts = clips.onsets(score, clock, unsteadiness=1.0, rng=rng())
     drift = [abs(at - beat_time(MARIMBA, note.beat)) for at, note in zip(starts, score.notes, strict=True)]
     assert max(drift) > 0.1
     assert len(moment) == 1
 
 
 def test_a_steady_player_keeps_the_grid() -> None:
-    clock, moment = flaws.clock(MARIMBA, unsteadiness=0.0, rng=rng())
-    starts = flaws.onsets(piece(), clock, unsteadiness=0.0, rng=rng())
+    clock, moment = clips.clock(MARIMBA, unsteadiness=0.0, rng=rng())
+    starts = clips.onsets(piece(), clock, unsteadiness=0.0, rng=rng())
     assert starts == [note.beat * 0.5 for note in piece().notes]  # 120 bpm, straight eighths
     assert moment == ()
 
@@ -116,7 +123,7 @@ def test_a_muffled_clip_has_lost_its_treble() -> None:
 def test_clicks_sound_at_their_moments() -> None:
     audio = np.zeros((2, 32000 * 4))
     audio[:, 1000] = 0.5
-    clicked, moments = effects.click(audio, strength=1.0, rate=32000, rng=rng())
+    clicked, moments = synthesis.click(audio, strength=1.0, rate=32000, rng=rng())
     assert len(moments) == 10
     assert all(np.abs(clicked[0, round(at * 32000)]) > 0.3 for at in moments)
 
@@ -138,19 +145,19 @@ def test_moments_after_a_broken_off_end_are_not_reported() -> None:
     ],
 )
 def test_a_failure_changes_one_thing_the_prompt_asked_for(kind: str, field: str, value: Any) -> None:
-    assert failures.failed(MARIMBA, kind) == replace(MARIMBA, **{field: value})
+    assert clips.failed(MARIMBA, kind) == replace(MARIMBA, **{field: value})
 
 
 def test_a_missing_voice_leaves_the_tune_to_a_flute() -> None:
     song = next(prompt for prompt in PROMPTS if prompt.lyrics).brief
-    failed = failures.failed(song, "missing_voice")
+    failed = clips.failed(song, "missing_voice")
     assert (failed.lead, failed.syllables) == ("flute", ())
 
 
 @pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.id)
 def test_every_failure_open_to_a_prompt_changes_its_brief(prompt: Prompt) -> None:
-    kinds = failures.failures_open_to(prompt.brief, with_reference=prompt.reference is not None)
-    changed = {kind: failures.failed(prompt.brief, kind) for kind in kinds if kind != "ignored_reference"}
+    kinds = clips.failures_open_to(prompt.brief, with_reference=prompt.reference is not None)
+    changed = {kind: clips.failed(prompt.brief, kind) for kind in kinds if kind != "ignored_reference"}
     assert all(isinstance(brief, Brief) and brief != prompt.brief for brief in changed.values())
 
 
@@ -163,7 +170,7 @@ def test_a_system_s_clips_average_to_its_quality(system: MusicSystem) -> None:
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
 def test_a_system_s_clips_average_to_its_adherence(system: MusicSystem) -> None:
     costs = [
-        sum(failures.COSTS[kind] for kind in draw_failures(system, prompt, rng=rng(seed)))
+        sum(clips.FAILURE_COSTS[kind] for kind in draw_failures(system, prompt, rng=rng(seed)))
         for seed in range(40)
         for prompt in PROMPTS
     ]

@@ -11,7 +11,7 @@ from annotation.demo.scenes import (
     load_questions,
     render_scene,
 )
-from annotation.demo.sounds import SOUNDS
+from annotation.demo.synthesis import SOUNDS
 
 QUESTIONS = load_questions()
 WORDS = {2: "two", 3: "three", 4: "four", 5: "five"}

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annotation.demo.truth import DemoTruth
-from annotation.demo.write import write_demo
+from annotation.demo.write import DemoTruth, write_demo
 
 Demo = tuple[Path, DemoTruth]
 

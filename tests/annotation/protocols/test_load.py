@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.protocols import ProtocolError, Text, definition_of_preset, parse, preset, preset_keys
-from tests.annotation.rules.protocols import CONFIDENCE, SCALE, definition, preference, question, text
+from tests.annotation.rating.rules.protocols import CONFIDENCE, SCALE, definition, preference, question, text
 
 CODE = {"key": "U", "title": "Unable"}
 

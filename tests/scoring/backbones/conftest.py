@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from scoring.backbones import loading
+from scoring.backbones.loading import pretrained
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -18,5 +18,5 @@ def _one_thread() -> None:
 def _bfloat16_is_tried_where_a_test_says_so() -> Iterator[None]:
     """Trying takes seconds, and these tests choose kernels that every processor has."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loading, "_multiplies_in_bfloat16", lambda: True)
+        patch.setattr(pretrained, "_supports_bfloat16", lambda: True)
         yield

@@ -14,9 +14,9 @@ from transformers import AudioFlamingo3Processor, Qwen2AudioProcessor
 from scoring.backbones.contract import AnswerTokens, Backbone, Hearing
 from scoring.backbones.opening import open_backbone
 from scoring.metrics.contract import ExampleError, Sound
-from scoring.metrics.registry import Workplace
+from scoring.metrics.registry import Runtime
 from tests.scoring import checkpoints
-from tests.scoring.backbones.plain import PlainModel, omni_processor
+from tests.scoring.backbones.encoders.plain import PlainModel, omni_processor
 from tests.scoring.sounds import sound
 
 SYSTEM = "Listen, and say yes or no."
@@ -75,7 +75,7 @@ def case(request: pytest.FixtureRequest, folder: Path) -> tuple[Case, Path]:
 
 
 def opened(checkpoint: Path, dtype: str) -> Backbone:
-    workplace = Workplace(checkpoint / "cache", cache_bytes=0, device="cpu")
+    workplace = Runtime(checkpoint / "cache", cache_bytes=0, device="cpu")
     return open_backbone(str(checkpoint), dtype=dtype, workplace=workplace)
 
 

@@ -8,14 +8,14 @@ import pytest
 from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 from safetensors.torch import load_file, save_file
 
-from scoring.backbones import checkpoints as files
-from scoring.backbones import loading
+from scoring.backbones.loading import checkpoints as files
+from scoring.backbones.loading import pretrained
 from scoring.backbones.opening import open_backbone
 from scoring.metrics.contract import SetupError
-from scoring.metrics.registry import Workplace
+from scoring.metrics.registry import Runtime
 from tests.scoring.checkpoints import tiny_qwen_omni
 
-REALLY_TRIED = loading._multiplies_in_bfloat16
+REALLY_TRIED = pretrained._supports_bfloat16
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def checkpoint(intact: Path, tmp_path: Path) -> Path:
 
 
 def opened(name: Path | str, tmp_path: Path, *, device: str = "cpu", dtype: str = "auto"):
-    return open_backbone(str(name), dtype=dtype, workplace=Workplace(tmp_path / "cache", 0, device))
+    return open_backbone(str(name), dtype=dtype, workplace=Runtime(tmp_path / "cache", 0, device))
 
 
 def refusal(name: Path | str, tmp_path: Path, **how: str) -> str:
@@ -142,8 +142,8 @@ def test_a_gpu_that_is_not_there_is_not_replaced_in_silence(checkpoint, tmp_path
 def test_a_processor_that_refuses_bfloat16_is_found_out_before_it_ends_the_worker(
     checkpoint, tmp_path, monkeypatch, trial
 ):
-    monkeypatch.setattr(loading, "_multiplies_in_bfloat16", REALLY_TRIED.__wrapped__)
-    monkeypatch.setattr(loading, "_TRIAL", trial)
+    monkeypatch.setattr(pretrained, "_supports_bfloat16", REALLY_TRIED.__wrapped__)
+    monkeypatch.setattr(pretrained, "_TRIAL", trial)
     if trial:
         said = refusal(checkpoint, tmp_path, dtype="bfloat16")
         assert "ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16" in said
@@ -176,8 +176,8 @@ def test_an_adapter_is_known_by_its_model_too(intact, tmp_path, place):
         adapter = (base if place == "inside its model" else tmp_path) / f"adapter {number}"
         adapter.mkdir()
         (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(base)}))
-        bases.append(files.find(str(base)).revision)
-        adapted.append(files.find(str(adapter)).revision)
+        bases.append(files.find_checkpoint(str(base)).revision)
+        adapted.append(files.find_checkpoint(str(adapter)).revision)
     assert [revision.partition("+")[0] for revision in adapted] == bases
     assert len({*bases, *adapted}) == 4
 
@@ -190,7 +190,7 @@ def test_a_commit_that_holds_several_models_tells_them_apart(checkpoint, tmp_pat
     (root / "think" / "adapter_config.json").write_text("{}")
     monkeypatch.setattr(files, "snapshot_download", lambda *args, **kwargs: str(root))
     names = ("some/model", "some/model/other", "some/model/think")
-    assert [files.find(name).revision for name in names] == [
+    assert [files.find_checkpoint(name).revision for name in names] == [
         root.name, f"{root.name}/other", f"{root.name}+{root.name}/think",
     ]  # fmt: skip
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from annotation.errors import InvalidInput
-from scoring.files.candidates import read_groups
+from scoring.files.best_of_n import read_groups
 
 
 def touch(path: Path, text: str = "") -> Path:

@@ -12,12 +12,10 @@ import pytest
 
 from annotation.errors import Conflict, InvalidInput
 from scoring.files import score_file
-from scoring.files.scoring import Summary, batches
+from scoring.files.file_scoring import Summary, Target, even_batches
 from scoring.files.source import Row
-from scoring.files.target import Target
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome, Reading, SetupError
-from scoring.metrics.entries import Reads
-from scoring.metrics.registry import Workplace, open_metric
+from scoring.metrics.registry import Reads, Runtime, open_metric
 from tests.annotation.audio.recordings import sine, write_wav
 from tests.scoring.doubles import WordCount
 from tests.scoring.tiny_clap import tiny_clap
@@ -304,7 +302,7 @@ def test_batches_are_of_like_length_and_within_limits() -> None:
     rows = [Row(str(path), (str(path),), ("x",), (path,)) for path in lengths]
     found = [
         [lengths[row.paths[0]] for row in batch]
-        for batch in batches(rows, lengths, BatchLimits(3, seconds=40.0))
+        for batch in even_batches(rows, lengths, BatchLimits(3, seconds=40.0))
     ]
     assert found == [[100], [30], [10, 9, 2], [1, 1, 1]]
 
@@ -330,7 +328,7 @@ def test_the_next_batch_is_prepared_while_one_is_scored(source: Path) -> None:
 
 def test_a_file_is_scored_by_clap(source: Path, tmp_path: Path) -> None:
     write_wav(tmp_path / "0.wav", sine(seconds=0.2)).write_bytes(b"RIFF, and no more")
-    workplace = Workplace(tmp_path / "features", 10**7, device="cpu")
+    workplace = Runtime(tmp_path / "features", 10**7, device="cpu")
     metric = open_metric("clapscore", {"checkpoint": str(tiny_clap(tmp_path / "clap"))}, workplace)
     assert scored(source, metric) == Summary(n_rows=6, n_scored=5, n_before=0, faults={"undecodable": 1})
     rows = read_csv(source.with_name("scores.csv"))

@@ -9,7 +9,7 @@ import pytest
 
 from annotation.errors import InvalidInput
 from scoring.files.source import read_rows, seconds_of
-from scoring.metrics.entries import Reads
+from scoring.metrics.registry import Reads
 from tests.annotation.audio.recordings import sine, write_wav
 
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.metrics.answers import choice_line, number_line, read
 from scoring.metrics.contract import ExampleError
+from scoring.metrics.llm_judge import choice_format, number_format, parse_answer
 
-SCORE = number_line("Score", low=0, high=10)
-MATCH = choice_line("Better Match", {"first audio": 1.0, "second audio": 0.0})
+SCORE = number_format("Score", low=0, high=10)
+MATCH = choice_format("Better Match", {"first audio": 1.0, "second audio": 0.0})
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ MATCH = choice_line("Better Match", {"first audio": 1.0, "second audio": 0.0})
     ],
 )
 def test_a_line_in_the_format_is_read_wherever_it_stands(answer, value):
-    assert read(answer, SCORE) == value
+    assert parse_answer(answer, SCORE) == value
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def test_a_line_in_the_format_is_read_wherever_it_stands(answer, value):
 )
 def test_what_is_not_in_the_format_is_never_guessed(answer, what):
     with pytest.raises(ExampleError) as found:
-        read(answer, SCORE)
+        parse_answer(answer, SCORE)
     assert found.value.fault.code == "unparsable"
     assert what in found.value.fault.message
 
 
 def test_the_fault_shows_how_the_answer_begins():
     with pytest.raises(ExampleError) as found:
-        read("I cannot\nrate this. " + "x" * 500, SCORE)
+        parse_answer("I cannot\nrate this. " + "x" * 500, SCORE)
     assert "“I cannot rate this. xxx" in found.value.fault.message
     assert len(found.value.fault.message) < 300
 
@@ -72,7 +72,7 @@ def test_the_fault_shows_how_the_answer_begins():
     [("Better Match: first audio", 1.0), ("Because.\nBetter Match: Second audio", 0.0)],
 )
 def test_a_choice_is_read_in_either_case(answer, value):
-    assert read(answer, MATCH) == value
+    assert parse_answer(answer, MATCH) == value
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def test_a_choice_is_read_in_either_case(answer, value):
 )
 def test_a_choice_must_be_one_of_the_words(answer):
     with pytest.raises(ExampleError, match="unparsable"):
-        read(answer, MATCH)
+        parse_answer(answer, MATCH)
 
 
 @given(st.text(max_size=100) | st.from_regex(r"(Score: ?-?[0-9.]{0,4}\n?){1,2}"))
 def test_any_text_gives_a_value_on_the_scale_or_a_fault(answer):
     with suppress(ExampleError):
-        assert 0.0 <= read(answer, SCORE) <= 10.0
+        assert 0.0 <= parse_answer(answer, SCORE) <= 10.0

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from scoring.backbones.contract import AnswerTokens, Hearing, YesNo
-from scoring.metrics import aqascore, aqascore_pairs
-from scoring.metrics.batching import score_each
+from scoring.metrics import aqascore
+from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import Example, ExampleError, Sound
-from scoring.metrics.registry import OptionError, Workplace, open_metric
+from scoring.metrics.registry import OptionError, Runtime, open_metric
 from scoring.prompts import shipped
 from tests.scoring.checkpoints import tiny_qwen_omni
 from tests.scoring.sounds import sound
@@ -51,13 +51,13 @@ class Believer:
 @pytest.fixture
 def believer(monkeypatch: pytest.MonkeyPatch) -> Believer:
     found = Believer()
-    for module in (aqascore, aqascore_pairs):
+    for module in (aqascore, aqascore):
         monkeypatch.setattr(module, "open_backbone", lambda name, dtype, workplace: found)
     return found
 
 
 def opened(name: str = "aqascore", **options: Any) -> Any:
-    return open_metric(name, {"backbone": "any", **options}, Workplace(Path("cache"), 0))
+    return open_metric(name, {"backbone": "any", **options}, Runtime(Path("cache"), 0))
 
 
 def pair(sounds: tuple[Sound, ...], *texts: str) -> Example:
@@ -82,7 +82,7 @@ def test_a_score_is_the_probability_of_yes_against_no(believer):
 
 @pytest.mark.parametrize("difference", [-1000.0, -40.0, 0.0, 40.0, 1000.0])
 def test_no_difference_is_too_large(difference):
-    value = aqascore.probability(YesNo(difference, 0.0))
+    value = aqascore.yes_probability(YesNo(difference, 0.0))
     assert value == pytest.approx(sigmoid(difference) if abs(difference) < 100 else float(difference > 0))
 
 
@@ -153,7 +153,7 @@ def test_faults_stay_with_their_examples(believer):
     examples = [
         Example(1, (A,), ("1",)), Example(2, (A,), ("broken",)), Example(3, (), ("1",)), Example(4, (A,), ()),
     ]  # fmt: skip
-    outcomes = score_each(opened(), examples)
+    outcomes = score_batch(opened(), examples)
     assert [outcome.fault and outcome.fault.code for outcome in outcomes] == [
         None,
         "undecodable",
@@ -165,7 +165,7 @@ def test_faults_stay_with_their_examples(believer):
 @pytest.mark.parametrize("template", ["default", "all"])
 def test_what_is_no_number_is_no_score(believer, monkeypatch, template):
     monkeypatch.setattr(believer, "_believe", lambda *_: YesNo(math.nan, math.nan))
-    (outcome,) = score_each(opened(template=template), [pair((A,), "1")])
+    (outcome,) = score_batch(opened(template=template), [pair((A,), "1")])
     assert outcome.fault.code == "not_finite"
 
 
@@ -221,9 +221,9 @@ def test_nine_templates_at_once_score_as_nine_runs_do(tmp_path):
     checkpoint = tiny_qwen_omni(tmp_path / "omni")
 
     def readings(template: str) -> dict[str, float]:
-        workplace = Workplace(tmp_path / "cache", 10_000_000, "cpu")
+        workplace = Runtime(tmp_path / "cache", 10_000_000, "cpu")
         metric = open_metric("aqascore", {"backbone": str(checkpoint), "template": template}, workplace)
-        (outcome,) = score_each(metric, [Example(1, (sound(tmp_path, seconds=1.3),), ("A dog barks.",))])
+        (outcome,) = score_batch(metric, [Example(1, (sound(tmp_path, seconds=1.3),), ("A dog barks.",))])
         return {name: found.value for name, found in outcome.readings.items()}
 
     together = readings("all")

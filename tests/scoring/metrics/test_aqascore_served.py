@@ -7,23 +7,19 @@ from itertools import product
 
 import pytest
 
-from scoring.backbones import openai_calls
-from scoring.metrics.batching import score_each
+from scoring.backbones.openai import client
+from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import Example, Sound
 from scoring.metrics.registry import open_metric
 from scoring.prompts import fill, shipped
-from tests.scoring.backbones.asking import (
-    WORKPLACE,
-    conversation,
-    tone,
-)
+from tests.scoring.backbones.encoders.asking import WORKPLACE, conversation, tone
 from tests.scoring.openai_double import OpenAIDouble, logprobs
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
-    monkeypatch.setattr(openai_calls, "FIRST_WAIT_S", 0.001)
-    monkeypatch.delenv(openai_calls.KEY_VARIABLE, raising=False)
+    monkeypatch.setattr(client, "FIRST_BACKOFF_S", 0.001)
+    monkeypatch.delenv(client.KEY_VARIABLE, raising=False)
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +39,7 @@ def test_aqascore_is_what_the_server_said(sounds, chosen_tokens):
     ]
     with OpenAIDouble(chosen_tokens=chosen_tokens) as server:
         metric = open_metric("aqascore", {"backbone": server.name, "template": "all"}, WORKPLACE)
-        outcomes = score_each(metric, examples)
+        outcomes = score_batch(metric, examples)
     prompts = shipped("aqascore")
     n_exact = 0
     for example, outcome in zip(examples, outcomes, strict=True):
@@ -64,9 +60,9 @@ def test_aqascore_says_where_it_is_bounded_and_gives_no_score_where_nothing_is_k
     examples = [Example(key, (sounds[0],), (text,)) for key, text in enumerate(["rain", "wind"])]
     with OpenAIDouble(next_faults=["yes-missing"]) as server:
         metric = open_metric("aqascore", {"backbone": server.name}, WORKPLACE)
-        (bounded,) = score_each(metric, examples[:1])
+        (bounded,) = score_batch(metric, examples[:1])
         server.fault = "both-missing"
-        (unknown,) = score_each(metric, examples[1:])
+        (unknown,) = score_batch(metric, examples[1:])
     assert "yes" in bounded.readings["default"].provenance["bounded"]
     assert unknown.fault.code == "no_logprobs"
     assert not unknown.readings
@@ -76,8 +72,8 @@ def test_a_run_outlives_its_server_and_what_failed_is_scored_the_next_time(sound
     examples = [Example(key, (sounds[key % 3],), (f"text {key}",)) for key in range(12)]
     with OpenAIDouble(chosen_tokens=True) as server:
         metric = open_metric("aqascore", {"backbone": server.name}, WORKPLACE)
-        whole = score_each(metric, examples)
-    gone = score_each(metric, examples)
+        whole = score_batch(metric, examples)
+    gone = score_batch(metric, examples)
     assert {outcome.fault.code for outcome in gone} == {"server_unreachable"}
     with OpenAIDouble(chosen_tokens=True, port=server.port, fault="503", every=3):
-        assert score_each(metric, examples) == whole
+        assert score_batch(metric, examples) == whole

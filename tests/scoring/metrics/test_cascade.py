@@ -7,7 +7,7 @@ import pytest
 from scoring.backbones.contract import Written
 from scoring.metrics import cascade
 from scoring.metrics.contract import Example, ExampleError
-from scoring.metrics.registry import OptionError, Workplace, open_metric
+from scoring.metrics.registry import OptionError, Runtime, open_metric
 from tests.scoring.metrics.test_prompting import values
 from tests.scoring.metrics.writers import Writer, single, sound, two_sounds, two_texts
 
@@ -22,7 +22,7 @@ def opened(monkeypatch, tmp_path):
     def open_with(says, name="cascade", **options):
         writers = {"any": Writer(says), "judge": Writer(says, "judge")}
         monkeypatch.setattr(cascade, "open_backbone", lambda name, *, dtype, workplace: writers[name])
-        return open_metric(name, {"backbone": "any", **options}, Workplace(tmp_path, 0)), writers
+        return open_metric(name, {"backbone": "any", **options}, Runtime(tmp_path, 0)), writers
 
     return open_with
 

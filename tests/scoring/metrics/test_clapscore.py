@@ -9,10 +9,10 @@ import pytest
 import torch
 from transformers import ClapModel, ClapProcessor
 
-from scoring.backbones.sounds import decode
-from scoring.metrics.batching import score_each
+from scoring.backbones.loading.sounds import decode
+from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import Example, Metric, Sound
-from scoring.metrics.registry import OptionError, Workplace, open_metric, validated
+from scoring.metrics.registry import OptionError, Runtime, open_metric, validate_options
 from tests.annotation.audio.recordings import RATE, sine, write_wav
 from tests.scoring.tiny_clap import tiny_clap
 
@@ -23,12 +23,12 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
-    return Workplace(tmp_path_factory.mktemp("features"), 10**7, device="cpu")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
+    return Runtime(tmp_path_factory.mktemp("features"), 10**7, device="cpu")
 
 
 @pytest.fixture(scope="module")
-def metric(checkpoint: Path, workplace: Workplace) -> Metric:
+def metric(checkpoint: Path, workplace: Runtime) -> Metric:
     return open_metric("clapscore", {"checkpoint": str(checkpoint)}, workplace)
 
 
@@ -75,7 +75,7 @@ def test_each_fault_stays_with_its_row(metric: Metric, tmp_path: Path) -> None:
     broken = tmp_path / "broken.wav"
     broken.write_bytes(b"RIFF and nothing more")
     metric.prepare([Example(0, (good,), ("hum",))])
-    outcomes = score_each(
+    outcomes = score_batch(
         metric,
         [
             Example(0, (good,), ("hum",)),
@@ -92,7 +92,7 @@ def test_each_fault_stays_with_its_row(metric: Metric, tmp_path: Path) -> None:
 
 
 def test_its_identity_names_all_that_changes_a_score(
-    checkpoint: Path, workplace: Workplace, tmp_path: Path
+    checkpoint: Path, workplace: Runtime, tmp_path: Path
 ) -> None:
     identity = open_metric("clapscore", {"checkpoint": str(checkpoint)}, workplace).identity
     copy = tmp_path / "elsewhere"
@@ -110,4 +110,4 @@ def test_its_identity_names_all_that_changes_a_score(
 
 def test_a_checkpoint_must_be_named() -> None:
     with pytest.raises(OptionError, match=r"checkpoint: is missing"):
-        validated("clapscore", {})
+        validate_options("clapscore", {})

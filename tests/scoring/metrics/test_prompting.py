@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from scoring.backbones.contract import Written
-from scoring.metrics import cascade, judging, prompting
-from scoring.metrics.batching import score_each
+from scoring.metrics import cascade, llm_judge, prompting
+from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import Example, ExampleError, Sound
-from scoring.metrics.registry import OptionError, Workplace, open_metric
+from scoring.metrics.registry import OptionError, Runtime, open_metric
 from tests.scoring.checkpoints import tiny_qwen_omni
 from tests.scoring.metrics.writers import Writer, single, sound, two_sounds, two_texts
 
@@ -19,7 +19,7 @@ def opened(monkeypatch, tmp_path):
     def open_with(says, name="prompting", **options):
         writer = Writer(says)
         monkeypatch.setattr(prompting, "open_backbone", lambda name, *, dtype, workplace: writer)
-        return open_metric(name, {"backbone": "any", **options}, Workplace(tmp_path, 0)), writer
+        return open_metric(name, {"backbone": "any", **options}, Runtime(tmp_path, 0)), writer
 
     return open_with
 
@@ -135,15 +135,15 @@ def test_a_model_on_this_machine_that_babbles_leaves_faults_that_show_it(
     name, checkpoint, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr(judging, "MAX_NEW_TOKENS", 8)
+    monkeypatch.setattr(llm_judge, "MAX_NEW_TOKENS", 8)
     monkeypatch.setattr(cascade, "MAX_NEW_TOKENS", 8)
     heard = (
         Sound("1" * 64, noise(tmp_path / "1.wav", 1), 0.5),
         Sound("2" * 64, noise(tmp_path / "2.wav", 2), 0.5),
     )
-    metric = open_metric(name, {"backbone": checkpoint}, Workplace(tmp_path / "cache", 10_000_000, "cpu"))
+    metric = open_metric(name, {"backbone": checkpoint}, Runtime(tmp_path / "cache", 10_000_000, "cpu"))
     parts = heard if name.endswith("pairs") else heard[:1]
-    outcomes = score_each(metric, [Example(1, parts, ("rain",)), Example(2, parts, ("wind",))])
+    outcomes = score_batch(metric, [Example(1, parts, ("rain",)), Example(2, parts, ("wind",))])
     assert values(outcomes) == {1: "unparsable", 2: "unparsable"}
     assert "It begins: “" in outcomes[0].fault.message
 

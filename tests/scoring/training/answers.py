@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from scoring.backbones.answer_encoders import AnswerEncoder
-from scoring.metrics.registry import Workplace
-from scoring.training.catalogue import validated
+from scoring.backbones.encoders.contract import AnswerEncoder
+from scoring.metrics.registry import Runtime
+from scoring.training.catalogue import validate_options
 from scoring.training.contract import RatedAnswer, Split
 
 _WORDS = ("dog", "rain", "piano", "laughter", "train", "choir", "glass", "wind")
@@ -49,11 +49,11 @@ def votes(train: int = 60, *, seed: int = 0) -> Split[RatedAnswer]:
 
 
 def options(**given: Any) -> dict[str, Any]:
-    return validated("orca", given)
+    return validate_options("orca", given)
 
 
-def workplace(folder: Path) -> Workplace:
-    return Workplace(folder / "features", 0, device="cpu", checkpoints=folder)
+def workplace(folder: Path) -> Runtime:
+    return Runtime(folder / "features", 0, device="cpu", checkpoints=folder)
 
 
 class Points:

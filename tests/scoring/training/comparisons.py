@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.contract import Sound
-from scoring.metrics.registry import Workplace
-from scoring.training.catalogue import validated
+from scoring.metrics.registry import Runtime
+from scoring.training.catalogue import validate_options
 from scoring.training.contract import ComparedPair, MusicVotes, PairVote, Prompt, RatedClip, Split
 
 _RATE, _SECONDS = 24_000, 1.2
@@ -68,11 +68,11 @@ def music_votes(folder: Path) -> MusicVotes:
 
 def options(**given: Any) -> dict[str, Any]:
     small = {"width": 24, "batch": 6, "steps": 12, "first_steps": 4, "validate_every": 3, "patience": 9}
-    return validated("cmi-rm", {**small, **given})
+    return validate_options("cmi-rm", {**small, **given})
 
 
-def workplace(folder: Path) -> Workplace:
-    return Workplace(folder / "features", 50_000_000, device="cpu", checkpoints=folder)
+def workplace(folder: Path) -> Runtime:
+    return Runtime(folder / "features", 50_000_000, device="cpu", checkpoints=folder)
 
 
 class Stopped(Exception):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from scoring.backbones import answer_encoders
+from scoring.backbones.encoders import encoder_registry
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -20,5 +20,9 @@ def _one_thread() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def _tiny_built_in() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(answer_encoders.BUILT_IN, "built-in", "tests.scoring.training.answers:TinyAnswers")
+        patched.setitem(
+            encoder_registry.BUILT_IN_ANSWER_ENCODERS,
+            "built-in",
+            "tests.scoring.training.answers:TinyAnswers",
+        )
         yield

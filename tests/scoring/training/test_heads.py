@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scoring.training.heads import heads_of
+from scoring.training.contract import heads_by_question
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ from scoring.training.heads import heads_of
     ],
 )
 def test_a_head_is_about_the_question_of_its_name_or_one_that_means_it(questions, heads):
-    assert heads_of(questions) == heads
+    assert heads_by_question(questions) == heads
 
 
 def test_the_question_of_a_heads_own_name_comes_before_others_about_it_wherever_it_stands():
-    assert heads_of(["overall", "musicality"]) == {"musicality": "musicality"}
-    assert heads_of(["quality", "impression", "relevance"]) == {
+    assert heads_by_question(["overall", "musicality"]) == {"musicality": "musicality"}
+    assert heads_by_question(["quality", "impression", "relevance"]) == {
         "relevance": "alignment",
         "quality": "musicality",
     }

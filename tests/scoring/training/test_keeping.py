@@ -6,15 +6,15 @@ from pathlib import Path
 
 import torch
 
-from scoring.training.keeping import Keeping, Kept
+from scoring.training.checkpointing import CheckpointStore, TrainingState
 
 
-def kept(folder: Path) -> tuple[Keeping, torch.nn.Module, torch.optim.Optimizer]:
+def kept(folder: Path) -> tuple[CheckpointStore, torch.nn.Module, torch.optim.Optimizer]:
     module = torch.nn.Linear(2, 1)
     optimizer = torch.optim.AdamW(module.parameters())
-    keeping = Keeping(folder, fingerprint="same")
+    keeping = CheckpointStore(folder, fingerprint="same")
     keeping.keep_best(module)
-    keeping.keep(Kept({"step": 3}, module, optimizer))
+    keeping.keep(TrainingState({"step": 3}, module, optimizer))
     return keeping, module, optimizer
 
 

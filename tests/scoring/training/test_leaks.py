@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scoring.metrics.contract import Sound
-from scoring.training import leaks
+from scoring.training import splits
 from scoring.training.contract import ComparedPair, Prompt, RatedAnswer, Split, TrainingError
 
 
@@ -21,14 +21,16 @@ def pair(key: str, first: str, second: str, text: str) -> ComparedPair:
 
 
 def test_a_split_by_groups_passes():
-    leaks.refuse_leaks(Split([answer("a", "1"), answer("b", "1")], [answer("c", "2")], []), leaks.ANSWERS)
+    splits.refuse_leakage(
+        Split([answer("a", "1"), answer("b", "1")], [answer("c", "2")], []), splits.ANSWER_LEAKAGE_KEYS
+    )
 
 
 def test_groups_in_two_parts_are_counted_and_named():
     train = [answer(f"a{at}", f"g{at}") for at in range(7)]
     test = [answer(f"b{at}", f"g{at}") for at in range(7)]
     with pytest.raises(TrainingError) as refused:
-        leaks.refuse_leaks(Split(train, [], test), leaks.ANSWERS)
+        splits.refuse_leakage(Split(train, [], test), splits.ANSWER_LEAKAGE_KEYS)
     assert refused.value.code == "leak"
     said = str(refused.value)
     assert "7 groups lie in two splits: g0 (train, test), " in said
@@ -42,7 +44,7 @@ def test_a_question_with_its_reference_in_two_groups_leaks_and_its_words_alone_d
     with pytest.raises(
         TrainingError, match=r"^1 question lies in two splits: what is it\? / a dog \(train, test\)\."
     ):
-        leaks.refuse_leaks(Split(train, [], test), leaks.ANSWERS)
+        splits.refuse_leakage(Split(train, [], test), splits.ANSWER_LEAKAGE_KEYS)
 
 
 def test_a_clip_or_a_prompt_in_two_groups_leaks():
@@ -50,7 +52,7 @@ def test_a_clip_or_a_prompt_in_two_groups_leaks():
         [pair("1", "aa", "bb", "jazz")], [pair("2", "bb", "cc", "rock")], [pair("3", "dd", "ee", " jazz ")]
     )
     with pytest.raises(TrainingError) as refused:
-        leaks.refuse_leaks(split, leaks.PAIRS)
+        splits.refuse_leakage(split, splits.PAIR_LEAKAGE_KEYS)
     said = str(refused.value)
     assert "1 clip lies in two splits: bb (train, dev)" in said
     assert "1 prompt lies in two splits: jazz (train, test)" in said
@@ -58,4 +60,6 @@ def test_a_clip_or_a_prompt_in_two_groups_leaks():
 
 
 def test_absent_prompts_are_no_leak():
-    leaks.refuse_leaks(Split([pair("1", "aa", "bb", "")], [], [pair("2", "cc", "dd", " ")]), leaks.PAIRS)
+    splits.refuse_leakage(
+        Split([pair("1", "aa", "bb", "")], [], [pair("2", "cc", "dd", " ")]), splits.PAIR_LEAKAGE_KEYS
+    )

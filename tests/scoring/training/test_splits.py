@@ -83,16 +83,16 @@ def test_a_part_without_a_share_gets_nothing():
 
 
 def test_rows_that_share_a_link_through_others_are_one_group():
-    found = splits.components({"a": ["x", "y"], "b": ["y", "z"], "c": ["w"], "d": ["z"]})
+    found = splits.connected_groups({"a": ["x", "y"], "b": ["y", "z"], "c": ["w"], "d": ["z"]})
     assert found == {"a": "x", "b": "x", "c": "w", "d": "x"}
     with pytest.raises(ValueError, match="a has nothing"):
-        splits.components({"a": []})
+        splits.connected_groups({"a": []})
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=3), max_size=12))
 def test_components_are_those_of_a_search_of_the_graph(links):
     rows = {f"row{at}": its for at, its in enumerate(links)}
-    found = splits.components(rows)
+    found = splits.connected_groups(rows)
     for row, its in rows.items():
         reached, before = set(its), set()
         while reached != before:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from scoring.backbones.openai_server import open_server
+from scoring.backbones.openai.server import open_server
 from scoring.metrics.contract import ExampleError, SetupError
-from scoring.metrics.registry import OptionError, Workplace
+from scoring.metrics.registry import OptionError, Runtime
 from scoring.prompts import PromptError
-from scoring.writing.catalogue import validated
-from scoring.writing.contract import Text, WritingRequest
-from scoring.writing.each import write_each
-from scoring.writing.opening import open_writer
-from scoring.writing.texts import TextWriter
-from scoring.writing.wording import NEEDS, placeholders, wording
+from scoring.writing.contract import Text, WritingRequest, write_batch
+from scoring.writing.kinds import PLACEHOLDER_RULES, placeholders, validate_options, wording_of
+from scoring.writing.text_writer import TextWriter, open_writer
 from tests.scoring.checkpoints import tiny_qwen_omni
 from tests.scoring.openai_double import OpenAIDouble
 from tests.scoring.sounds import sound
@@ -22,8 +19,8 @@ ITEM = {"question": "What is heard?", "reference": "A bell."}
 
 
 @pytest.fixture
-def workplace(tmp_path) -> Workplace:
-    return Workplace(tmp_path / "features", 0, "cpu")
+def workplace(tmp_path) -> Runtime:
+    return Runtime(tmp_path / "features", 0, "cpu")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +32,7 @@ def checkpoint(tmp_path_factory):
 
 
 def test_a_rationale_is_asked_for_with_question_and_reference():
-    said = wording("rationale", None)
+    said = wording_of("rationale", None)
     asked = said.filled({**ITEM, "transcript": "Ding."})
     assert "Question: What is heard?" in asked
     assert "Expected answer: A bell." in asked
@@ -44,20 +41,20 @@ def test_a_rationale_is_asked_for_with_question_and_reference():
     assert "{" not in said.filled(ITEM)
 
 
-@pytest.mark.parametrize("writes", sorted(NEEDS))
+@pytest.mark.parametrize("writes", sorted(PLACEHOLDER_RULES))
 def test_every_kind_of_text_has_words_that_come_along(writes):
-    said = wording(writes, None)
+    said = wording_of(writes, None)
     assert said.filled({**ITEM, "rationale": "One hears it."})
     assert len(said.digest) == 64
 
 
 def test_an_item_without_what_is_needed_says_what_is_missing():
     with pytest.raises(ExampleError, match="The item has no reference"):
-        wording("rationale", None).filled({"question": "What is heard?"})
+        wording_of("rationale", None).filled({"question": "What is heard?"})
 
 
 def test_a_text_that_looks_like_a_placeholder_is_left_as_it_is():
-    said = wording("answer", None)
+    said = wording_of("answer", None)
     assert said.filled({"question": "What is {reference}?", "reference": "A bell."}) == "What is {reference}?"
 
 
@@ -72,13 +69,13 @@ def test_a_text_that_looks_like_a_placeholder_is_left_as_it_is():
 )
 def test_words_that_cannot_be_used_are_refused_with_their_place(ask, why):
     with pytest.raises(PromptError) as refused:
-        wording("answer" if "answer" in ask else "rationale", {"questions": {"ask": ask}})
+        wording_of("answer" if "answer" in ask else "rationale", {"questions": {"ask": ask}})
     assert why in str(refused.value)
 
 
 def test_a_file_of_ones_own_changes_the_digest():
-    own = wording("answer", {"source": "ours", "questions": {"ask": {"answer": "Say: {question}"}}})
-    assert own.digest != wording("answer", None).digest
+    own = wording_of("answer", {"source": "ours", "questions": {"ask": {"answer": "Say: {question}"}}})
+    assert own.digest != wording_of("answer", None).digest
     assert own.source == "ours"
 
 
@@ -97,7 +94,7 @@ def test_a_server_writes_and_says_how_many_tokens_it_took(tmp_path, workplace):
     (asked, _) = server.requests
     assert asked["max_tokens"] == 60
     assert [part["type"] for part in asked["messages"][-1]["content"]] == ["input_audio", "text"]
-    assert writer.identity["prompt"]["digest"] == wording("rationale", None).digest
+    assert writer.identity["prompt"]["digest"] == wording_of("rationale", None).digest
     assert placeholders(writer.identity["prompt"]["ask"]) == {"question", "reference", "transcript"}
 
 
@@ -110,9 +107,9 @@ def test_faults_stay_with_their_texts(tmp_path, workplace):
     ]
     with OpenAIDouble(say="   ", next_faults=["400"]) as server:
         writer = open_writer("rationale", server.name, {}, None, workplace)
-        found = write_each(writer, asked)
+        found = write_batch(writer, asked)
         assert [found[key].fault.code for key in (1, 2, 3)] == ["no_sound", "no_text", "server_refused"]
-        assert write_each(writer, asked[2:])[3].fault.code == "empty"
+        assert write_batch(writer, asked[2:])[3].fault.code == "empty"
 
 
 def test_a_model_without_ears_goes_by_the_texts(workplace):
@@ -147,11 +144,11 @@ def test_what_breaks_in_a_batch_is_told_apart(workplace):
                 raise RuntimeError("broke")
             raise SetupError("gone")
 
-    writer = TextWriter(Backbone(), wording("answer", None), max_new_tokens=3, listens=False)
-    found = write_each(writer, [WritingRequest(1, None, {"question": "It breaks"})])
+    writer = TextWriter(Backbone(), wording_of("answer", None), max_new_tokens=3, listens=False)
+    found = write_batch(writer, [WritingRequest(1, None, {"question": "It breaks"})])
     assert found[1].fault.message == "RuntimeError: broke"
     with pytest.raises(SetupError):
-        write_each(writer, [WritingRequest(2, None, {"question": "Fine"})])
+        write_batch(writer, [WritingRequest(2, None, {"question": "Fine"})])
 
 
 @pytest.mark.parametrize(
@@ -165,7 +162,7 @@ def test_what_breaks_in_a_batch_is_told_apart(workplace):
 )
 def test_settings_that_are_none_are_refused(writes, given):
     with pytest.raises(OptionError):
-        validated(writes, given)
+        validate_options(writes, given)
 
 
 def test_a_server_that_may_not_be_asked_is_not(monkeypatch, workplace):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from transformers import WhisperForConditionalGeneration, WhisperProcessor
 
-from scoring.backbones.sounds import decode
+from scoring.backbones.loading.sounds import decode
 from scoring.metrics.contract import SetupError
-from scoring.metrics.registry import Workplace
+from scoring.metrics.registry import Runtime
 from scoring.writing.contract import WritingRequest
-from scoring.writing.opening import open_writer
+from scoring.writing.text_writer import open_writer
 from scoring.writing.transcriber import RATE
 from tests.scoring.sounds import sound
 from tests.scoring.tiny_whisper import tiny_whisper
@@ -21,8 +21,8 @@ def checkpoint(tmp_path_factory):
 
 
 @pytest.fixture
-def workplace(tmp_path) -> Workplace:
-    return Workplace(tmp_path / "features", 0, "cpu")
+def workplace(tmp_path) -> Runtime:
+    return Runtime(tmp_path / "features", 0, "cpu")
 
 
 def test_short_and_long_sounds_are_transcribed_as_whisper_itself_does(tmp_path, workplace, checkpoint):

@@ -1,1 +1,0 @@
-"""The HTTP API of analysis: find, check, call one service, answer."""

@@ -1,0 +1,131 @@
+"""Which answers may be analysed together: a question through the protocol versions that ask it alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+
+from annotation.models import Answer, ProtocolVersion, Question, Study
+from annotation.protocols import QuestionSpec
+from annotation.rating.rules import stopping
+from annotation.studies.protocols import load_protocol
+
+
+@dataclass(frozen=True)
+class MeasuredQuestion:
+    """A question on one scale: the same key, kind, level, points and range in all of `versions`.
+
+    width: from the lowest value to the highest; None for preferences and scales without ends.
+    first_votes: agreement rests on so many of each task's votes where more are asked for while they differ; else None.
+    `other_versions` ask under the same key on another scale; their answers are not comparable and are left out.
+    """
+
+    study_id: int
+    key: str
+    title: str
+    kind: str
+    level: str
+    points: tuple[float, ...]
+    width: float | None
+    per_candidate: bool
+    one_candidate: bool
+    ids: tuple[int, ...]
+    versions: tuple[int, ...]
+    other_versions: tuple[int, ...]
+    first_votes: int | None = None
+
+    @property
+    def is_preference(self) -> bool:
+        return self.kind == Question.Kind.PREFERENCE
+
+    @property
+    def categories(self) -> tuple[float, ...]:
+        """The values an answer can have, as stored; empty on a continuous scale."""
+        return tuple(float(choice) for choice in Answer.Choice) if self.is_preference else self.points
+
+
+def measured_questions(study: Study, *, language: str = "en") -> list[MeasuredQuestion]:
+    """The study's questions that have a level of measurement, as the newest version that asks each has them. Titles
+    are in the language, where the protocol has it."""
+    rows = Question.objects.filter(protocol_version__study=study).exclude(level="")
+    by_key: dict[str, list[Question]] = {}
+    for question in rows.select_related("protocol_version").order_by("-protocol_version__number", "position"):
+        by_key.setdefault(question.key, []).append(question)
+    return [_measured(study, questions, language) for questions in by_key.values()]
+
+
+def _measured(study: Study, questions: Sequence[Question], language: str) -> MeasuredQuestion:
+    newest = questions[0]
+    alike = [question for question in questions if _scale(question) == _scale(newest)]
+    return MeasuredQuestion(
+        study_id=study.pk,
+        key=newest.key,
+        title=_spec(newest).title.in_language(language),
+        kind=newest.kind,
+        level=newest.level,
+        points=tuple(newest.points),
+        width=_width(newest),
+        per_candidate=_spec(newest).per_candidate,
+        one_candidate=load_protocol(newest.protocol_version_id).spec.candidates == (1, 1),
+        ids=tuple(question.pk for question in alike),
+        versions=tuple(sorted(question.protocol_version.number for question in alike)),
+        other_versions=tuple(sorted({q.protocol_version.number for q in questions if q not in alike})),
+        first_votes=stopping.first_votes(study.rules, overlap=study.overlap),
+    )
+
+
+def _scale(question: Question) -> tuple[object, ...]:
+    spec = _spec(question)
+    return (
+        question.kind, question.level, tuple(question.points), spec.minimum, spec.maximum, spec.per_candidate,
+    )  # fmt: skip
+
+
+def scale_ends(question: MeasuredQuestion) -> tuple[float, float] | None:
+    """The lowest and the highest value there can be; None for preferences and scales without ends."""
+    return _scale_ends(Question.objects.get(pk=question.ids[0]))
+
+
+def _width(question: Question) -> float | None:
+    ends = _scale_ends(question)
+    return None if ends is None else ends[1] - ends[0]
+
+
+def _scale_ends(question: Question) -> tuple[float, float] | None:
+    spec = _spec(question)
+    low, high = (
+        (min(question.points), max(question.points)) if question.points else (spec.minimum, spec.maximum)
+    )
+    return None if low is None or high is None or low == high else (float(low), float(high))
+
+
+def _spec(question: Question) -> QuestionSpec:
+    spec = load_protocol(question.protocol_version_id).spec.question(question.key)
+    assert spec is not None  # the row was made from it
+    return spec
+
+
+def abx_questions(study: Study) -> list[int]:
+    """The rows of questions that ask which of two X is. They have no level: what is right is drawn anew each time."""
+    versions = study.protocol_versions.filter(definition__layout="abx")
+    return _question_rows(versions, lambda question: question.kind == "preference")
+
+
+def screening_questions(study: Study) -> list[int]:
+    """The rows of questions that rate each candidate from 0 to 100 where a reference is hidden among them."""
+    versions = study.protocol_versions.filter(definition__added__contains="hidden_reference")
+    return _question_rows(
+        versions, lambda asked: asked.per_candidate and (asked.minimum, asked.maximum) == (0, 100)
+    )
+
+
+def _question_rows(versions: QuerySet[ProtocolVersion], wanted: Callable[[QuestionSpec], bool]) -> list[int]:
+    asked = (load_protocol(pk) for pk in versions.order_by("number").values_list("pk", flat=True))
+    return [
+        version.question_ids[question.key]
+        for version in asked
+        for question in version.spec.questions
+        if wanted(question)
+    ]

@@ -1,0 +1,415 @@
+"""What the endpoints of training sets take and give."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import asdict
+from typing import Any
+
+from django.http import HttpResponse, StreamingHttpResponse
+from django.urls import reverse
+from drf_spectacular.utils import OpenApiTypes, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from analytics.datasets import exports, releases, training_sets
+from analytics.datasets.formats import EXPORT_FORMATS
+from analytics.datasets.formats.contract import (
+    GROUP_KINDS,
+    MOST_RATIO,
+    MOST_SEED,
+    OPTION_MEANINGS,
+    VOTE_ORIGINS,
+    TrainingSetError,
+    TrainingSetOptions,
+)
+from analytics.datasets.formats.training import TRAINING_FORMATS
+from analytics.datasets.item_records import TEXT_VERSIONS
+from analytics.datasets.snapshot import AUDIO_CHOICES, ReleaseOptions
+from annotation import access
+from annotation.api import downloads, paging
+from annotation.api.authentication import Scope
+from annotation.api.paging import PageOut
+from annotation.api.serializers import In, problem_responses
+from annotation.errors import InvalidInput
+from annotation.models import Job
+
+# What the endpoints about releases take and give.
+
+
+class ReleaseIn(In):
+    audio = serializers.ChoiceField(
+        AUDIO_CHOICES,
+        default="",
+        help_text="Clips to put in: canonical (what raters heard), original (what was handed in), or none.",
+    )
+    note = serializers.CharField(
+        default="", allow_blank=True, max_length=2000, help_text="What it is for; stands in its card."
+    )
+    license = serializers.CharField(
+        default="unknown", max_length=60, help_text="As the Hugging Face Hub names it, such as cc-by-4.0."
+    )
+    language = serializers.ListField(
+        child=serializers.RegexField(r"^[A-Za-z-]{2,12}$"),
+        default=list,
+        max_length=20,
+        help_text="Codes such as en.",
+    )
+    creator = serializers.CharField(
+        default="", allow_blank=True, max_length=200, help_text="Who publishes it."
+    )
+    url = serializers.URLField(
+        default="", allow_blank=True, max_length=500, help_text="Where it is published."
+    )
+
+    @classmethod
+    def wishes(cls, data: Any) -> ReleaseOptions:
+        asked = cls.parsed(data)
+        return ReleaseOptions(**{**asked, "language": tuple(asked["language"])})
+
+
+class ReleaseJobOut(serializers.Serializer):
+    job = serializers.UUIDField(help_text="Its report has the number of the release once it is done.")
+    state = serializers.ChoiceField(Job.State.choices)
+
+
+class ReleaseRowOut(serializers.Serializer):
+    number = serializers.IntegerField()
+    date = serializers.CharField(source="manifest.cut.date")
+    sha256 = serializers.CharField(help_text="Of everything in it.")
+    note = serializers.CharField(source="manifest.cut.wishes.note")
+    file_bytes = serializers.IntegerField(help_text="Of its archive.")
+    file_sha256 = serializers.CharField(
+        help_text="Of its archive, to hold a download against; empty where none was noted."
+    )
+    has_file = serializers.SerializerMethodField(help_text="False once its archive was deleted.")
+    withdrawn_since = serializers.SerializerMethodField(
+        help_text="How many raters in it have asked since to be taken out. It is superseded once there is one."
+    )
+    created_at = serializers.DateTimeField()
+
+    def get_has_file(self, release: Any) -> bool:
+        return bool(release.file)
+
+    def get_withdrawn_since(self, release: Any) -> int:
+        return releases.withdrawn_since(release)
+
+
+class ReleaseOut(ReleaseRowOut):
+    manifest = serializers.DictField()
+    differences = serializers.DictField(
+        help_text="What is other than in the release before (`since`), and why; empty for the first. With `unknown`: "
+        "`no_file` where that one's archive had been deleted, so that they could not be compared."
+    )
+
+
+class ReleasePageOut(PageOut):
+    results = ReleaseRowOut(many=True)
+
+
+class ReleasePreviewOut(serializers.Serializer):
+    judgments = serializers.IntegerField(help_text="That it would tell of, whether or not they count.")
+    excluded = serializers.IntegerField()
+    surplus = serializers.IntegerField()
+    removed = serializers.IntegerField(help_text="Raters of whom it would hold nothing.")
+    anonymised = serializers.IntegerField(help_text="Raters whose answers it would hold without their name.")
+
+
+class CertificateOut(serializers.Serializer):
+    schema = serializers.IntegerField()
+    study = serializers.CharField()
+    rater = serializers.CharField()
+    mode = serializers.CharField()
+    in_force_since = serializers.CharField()
+    note = serializers.CharField()
+    left_the_figures = serializers.DictField(child=serializers.IntegerField())
+    releases_before = serializers.ListField(child=serializers.DictField())
+    exports_and_training_sets_before = serializers.CharField()
+    sha256 = serializers.CharField(help_text="Of all the rest, as JSON with sorted keys and no blanks.")
+
+
+# Releases of a study, and what a withdrawn rater gets in writing.
+
+
+class ReleasesView(APIView):
+    @extend_schema(
+        operation_id="releases",
+        parameters=paging.PARAMETERS,
+        responses={200: ReleasePageOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """The releases of a study, newest first."""
+        study = access.managed_study(request.user, slug)
+        return Response(paging.page(request, study.releases.all(), ReleaseRowOut, newest_first=True))
+
+    @extend_schema(
+        operation_id="start_release",
+        request=ReleaseIn,
+        responses={202: ReleaseJobOut, **problem_responses(400, 403, 404, 409)},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Start making a release in the background: the study as it is at the moment that the work begins."""
+        study = access.managed_study(request.user, slug)
+        job = releases.start_release(study, ReleaseIn.wishes(request.data), actor=request.user)
+        return Response({"job": job.pk, "state": job.state}, status=202)
+
+
+class ReleasePreviewView(APIView):
+    @extend_schema(
+        operation_id="preview_release", responses={200: ReleasePreviewOut, **problem_responses(403, 404)}
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """What a release made now would hold and leave out."""
+        return Response(releases.preview_release(access.managed_study(request.user, slug)))
+
+
+class ReleaseView(APIView):
+    @extend_schema(operation_id="release", responses={200: ReleaseOut, **problem_responses(403, 404)})
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        """One release: its manifest, and what is other than in the one before."""
+        return Response(ReleaseOut(releases.managed_release(request.user, slug, number)).data)
+
+
+class ReleaseFileView(APIView):
+    @extend_schema(
+        operation_id="release_file",
+        responses={
+            (200, "application/zip"): OpenApiTypes.BINARY,
+            (206, "application/zip"): OpenApiTypes.BINARY,
+            302: None,
+            416: None,
+            **problem_responses(403, 404, 409),
+        },
+    )
+    def get(self, request: Request, slug: str, number: int) -> HttpResponse | StreamingHttpResponse:
+        """The archive of a release. Supports ranges; where files are kept in a bucket, the answer is a redirect to a
+        link that ends after five minutes."""
+        release = releases.managed_release(request.user, slug, number)
+        return downloads.send_stored_file(
+            request,
+            releases.stored_archive(release),
+            filename=releases.file_name(release),
+            content_type="application/zip",
+            sha256=release.file_sha256,
+            told=downloads.DownloadEvent("release.fetched", release.study, f"release {release.number}"),
+        )
+
+    @extend_schema(operation_id="delete_release_file", responses={204: None, **problem_responses(403, 404)})
+    def delete(self, request: Request, slug: str, number: int) -> Response:
+        """Delete the archive of a release. Its record stays, with the manifest by which it can be made again."""
+        releases.delete_file(releases.managed_release(request.user, slug, number), actor=request.user)
+        return Response(status=204)
+
+
+class CertificateView(APIView):
+    @extend_schema(
+        operation_id="withdrawal_certificate",
+        responses={200: CertificateOut, **problem_responses(403, 404, 409)},
+    )
+    def get(self, request: Request, slug: str, pseudonym: str) -> Response:
+        """What became of a rater who was withdrawn, and which earlier releases still hold what they said."""
+        rater = access.rater_by_pseudonym(request.user, slug, pseudonym)
+        return Response(releases.withdrawal_certificate(rater))
+
+
+_KINDS_OF_FILE = sorted({kind for one in TRAINING_FORMATS.values() for kind in one.files})
+
+
+def _choice(name: str, **usual: Any) -> serializers.ChoiceField:
+    return serializers.ChoiceField([*OPTION_MEANINGS[name]], **usual)
+
+
+class TrainingSetIn(In):
+    """What is left out is what is usual for the format."""
+
+    format = serializers.ChoiceField([(one.key, one.title) for one in TRAINING_FORMATS.values()])
+    file = serializers.ChoiceField(_KINDS_OF_FILE, required=False)
+    questions = serializers.ListField(
+        child=serializers.CharField(max_length=40), max_length=100, required=False, help_text="All that fit."
+    )
+    texts = _choice("texts", default="corrected")
+    votes = serializers.ListField(
+        child=serializers.ChoiceField(VOTE_ORIGINS),
+        min_length=1,
+        default=["rated", "imported"],
+        help_text="Simulated votes are in no set that does not name them.",
+    )
+    ties = _choice("ties", required=False)
+    rows = _choice("rows", required=False, help_text="Of cmi-pref.")
+    weights = _choice("weights", default="equal")
+    confidence = _choice("confidence", default="column")
+    margin = _choice("margin", default="log-odds")
+    smoothing = serializers.FloatField(
+        min_value=0.001, max_value=100, default=0.5, help_text="Votes added to each side."
+    )
+    min_votes = serializers.IntegerField(min_value=1, max_value=1000, default=1)
+    groups = serializers.ListField(
+        child=serializers.ChoiceField(GROUP_KINDS),
+        default=list(GROUP_KINDS),
+        help_text="What is in no two splits, besides items.",
+    )
+    hold_out_systems = serializers.ListField(
+        child=serializers.CharField(max_length=200),
+        max_length=1000,
+        default=list,
+        help_text="In the test split alone.",
+    )
+    ratios = serializers.ListField(
+        child=serializers.FloatField(min_value=0, max_value=MOST_RATIO),
+        min_length=3,
+        max_length=3,
+        default=[8, 1, 1],
+        help_text="Train, dev and test.",
+    )
+    seed = serializers.IntegerField(min_value=0, max_value=MOST_SEED, default=0)
+    audio = serializers.BooleanField(default=False, help_text="With the sounds themselves.")
+
+    @classmethod
+    def options(cls, data: Any) -> TrainingSetOptions:
+        try:
+            return TrainingSetOptions.of(cls.parsed(data))
+        except TrainingSetError as error:
+            raise InvalidInput(str(error), code=error.code) from error
+
+
+class TrainingSetOut(serializers.Serializer):
+    job = serializers.UUIDField()
+    state = serializers.ChoiceField(Job.State.choices)
+    file = serializers.CharField(help_text="Path of the archive once the job is done.")
+
+
+class SizesOut(serializers.Serializer):
+    train = serializers.IntegerField()
+    dev = serializers.IntegerField()
+    test = serializers.IntegerField()
+
+
+class TablePreviewOut(serializers.Serializer):
+    name = serializers.CharField(help_text="A question, or `default`.")
+    sizes = SizesOut(help_text="Rows by split.")
+    first = serializers.ListField(child=serializers.DictField(), help_text="The first rows.")
+
+
+class TrainingSetPreviewOut(serializers.Serializer):
+    columns = serializers.ListField(child=serializers.CharField())
+    tables = TablePreviewOut(many=True)
+    left_out = serializers.DictField(child=serializers.IntegerField(), help_text="Counts by reason.")
+    groups = serializers.IntegerField(help_text="Which no split parts.")
+    tasks = serializers.IntegerField(help_text="That were looked at: all figures are of these.")
+    tasks_in_all = serializers.IntegerField()
+
+
+# Training sets: trying what one would be, asking for it, fetching it.
+
+
+class TrainingSetsView(APIView):
+    @extend_schema(
+        operation_id="start_training_set",
+        request=TrainingSetIn,
+        responses={202: TrainingSetOut, **problem_responses(400, 403, 404)},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Start making files to train a model with, in the background. Votes on one prompt or sound are never in two
+        splits; the finished files are looked through for it, and the job fails where they leak."""
+        study = access.managed_study(request.user, slug)
+        job = training_sets.start_training_set(study, TrainingSetIn.options(request.data), actor=request.user)
+        body = {"job": job.pk, "state": job.state, "file": reverse("api_training_set_file", args=[job.pk])}
+        return Response(body, status=202)
+
+
+class TrainingSetPreviewView(APIView):
+    writes = Scope.READ  # it changes nothing: what is asked is too long for an address
+
+    @extend_schema(
+        operation_id="preview_training_set",
+        request=TrainingSetIn,
+        responses={200: TrainingSetPreviewOut, **problem_responses(400, 403, 404)},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """The first rows of a training set and the sizes of its splits; of its first 1,000 tasks where there are
+        more."""
+        study = access.managed_study(request.user, slug)
+        return Response(
+            asdict(training_sets.preview_training_set(study, TrainingSetIn.options(request.data)))
+        )
+
+
+class TrainingSetFileView(APIView):
+    @extend_schema(
+        operation_id="training_set_file",
+        responses={
+            (200, "application/zip"): OpenApiTypes.BINARY,
+            (206, "application/zip"): OpenApiTypes.BINARY,
+            302: None,
+            416: None,
+            **problem_responses(403, 404, 409),
+        },
+    )
+    def get(self, request: Request, job_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
+        """The archive of a finished training set. Supports ranges; where files are kept in a bucket, the answer is a
+        redirect to a link that ends after five minutes."""
+        job = access.job_of(request.user, job_id)
+        return downloads.send_stored_file(
+            request,
+            training_sets.stored_training_set(job),
+            filename=f"{training_sets.training_set_file_stem(job)}.zip",
+            content_type="application/zip",
+            sha256=job.report.get("sha256", ""),
+            told=downloads.DownloadEvent("training_set.fetched", job.study, f"job {job.pk}"),
+        )
+
+
+class ExportIn(In):
+    format = serializers.ChoiceField(list(EXPORT_FORMATS))
+    texts = serializers.ChoiceField(
+        list(TEXT_VERSIONS),
+        default="both",
+        help_text="Which versions of items: the last before any correction, the current, or all of them.",
+    )
+
+
+class ExportOut(serializers.Serializer):
+    job = serializers.UUIDField()
+    state = serializers.ChoiceField(Job.State.choices)
+    file = serializers.CharField(help_text="Path of the archive once the job is done.")
+
+
+class ExportsView(APIView):
+    @extend_schema(
+        operation_id="start_export",
+        request=ExportIn,
+        responses={202: ExportOut, **problem_responses(400, 403, 404)},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Start writing judgments, items, checks, corrections and cases to an archive, in the background."""
+        study = access.managed_study(request.user, slug)
+        job = exports.start_export(study, actor=request.user, **ExportIn.parsed(request.data))
+        body = {"job": job.pk, "state": job.state, "file": reverse("api_export_file", args=[job.pk])}
+        return Response(body, status=202)
+
+
+class ExportFileView(APIView):
+    @extend_schema(
+        operation_id="export_file",
+        responses={
+            (200, "application/zip"): OpenApiTypes.BINARY,
+            (206, "application/zip"): OpenApiTypes.BINARY,
+            302: None,
+            416: None,
+            **problem_responses(403, 404, 409),
+        },
+    )
+    def get(self, request: Request, job_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
+        """The archive of a finished export. Supports ranges, so that a download that broke off goes on; where files are
+        kept in a bucket, the answer is a redirect to a link that ends after five minutes."""
+        job = access.job_of(request.user, job_id)
+        return downloads.send_stored_file(
+            request,
+            exports.stored_export(job),
+            filename=f"{exports.export_file_stem(job)}.zip",
+            content_type="application/zip",
+            sha256=job.report.get("sha256", ""),
+            told=downloads.DownloadEvent("export.fetched", job.study, f"job {job.pk}"),
+        )

@@ -1,0 +1,372 @@
+"""The rows of one statement on their way into Parquet and JSON Lines, a block at a time.
+
+A block is a fixed number of rows, or of bytes where rows are large: blocks are the row groups of the Parquet file, so
+where they end must follow from the data alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from django.db import connection
+from pyarrow import csv
+
+# Cells of a release as typed Arrow columns. No row is ever a Python object.
+
+
+# Between the members of a list on its way from the database; an empty list is an empty text, and before each member
+# stands one of these, so that a list of one empty text is told from it.
+SEPARATOR = "\x1f"
+
+# Columns of few different values are read as such: what is done to a cell is then done once for all that are alike.
+_DICTIONARY = pa.dictionary(pa.int32(), pa.string())
+
+# How a kind of cell comes out of COPY, and what it is on its way into Parquet, where a `word` is a text like others: it
+# is one that many rows share.
+ARROW_READ = {
+    "text": pa.string(),
+    "word": _DICTIONARY,
+    "json": pa.string(),
+    "int": pa.int64(),
+    "real": pa.float64(),
+    "flag": pa.bool_(),
+    "moment": pa.timestamp("us"),
+    "texts": _DICTIONARY,
+    "ints": _DICTIONARY,
+}
+ARROW_WRITTEN = {
+    **ARROW_READ,
+    "moment": pa.timestamp("us", tz="UTC"),
+    "texts": pa.list_(pa.string()),
+    "ints": pa.list_(pa.int64()),
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """`kind` is one of READ. `means` is the sentence that stands in the card."""
+
+    name: str
+    kind: str
+    means: str
+
+
+def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
+    return pa.schema([(column.name, ARROW_WRITTEN[column.kind]) for column in columns])
+
+
+def arrow_table(read: Mapping[str, pa.Array], columns: Sequence[Column]) -> pa.Table:
+    """The columns as they were read, made into what Parquet holds."""
+    arrays = [_arrow_column(read[column.name], column.kind) for column in columns]
+    return pa.Table.from_arrays(arrays, schema=arrow_schema(columns))
+
+
+def with_null(values: pa.DictionaryArray) -> pa.DictionaryArray:
+    """What is missing as a value like the others; where nothing is, nothing changes."""
+    if not values.null_count:
+        return values
+    dictionary = pa.concat_arrays([values.dictionary, pa.nulls(1, values.dictionary.type)])
+    indices = pc.fill_null(values.indices, pa.scalar(len(values.dictionary), pa.int32()))
+    return pa.DictionaryArray.from_arrays(indices, dictionary)
+
+
+def _arrow_column(values: pa.Array, kind: str) -> pa.Array:
+    if kind == "moment":
+        return values.view(ARROW_WRITTEN[kind])  # the same microseconds; no time zone is looked up
+    if kind in ("texts", "ints"):
+        alike = with_null(values)
+        # What stands before the first separator is nothing.
+        members = pc.list_slice(pc.split_pattern(pc.fill_null(alike.dictionary, ""), SEPARATOR), 1)
+        return pc.cast(members, ARROW_WRITTEN[kind]).take(alike.indices)
+    return values
+
+
+# Rows of a release as JSON, made a column at a time.
+
+
+# The backslash first: the others bring more of them.
+_ESCAPES = {"\\": "\\\\", '"': '\\"'}
+_CONTROLS = {chr(code): f"\\u{code:04x}" for code in range(1, 0x20)} | {
+    "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f",
+}  # fmt: skip
+_FIRST_PRINTED = 0x20
+_MOMENT = len("2026-03-01 09:30:00.000000")
+# A column with no more different values in a block than this is written together with its neighbours of that kind.
+_MOST_DISTINCT = 256
+
+
+def json_lines(read: Mapping[str, pa.Array], columns: Sequence[Column]) -> memoryview:
+    """Rows as read from COPY, one JSON object per line.
+
+    Joining texts row by row is what costs. Where neighbouring columns have few values, few of their combinations occur,
+    so that part of the line is written once for each of these. All else is joined once, with what stands between.
+    """
+    pieces: list[Any] = ["{"]
+    for alike, run in _runs(read, columns):
+        pieces += [", "] if len(pieces) > 1 else []
+        pieces += [_combined(alike, run)] if alike else _separate(read, run)
+    return _bytes(_joined_texts([*pieces, "}\n"]))
+
+
+def _runs(
+    read: Mapping[str, pa.Array], columns: Sequence[Column]
+) -> Iterator[tuple[list[pa.DictionaryArray], list[Column]]]:
+    """Neighbouring columns; with their values, where these are few."""
+    encoded = [(column, _dictionary_encoded(read[column.name], column.kind)) for column in columns]
+    for is_few, run in groupby(encoded, lambda one: one[1] is not None):
+        members = list(run)
+        yield [values for _, values in members if is_few], [column for column, _ in members]
+
+
+def _dictionary_encoded(values: pa.Array, kind: str) -> pa.DictionaryArray | None:
+    if values.null_count < len(values) and kind in ("text", "json", "moment"):
+        return None
+    if not isinstance(values, pa.DictionaryArray):
+        values = values.dictionary_encode()
+    return with_null(values) if len(values.dictionary) <= _MOST_DISTINCT else None
+
+
+def _separate(read: Mapping[str, pa.Array], run: Sequence[Column]) -> list[Any]:
+    pieces: list[Any] = []
+    for column in run:
+        start = ", " if pieces else ""
+        pieces += [f'{start}"{column.name}": ', *_json_pieces(read[column.name], column.kind)]
+    return pieces
+
+
+def _joined_texts(pieces: Sequence[Any]) -> pa.Array:
+    """Texts that are the same in each row, and arrays of those that are not, in one."""
+    told: list[Any] = []
+    for same, run in groupby(pieces, lambda piece: isinstance(piece, str)):
+        members = list(run)
+        told += ["".join(members)] if same else members
+    return pc.binary_join_element_wise(*told, "")
+
+
+def _combined(alike: Sequence[pa.DictionaryArray], run: Sequence[Column]) -> pa.Array:
+    """One array, with what is written for a combination wherever it occurs. `alike` have what is missing as a value."""
+    told = {column.name: values for column, values in zip(run, alike, strict=True)}
+    which = np.zeros(len(alike[0]), np.int64)
+    size = 1
+    for values in alike:
+        if len(values.dictionary) == 1:
+            continue
+        size *= len(values.dictionary)
+        which = which * len(values.dictionary) + values.indices.to_numpy()
+        if size > 2**54:  # the next factor is _FEW + 1 at most; number what occurs anew
+            which = np.unique(which, return_inverse=True)[1]
+            size = len(which)
+    combination = pa.array(which).dictionary_encode()
+    like = combination.indices
+    one = np.empty(len(combination.dictionary), np.int64)
+    one[like.to_numpy()] = np.arange(len(like))  # any row with it does
+    once = {name: values.take(pa.array(one)) for name, values in told.items()}
+    return _joined_texts(_separate(once, run)).take(like)
+
+
+def _json_pieces(values: pa.Array, kind: str) -> list[Any]:
+    """What `_joined` makes each cell's JSON of; what is missing is null. Values of kind `json` are JSON already."""
+    if isinstance(values, pa.DictionaryArray):
+        values = with_null(values)
+        return [_joined_texts(_json_pieces(values.dictionary, kind)).take(values.indices)]
+    if kind in ("text", "word", "moment"):
+        shown = ['"', _iso(values), 'Z"'] if kind == "moment" else ['"', _escaped(values), '"']
+    elif kind in ("texts", "ints"):
+        shown = [_list(values, quote='"' if kind == "texts" else "")]
+    else:
+        shown = [values if kind == "json" else pc.cast(values, pa.string())]
+    return [pc.fill_null(_joined_texts(shown), "null")] if values.null_count else shown
+
+
+def _list(values: pa.Array, *, quote: str) -> pa.Array:
+    filled = pc.fill_null(values, "")
+    inner = pc.utf8_slice_codeunits(filled, 1)
+    if quote:
+        inner = _escaped(inner, but=SEPARATOR)
+    joined = pc.replace_substring(inner, SEPARATOR, f"{quote}, {quote}")
+    full = pc.binary_join_element_wise(f"[{quote}", joined, f"{quote}]", "")
+    return pc.if_else(pc.equal(filled, ""), "[]", full)
+
+
+def _iso(values: pa.Array) -> pa.Array:
+    """2026-03-01T09:30:00.000000; no time zone is written."""
+    shown = pc.cast(values, pa.string())
+    if values.null_count or len(text := _bytes(shown)) != _MOMENT * len(values):
+        return pc.replace_substring(shown, " ", "T")
+    cells = np.frombuffer(text, np.uint8).reshape(len(values), _MOMENT).copy()
+    cells[:, _MOMENT - len(" 09:30:00.000000")] = ord("T")
+    return pa.StringArray.from_buffers(len(values), shown.buffers()[1], pa.py_buffer(cells))
+
+
+def _escaped(values: pa.Array, *, but: str = "") -> pa.Array:
+    """Texts as JSON writes them between quotes. Most have nothing to escape, and cost a look at all of them at once."""
+    text = bytes(_bytes(values))
+    has_controls = text and np.frombuffer(text, np.uint8).min() < _FIRST_PRINTED
+    for character, written in (_ESCAPES | (_CONTROLS if has_controls else {})).items():
+        if character != but and character.encode() in text:
+            values = pc.replace_substring(values, character, written)
+    return values
+
+
+def _bytes(lines: pa.Array) -> memoryview:
+    """All texts of an array in one piece, without a copy."""
+    if lines.null_count == len(lines):
+        return memoryview(b"")
+    offsets = memoryview(lines.buffers()[1]).cast("i")
+    start, stop = offsets[lines.offset], offsets[lines.offset + len(lines)]
+    return memoryview(lines.buffers()[2])[start:stop]
+
+
+BLOCK_ROWS = 32_768
+BLOCK_BYTES = 32 * 1024 * 1024
+
+# How cells are written, and room to sort and join whole tables in: a session's own settings are for small questions.
+SETTINGS = (
+    "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO'; SET LOCAL extra_float_digits = 1; "
+    "SET LOCAL work_mem = '32MB'"
+)
+
+OnRows = Callable[[int], None]
+# Cells that are to be changed before they are written: a function per column, over its values.
+Changes = Mapping[str, Callable[[str], str]]
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """A file of a release: its size, its hash, and how many rows it has (None where it has none)."""
+
+    bytes: int
+    sha256: str
+    rows: int | None = None
+
+
+def copy_blocks(select: str, params: Mapping[str, Any]) -> Iterator[bytes]:
+    """The rows of a SELECT as CSV, in whole rows. Memory: one block."""
+    # COPY takes no parameters from outside, so they are written into it.
+    copying = f"COPY ({select}) TO STDOUT (FORMAT csv)"
+    statement = connection.ops.compose_sql(copying, params)  # type: ignore[attr-defined]  # PostgreSQL's has it
+    rows: list[bytes] = []
+    size = 0
+    with connection.cursor() as cursor:
+        cursor.execute(SETTINGS)
+        with connection.wrap_database_errors, cursor.copy(statement) as copy:
+            for row in copy:  # the server sends a row at a time
+                rows.append(bytes(row))
+                size += len(row)
+                if len(rows) == BLOCK_ROWS or size >= BLOCK_BYTES:
+                    yield b"".join(rows)
+                    rows, size = [], 0
+    if rows:
+        yield b"".join(rows)
+
+
+def write_table(
+    select: str,
+    params: Mapping[str, Any],
+    columns: Sequence[Column],
+    *,
+    parquet: Path,
+    on_rows: OnRows,
+    jsonl: Path | None = None,
+    changes: Changes | None = None,
+) -> list[WrittenFile]:
+    """The files asked for with the statement's rows; none, and no file, where it has none. `on_rows` hears of each
+    block.
+
+    A block is written by a thread while the next one is received. Memory: these two.
+    """
+    pair: _ParquetAndLines | None = None
+    with ThreadPoolExecutor(1) as pool, ExitStack() as open_files:
+        writing: Future[int] | None = None
+        for block in copy_blocks(select, params):
+            pair = pair or open_files.enter_context(_ParquetAndLines(parquet, jsonl, columns, changes or {}))
+            if writing is not None:
+                on_rows(writing.result())
+            writing = pool.submit(pair.add, block)
+        if writing is not None:
+            on_rows(writing.result())
+    if pair is None:
+        return []
+    return [hashed_file(parquet, rows=pair.n_rows), *([] if jsonl is None else [pair.lines()])]
+
+
+class _ParquetAndLines:
+    """A Parquet file and, where one is asked for, one of JSON Lines that get the same rows."""
+
+    def __init__(
+        self, parquet: Path, jsonl: Path | None, columns: Sequence[Column], changes: Changes
+    ) -> None:
+        for path in (parquet, jsonl or parquet):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        self._columns, self._changes = columns, changes
+        # What the columns are is told by Parquet's own types; a copy in Arrow's would change with Arrow.
+        self._parquet = pq.ParquetWriter(
+            parquet, arrow_schema(columns), compression="zstd", store_schema=False
+        )
+        self._jsonl = jsonl.open("wb") if jsonl else None
+        self._digest, self._size, self.n_rows = hashlib.sha256(), 0, 0
+
+    def __enter__(self) -> _ParquetAndLines:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._parquet.close()
+        if self._jsonl is not None:
+            self._jsonl.close()
+
+    def add(self, block: bytes) -> int:
+        """How many rows the block had."""
+        read = _read_block(block, self._columns, self._changes)
+        table = arrow_table(read, self._columns)
+        self._parquet.write_table(table, row_group_size=len(table))
+        if self._jsonl is not None:
+            text = json_lines(read, self._columns)
+            self._jsonl.write(text)
+            self._digest.update(text)
+            self._size += len(text)
+        self.n_rows += len(table)
+        return len(table)
+
+    def lines(self) -> WrittenFile:
+        return WrittenFile(self._size, self._digest.hexdigest(), self.n_rows)
+
+
+def hashed_file(path: Path, *, rows: int | None = None) -> WrittenFile:
+    with path.open("rb") as file:
+        return WrittenFile(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest(), rows)
+
+
+def _read_block(block: bytes, columns: Sequence[Column], changes: Changes) -> dict[str, pa.Array]:
+    table = csv.read_csv(
+        pa.BufferReader(block),
+        read_options=csv.ReadOptions(
+            column_names=[column.name for column in columns], block_size=len(block) + 1, use_threads=False
+        ),
+        parse_options=csv.ParseOptions(newlines_in_values=True),
+        convert_options=csv.ConvertOptions(
+            column_types={column.name: ARROW_READ[column.kind] for column in columns},
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            true_values=["t"],
+            false_values=["f"],
+        ),
+    )
+    read = {column.name: table[column.name].combine_chunks() for column in columns}
+    for name, change in changes.items():
+        read[name] = pa.array(
+            [value if value in (None, "{}") else change(value) for value in read[name].to_pylist()],
+            pa.string(),
+        )
+    return read

@@ -1,0 +1,344 @@
+"""What training sets are made of, and what a format of theirs is: plain values, no database.
+
+A builder gets judged tasks one at a time and gives rows; nobody holds all of either.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+# What whoever asks for a training set decides, and what each choice means. The data card prints these
+# meanings.
+
+
+GROUP_KINDS = ("prompt", "question", "clip")
+VOTE_ORIGINS = ("rated", "imported", "simulated")
+MOST_SEED = 2**31 - 1
+MOST_RATIO = 1_000_000
+
+OPTION_MEANINGS: Mapping[str, Mapping[str, str]] = {
+    "texts": {
+        "corrected": "Items as they are now, with the votes that count now.",
+        "original": "Items as they were before any correction, with the votes given on them, those included that a "
+        "correction has set aside since.",
+        "both": "Items before and after their correction, each with its own votes. They are never in two splits.",
+    },
+    "ties": {
+        "drop": "A tie, and “both bad”, is no vote: it counts for neither side, and not among the votes.",
+        "half": "A tie, and “both bad”, is half a vote for each side.",
+        "both-directions": "Half a vote for each side; a pair that is undecided after that stands there twice, once "
+        "in each direction, with a margin of zero.",
+        "keep": "Ties stay what they are.",
+    },
+    "weights": {
+        "equal": "Every vote weighs the same.",
+        "agreement": "A vote weighs what its rater's agreement with the others is worth (see below).",
+    },
+    "confidence": {
+        "column": "Confidence is told and changes nothing else.",
+        "weight": "A vote's weight is multiplied by its confidence over the mean confidence of the training split; a "
+        "vote without one is left as it is.",
+    },
+    "margin": {
+        "log-odds": "The logarithm of p / (1 - p), with p the smoothed share of votes for the chosen side: the "
+        "difference of rewards at which the Bradley-Terry model gives that share.",
+        "votes": "The smoothed share of votes for the chosen side less that for the other: from 0 to 1.",
+    },
+    "rows": {
+        "votes": "A row per vote.",
+        "aggregate": "A row per pair: the side with more votes; both where neither has; the mean confidence.",
+    },
+}
+
+
+class TrainingSetError(Exception):
+    """This set cannot be made. The message says why and what mends it; `code` is a word for programs."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class TrainingSetOptions:
+    """An empty text or tuple stands for what is usual for the format, or for all.
+
+    groups: what may not lie in two splits besides the item itself. ratios: train, dev, test. smoothing: votes that are
+    added to each side before a share is formed. min_votes: of a task, by question. hold_out_systems: in train and dev
+    nothing has a part of theirs. audio: the sounds themselves go with it.
+    """
+
+    format: str
+    file: str = ""
+    questions: tuple[str, ...] = ()
+    texts: str = "corrected"
+    votes: tuple[str, ...] = ("rated", "imported")
+    ties: str = ""
+    min_votes: int = 1
+    weights: str = "equal"
+    confidence: str = "column"
+    margin: str = "log-odds"
+    smoothing: float = 0.5
+    rows: str = ""
+    groups: tuple[str, ...] = GROUP_KINDS
+    hold_out_systems: tuple[str, ...] = ()
+    ratios: tuple[float, float, float] = (8, 1, 1)
+    seed: int = 0
+    audio: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("texts", "weights", "confidence", "margin"):
+            _refuse_unknown(name, getattr(self, name), tuple(OPTION_MEANINGS[name]))
+        for one in self.votes:
+            _refuse_unknown("votes", one, VOTE_ORIGINS)
+        for one in self.groups:
+            _refuse_unknown("group", one, GROUP_KINDS)
+        if not self.votes:
+            raise TrainingSetError("bad_votes", f"Name whose votes: {', '.join(VOTE_ORIGINS)}.")
+        # So asked, NaN, which is neither below nor above, is refused with the rest.
+        in_range = all(0 <= share <= MOST_RATIO for share in self.ratios)
+        if len(self.ratios) != 3 or not in_range or not self.ratios[0]:
+            raise TrainingSetError(
+                "bad_ratios",
+                "Ratios are three numbers from 0 to a million, train:dev:test, as in 8:1:1; train is above 0.",
+            )
+        if self.min_votes < 1 or not 0 < self.smoothing <= 100 or not 0 <= self.seed <= MOST_SEED:
+            raise TrainingSetError(
+                "bad_number",
+                "The fewest votes are 1 or more, the smoothing is above 0 and at most 100, and the seed from 0 to "
+                f"{MOST_SEED}.",
+            )
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> TrainingSetOptions:
+        """From JSON, as a job keeps it."""
+        known = {one.name for one in fields(cls)}
+        chosen: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in said.items()
+            if name in known
+        }
+        return cls(**chosen)
+
+    def as_json(self) -> dict[str, Any]:
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+
+
+def _refuse_unknown(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise TrainingSetError(f"bad_{name}", f"{value!r} is not a choice of {name}; use {', '.join(known)}.")
+
+
+FIRST, SECOND, TIE, BOTH_BAD = 1, 2, 3, 4  # as answers to preferences are stored
+
+Row = dict[str, Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A sound by the hash of its canonical FLAC, the file that raters hear."""
+
+    sha256: str
+    seconds: float
+
+    @property
+    def file_name(self) -> str:
+        return f"audio/{self.sha256}.flac"
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a version of an item says."""
+
+    prompt: str = ""
+    lyrics: str = ""
+    question: str = ""
+    reference: str = ""
+    rationale: str = ""
+    transcript: str = ""
+    clip: Clip | None = None
+    reference_clip: Clip | None = None
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a system made of it: words or a sound. `key` is of this installation and goes into no file."""
+
+    key: int
+    system: str
+    take: int = 1
+    text: str = ""
+    clip: Clip | None = None
+
+    @property
+    def shown(self) -> str:
+        """What stands for it in a field of text: its words, or the name of its file."""
+        return self.clip.file_name if self.clip else self.text
+
+
+@dataclass(frozen=True)
+class AnswerRow:
+    """One answer. `slot`: the output it is about, None for the whole task. `choice` names slots: 1 is the first."""
+
+    question: str
+    slot: int | None = None
+    choice: int | None = None
+    value: float | None = None
+    confidence: float | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class JudgmentRow:
+    """One judgment that counts. An empty `rater` is one whom nobody named. `shown`: the slots in the order in which the
+    rater met them. `inclusion`: the chance the task had where a policy drew it, else None."""
+
+    rater: str
+    origin: str
+    given: tuple[AnswerRow, ...]
+    codes: tuple[str, ...] = ()
+    comment: str = ""
+    shown: tuple[int, ...] | None = None
+    inclusion: float | None = None
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a model said: of the output in `slot`, or, where `other` is set, of it beside that one."""
+
+    scorer: str
+    output: str
+    slot: int
+    other: int | None
+    value: float
+
+
+@dataclass(frozen=True)
+class JudgedTask:
+    """A task with what was said of it. `corrected`: its item's texts are an expert's. Names are the study's own."""
+
+    task: str
+    item: str
+    version: int
+    corrected: bool
+    content: Content
+    outputs: tuple[Output, ...]
+    said: tuple[JudgmentRow, ...]
+    strata: Mapping[str, str] = field(default_factory=dict)
+    scores: tuple[Score, ...] = ()
+
+    def answers(self, question: str, *, slot: int | None = None) -> Iterator[tuple[JudgmentRow, AnswerRow]]:
+        """Those to one question; about one output where `slot` names it."""
+        for said in self.said:
+            for given in said.given:
+                about = given.slot if given.slot is not None or len(self.outputs) > 1 else 0
+                if given.question == question and (slot is None or about == slot):
+                    yield said, given
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question that can be learned from. `points` are the values of its scale, none on a continuous one."""
+
+    key: str
+    is_preference: bool
+    points: tuple[float, ...] = ()
+
+
+@dataclass
+class BuildContext:
+    """What builders are given besides tasks, and where they count what they leave out and what
+    else there is to know.
+
+    `weight` is a rater's by question; see `rules`. `tasks_of` counts the tasks of outputs that several judge, and
+    `gathered` keeps what the first of them say of one. `part` is the split of the task at hand.
+    """
+
+    options: TrainingSetOptions
+    systems: tuple[str, ...] = ()
+    weight: Callable[[str, str], float] = lambda question, rater: 1.0
+    confidence: Mapping[str, float] = field(default_factory=dict)
+    tasks_of: Mapping[int, int] = field(default_factory=dict)
+    gathered: dict[int, list[Any]] = field(default_factory=dict)
+    part: str = "train"
+    left_out: Counter[str] = field(default_factory=Counter)
+    noted: Counter[str] = field(default_factory=Counter)
+
+    def gather(self, output: Output, said: list[T]) -> list[T] | None:
+        """What all tasks say of an output, once the last of them is reached; before that, None. For formats that know
+        a row by its output alone."""
+        told = self.gathered.setdefault(output.key, [])
+        told.append(said)
+        if len(told) < self.tasks_of.get(output.key, 1):
+            return None
+        return [one for each in self.gathered.pop(output.key) for one in each]
+
+    def vote_weight(self, said: JudgmentRow, given: AnswerRow) -> float:
+        """What a vote weighs: its rater's weight, times its confidence over the mean one where that is asked for."""
+        weight = self.weight(given.question, said.rater)
+        mean = self.confidence.get(given.question)
+        if self.options.confidence == "weight" and given.confidence is not None and mean:
+            return weight * given.confidence / mean
+        return weight
+
+
+@dataclass(frozen=True)
+class Column:
+    """`kind`: string, int, float, bool, or one of the lists and tables that `writers` knows by name."""
+
+    name: str
+    kind: str
+    meaning: str
+
+
+Rows = Callable[[JudgedTask, tuple[Question, ...], BuildContext], Iterator[Row]]
+
+
+@dataclass(frozen=True)
+class TrainingFormat:
+    """`learns`: the questions it takes, "preference" or "rating". `writers`: kinds of file it can be written to, the
+    usual one first. `ties`: what may become of undecided votes, the usual first; empty where there can be none.
+    `per_question`: a table for each question; else one in all. `holds`: its columns that name an item, texts, sounds
+    and systems, by which finished rows are checked for leaks. `weighs`: rater weights and confidences change its rows.
+    """
+
+    key: str
+    title: str
+    learns: str
+    files: tuple[str, ...]
+    rows: Rows
+    columns: tuple[Column, ...]
+    holds: Mapping[str, tuple[str, ...]]
+    notes: str
+    ties: tuple[str, ...] = ()
+    per_question: bool = True
+    weighs: bool = False
+    margins: bool = False
+    aggregates: tuple[str, ...] = ()
+    checked_by: Callable[[Question], str] = lambda question: ""
+
+
+# Words as models read them, and as leaks are looked for.
+
+
+def prompt_text(content: Content) -> str:
+    """What was asked for, ending in an empty line; lyrics stand below the prompt."""
+    parts = [content.question.strip() or content.prompt.strip()]
+    if content.lyrics.strip():
+        parts.append(f"Lyrics:\n{content.lyrics.strip()}")
+    whole = "\n\n".join(part for part in parts if part)
+    return f"{whole}\n\n" if whole else ""
+
+
+def normalised_text(text: str) -> str:
+    """The same for texts that differ in case, punctuation, spaces or the spelling of letters in Unicode alone; where
+    there is nothing but punctuation, the text as it is."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    letters = "".join(letter if letter.isalnum() else " " for letter in plain)
+    return " ".join(letters.split()) or " ".join(plain.split())

@@ -1,0 +1,239 @@
+"""Tasks of a study with what was said of them, as training sets take them.
+
+Judgments count as in every figure: effective, not surplus, not excluded, of regular tasks, no expert's own, no rater's
+second one on a task. Nothing that a withdrawn rater said is here, and no item that the review has withdrawn.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+
+from analytics.data import counted_judgments
+from analytics.data.questions import MeasuredQuestion
+from analytics.datasets.formats.contract import (
+    AnswerRow,
+    Clip,
+    Content,
+    JudgedTask,
+    JudgmentRow,
+    Output,
+    Score,
+)
+from annotation.items.corrections import holds_correction
+from annotation.models import Item, ItemVersion, Judgment, Question, Rater, Study, Task
+from annotation.review.rules import REVIEW_EXCLUSIONS
+
+BATCH = 500
+ORIGINS = {one.name.lower(): int(one) for one in Judgment.Origin}
+_TEXTS = ("prompt", "lyrics", "question", "reference", "rationale", "transcript")
+_CLIPS = ("clip", "reference_clip")
+
+# Of original texts also what only the review keeps out: it was said of what is asked for.
+_JUDGMENTS = f"""
+SELECT j.id, j.task_id, r.pseudonym, j.origin, j.codes, j.comment, j.presentation, s.inclusion_probability
+FROM annotation_judgment j
+LEFT JOIN annotation_rater r ON r.id = j.rater_id
+LEFT JOIN annotation_assignment s ON s.id = j.assignment_id
+WHERE j.task_id = ANY(%(tasks)s) AND j.effective AND NOT j.surplus AND j.origin = ANY(%(origins)s)
+  AND (r.id IS NULL OR r.state <> '{Rater.State.WITHDRAWN}')
+  AND (NOT j.excluded OR (j.task_id = ANY(%(before)s) AND {counted_judgments.EXCLUDED_BY_REVIEW_SQL}))
+ORDER BY j.task_id, {counted_judgments.FIRST_VOTE_TIME_SQL}, j.id
+"""
+_ANSWERS = """
+SELECT a.judgment_id, q.key, a.candidate_id, a.choice, a.value, a.confidence, a.text
+FROM annotation_answer a JOIN annotation_question q ON q.id = a.question_id
+WHERE a.judgment_id = ANY(%(judgments)s) AND a.question_id = ANY(%(questions)s) ORDER BY a.question_id, a.id
+"""
+_OUTPUTS = """
+SELECT k.task_id, k.slot, c.id, s.name, c.take, c.text, l.canonical_sha256, l.duration_s
+FROM annotation_taskcandidate k JOIN annotation_candidate c ON c.id = k.candidate_id
+JOIN annotation_system s ON s.id = c.system_id LEFT JOIN annotation_clip l ON l.id = c.clip_id
+WHERE k.task_id = ANY(%(tasks)s) ORDER BY k.task_id, k.slot
+"""
+_SCORES = """
+SELECT s.candidate_id, s.other_id, r.key || '@' || left(r.digest, 8), s.output, s.value
+FROM scoring_score s JOIN scoring_scorer r ON r.id = s.scorer_id
+WHERE s.candidate_id = ANY(%(candidates)s) AND s.value IS NOT NULL
+"""
+
+
+@dataclass(frozen=True)
+class TaskSelection:
+    """`texts` as in `training_sets.options`; `votes` are origins; `scores`: with what models said."""
+
+    questions: Sequence[MeasuredQuestion]
+    texts: str
+    votes: Sequence[str]
+    scores: bool = False
+
+
+def count_judged_tasks(study: Study, wanted: TaskSelection) -> int:
+    return _tasks(study, wanted).count()
+
+
+def judged_tasks(study: Study, wanted: TaskSelection) -> Iterator[JudgedTask]:
+    """Those that somebody said something of, in the order in which they were stored; by a few queries for 500."""
+    last, asked = 0, _question_ids(study, wanted)
+    fields = (
+        "id",
+        "external_id",
+        "corrected",
+        "item_version__item__external_id",
+        "item_version__item__strata",
+        "item_version__number",
+        *(f"item_version__{name}" for name in _TEXTS),
+        *(f"item_version__{clip}__{name}" for clip in _CLIPS for name in ("canonical_sha256", "duration_s")),
+    )
+    tasks = _tasks(study, wanted).annotate(corrected=holds_correction("item_version__")).order_by("pk")
+    while batch := list(tasks.filter(pk__gt=last).values(*fields)[:BATCH]):
+        yield from _read(batch, wanted, asked)
+        last = batch[-1]["id"]
+
+
+def _tasks(study: Study, wanted: TaskSelection) -> QuerySet[Task]:
+    uncorrected = ItemVersion.objects.filter(
+        ~holds_correction(), item=OuterRef("item_version__item"), retracted=False
+    )
+    original = Subquery(uncorrected.order_by("-number").values("pk")[:1])
+    now = Q(item_version__item__current_version=F("item_version"))
+    rows = Task.objects.filter(
+        Exists(Judgment.objects.filter(task=OuterRef("pk"))),
+        study=study,
+        kind=Task.Kind.REGULAR,
+        item_version__item__state=Item.State.ACTIVE,
+    )
+    if wanted.texts == "corrected":
+        return rows.filter(now)
+    rows = rows.annotate(version_was=original)
+    before = Q(version_was=F("item_version"))
+    return rows.filter(before if wanted.texts == "original" else before | now)
+
+
+def _question_ids(study: Study, wanted: TaskSelection) -> list[int]:
+    """Those to learn from, and questions whose answers are words."""
+    measured = [number for question in wanted.questions for number in question.ids]
+    words = Question.objects.filter(protocol_version__study=study, kind=Question.Kind.TEXT)
+    return [*measured, *words.values_list("pk", flat=True)]
+
+
+def _read(
+    batch: Sequence[Mapping[str, Any]], wanted: TaskSelection, asked: Sequence[int]
+) -> Iterator[JudgedTask]:
+    ids = [row["id"] for row in batch]
+    before: list[int] = []
+    if wanted.texts != "corrected":
+        before = [row["id"] for row in batch if not row["corrected"]]
+    outputs = _outputs(ids)
+    origins = [ORIGINS[name] for name in wanted.votes]
+    said = _judgments(ids, before, origins, asked, outputs)
+    scores = _scores(outputs) if wanted.scores else {}
+    for row in batch:
+        if said[row["id"]]:
+            yield _judged(row, outputs[row["id"]], said[row["id"]], scores)
+
+
+def _judged(
+    row: Mapping[str, Any],
+    outputs: Sequence[Output],
+    said: Sequence[JudgmentRow],
+    scores: Mapping[int, Sequence[tuple[int | None, str, str, float]]],
+) -> JudgedTask:
+    slots = {output.key: slot for slot, output in enumerate(outputs)}
+    content: dict[str, Any] = {name: row[f"item_version__{name}"] for name in _TEXTS}
+    for name in _CLIPS:
+        content[name] = _clip(
+            *(row[f"item_version__{name}__{key}"] for key in ("canonical_sha256", "duration_s"))
+        )
+    strata = row["item_version__item__strata"]
+    return JudgedTask(
+        task=row["external_id"],
+        item=row["item_version__item__external_id"],
+        version=row["item_version__number"],
+        corrected=row["corrected"],
+        content=Content(**content),
+        outputs=tuple(outputs),
+        said=tuple(said),
+        strata={key: str(value) for key, value in strata.items() if isinstance(value, str | int)},
+        scores=tuple(
+            Score(scorer, output, slots[key], None if other is None else slots[other], value)
+            for key in slots
+            for other, scorer, output, value in scores.get(key, ())
+            if other is None or other in slots
+        ),
+    )
+
+
+def _outputs(tasks: Collection[int]) -> Mapping[int, list[Output]]:
+    found: defaultdict[int, list[Output]] = defaultdict(list)
+    for task, _slot, key, system, take, text, sha256, seconds in _rows(_OUTPUTS, tasks=list(tasks)):
+        found[task].append(Output(key, system, take, text, _clip(sha256, seconds)))
+    return found
+
+
+def _judgments(
+    tasks: Collection[int],
+    before: Collection[int],
+    origins: Collection[int],
+    asked: Sequence[int],
+    outputs: Mapping[int, Sequence[Output]],
+) -> Mapping[int, list[JudgmentRow]]:
+    params = {
+        "tasks": list(tasks),
+        "before": list(before),
+        "origins": list(origins),
+        "by_review": list(REVIEW_EXCLUSIONS),
+    }
+    rows = _rows(_JUDGMENTS, **params)
+    slots = {task: {output.key: slot for slot, output in enumerate(own)} for task, own in outputs.items()}
+    task_of = {row[0]: row[1] for row in rows}
+    given: defaultdict[int, list[AnswerRow]] = defaultdict(list)
+    for judgment, key, candidate, choice, value, confidence, text in _rows(
+        _ANSWERS, judgments=list(task_of), questions=list(asked)
+    ):
+        slot = None if candidate is None else slots[task_of[judgment]][candidate]
+        given[judgment].append(AnswerRow(key, slot, choice, value, confidence, text))
+    found: defaultdict[int, list[JudgmentRow]] = defaultdict(list)
+    heard: set[tuple[int, str]] = set()
+    for judgment, task, rater, origin, codes, comment, shown, inclusion in rows:
+        if rater and (task, rater) in heard:
+            continue
+        heard.add((task, rater or ""))
+        found[task].append(
+            JudgmentRow(
+                rater=rater or "",
+                origin=Judgment.Origin(origin).name.lower(),
+                given=tuple(given[judgment]),
+                codes=tuple(codes),
+                comment=comment,
+                shown=tuple(shown) if shown else None,
+                inclusion=inclusion,
+            )
+        )
+    return found
+
+
+def _scores(
+    outputs: Mapping[int, Sequence[Output]],
+) -> Mapping[int, list[tuple[int | None, str, str, float]]]:
+    found: defaultdict[int, list[tuple[int | None, str, str, float]]] = defaultdict(list)
+    keys = [output.key for own in outputs.values() for output in own]
+    for candidate, other, scorer, output, value in _rows(_SCORES, candidates=keys):
+        found[candidate].append((other, scorer, output, value))
+    return found
+
+
+def _clip(sha256: str | None, seconds: float | None) -> Clip | None:
+    return None if sha256 is None else Clip(sha256, seconds or 0.0)
+
+
+def _rows(sql: str, **params: Any) -> Sequence[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        rows: Sequence[tuple[Any, ...]] = cursor.fetchall()
+        return rows

@@ -1,0 +1,368 @@
+"""From judged tasks to rows, each with the table and the split it goes to. Reads the tasks twice: who belongs together
+and whom to trust is known only once all have been seen."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from analytics.datasets.formats.contract import (
+    BOTH_BAD,
+    TIE,
+    BuildContext,
+    Content,
+    JudgedTask,
+    Question,
+    Row,
+    TrainingFormat,
+    TrainingSetError,
+    TrainingSetOptions,
+    normalised_text,
+)
+from analytics.statistics.raters.rater_agreement import one_left_out
+from scoring.training import splits
+
+# Which split each task goes to: whatever shares an item, words or sounds goes together, through others too.
+# Words count as the same where they differ in case, punctuation or spaces alone.
+
+
+PARTS = splits.PARTS
+_STRATA_FIRST = ("modality", "category")
+
+
+@dataclass(frozen=True)
+class GroupedTask:
+    """A task as the splitter sees it. `group` is named once all are known."""
+
+    key: str
+    links: tuple[str, ...]
+    strata: Mapping[str, str] = field(default_factory=dict)
+    group: str = ""
+
+
+def grouped_task(judged: JudgedTask, groups: Sequence[str]) -> GroupedTask:
+    links = [f"item {judged.item}", *_text_links(judged.content, groups)]
+    if "clip" in groups:
+        clips = [output.clip for output in judged.outputs]
+        clips += [judged.content.clip, judged.content.reference_clip]
+        links += [f"clip {clip.sha256}" for clip in clips if clip]
+    return GroupedTask(judged.task, tuple(links), _strata(judged.strata))
+
+
+def split_tasks(tasks: Sequence[GroupedTask], options: TrainingSetOptions) -> dict[str, str]:
+    """The split of each task. The same tasks and the same seed give the same split on any machine. Raises
+    TrainingSetError where they hang together in fewer groups than splits were asked for."""
+    group = leak_groups(tasks)
+    grouped = [GroupedTask(one.key, one.links, one.strata, group[one.key]) for one in tasks]
+    shares = splits.Shares(*options.ratios)
+    wanted = sum(share > 0 for share in options.ratios)
+    there = len(set(group.values()))
+    if there < wanted:
+        kinds = " or ".join(["an item", *(f"a {kind}" for kind in options.groups)])
+        raise TrainingSetError(
+            "one_group",
+            f"The {len(tasks):,} tasks with votes hang together in {there} "
+            f"{'group' if there == 1 else 'groups'}, for they share {kinds}; {wanted} splits need as many. Ask for "
+            "fewer splits (1:0:0 is train alone), or let splits share prompts, questions or clips by naming fewer "
+            "of them to group by.",
+        )
+    found = splits.split_by_group(grouped, seed=options.seed, shares=shares)
+    parts = zip(PARTS, (found.train, found.dev, found.test), strict=True)
+    return {one.key: part for part, own in parts for one in own}
+
+
+def leak_groups(tasks: Sequence[GroupedTask]) -> dict[str, str]:
+    """What each task must not be parted from, by the name of its group."""
+    return splits.connected_groups({one.key: one.links for one in tasks})
+
+
+def _text_links(content: Content, groups: Sequence[str]) -> Iterator[str]:
+    # Formats that ask a question ask an item's prompt where it has none.
+    asked = content.question.strip() or content.prompt
+    named = [("prompt", content.prompt), ("prompt", content.lyrics), ("question", asked)]
+    for kind, text in named:
+        if kind in groups and (plain := normalised_text(text)):
+            # A digest in the words' place: a million long prompts are held at once.
+            yield f"{kind} {hashlib.sha256(plain.encode()).hexdigest()[:32]}"
+
+
+def _strata(strata: Mapping[str, str]) -> dict[str, str]:
+    """Modality and category, as ORCA's splits have them (§5.3)."""
+    return {key: strata[key] for key in _STRATA_FIRST if key in strata}
+
+
+# What a rater's vote weighs, by how far they agree with the others. Of a rater's votes paired with each
+# other rater's vote on the same task, e is the share of equal pairs, drawn towards the share of all by ten
+# pairs that count as average; c is the share that equals by chance, from how often each answer is given.
+# The weight is (e - c) / (1 - c), a tenth at least, divided by the mean weight of all votes. Only votes of
+# the training split are looked at: what is tested on says nothing about whom to trust.
+
+
+AVERAGE_PAIRS = 10
+LEAST_WEIGHT = 0.1
+
+
+@dataclass
+class VotesOfQuestion:
+    """A column each: the number of the task, the rater's name ("" for nobody's), the choice with both kinds of tie as
+    one, the confidence (None where none was told)."""
+
+    task: list[int] = field(default_factory=list)
+    rater: list[str] = field(default_factory=list)
+    choice: list[int] = field(default_factory=list)
+    confidence: list[float | None] = field(default_factory=list)
+
+    def add(self, task: int, rater: str, choice: int, confidence: float | None) -> None:
+        self.task.append(task)
+        self.rater.append(rater)
+        self.choice.append(choice)
+        self.confidence.append(confidence)
+
+    def only(self, tasks: Sequence[bool]) -> VotesOfQuestion:
+        """Those on the tasks that are marked."""
+        kept = [row for row, task in enumerate(self.task) if tasks[task]]
+        return VotesOfQuestion(*(_take_rows(getattr(self, one.name), kept) for one in fields(self)))
+
+    @property
+    def mean_confidence(self) -> float | None:
+        told = [one for one in self.confidence if one is not None]
+        return math.fsum(told) / len(told) if told else None
+
+
+def rater_weights(votes: VotesOfQuestion) -> dict[str, float]:
+    """By rater; nobody's votes, and those of raters who share no task with others, weigh as an average one (1)."""
+    named = [number for number, rater in enumerate(votes.rater) if rater]
+    if not named:
+        return {}
+    task, rater, choice = (_take_rows(column, named) for column in (votes.task, votes.rater, votes.choice))
+    found = one_left_out(np.array(task), np.array(rater), np.array(choice, dtype=float), level="nominal")
+    paired = [one for one in found if one.pairs and one.equal is not None]
+    shares = np.unique(np.array(choice), return_counts=True)[1] / len(choice)
+    chance = float((shares**2).sum())
+    if not paired or chance > 1 - 1e-9:
+        return {}
+    pairs = sum(one.pairs for one in paired)
+    overall = sum((one.equal or 0.0) * one.pairs for one in paired) / pairs
+    raw = {}
+    for one in paired:
+        equal = ((one.equal or 0.0) * one.pairs + AVERAGE_PAIRS * overall) / (one.pairs + AVERAGE_PAIRS)
+        raw[str(one.rater)] = max(LEAST_WEIGHT, (equal - chance) / (1 - chance))
+    given = {str(one.rater): one.ratings for one in paired}
+    mean = sum(raw[name] * given[name] for name in raw) / sum(given.values())
+    return {name: weight / mean for name, weight in raw.items()}
+
+
+def weight_lookup(by_question: Mapping[str, Mapping[str, float]]) -> Callable[[str, str], float]:
+    return lambda question, rater: by_question.get(question, {}).get(rater, 1.0)
+
+
+def _take_rows(column: Sequence[Any], rows: Sequence[int]) -> list[Any]:
+    return [column[row] for row in rows]
+
+
+ONE_TABLE = "default"  # the table of a format that has one in all
+
+
+@dataclass
+class Survey:
+    """What all tasks together tell. `origins`: votes by where they come from. `weights`: raters' by question. `aside`:
+    tasks outside the test split in which a held-out system has a part. `tasks_of`: by the key of an output that several
+    other tasks judge, how many."""
+
+    parts: Mapping[str, str]
+    groups: int
+    systems: tuple[str, ...]
+    origins: Counter[str]
+    weights: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    confidence: Mapping[str, float] = field(default_factory=dict)
+    aside: frozenset[str] = frozenset()
+    tasks_of: Mapping[int, int] = field(default_factory=dict)
+
+
+def tables_of_format(
+    chosen: TrainingFormat, questions: tuple[Question, ...]
+) -> dict[str, tuple[Question, ...]]:
+    """By name, the questions that each table is made of."""
+    if not chosen.per_question:
+        return {ONE_TABLE: questions}
+    return {question.key: (question,) for question in questions}
+
+
+def survey_tasks(
+    tasks: Iterable[JudgedTask], options: TrainingSetOptions, questions: tuple[Question, ...]
+) -> Survey:
+    """Raises TrainingSetError where there is nothing to make a set of, or nothing that can be split."""
+    standings: list[GroupedTask] = []
+    systems: set[str] = set()
+    origins: Counter[str] = Counter()
+    outputs: list[tuple[int, ...]] = []
+    held_out: set[str] = set()
+    votes = {question.key: VotesOfQuestion() for question in questions if question.is_preference}
+    keys = {question.key for question in questions}
+    for judged in tasks:
+        given = [(said, one) for said in judged.said for one in said.given if one.question in keys]
+        # Feedback alone says something of an answer too, in ORCA's layout.
+        if not given and not any(said.codes or said.comment for said in judged.said):
+            continue
+        number = len(standings)
+        standings.append(grouped_task(judged, options.groups))
+        systems.update(output.system for output in judged.outputs)
+        outputs.append(tuple(output.key for output in judged.outputs))
+        if any(output.system in options.hold_out_systems for output in judged.outputs):
+            held_out.add(judged.task)
+        origins.update(said.origin for said in judged.said)
+        for said, one in given:
+            if one.choice is not None and one.question in votes:
+                choice = TIE if one.choice == BOTH_BAD else one.choice
+                votes[one.question].add(number, said.rater, choice, one.confidence)
+    _refuse_empty(standings, systems, options)
+    parts = split_tasks(standings, options)
+    groups = len(set(leak_groups(standings).values()))
+    train = [parts[one.key] == "train" for one in standings]
+    aside = frozenset(task for task in held_out if parts[task] != "test")
+    told = zip(standings, outputs, strict=True)
+    tasks_of = Counter(key for one, keys in told if one.key not in aside for key in keys)
+    learned = {key: own.only(train) for key, own in votes.items()}
+    means = {key: own.mean_confidence for key, own in learned.items()}
+    return Survey(
+        parts,
+        groups,
+        tuple(sorted(systems)),
+        origins,
+        {key: rater_weights(own) for key, own in learned.items()} if options.weights == "agreement" else {},
+        {key: mean for key, mean in means.items() if mean is not None},
+        aside,
+        {key: n for key, n in tasks_of.items() if n > 1},
+    )
+
+
+def build_rows(
+    tasks: Iterable[JudgedTask],
+    found: Survey,
+    chosen: TrainingFormat,
+    making: BuildContext,
+    questions: tuple[Question, ...],
+) -> Iterator[tuple[str, str, Row]]:
+    """(table, split, row). Of held-out systems nothing comes into train and dev, nor what was said of another output
+    beside one of theirs: it tells of both."""
+    asked, alone = tables_of_format(chosen, questions), replace(making, tasks_of={})
+    for judged in tasks:
+        part = found.parts.get(judged.task)
+        if part is None:
+            continue
+        making.part = alone.part = part
+        aside = judged.task in found.aside
+        for table, own in asked.items():
+            for row in chosen.rows(judged, own, alone if aside else making):
+                if aside:
+                    making.left_out["rows of held-out systems outside the test split"] += 1
+                else:
+                    yield table, part, row
+
+
+def build_context(options: TrainingSetOptions, found: Survey) -> BuildContext:
+    return BuildContext(
+        options, found.systems, weight_lookup(found.weights), found.confidence, found.tasks_of
+    )
+
+
+def _refuse_empty(tasks: list[GroupedTask], systems: set[str], options: TrainingSetOptions) -> None:
+    if not tasks:
+        raise TrainingSetError(
+            "too_few",
+            f"Nothing here counts for a training set: no votes that are {' or '.join(options.votes)}, on "
+            f"{options.texts} texts. Collect votes first, or ask for others (simulated votes are named as such).",
+        )
+    if unknown := sorted(set(options.hold_out_systems) - systems):
+        raise TrainingSetError(
+            "bad_systems",
+            f"{', '.join(unknown)} made nothing that was judged. Use {', '.join(sorted(systems))}.",
+        )
+    if options.hold_out_systems and not options.ratios[2]:
+        raise TrainingSetError("bad_ratios", "Systems that are held out are tested on: give test a share.")
+
+
+# What lies in two splits of the files that were written. Knows nothing of how they were split: it reads the
+# rows. The item, and the kinds that were asked to be kept apart, may not; of the others it is only told how
+# many do.
+
+
+_EXAMPLES_NAMED = 5
+_TEXT_KINDS = ("prompt", "question")
+
+
+@dataclass
+class SplitContents:
+    """By kind and name: the splits it is in, and an example of it."""
+
+    parts: dict[str, dict[str, set[str]]] = field(default_factory=dict)
+    examples: dict[str, dict[str, str]] = field(default_factory=dict)
+    systems: dict[str, set[str]] = field(default_factory=dict)
+    _names: dict[str, str] = field(default_factory=dict)
+
+    def look(self, part: str, rows: Iterable[Row], holds: Mapping[str, tuple[str, ...]]) -> None:
+        for row in rows:
+            for kind, columns in holds.items():
+                for column in columns:
+                    if value := row.get(column):
+                        self._note(part, kind, str(value))
+
+    def _note(self, part: str, kind: str, value: str) -> None:
+        if kind == "system":
+            self.systems.setdefault(part, set()).add(value)
+            return
+        name = self._name(value) if kind in _TEXT_KINDS else value
+        if name:
+            self.parts.setdefault(kind, {}).setdefault(name, set()).add(part)
+            self.examples.setdefault(kind, {}).setdefault(name, value[:80])
+
+    def _name(self, text: str) -> str:
+        if text not in self._names:
+            self._names[text] = (
+                hashlib.sha256(normalised_text(text).encode()).hexdigest()[:16]
+                if normalised_text(text)
+                else ""
+            )
+        return self._names[text]
+
+
+def leak_report(seen: SplitContents, *, groups: Iterable[str], held_out: Iterable[str]) -> dict[str, Any]:
+    """The report. Raises TrainingSetError("leak") naming what lies in two splits and in which."""
+    refused = {"item", *groups}
+    report: dict[str, Any] = {}
+    told = []
+    for kind, names in sorted(seen.parts.items()):
+        shared = {name: sorted(parts) for name, parts in sorted(names.items()) if len(parts) > 1}
+        report[kind] = {"checked": len(names), "in_two_splits": len(shared), "refused": kind in refused}
+        if shared and kind in refused:
+            told.append(_leak_sentence(kind, shared, seen.examples[kind]))
+    learned = seen.systems.get("train", set()) | seen.systems.get("dev", set())
+    out = sorted(set(held_out))
+    if out:
+        report["system"] = {"held_out": out, "in_train_or_dev": sorted(learned & set(out))}
+        if learned & set(out):
+            told.append(
+                f"systems held out and learned from all the same: {', '.join(sorted(learned & set(out)))}"
+            )
+    if told:
+        raise TrainingSetError(
+            "leak",
+            f"The files that were written leak, and none is kept: {'; '.join(told)}. This is a fault of Concord: "
+            "please report it with the manifest's options.",
+        )
+    return report
+
+
+def _leak_sentence(kind: str, shared: Mapping[str, list[str]], examples: Mapping[str, str]) -> str:
+    first = [
+        f"{examples[name]!r}{f' ({name})' if kind in _TEXT_KINDS else ''} in {' and '.join(parts)}"
+        for name, parts in list(shared.items())[:_EXAMPLES_NAMED]
+    ]
+    more = f" and {len(shared) - len(first):,} more" if len(shared) > len(first) else ""
+    return f"{len(shared):,} {kind}{'' if len(shared) == 1 else 's'} in two splits: {', '.join(first)}{more}"

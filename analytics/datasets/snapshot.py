@@ -1,0 +1,178 @@
+"""Up to where a release looks.
+
+All that a release tells is in tables that are only ever added to, so a study at one moment is what lies below one id in
+each of them. Ids are given out before they are committed, though: what is above the highest id in sight is later, but
+what is below it may still be on its way. So the line is drawn while nobody else is writing: SHARE locks wait for
+everyone who has inserted a row and not committed it, and hold up those who want to insert one, who take their lock
+before they take an id. Reading the highest ids then takes milliseconds.
+
+Whoever waits for such a lock holds up all who come after. So it is given up after a moment, before the database would
+look for a deadlock, and asked for again: a long import delays a release, and a release delays nobody.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, date, datetime
+from typing import Any
+
+from django.db import OperationalError, connection, transaction
+
+from annotation.errors import FieldProblem, InvalidInput
+from annotation.models import ListeningCheck, Study
+from annotation.rating.rules.ordering import PRIORITIES_SOURCE_KEY
+
+# By what the horizon calls it: rows of the study below the highest id are all there are.
+BOUNDED_TABLES = {
+    "judgments": "annotation_judgment",
+    "exclusions": "annotation_exclusion",
+    "raters": "annotation_rater",
+    "rater_withdrawals": "annotation_raterwithdrawal",
+    "item_versions": "annotation_itemversion",
+    "candidates": "annotation_candidate",
+    "corrections": "annotation_correction",
+    "case_events": "annotation_caseevent",
+    "audit_events": "annotation_auditevent",
+    "protocol_versions": "annotation_protocolversion",
+    "ordering_policies": "annotation_orderingpolicy",
+}
+_CHECKS = "annotation_listeningcheck"
+# Shorter than deadlock_timeout, which is a second unless somebody has set it.
+_LOCK_TIMEOUT_MS = 300
+_RETRY_SECONDS = 0.7
+_LOCK_NOT_AVAILABLE = "55P03"
+
+
+@dataclass(frozen=True)
+class SnapshotBounds:
+    """The highest id of each table that a release looks at, in the whole database. `checks` are the listening checks
+    that had been finished, by name: they are rows that change, and few."""
+
+    judgments: int
+    exclusions: int
+    raters: int
+    rater_withdrawals: int
+    item_versions: int
+    candidates: int
+    corrections: int
+    case_events: int
+    audit_events: int
+    protocol_versions: int
+    ordering_policies: int
+    checks: tuple[str, ...] = ()
+
+    def params(self, study: Study) -> dict[str, Any]:
+        return {**asdict(self), "checks": list(self.checks), "study": study.pk}
+
+
+def draw_snapshot(
+    study: Study, *, on_wait: Callable[[], None] = lambda: None
+) -> tuple[SnapshotBounds, Study]:
+    """Draw the line: the horizon, and the study as it was then. Not inside a transaction.
+
+    `on_wait` is called before each further attempt; what it raises ends the wait.
+    """
+    while True:
+        try:
+            return _draw_bounds(study)
+        except OperationalError as error:
+            if getattr(error.__cause__, "sqlstate", "") != _LOCK_NOT_AVAILABLE:
+                raise
+        on_wait()
+        time.sleep(_RETRY_SECONDS)
+
+
+def visible_bounds(study: Study) -> SnapshotBounds:
+    """The line around all that this transaction sees. Good for as long as it sees no more (`one_moment`)."""
+    heads = ", ".join(f'(SELECT coalesce(max(id), 0) FROM "{table}")' for table in BOUNDED_TABLES.values())
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {heads}")
+        highest = dict(zip(BOUNDED_TABLES, cursor.fetchone(), strict=True))
+    checks = ListeningCheck.objects.filter(rater__study=study, finished_at__isnull=False)
+    names = tuple(sorted(str(pk) for pk in checks.values_list("pk", flat=True)))
+    return SnapshotBounds(**highest, checks=names)
+
+
+@transaction.atomic
+def _draw_bounds(study: Study) -> tuple[SnapshotBounds, Study]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL lock_timeout = {_LOCK_TIMEOUT_MS}")
+        cursor.execute(f"LOCK TABLE {', '.join([*BOUNDED_TABLES.values(), _CHECKS])} IN SHARE MODE")
+    return visible_bounds(study), Study.objects.get(pk=study.pk)
+
+
+# What a researcher says of a release.
+
+
+AUDIO_CHOICES = ("", "canonical", "original")
+
+
+@dataclass(frozen=True)
+class ReleaseOptions:
+    """`license` is a name that Hugging Face knows; `language` are codes."""
+
+    audio: str = ""
+    note: str = ""
+    license: str = "unknown"
+    language: tuple[str, ...] = ()
+    creator: str = ""
+    url: str = ""
+
+    def check(self) -> None:
+        if self.audio not in AUDIO_CHOICES:
+            known = "canonical (what raters heard), original (what was handed in) or nothing"
+            raise InvalidInput(
+                "This audio cannot be put into a release.",
+                problems=[FieldProblem("audio", f"{self.audio!r} is not known.", f"Ask for {known}.")],
+            )
+
+
+# What a release is made from: with the database, all that is needed to make it again.
+
+
+# Rules of a study that mean something on this installation only.
+_INSTALLATION_RULES = {"prescore", PRIORITIES_SOURCE_KEY}
+
+
+@dataclass(frozen=True)
+class StudySnapshot:
+    """A study at one moment. `study` is what may change of it; `date` is all that a release says of when it was."""
+
+    number: int
+    date: str
+    wishes: ReleaseOptions
+    study: Mapping[str, Any]
+    horizon: SnapshotBounds
+
+    def as_json(self) -> dict[str, Any]:
+        cut = asdict(self)
+        cut["horizon"]["checks"] = list(self.horizon.checks)
+        cut["wishes"]["language"] = list(self.wishes.language)
+        return cut
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> StudySnapshot:
+        """Raises InvalidInput for what no release has written."""
+        try:
+            wishes = replace(ReleaseOptions(**told["wishes"]), language=tuple(told["wishes"]["language"]))
+            horizon = replace(SnapshotBounds(**told["horizon"]), checks=tuple(told["horizon"]["checks"]))
+            return cls(told["number"], told["date"], wishes, dict(told["study"]), horizon)
+        except (KeyError, TypeError) as error:
+            raise InvalidInput(
+                f"This is not the manifest of a release: {error}. Give the manifest.json that came with one.",
+                code="bad_manifest",
+            ) from error
+
+
+def study_snapshot(
+    study: Study, horizon: SnapshotBounds, *, number: int, wishes: ReleaseOptions, today: date | None = None
+) -> StudySnapshot:
+    told = {
+        name: getattr(study, name)
+        for name in ("slug", "title", "description", "state", "overlap", "order", "seed")
+    }
+    told["rules"] = {name: rule for name, rule in study.rules.items() if name not in _INSTALLATION_RULES}
+    day = today or datetime.now(tz=UTC).date()
+    return StudySnapshot(number, day.isoformat(), wishes, told, horizon)

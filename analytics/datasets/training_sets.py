@@ -1,0 +1,372 @@
+"""Making a training set of a study: from the database through the builders to a folder, checked for leaks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from django.core.files.storage import default_storage
+
+from analytics.code_version import code_version
+from analytics.data.postgres import consistent_snapshot
+from analytics.data.questions import MeasuredQuestion, measured_questions
+from analytics.datasets import judged_tasks, rules
+from analytics.datasets.card import audio_folder, file_name, training_set_card
+from analytics.datasets.formats import training
+from analytics.datasets.formats import writers as formats_writers
+from analytics.datasets.formats.contract import (
+    BuildContext,
+    JudgedTask,
+    Question,
+    Row,
+    TrainingFormat,
+    TrainingSetError,
+    TrainingSetOptions,
+)
+from analytics.datasets.judged_tasks import TaskSelection
+from analytics.datasets.rules import PARTS, Survey
+from analytics.datasets.storage import (
+    WITHDRAWALS_KEY,
+    count_withdrawals,
+    refuse_superseded,
+    store_archive,
+    zip_folder,
+)
+from annotation.errors import Conflict, InvalidInput, NotFound
+from annotation.jobs import jobs
+from annotation.jobs.heartbeat import Heartbeat
+from annotation.jobs.jobs import RunningJob
+from annotation.models import Clip, Job, Study, User
+from annotation.studies import audit
+
+# The sounds of a training set: the FLAC that raters heard, under the hash of its bytes.
+
+
+_AT_ONCE = 10_000
+_CHUNK = 1 << 20
+
+
+def copy_audio(names: Iterable[str], folder: Path) -> None:
+    """names: as in the rows, `audio/<hash>.flac`. Raises TrainingSetError for one that is not there or has changed."""
+    wanted = sorted(Path(name).stem for name in names)
+    (folder / "audio").mkdir(parents=True, exist_ok=True)
+    for start in range(0, len(wanted), _AT_ONCE):
+        rows = Clip.objects.filter(canonical_sha256__in=wanted[start : start + _AT_ONCE])
+        stored = dict(rows.values_list("canonical_sha256", "canonical"))
+        for sha256 in wanted[start : start + _AT_ONCE]:
+            _copy_clip(stored[sha256], sha256, folder / "audio" / f"{sha256}.flac")
+
+
+def _copy_clip(name: str, sha256: str, target: Path) -> None:
+    digest = hashlib.sha256()
+    try:
+        with default_storage.open(name) as source, target.open("wb") as file:
+            while part := source.read(_CHUNK):
+                digest.update(part)
+                file.write(part)
+    except OSError as error:
+        raise TrainingSetError(
+            "no_sound",
+            f"The sound {name} could not be read ({error}). Mend the storage, or leave the sounds out.",
+        ) from error
+    if digest.hexdigest() != sha256:
+        raise TrainingSetError(
+            "no_sound", f"The sound {name} is not what was taken in. Leave the sounds out."
+        )
+
+
+OnProgress = Callable[[int], None]
+
+SCHEMA = 1
+MANIFEST, CARD = "manifest.json", "README.md"
+PROGRESS_EVERY = 200
+
+
+@dataclass(frozen=True)
+class ResolvedOptions:
+    """A set that can be made: the options, what they come to, and what is read for it."""
+
+    study: Study
+    options: TrainingSetOptions
+    format: TrainingFormat
+    questions: tuple[Question, ...]
+    wanted: TaskSelection
+
+    def tasks(self) -> Iterator[JudgedTask]:
+        return judged_tasks.judged_tasks(self.study, self.wanted)
+
+
+def resolve_options(study: Study, options: TrainingSetOptions) -> ResolvedOptions:
+    """Raises InvalidInput where the study has nothing of what is asked for, or choices do not go together."""
+    measured = measured_questions(study)
+    try:
+        chosen, questions = training.check_options(options, [_plain_question(one) for one in measured])
+    except TrainingSetError as error:
+        raise InvalidInput(str(error), code=error.code) from error
+    keys = {question.key for question in questions}
+    scores = any(column.kind in ("scores", "own_scores") for column in chosen.columns)
+    wanted = TaskSelection([one for one in measured if one.key in keys], options.texts, options.votes, scores)
+    return ResolvedOptions(study, options, chosen, questions, wanted)
+
+
+def write_training_set(
+    study: Study, options: TrainingSetOptions, *, out: Path, on_progress: OnProgress | None = None
+) -> dict[str, Any]:
+    """Fill the folder `out`, which must be empty or absent, and return the manifest.
+
+    The folder appears complete or not at all; equal data and equal code give equal bytes. `on_progress` hears how many
+    tasks have been read: each is read twice. Raises InvalidInput, with the code `leak` where the finished files leak.
+    """
+    ordered = resolve_options(study, options)
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise InvalidInput(f"{out} is there already and not an empty folder; name another.", code="not_empty")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = out.parent / f".{out.name}.{uuid.uuid4().hex}"
+    partial.mkdir()
+    try:
+        made = _fill(partial, ordered, _Progress(on_progress))
+        if out.exists():
+            out.rmdir()
+        partial.rename(out)
+    except TrainingSetError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise InvalidInput(str(error), code=error.code) from error
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return made
+
+
+class _Progress:
+    def __init__(self, told: OnProgress | None) -> None:
+        self._told, self._done = told, 0
+
+    def over(self, tasks: Iterable[JudgedTask]) -> Iterator[JudgedTask]:
+        for judged in tasks:
+            self._done += 1
+            if self._told is not None and self._done % PROGRESS_EVERY == 0:
+                self._told(self._done)
+            yield judged
+
+
+def _fill(folder: Path, ordered: ResolvedOptions, progress: _Progress) -> dict[str, Any]:
+    options, chosen = ordered.options, ordered.format
+    with consistent_snapshot():
+        found = rules.survey_tasks(progress.over(ordered.tasks()), options, ordered.questions)
+        made = rules.build_context(options, found)
+        counts, sounds = _write_rows(folder, ordered, found, made, progress)
+        leakage = _leak_check(folder, ordered, counts)
+        if options.audio:
+            copy_audio(sounds, folder / audio_folder(counts))
+    manifest = {
+        "schema": SCHEMA,
+        "format": chosen.key,
+        "file": options.file or chosen.files[0],
+        "options": options.as_json(),
+        "code_version": code_version(),
+        "study": {name: getattr(ordered.study, name) for name in ("slug", "title", "seed")},
+        "protocols": list(
+            ordered.study.protocol_versions.order_by("number").values("number", "preset", "definition_sha256")
+        ),
+        "questions": [question.key for question in ordered.questions],
+        "votes": dict(sorted(found.origins.items())),
+        "groups": found.groups,
+        "counts": counts,
+        "left_out": {reason: n for reason, n in sorted(made.left_out.items()) if n},
+        "noted": {what: n for what, n in sorted(made.noted.items()) if n},
+        "weights": {key: dict(sorted(own.items())) for key, own in found.weights.items()},
+        "leakage": leakage,
+        "files": {},
+    }
+    (folder / CARD).write_text(training_set_card(manifest, chosen), encoding="utf-8")
+    manifest["files"] = _hashes(folder)
+    text = json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    return manifest
+
+
+def _write_rows(
+    folder: Path, ordered: ResolvedOptions, found: Survey, made: BuildContext, progress: _Progress
+) -> tuple[dict[str, dict[str, int]], set[str]]:
+    """Rows by table and split, and the names of the sounds in them."""
+    chosen, sounds = ordered.format, set[str]()
+    extension = ordered.options.file or chosen.files[0]
+    tables = list(rules.tables_of_format(chosen, ordered.questions))
+    writers: dict[tuple[str, str], formats_writers.Writer] = {}
+    with ExitStack() as opened:
+        rows = rules.build_rows(progress.over(ordered.tasks()), found, chosen, made, ordered.questions)
+        for table, part, row in rows:
+            if (table, part) not in writers:
+                path = folder / file_name(table, part, extension)
+                path.parent.mkdir(exist_ok=True)
+                writers[table, part] = formats_writers.WRITERS[extension](path, chosen.columns)
+                opened.callback(writers[table, part].close)
+            writers[table, part].write(row)
+            sounds.update(name for column in chosen.holds.get("clip", ()) if (name := row[column]))
+    counts = {
+        table: Counter({part: own.rows for (of, part), own in writers.items() if of == table})
+        for table in tables
+    }
+    if not writers:
+        reasons = ", ".join(f"{reason}: {n:,}" for reason, n in sorted(made.left_out.items()) if n)
+        raise TrainingSetError("too_few", f"No row is left. {reasons or 'No vote fits this format'}.")
+    return {table: {part: own[part] for part in PARTS} for table, own in counts.items()}, sounds
+
+
+def _leak_check(folder: Path, ordered: ResolvedOptions, counts: dict[str, dict[str, int]]) -> dict[str, Any]:
+    chosen, options, seen = ordered.format, ordered.options, rules.SplitContents()
+    columns = sorted({name for own in chosen.holds.values() for name in own})
+    for table, parts in counts.items():
+        for part in PARTS:
+            if parts[part]:
+                path = folder / file_name(table, part, options.file or chosen.files[0])
+                seen.look(part, formats_writers.read_rows(path, columns), chosen.holds)
+    return rules.leak_report(seen, groups=options.groups, held_out=options.hold_out_systems)
+
+
+def _hashes(folder: Path) -> dict[str, Any]:
+    found = {}
+    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        found[path.relative_to(folder).as_posix()] = {"bytes": path.stat().st_size, "sha256": digest}
+    return found
+
+
+def _plain_question(question: MeasuredQuestion) -> Question:
+    return Question(question.key, question.is_preference, question.points)
+
+
+def write_audited_training_set(study: Study, options: TrainingSetOptions, *, out: Path) -> dict[str, Any]:
+    """As `training_sets.write`."""
+    made = write_training_set(study, options, out=out)
+    audit.record(
+        "training_set.written", actor=None, study=study, options=options.as_json(), counts=made["counts"]
+    )
+    return made
+
+
+# Training sets that a researcher asks for: made in the background, kept where other files are.
+
+
+TRAINING_SET_JOB = "training_set"
+
+
+def start_training_set(study: Study, options: TrainingSetOptions, *, actor: User) -> Job:
+    """Raises InvalidInput at once for what can be told without reading the votes."""
+    resolve_options(study, options)
+    return jobs.enqueue(TRAINING_SET_JOB, study=study, params=options.as_json(), actor=actor)
+
+
+def run_training_set(running: RunningJob) -> dict[str, Any]:
+    """The job's work; what it returns is the job's report. Started over, it writes the same file again."""
+    job = running.job
+    assert job.study is not None
+    options = TrainingSetOptions.of(job.params)
+    honoured = count_withdrawals(job.study)  # counted first: who withdraws while it is made may be in it
+    total = 2 * judged_tasks.count_judged_tasks(job.study, resolve_options(job.study, options).wanted)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, archive = Path(scratch) / training_set_file_stem(job), Path(scratch) / "archive"
+        with Heartbeat(running, total=total) as progress:
+            manifest = write_training_set(job.study, options, out=folder, on_progress=progress)
+            zip_folder(folder, archive)
+        told = {name: manifest[name] for name in ("counts", "left_out", "leakage", "groups", "votes")}
+        return {**store_archive(archive, _training_set_path(job)), **told, WITHDRAWALS_KEY: honoured}
+
+
+def training_set_file_stem(job: Job) -> str:
+    assert job.study is not None
+    return f"{job.study.slug}-{job.params['format']}"
+
+
+def stored_training_set(job: Job) -> str:
+    """The name of the finished archive in storage.
+
+    Raises Conflict with a sentence while there is none, or where a rater has withdrawn since; NotFound for other kinds
+    of job.
+    """
+    if job.kind != TRAINING_SET_JOB:
+        raise NotFound
+    if not job.is_finished:
+        raise Conflict("This training set is still being made; try again in a moment.", code="not_ready")
+    if job.state != Job.State.DONE or not default_storage.exists(_training_set_path(job)):
+        raise Conflict("This training set has no file, or has it no longer. Start a new one.", code="no_file")
+    refuse_superseded(job)
+    return _training_set_path(job)
+
+
+def _training_set_path(job: Job) -> str:
+    return f"training-sets/{job.pk}.zip"
+
+
+# What a training set would be: its first rows and the sizes of its splits, with nothing written.
+
+
+PREVIEW_TASKS = 1000
+PREVIEW_ROWS = 3
+
+
+@dataclass(frozen=True)
+class TablePreview:
+    """`sizes` by split; `first`: the first rows, of whichever splits."""
+
+    name: str
+    sizes: dict[str, int]
+    first: list[Row]
+
+
+@dataclass(frozen=True)
+class TrainingSetPreview:
+    """Of the first `tasks` of `tasks_in_all`; where there are more, all figures are of these alone."""
+
+    columns: tuple[str, ...]
+    tables: list[TablePreview]
+    left_out: dict[str, int]
+    groups: int
+    tasks: int
+    tasks_in_all: int
+
+
+def preview_training_set(study: Study, options: TrainingSetOptions) -> TrainingSetPreview:
+    """Raises InvalidInput as making it would."""
+    ordered = resolve_options(study, options)
+    try:
+        with consistent_snapshot():
+            return _preview(ordered)
+    except TrainingSetError as error:
+        raise InvalidInput(str(error), code=error.code) from error
+
+
+def _preview(ordered: ResolvedOptions) -> TrainingSetPreview:
+    tasks = list(islice(ordered.tasks(), PREVIEW_TASKS))
+    found = rules.survey_tasks(tasks, ordered.options, ordered.questions)
+    made = rules.build_context(ordered.options, found)
+    names = list(rules.tables_of_format(ordered.format, ordered.questions))
+    sizes: dict[str, Counter[str]] = {name: Counter() for name in names}
+    first: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    for table, part, row in rules.build_rows(tasks, found, ordered.format, made, ordered.questions):
+        sizes[table][part] += 1
+        if len(first[table]) < PREVIEW_ROWS:
+            first[table].append(row)
+    return TrainingSetPreview(
+        columns=tuple(column.name for column in ordered.format.columns),
+        tables=[
+            TablePreview(name, {part: sizes[name][part] for part in PARTS}, first[name]) for name in names
+        ],
+        left_out={reason: n for reason, n in sorted(made.left_out.items()) if n},
+        groups=found.groups,
+        tasks=len(tasks),
+        tasks_in_all=len(tasks)
+        if len(tasks) < PREVIEW_TASKS
+        else judged_tasks.count_judged_tasks(ordered.study, ordered.wanted),
+    )

@@ -1,0 +1,259 @@
+"""A scorer applied to a published benchmark: opened, scored as far as it is not yet, and kept as figures in a folder.
+
+DIR/scores/<scorer>-<digest>.jsonl       what it said of every example, shared by all benchmarks
+DIR/results/<benchmark>-<scorer>-<digest>.json   the figures
+DIR/<table>.md, .csv, .svg and <table>-templates.…   the tables over all results in DIR
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analytics.benchmarks import Benchmark, Unit
+from analytics.evaluation.results import (
+    DEFAULT_OUTPUT,
+    ENSEMBLE_MEAN,
+    ENSEMBLE_SPREAD,
+    BenchmarkResult,
+    OutputResult,
+    benchmark_figures,
+    layout_of,
+    model_name,
+    pair_figures,
+)
+from analytics.evaluation.score_file import (
+    CachedScore,
+    ScoreFile,
+    ScoringProgress,
+    content_key,
+    score_missing,
+)
+from analytics.evaluation.tables import (
+    MetricTable,
+    as_csv,
+    as_markdown,
+    metric_table,
+    scorers_plot,
+    templates_as_markdown,
+    templates_plot,
+)
+from analytics.statistics.bootstrap import Resampling
+from annotation.audio.decode import Source, open_audio, open_file
+from annotation.audio.errors import AudioError
+from annotation.audio.ingest import content_sha256
+from annotation.errors import InvalidInput
+from scoring.metrics import registry
+from scoring.metrics.contract import Example, Metric, Sound
+from scoring.metrics.registry import MetricEntry, Reads
+from scoring.runs import loaded_metric
+
+_DIGEST_SHOWN = 12
+# Above this a scorer of pairs prefers the first, unless its identity says otherwise.
+_EVEN = 0.5
+
+
+def evaluate(
+    benchmark: Benchmark,
+    scorer: str,
+    options: Mapping[str, Any],
+    *,
+    folder: Path,
+    resampling: Resampling,
+    progress: ScoringProgress,
+) -> BenchmarkResult:
+    """Score what is missing and keep the result in the folder. `options` are checked already.
+
+    Raises InvalidInput where the scorer cannot answer what this benchmark asks, Conflict where another process is at it
+    with the same scorer in the same folder, and SetupError.
+    """
+    entry = registry.entry(scorer)
+    check_suits(benchmark, entry)
+    metric = registry.open_metric(scorer, options, loaded_metric.runtime())
+    digest = loaded_metric.scorer_digest(scorer, metric.identity)
+    keys, examples = _examples(benchmark, pairs=entry.reads is Reads.PAIR)
+    stem = f"{scorer}-{digest[:_DIGEST_SHOWN]}"
+    part = f"-first-{benchmark.limit}" if benchmark.limit else ""
+    with ScoreFile(folder / "scores" / f"{stem}.jsonl") as scores:
+        score_missing(metric, examples, scores, progress=progress)
+        scored = {key: scores.scored[key] for key in examples}
+        result = BenchmarkResult(
+            benchmark=benchmark.name,
+            scorer=scorer,
+            title=_title(entry, options),
+            model=model_name(options),
+            digest=digest,
+            identity=metric.identity,
+            options=options,
+            limit=benchmark.limit,
+            n_examples=len(examples),
+            faults=dict(Counter(one.fault for one in scored.values() if one.fault)),
+            left_out=benchmark.left_out,
+            outputs=_outputs(
+                benchmark,
+                keys,
+                scored,
+                even=_even(metric) if entry.reads is Reads.PAIR else None,
+                resampling=resampling,
+            ),
+        )
+        _store_result(folder / "results" / f"{benchmark.name}{part}-{stem}.json", result)
+    return result
+
+
+def check_suits(benchmark: Benchmark, entry: MetricEntry) -> None:
+    """Before anything is loaded: a scorer that compares two can only be asked where people compared two."""
+    if entry.reads is Reads.PAIR and not benchmark.choices:
+        raise InvalidInput(
+            f"{entry.name} compares two candidates, but {benchmark.title} asks about each sound and text by itself. "
+            f"Use {entry.name.removesuffix('-pairs')}.",
+            code="wrong_scorer",
+        )
+
+
+def results_in(folder: Path) -> list[BenchmarkResult]:
+    """All results kept in a folder, by benchmark and scorer."""
+    return [
+        BenchmarkResult.from_json(json.loads(path.read_text("utf-8")))
+        for path in sorted((folder / "results").glob("*.json"))
+    ]
+
+
+def _examples(benchmark: Benchmark, *, pairs: bool) -> tuple[list[str], dict[str, Example]]:
+    """The key of every unit (or of every choice, for a scorer of pairs), and one example for each key."""
+    sounds = _sounds(sorted({unit.sound for unit in benchmark.units}))
+    asked: list[tuple[Unit, ...]] = [(unit,) for unit in benchmark.units]
+    if pairs:
+        asked = [(benchmark.units[one.first], benchmark.units[one.second]) for one in benchmark.choices]
+    made = [_example(number, units, sounds) for number, units in enumerate(asked)]
+    keys = [content_key(example) for example in made]
+    return keys, dict(zip(keys, made, strict=True))
+
+
+def _example(number: int, units: Sequence[Unit], sounds: Mapping[Path, Sound]) -> Example:
+    """What both sides share is said once."""
+    heard, texts = [unit.sound for unit in units], [unit.text for unit in units]
+    if len(set(heard)) == 1:
+        heard = heard[:1]
+    else:
+        texts = texts[:1]
+    return Example(number, tuple(sounds[path] for path in heard), tuple(texts))
+
+
+def _sounds(paths: Sequence[Path]) -> dict[Path, Sound]:
+    with ThreadPoolExecutor() as threads:
+        return dict(zip(paths, threads.map(_sound, paths), strict=True))
+
+
+def _sound(path: Path) -> Sound:
+    """A sound with its hash, and its length as the header has it. What cannot be read is left to the scorer, whose
+    fault then says why."""
+    try:
+        with open_file(path) as file, open_audio(file) as container:
+            source = Source(file, container)
+            seconds = source.stated_s or source.estimated_s or 0.0
+    except (AudioError, OSError):
+        seconds = 0.0
+    try:
+        return Sound(content_sha256(path), path, seconds)
+    except (AudioError, OSError):
+        return Sound(f"unreadable: {os.fsencode(path)!r}", path, seconds)
+
+
+def _outputs(
+    benchmark: Benchmark,
+    keys: Sequence[str],
+    scored: Mapping[str, CachedScore],
+    *,
+    even: float | None,
+    resampling: Resampling,
+) -> dict[str, OutputResult]:
+    """keys: of each unit or choice. even: where a scorer of pairs prefers neither; None for a scorer of single sounds
+    and texts."""
+    columns = layout_of(benchmark).columns_of(benchmark)
+    asked = [scored[key].values for key in keys]
+    found = {}
+    # Where everything failed, the figures say that they are undefined.
+    for name in _output_names(scored.values()) or [DEFAULT_OUTPUT]:
+        values = np.array([given.get(name, np.nan) for given in asked])
+        if even is None:
+            made = benchmark_figures(benchmark, columns, values, resampling=resampling)
+        else:
+            made = pair_figures(benchmark, columns, values - even, resampling=resampling)
+        found[name] = OutputResult(made, _bounded(scored.values(), name))
+    return found
+
+
+def _output_names(scored: Iterable[CachedScore]) -> list[str]:
+    names = dict.fromkeys(name for one in scored for name in one.values)
+    return [name for name in names if name != ENSEMBLE_SPREAD]
+
+
+def _bounded(scored: Iterable[CachedScore], output: str) -> int:
+    """How many scores are bounds; a mean is one where any score in it is."""
+    return sum(bool(one.bounded) if output == ENSEMBLE_MEAN else output in one.bounded for one in scored)
+
+
+def _even(metric: Metric) -> float:
+    return float(metric.identity.get("prefers_first_above", _EVEN))
+
+
+def _title(entry: MetricEntry, options: Mapping[str, Any]) -> str:
+    """The method, and what was chosen otherwise than usual; but what is asked follows the benchmark."""
+    chosen = [
+        str(options[option.name])
+        for option in entry.options
+        if option.kind == "choice" and option.name != "task" and options[option.name] != option.default
+    ]
+    return f"{entry.title} ({', '.join(chosen)})" if chosen else entry.title
+
+
+def _store_result(path: Path, result: BenchmarkResult) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".part")
+    draft.write_text(json.dumps(result.as_json(), indent=1, ensure_ascii=False), encoding="utf-8")
+    os.replace(draft, path)
+
+
+# A table and its drawings over all results in a folder of evaluations, written anew with each.
+
+
+def write_tables(folder: Path, benchmark: Benchmark) -> list[Path]:
+    """The files of the table that shows this benchmark: NAME.md, .csv and .svg, and NAME-templates.md and .svg where a
+    scorer was asked with several templates."""
+    with _alone(folder):
+        table = metric_table(layout_of(benchmark), results_in(folder))
+        written = []
+        for name, text in _files(table):
+            draft = folder / f"{name}.part"
+            draft.write_text(text, encoding="utf-8", newline="")
+            os.replace(draft, folder / name)
+            written.append(folder / name)
+    return written
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Scorers may be evaluated into one folder side by side: whoever writes the tables last has read all results."""
+    with (folder / ".tables.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _files(table: MetricTable) -> Iterator[tuple[str, str]]:
+    name = table.layout.name
+    yield f"{name}.md", as_markdown(table)
+    yield f"{name}.csv", as_csv(table)
+    yield f"{name}.svg", scorers_plot(table)
+    if table.by_template:
+        yield f"{name}-templates.md", templates_as_markdown(table)
+        yield f"{name}-templates.svg", templates_plot(table)

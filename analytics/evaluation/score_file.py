@@ -1,0 +1,182 @@
+"""Scores kept in a file as they come, so that an evaluation goes on where it stopped."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from annotation.errors import Conflict, InvalidInput
+from scoring.metrics.batching import score_batch
+from scoring.metrics.contract import BatchLimits, Example, Metric, Outcome
+
+# What may go away by itself, on a larger machine or when a share is mounted again; everything else would only fail
+# again.
+_PASSING = frozenset(
+    {
+        "missing",
+        "no_answer",
+        "out_of_memory",
+        "server_refused",
+        "server_unreachable",
+        "unforeseen",
+        "worker_died",
+    }
+)
+
+
+@dataclass(frozen=True)
+class CachedScore:
+    """What a scorer said of an example: values by output, or the code of the fault that left none. `bounded` names the
+    outputs whose value is only a bound."""
+
+    values: Mapping[str, float] = field(default_factory=dict)
+    fault: str = ""
+    message: str = ""
+    bounded: tuple[str, ...] = ()
+
+    @property
+    def is_settled(self) -> bool:
+        return self.fault not in _PASSING
+
+
+def content_key(example: Example) -> str:
+    """Names an example by what it says: the bytes of its sounds and its texts, in their order."""
+    said = [[sound.sha256 for sound in example.sounds], list(example.texts)]
+    return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()[:32]
+
+
+class ScoreFile:
+    """A JSONL file, one line per example scored by one scorer; a later line for an example replaces an earlier one.
+
+    Entering it locks it, or raises Conflict, and cuts off a last line that a killed process left half-written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.scored: dict[str, CachedScore] = {}
+
+    def __enter__(self) -> Self:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("a+b")
+        try:
+            self._lock()
+            self._cut_half_line()
+            self._read()
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def has(self, key: str) -> bool:
+        return key in self.scored and self.scored[key].is_settled
+
+    def add(self, outcomes: Iterable[tuple[str, Outcome]]) -> None:
+        found = {key: _scored(outcome) for key, outcome in outcomes}
+        lines = "".join(json.dumps(_line(key, one), ensure_ascii=False) + "\n" for key, one in found.items())
+        # A message may quote a server's answer, and that may hold half a character, which UTF-8 cannot write.
+        self._file.write(lines.encode(errors="backslashreplace"))
+        self._file.flush()
+        self.scored.update(found)
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(
+                f"Another evaluation with this scorer writes to {self.path}. Wait for it, or stop it; then the same "
+                "command goes on from what it scored."
+            ) from None
+
+    def _cut_half_line(self) -> None:
+        self._file.seek(0)
+        content = self._file.read()
+        self._file.truncate(content.rfind(b"\n") + 1)
+
+    def _read(self) -> None:
+        self._file.seek(0)
+        for number, line in enumerate(self._file, start=1):
+            try:
+                entry = json.loads(line)
+                values = {str(name): float(value) for name, value in entry["values"].items()}
+                self.scored[entry["example"]] = CachedScore(
+                    values, entry.get("fault", ""), entry.get("message", ""), tuple(entry.get("bounded", ()))
+                )
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise InvalidInput(
+                    f"Line {number} of {self.path} is damaged. Delete that line to have it scored again.",
+                    code="damaged_scores",
+                ) from error
+
+
+def _scored(outcome: Outcome) -> CachedScore:
+    if outcome.fault is not None:
+        return CachedScore(fault=outcome.fault.code, message=outcome.fault.message)
+    bounded = tuple(name for name, reading in outcome.readings.items() if reading.provenance.get("bounded"))
+    return CachedScore({name: reading.value for name, reading in outcome.readings.items()}, bounded=bounded)
+
+
+def _line(key: str, one: CachedScore) -> dict[str, Any]:
+    fault = {"fault": one.fault, "message": one.message} if one.fault else {}
+    bounded = {"bounded": list(one.bounded)} if one.bounded else {}
+    return {"example": key, "values": dict(one.values), **fault, **bounded}
+
+
+# A metric applied to examples in even batches, each batch kept as soon as it is scored.
+
+
+# How many of how many are scored.
+ScoringProgress = Callable[[int, int], None]
+
+
+def score_missing(
+    metric: Metric, examples: Mapping[str, Example], scores: ScoreFile, *, progress: ScoringProgress
+) -> int:
+    """Score what the file does not have yet; returns how many that were. Raises SetupError, with what came before it
+    kept."""
+    missing = {example.key: key for key, example in examples.items() if not scores.has(key)}
+    batches = even_batches([examples[key] for key in missing.values()], metric.limits)
+    done = 0
+    progress(done, len(missing))
+    for number, batch in enumerate(batches):
+        if number + 1 < len(batches):
+            metric.prepare(batches[number + 1])
+        scores.add((missing[outcome.key], outcome) for outcome in score_batch(metric, batch))
+        done += len(batch)
+        progress(done, len(missing))
+    return len(missing)
+
+
+def even_batches(examples: Sequence[Example], limits: BatchLimits) -> list[list[Example]]:
+    """Batches of like length, the longest first: what does not fit into memory shows at once. What shares a sound
+    stays together, so that it is heard once."""
+    batches: list[list[Example]] = []
+    longest = 0.0
+    for example in sorted(examples, key=_by_length):
+        if not batches or len(batches[-1]) >= limits.examples or _full(batches[-1], longest, limits):
+            batches.append([])
+            longest = _seconds(example)
+        batches[-1].append(example)
+    return batches
+
+
+def _full(batch: Sequence[Example], longest: float, limits: BatchLimits) -> bool:
+    return (len(batch) + 1) * longest > limits.seconds
+
+
+def _seconds(example: Example) -> float:
+    return sum(sound.seconds for sound in example.sounds)
+
+
+def _by_length(example: Example) -> tuple[float, tuple[str, ...], tuple[str, ...]]:
+    return -_seconds(example), tuple(sound.sha256 for sound in example.sounds), example.texts

@@ -1,0 +1,374 @@
+"""The paper's tables over all results at hand: scorers down, figures across, each with its interval (AQAScore, tables
+2 to 6), and the same by question template (tables 29 to 36)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from analytics.evaluation.results import (
+    DEFAULT_OUTPUT,
+    ENSEMBLE_MEAN,
+    SHARES,
+    BenchmarkColumn,
+    BenchmarkFigure,
+    BenchmarkResult,
+    Spread,
+    TableLayout,
+    model_name,
+    spread_over_templates,
+)
+from analytics.reports.render.interval_plot import Block, Point, interval_plot
+from analytics.statistics.bootstrap import SENTENCES
+from annotation.csv_escaping import escape_formula
+
+# Which results make up a row of the paper's tables, and what the row is called.
+
+
+_DIGEST_SHOWN = 8
+
+
+@dataclass
+class MetricRow:
+    """One scorer through all benchmarks of the table. Where what is asked depends on the benchmark, so does the
+    scorer's digest."""
+
+    title: str
+    model: str
+    is_limited: bool
+    results: list[BenchmarkResult] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return f"{self.title} {self.model}".strip()
+
+    @property
+    def outputs(self) -> list[str]:
+        """The usual question first, the mean of all last."""
+        names = dict.fromkeys(name for result in self.results for name in result.outputs)
+        return sorted(names, key=lambda name: (name != DEFAULT_OUTPUT, name == ENSEMBLE_MEAN))
+
+    @property
+    def has_templates(self) -> bool:
+        return any(len(result.templates) > 1 for result in self.results)
+
+    def takes(self, result: BenchmarkResult) -> bool:
+        """Not where one of its figures is in the row already, nor where the row asks the same task in other words."""
+        shown = {key for one in self.results for key in one.columns}
+        task = result.options.get("task")
+        reworded = any(
+            one.options.get("task") == task and one.digest != result.digest for one in self.results
+        )
+        return not reworded and not shown & result.columns
+
+    def usual_figure(self, column: BenchmarkColumn) -> BenchmarkFigure | None:
+        found = (result.usual.figures.get(column.key) for result in self.results)
+        return next((figure for figure in found if figure is not None), None)
+
+    def figure(self, column: BenchmarkColumn, output: str) -> BenchmarkFigure | None:
+        for result in self.results:
+            found = result.outputs.get(output)
+            if found is not None and column.key in found.figures:
+                return found.figures[column.key]
+        return None
+
+    def spread(self, column: BenchmarkColumn) -> Spread | None:
+        found = (spread_over_templates(result, column.key) for result in self.results)
+        return next((spread for spread in found if spread is not None), None)
+
+
+def rows_of(results: Iterable[BenchmarkResult]) -> tuple[MetricRow, ...]:
+    """A row for each scorer, in the order of method and model; no two are called the same."""
+    rows: dict[str, list[MetricRow]] = {}
+    for result in results:
+        alike = rows.setdefault(_scorer(result), [])
+        row = next((row for row in alike if row.takes(result)), None)
+        if row is None:
+            row = MetricRow(result.title, _labelled(result, result.model), is_limited=bool(result.limit))
+            alike.append(row)
+        row.results.append(result)
+    named: dict[str, list[MetricRow]] = {}
+    for row in (row for alike in rows.values() for row in alike):
+        named.setdefault(row.name, []).append(row)
+    for alike in named.values():
+        if len(alike) > 1:
+            _tell_apart(alike)
+    return tuple(
+        sorted((row for alike in named.values() for row in alike), key=lambda row: (row.title, row.model))
+    )
+
+
+def _scorer(result: BenchmarkResult) -> str:
+    """Everything that can change its scores, except what follows from the benchmark: which task it is asked."""
+    identity = {name: value for name, value in result.identity.items() if name != "task"}
+    own_words: Mapping[str, Any] | None = None
+    if "task" in result.options:
+        # The words change with the task, but not whose they are.
+        identity.pop("prompts", None)
+        own_words = result.options.get("prompts")
+    return json.dumps([result.scorer, result.limit, identity, own_words], sort_keys=True)
+
+
+def _tell_apart(rows: list[MetricRow]) -> None:
+    """By the folder or owner of their models where that is enough, and otherwise by a digest."""
+    first = [row.results[0] for row in rows]
+    names = [model_name(result.options, parts=2) for result in first]
+    if len(set(names)) < len(names):
+        names = [f"{result.model} ({result.digest[:_DIGEST_SHOWN]})".strip() for result in first]
+    for row, result, name in zip(rows, first, names, strict=True):
+        row.model = _labelled(result, name)
+
+
+def _labelled(result: BenchmarkResult, model: str) -> str:
+    limited = f"first {result.limit} of each part" if result.limit else ""
+    return ", ".join(filter(None, (model, limited)))
+
+
+_CSV = (
+    "method", "model", "digest", "output", "benchmark", "part", "statistic", "value", "low", "high", "level", "n",
+    "clusters", "missing", "human_ties", "metric_ties", "replicates", "degenerate", "reason", "bounded",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MetricTable:
+    layout: TableLayout
+    rows: tuple[MetricRow, ...]
+
+    @property
+    def by_template(self) -> tuple[MetricRow, ...]:
+        return tuple(row for row in self.rows if row.has_templates)
+
+
+def metric_table(layout: TableLayout, results: Iterable[BenchmarkResult]) -> MetricTable:
+    """The rows in the order of method and model; versions of one method and model have a row each."""
+    keys = {column.key for column in layout.columns}
+    return MetricTable(layout, rows_of(result for result in results if keys & result.columns))
+
+
+def as_markdown(table: MetricTable) -> str:
+    """The best figure of a column bold, the second best underlined; below it what the figures rest on."""
+    columns = table.layout.columns
+    lines = [f"# {table.layout.title}", ""]
+    lines += _table_lines(("Method", "Model"), columns, _scorer_rows(table))
+    lines += ["", f"Laid out as table {table.layout.number} of the AQAScore paper. {_reading(table)}", ""]
+    lines += _data_notes(table)
+    return "\n".join(lines) + "\n"
+
+
+def templates_as_markdown(table: MetricTable) -> str:
+    """A block of rows per scorer, a row per template, and how far they spread."""
+    lines = [f"# {table.layout.title}, by question template", ""]
+    lines += _table_lines(("Scorer", "Template"), table.layout.columns, _template_rows(table))
+    lines += ["", "The spread is the sample standard deviation over the templates.", ""]
+    return "\n".join(lines)
+
+
+def as_csv(table: MetricTable) -> str:
+    """A line per scorer, output and figure, with everything it rests on."""
+    text = io.StringIO(newline="")
+    # With another end of line the writer leaves a lone carriage return unquoted, which ends the row for readers.
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(_CSV)
+    for row in table.rows:
+        for result in row.results:
+            for output, found in result.outputs.items():
+                for column in table.layout.columns:
+                    if column.key in found.figures:
+                        writer.writerow(_csv_line(row, result, output, column, found.figures[column.key]))
+    return text.getvalue()
+
+
+def _csv_line(
+    row: MetricRow, result: BenchmarkResult, output: str, column: BenchmarkColumn, figure: BenchmarkFigure
+) -> Iterator[object]:
+    estimate = figure.estimate
+    low, high = estimate.interval or (None, None)
+    yield from map(escape_formula, (row.title, row.model, result.digest, output))
+    yield from (result.benchmark, column.part, column.statistic)
+    yield from (estimate.value, low, high, estimate.level, estimate.n, estimate.clusters)
+    yield from (figure.missing, figure.human_ties, figure.metric_ties)
+    yield from (estimate.replicates, estimate.degenerate, estimate.reason or "")
+    yield result.outputs[output].bounded
+
+
+def _table_lines(
+    left: tuple[str, str], columns: Sequence[BenchmarkColumn], rows: Iterable[tuple[str, ...]]
+) -> Iterator[str]:
+    headings = [f"{column.heading} {column.label}" for column in columns]
+    yield "| " + " | ".join([*left, *headings]) + " |"
+    yield "|" + "---|" * 2 + "---:|" * len(columns)
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+
+
+def _scorer_rows(table: MetricTable) -> Iterator[tuple[str, ...]]:
+    marks = [_marks(table, column) for column in table.layout.columns]
+    for row in table.rows:
+        cells = []
+        for column, mark in zip(table.layout.columns, marks, strict=True):
+            cells.append(_cell(column, row.usual_figure(column), mark))
+        yield (_plain(row.title), _plain(row.model), *cells)
+
+
+def _template_rows(table: MetricTable) -> Iterator[tuple[str, ...]]:
+    for row in table.by_template:
+        name = _plain(row.name)
+        for output in row.outputs:
+            cells = (_cell(column, row.figure(column, output), {}) for column in table.layout.columns)
+            label = "mean of the scores" if output == ENSEMBLE_MEAN else output
+            yield (name, _plain(label), *cells)
+        yield (name, "mean ± sd", *(_spread(column, row.spread(column)) for column in table.layout.columns))
+
+
+def _marks(table: MetricTable, column: BenchmarkColumn) -> dict[str, str]:
+    """How the two best values of a column, as shown, are set. What was only tried on a few is out of the running."""
+    figures = [row.usual_figure(column) for row in table.rows if not row.is_limited]
+    values = {figure.estimate.value for figure in figures if figure and figure.estimate.value is not None}
+    shown = list(dict.fromkeys(column.shown(value) for value in sorted(values, reverse=True)))
+    if len(shown) < 2:
+        return {}
+    return {shown[0]: f"**{shown[0]}**", shown[1]: f"<u>{shown[1]}</u>"}
+
+
+def _cell(column: BenchmarkColumn, figure: BenchmarkFigure | None, marks: dict[str, str]) -> str:
+    if figure is None:
+        return "—"
+    estimate = figure.estimate
+    if estimate.value is None:
+        return "undefined"
+    value = column.shown(estimate.value)
+    interval = ""
+    if estimate.interval is not None:
+        interval = f" [{column.shown(estimate.interval[0])}, {column.shown(estimate.interval[1])}]"
+    return marks.get(value, value) + interval
+
+
+def _spread(column: BenchmarkColumn, spread: Spread | None) -> str:
+    return "—" if spread is None else f"{column.shown(spread.mean)} ± {column.shown(spread.sd)}"
+
+
+def _reading(table: MetricTable) -> str:
+    levels = {
+        figure.estimate.level
+        for row in table.rows
+        for result in row.results
+        for output in result.outputs.values()
+        for figure in output.figures.values()
+    }
+    level = f"{100 * levels.pop():g} % " if len(levels) == 1 else ""
+    return (
+        f"In brackets: {level}bootstrap intervals over prompts (or over sounds, where one sound has several pairs of "
+        "captions). Pairs that people left undecided do not count; a scorer's tie counts one half, except in CompA, "
+        "where it loses."
+    )
+
+
+def _data_notes(table: MetricTable) -> Iterator[str]:
+    yield "## What the figures rest on"
+    for row in table.rows:
+        yield ""
+        yield f"**{_plain(row.name)}**"
+        for result in row.results:
+            yield f"- {result.benchmark}: {_counts(result)}; scorer `{result.digest}`"
+            yield from (f"  - {note}" for note in _notes(result, table.layout))
+        if row.has_templates:
+            yield f"- shown by template {row.outputs[0]!r} of {', '.join(row.outputs)}"
+
+
+def _counts(result: BenchmarkResult) -> str:
+    failed = sum(result.faults.values())
+    parts = [f"{result.n_examples:,} examples, {failed:,} without a score"]
+    if failed:
+        each = ", ".join(
+            f"{code} {n:,} ({100 * n / result.n_examples:.1f} %)" for code, n in sorted(result.faults.items())
+        )
+        parts.append(f"({each}), which do not count")
+    if result.left_out:
+        parts.append(f"; {len(result.left_out):,} sounds are not in the folder")
+    return " ".join(parts).replace(" ;", ";")
+
+
+def _notes(result: BenchmarkResult, layout: TableLayout) -> Iterator[str]:
+    """A line for each part and what is true of it; correlations of one part rest on the same items."""
+    found = result.usual.figures
+    lines = (f"{c.part}: {_counted(found[c.key])}" for c in layout.columns if c.key in found)
+    yield from dict.fromkeys(lines)
+    bounded = {name: output.bounded for name, output in result.outputs.items() if output.bounded}
+    if bounded:
+        each = ", ".join(
+            f"{name} {n:,} ({100 * n / result.n_examples:.1f} %)" for name, n in sorted(bounded.items())
+        )
+        yield (
+            f"scores that are bounds, as the server did not list the probability of both answers: {_plain(each)}"
+        )
+
+
+def _counted(figure: BenchmarkFigure) -> str:
+    ties = f", {figure.metric_ties:,} ties of the scorer" if figure.metric_ties else ""
+    undecided = f", {figure.human_ties:,} undecided by people" if figure.human_ties else ""
+    reason = f". {SENTENCES[figure.estimate.reason]}" if figure.estimate.reason else ""
+    return f"n = {figure.estimate.n:,}{ties}{undecided}{reason}"
+
+
+def _plain(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+# The tables of metrics as drawings: a block per figure, a line per scorer or per template.
+
+
+def scorers_plot(table: MetricTable) -> str:
+    """Each scorer's figures with their bootstrap intervals."""
+    blocks = [
+        Block(_heading(column), [_point(column, row, figure) for row, figure in found])
+        for column in table.layout.columns
+        if (found := list(_with(table, column)))
+    ]
+    return interval_plot(table.layout.title, blocks)
+
+
+def templates_plot(table: MetricTable) -> str:
+    """Mean and standard deviation over question templates (AQAScore, figure 2)."""
+    blocks = []
+    for row in table.by_template:
+        spreads = [(column, row.spread(column)) for column in table.layout.columns]
+        points = [
+            Point(
+                _heading(column),
+                spread.mean,
+                spread.mean - spread.sd,
+                spread.mean + spread.sd,
+                _shown(column, spread.mean),
+            )
+            for column, spread in spreads
+            if spread is not None
+        ]
+        blocks.append(Block(row.name, points))
+    return interval_plot(f"{table.layout.title}: mean ± sd over question templates", blocks)
+
+
+def _with(table: MetricTable, column: BenchmarkColumn) -> Iterator[tuple[MetricRow, BenchmarkFigure]]:
+    for row in table.rows:
+        figure = row.usual_figure(column)
+        if figure is not None:
+            yield row, figure
+
+
+def _point(column: BenchmarkColumn, row: MetricRow, figure: BenchmarkFigure) -> Point:
+    value = figure.estimate.value
+    low, high = figure.estimate.interval or (None, None)
+    shown = "–" if value is None else _shown(column, value)
+    return Point(row.name, value, low, high, shown)
+
+
+def _heading(column: BenchmarkColumn) -> str:
+    return f"{column.heading} {column.label}"
+
+
+def _shown(column: BenchmarkColumn, value: float) -> str:
+    return f"{column.shown(value)} %" if column.statistic in SHARES else column.shown(value)

@@ -1,1 +1,0 @@
-"""Drawings of figures as SVG, by the same rules on paper and on a page."""

@@ -1,0 +1,211 @@
+"""What the endpoints about a study as a whole give: its overview, what has scored it, how scores lie."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from analytics.overview import figures, scorers
+from analytics.overview.study import study_overview
+from annotation import access
+from annotation.api.serializers import In, problem_responses
+from scoring.access import run_of
+
+
+class OverviewIn(In):
+    raters_after = serializers.CharField(required=False, max_length=40)
+
+
+class StudyProgressOut(serializers.Serializer):
+    items = serializers.IntegerField()
+    tasks = serializers.IntegerField()
+    tasks_complete = serializers.IntegerField()
+    judgments = serializers.IntegerField(help_text="That count: effective and not excluded.")
+    judgments_wanted = serializers.IntegerField(allow_null=True, help_text="Null until first computed.")
+    surplus = serializers.IntegerField()
+    skips = serializers.IntegerField()
+    raters = serializers.IntegerField()
+    share = serializers.FloatField(allow_null=True, help_text="Of the judgments wanted, 0 to 1.")
+
+
+class RaterRowOut(serializers.Serializer):
+    pseudonym = serializers.CharField()
+    origin = serializers.CharField()
+    state = serializers.CharField()
+    n_judgments = serializers.IntegerField()
+    n_surplus = serializers.IntegerField()
+    n_skips = serializers.IntegerField()
+    last_judgment_at = serializers.DateTimeField(allow_null=True)
+    screened = serializers.DictField(
+        allow_null=True, help_text="By trials with a hidden reference, of MUSHRA."
+    )
+    discriminates = serializers.DictField(allow_null=True, help_text="By trials of ABX.")
+
+
+class QuestionOverviewOut(serializers.Serializer):
+    """Figures as last computed."""
+
+    key = serializers.CharField()
+    title = serializers.CharField()
+    kind = serializers.CharField()
+    level = serializers.CharField()
+    histogram = serializers.ListField(
+        child=serializers.ListField(child=serializers.JSONField()),
+        help_text="Answers and how many gave each.",
+    )
+    means = serializers.ListField(child=serializers.DictField(), help_text="Of ratings, by system.")
+    wins = serializers.ListField(child=serializers.DictField(), help_text="Of preferences, by system.")
+
+
+class OverviewOut(serializers.Serializer):
+    """A study at a glance; how far raters agree is at …/agreement/."""
+
+    computed_at = serializers.DateTimeField(allow_null=True, help_text="Of all but the progress.")
+    progress = StudyProgressOut()
+    questions = QuestionOverviewOut(many=True)
+    codes = serializers.ListField(
+        child=serializers.ListField(child=serializers.JSONField()), help_text="Feedback codes and how often."
+    )
+    raters = RaterRowOut(many=True, help_text="By pseudonym.")
+    raters_after = serializers.CharField(
+        allow_null=True, help_text="Of the next raters; null on the last page."
+    )
+    stopped_early = serializers.DictField(allow_null=True)
+    abx = serializers.DictField(allow_null=True)
+
+
+class StudyScorerOut(serializers.Serializer):
+    id = serializers.IntegerField(source="scorer.pk")
+    scorer = serializers.CharField(source="scorer.key")
+    digest = serializers.CharField(source="scorer.digest")
+    config = serializers.DictField(source="scorer.config")
+    latest_run = serializers.IntegerField(source="latest.pk")
+    n_run = serializers.IntegerField(help_text="Rows that its runs here scored.")
+    n_scored = serializers.IntegerField(
+        allow_null=True,
+        help_text="Current candidates, or pairs, that have its score; null: too many to count.",
+    )
+
+
+class StudyScorersOut(serializers.Serializer):
+    n_candidates = serializers.IntegerField(allow_null=True, help_text="There are to score.")
+    results = StudyScorerOut(many=True)
+
+
+class DistributionOut(serializers.Serializer):
+    output = serializers.CharField()
+    n = serializers.IntegerField()
+    mean = serializers.FloatField()
+    sd = serializers.FloatField(allow_null=True)
+    smallest = serializers.FloatField()
+    largest = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+    bins = serializers.ListField(
+        child=serializers.IntegerField(), help_text="Counts over equal steps from low to high."
+    )
+
+
+class DistributionsOut(serializers.Serializer):
+    results = DistributionOut(many=True)
+
+
+# A study at a glance, what has scored it, and how the scores of a run lie: for those who run the study.
+
+
+class OverviewView(APIView):
+    @extend_schema(
+        operation_id="overview",
+        parameters=[OpenApiParameter("raters_after", str, description="Raters from behind this pseudonym.")],
+        responses={200: OverviewOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """A study's progress, from counters, and its figures as last computed."""
+        study = access.managed_study(request.user, slug)
+        asked = OverviewIn.parsed(request.query_params.dict())
+        found = study_overview(study, raters_after=asked.get("raters_after", ""))
+        progress = {**vars(found.progress), "share": found.progress.share}
+        body = {
+            **asdict(found),
+            "progress": progress,
+            "raters": [asdict(row) for row in found.raters.rows],
+            "raters_after": found.raters.next_after,
+        }
+        return Response(OverviewOut(body).data)
+
+
+class StudyScorersView(APIView):
+    @extend_schema(
+        operation_id="study_scorers", responses={200: StudyScorersOut, **problem_responses(403, 404)}
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """The scorer versions that have scored a study, the newest first, and how much of it."""
+        found = scorers.scorer_coverage(access.managed_study(request.user, slug))
+        rows = StudyScorerOut(found.rows, many=True).data
+        return Response({"n_candidates": found.n_candidates, "results": rows})
+
+
+class DistributionsView(APIView):
+    @extend_schema(
+        operation_id="score_distributions", responses={200: DistributionsOut, **problem_responses(403, 404)}
+    )
+    def get(self, request: Request, run_id: int) -> Response:
+        """How the scores of a run's first 10,000 rows lie, for each output."""
+        found = scorers.score_distributions(run_of(request.user, run_id))
+        return Response({"results": DistributionOut(found, many=True).data})
+
+
+class AlphaOut(serializers.Serializer):
+    """Krippendorff's alpha; null, with the reason, where it is not defined."""
+
+    level = serializers.CharField()
+    alpha = serializers.FloatField(allow_null=True)
+    ci95 = serializers.ListField(child=serializers.FloatField(), min_length=2, max_length=2, allow_null=True)
+    ci_method = serializers.CharField()
+    units = serializers.IntegerField()
+    pairable_units = serializers.IntegerField(help_text="With two or more ratings.")
+    ratings = serializers.IntegerField()
+    pairable_ratings = serializers.IntegerField()
+    reason = serializers.CharField(allow_null=True)
+
+
+class QuestionAgreementOut(AlphaOut):
+    title = serializers.CharField()
+    kind = serializers.CharField()
+    raters = serializers.IntegerField(allow_null=True, help_text="Named ones; null where nobody was named.")
+    unnamed_raters = serializers.BooleanField(help_text="Some or all ratings name nobody.")
+    off_scale = serializers.IntegerField(
+        required=False, help_text="Ratings left out because they are none of the scale's points."
+    )
+    percent_agreement = serializers.FloatField(allow_null=True)
+    percent_agreement_kind = serializers.CharField()
+    percent_agreement_per_unit = serializers.FloatField(allow_null=True)
+    percent_agreement_observed = serializers.FloatField(allow_null=True)
+    symmetric = AlphaOut(
+        required=False, help_text="For preferences: which candidate is listed first is arbitrary."
+    )
+    protocol_versions = serializers.ListField(child=serializers.IntegerField())
+    protocol_versions_left_out = serializers.ListField(
+        child=serializers.IntegerField(), help_text="They ask on another scale."
+    )
+
+
+class AgreementOut(serializers.Serializer):
+    computed_at = serializers.DateTimeField(
+        allow_null=True, help_text="Figures follow the judgments within a minute; null before the first."
+    )
+    questions = serializers.DictField(child=QuestionAgreementOut())
+
+
+class AgreementView(APIView):
+    @extend_schema(operation_id="agreement", responses={200: AgreementOut, **problem_responses(403, 404)})
+    def get(self, request: Request, slug: str) -> Response:
+        """How far raters agree, question by question, as last computed."""
+        study = access.managed_study(request.user, slug)
+        found = figures.current_figures(study)
+        return Response({"computed_at": found.computed_at, "questions": found.agreement})

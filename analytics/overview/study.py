@@ -1,0 +1,170 @@
+"""A study at a glance: progress from counters, everything else as last computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Sum
+
+from analytics.data import known_answer_trials
+from analytics.data.known_answer_trials import AbxReport, Discrimination
+from analytics.data.value_counts import HistogramBar
+from analytics.overview import figures
+from analytics.overview.figures import StoppedEarly, SystemMean, SystemWins
+from analytics.statistics.raters.screening import ScreenedListener
+from annotation.models import Rater, Study
+
+RATERS_PER_PAGE = 50
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Valid judgments are the standing ones that are neither excluded nor surplus.
+
+    wanted: over all tasks; None until first computed.
+    """
+
+    items: int
+    tasks: int
+    tasks_complete: int
+    judgments: int
+    judgments_wanted: int | None
+    surplus: int
+    skips: int
+    raters: int
+
+    @property
+    def share(self) -> float | None:
+        """Of the judgments wanted, 0 to 1."""
+        return min(1.0, self.judgments / self.judgments_wanted) if self.judgments_wanted else None
+
+
+@dataclass(frozen=True)
+class RaterRow:
+    pseudonym: str
+    origin: str
+    state: str
+    n_judgments: int
+    n_surplus: int
+    n_skips: int
+    last_judgment_at: datetime | None
+    screened: ScreenedListener | None = None
+    discriminates: Discrimination | None = None
+
+
+@dataclass(frozen=True)
+class RaterPage:
+    """`next_after` is the `after` of the next page; None on the last."""
+
+    rows: tuple[RaterRow, ...]
+    next_after: str | None
+
+
+@dataclass(frozen=True)
+class QuestionOverview:
+    """`agreement` is what `manage.py agreement --json` prints for the question."""
+
+    key: str
+    title: str
+    kind: str
+    level: str
+    agreement: Mapping[str, Any]
+    histogram: tuple[HistogramBar, ...]
+    means: tuple[SystemMean, ...]
+    wins: tuple[SystemWins, ...]
+
+
+@dataclass(frozen=True)
+class StudyOverview:
+    """`computed_at`: when questions, codes and judgments wanted were computed; None before the first time."""
+
+    progress: Progress
+    raters: RaterPage
+    questions: tuple[QuestionOverview, ...]
+    codes: tuple[tuple[str, int], ...]
+    computed_at: datetime | None
+    abx: AbxReport | None = None
+    stopped_early: StoppedEarly | None = None
+
+    @property
+    def has_trials(self) -> bool:
+        """Whether trials with a known answer tell something about raters."""
+        return self.abx is not None or any(row.screened for row in self.raters.rows)
+
+
+def study_overview(study: Study, *, raters_after: str = "") -> StudyOverview:
+    """By four queries, whatever the size of the study."""
+    found = figures.current_figures(study)
+    abx = known_answer_trials.abx_from_json(found.overview)
+    return StudyOverview(
+        progress=_progress(study, wanted=found.overview.get("judgments_wanted")),
+        raters=_with_trials(rater_page(study, after=raters_after), found.overview, abx),
+        questions=tuple(
+            _question_overview(stored, found.agreement[stored["key"]])
+            for stored in found.overview.get("questions", ())
+        ),
+        codes=tuple((code, n) for code, n in found.overview.get("codes", ())),
+        computed_at=found.computed_at,
+        abx=abx,
+        stopped_early=figures.stopping_from_json(found.overview),
+    )
+
+
+def rater_page(study: Study, *, after: str = "", limit: int = RATERS_PER_PAGE) -> RaterPage:
+    """Raters by pseudonym, from the one after `after`."""
+    rows = Rater.objects.filter(study=study, pseudonym__gt=after).order_by("pseudonym")[: limit + 1]
+    found = tuple(
+        RaterRow(
+            row.pseudonym, row.origin, row.state, row.n_judgments, row.n_surplus, row.n_skips,
+            row.last_judgment_at,
+        )
+        for row in rows
+    )  # fmt: skip
+    return RaterPage(found[:limit], found[limit - 1].pseudonym if len(found) > limit else None)
+
+
+def _with_trials(page: RaterPage, stored: Mapping[str, Any], abx: AbxReport | None) -> RaterPage:
+    """The page with what trials of known answer told about each of its raters."""
+    listeners = known_answer_trials.screening_from_json(stored)
+    right = {one.name: one for one in abx.raters} if abx else {}
+    rows = (
+        replace(row, screened=listeners.get(row.pseudonym), discriminates=right.get(row.pseudonym))
+        for row in page.rows
+    )
+    return replace(page, rows=tuple(rows))
+
+
+def _progress(study: Study, *, wanted: int | None) -> Progress:
+    sums = Rater.objects.filter(study=study).aggregate(
+        raters=Count("id"),
+        judgments=Sum("n_judgments", default=0),
+        filled=Sum("n_tasks_filled", default=0),
+        surplus=Sum("n_surplus", default=0),
+        skips=Sum("n_skips", default=0),
+    )
+    return Progress(
+        items=study.n_items,
+        tasks=study.n_tasks,
+        tasks_complete=sums["filled"] + study.n_unnamed_tasks_filled,
+        judgments=sums["judgments"] + study.n_unnamed_judgments,
+        judgments_wanted=wanted,
+        surplus=sums["surplus"],
+        skips=sums["skips"],
+        raters=sums["raters"],
+    )
+
+
+def _question_overview(stored: Mapping[str, Any], agreement: Mapping[str, Any]) -> QuestionOverview:
+    return QuestionOverview(
+        key=stored["key"],
+        title=agreement["title"],
+        kind=agreement["kind"],
+        level=agreement["level"],
+        agreement=agreement,
+        histogram=tuple((label, n) for label, n in stored["histogram"]),
+        means=tuple(SystemMean(**one) for one in stored["means"]),
+        wins=tuple(SystemWins(**one) for one in stored["wins"]),
+    )

@@ -1,0 +1,291 @@
+"""What a plan starts from: figures of the study's own votes, or published ones that say where they are from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from django.db import connection, transaction
+from django.db.models import QuerySet
+
+from analytics.data import votes as data_votes
+from analytics.data.postgres import consistent_snapshot
+from analytics.data.questions import MeasuredQuestion, measured_questions
+from analytics.overview import figures
+from analytics.planning.rules import (
+    GOALS,
+    MOST_VOTES,
+    PILOT_FIELDS,
+    Goal,
+    Kind,
+    PlanRequest,
+    RaterHabits,
+    plan_request_from_json,
+    plan_study,
+    simulate_plan,
+)
+from analytics.statistics.arrays import FloatArray, IntArray
+from analytics.statistics.intervals import t_quantile
+from analytics.statistics.planning.sample_size import root_n_error
+from analytics.statistics.planning.variance_components import PilotComponents, variance_components
+from annotation.jobs import jobs
+from annotation.jobs.jobs import JobFailed, RunningJob
+from annotation.models import Answer, Job, Judgment, Study, Task, User
+
+# From the ratings of production quality that come with Audiobox Aesthetics (AES-PAM: 9 systems, 200 prompts, 10 ratings
+# of each clip, 0 to 10), as shares of the scale's width. They name no raters: a quarter of the variance among the
+# ratings of one clip is taken to be severity.
+RATING_SHARES = {"sd_raters": 0.079, "sd_items": 0.035, "sd_outputs": 0.066, "sd_residual": 0.137}
+# ORCA: alpha 0.82 (ordinal), its jackknife error times the root of the 2,033 answers with two
+# ratings or more, which have 3.03 each.
+RATING_AGREEMENT = {"alpha": 0.82, "alpha_error": 0.364, "pilot_overlap": 3.0}
+# CMI-Pref: 445 of 644 pairs of votes on a comparison agree, 1,056 votes on 492 comparisons. Ties: FENSE, 2 to 5 %. How
+# far one rater's votes on a pair of systems hang together is a guess.
+PREFERENCE_SHARES = {"ties": 0.03, "between_items": 0.38, "between_raters": 0.02}
+PREFERENCE_AGREEMENT = {"alpha": 0.38, "alpha_error": 0.92, "pilot_overlap": 2.0}
+
+# Beyond, a rater has left the page and come back.
+_LONGEST_SECONDS = 1800
+
+_SECONDS = f"""
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM j.submitted_at - j.started_at))::float8
+FROM annotation_judgment j JOIN annotation_task t ON t.id = j.task_id AND t.kind = {Task.Kind.REGULAR:d}
+WHERE j.study_id = %s AND j.effective AND NOT j.excluded AND j.origin = {Judgment.Origin.RATED:d}
+  AND j.submitted_at - j.started_at BETWEEN interval '1 second' AND interval '{_LONGEST_SECONDS} seconds'
+"""
+
+
+def published_figures(question_kind: str, width: float) -> dict[str, float]:
+    """Starting values where there are no votes: names as in `plan.Asked`."""
+    if question_kind == "preference":
+        return {**PREFERENCE_SHARES, **PREFERENCE_AGREEMENT}
+    scaled = {name: float(f"{share * width:.2g}") for name, share in RATING_SHARES.items()}
+    return {**scaled, **RATING_AGREEMENT}
+
+
+def pilot_figures(study: Study) -> dict[str, Any]:
+    """By question what its votes say, and how long a judgment takes; reads all votes, so it belongs in a job."""
+    questions = {question.key: question_pilot(question) for question in measured_questions(study)}
+    return {"questions": questions, "seconds": median_seconds(study)}
+
+
+def median_seconds(study: Study) -> float | None:
+    """From opening a task to its answer; None where nobody has rated here."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SECONDS, [study.pk])
+        found = cursor.fetchone()[0]
+    return None if found is None else float(found)
+
+
+def question_pilot(question: MeasuredQuestion) -> dict[str, Any]:
+    votes = data_votes.load_votes(question).counted()
+    item, first, second = votes.units.item, votes.units.first, votes.units.second
+    if question.is_preference:
+        return _preferences(votes.value, votes.unit, item, first, second, votes.rater)
+    pilot = variance_components(
+        votes.value,
+        unit=votes.unit,
+        system=first[votes.unit] + 1,
+        item=item[votes.unit],
+        rater=votes.rater,
+    )
+    parts = pilot.components
+    figures = (
+        {}
+        if parts is None
+        else {
+            "sd_raters": math.sqrt(parts.raters),
+            "sd_items": math.sqrt(parts.items),
+            "sd_outputs": math.sqrt(parts.outputs),
+            "sd_residual": math.sqrt(parts.residual),
+        }
+    )
+    return {**_described(pilot), "figures": figures}
+
+
+def agreement_figures(stored: Mapping[str, Any]) -> dict[str, float]:
+    """Alpha and its error from a question's stored agreement; empty where that has no interval."""
+    shown = stored.get("symmetric") or stored
+    ci, units = shown.get("ci95"), shown.get("pairable_units") or 0
+    if shown.get("alpha") is None or ci is None or units < 2:
+        return {}
+    error = (shown["alpha"] - ci[0]) / t_quantile(0.975, df=units - 1)
+    return {
+        "alpha": shown["alpha"],
+        "alpha_error": root_n_error(error, units=units),
+        "pilot_overlap": shown["pairable_ratings"] / units,
+    }
+
+
+def _preferences(
+    value: FloatArray, unit: IntArray, item: IntArray, first: IntArray, second: IntArray, rater: IntArray
+) -> dict[str, Any]:
+    """A vote is 1 for the system that comes first by name, 1/2 for a tie; both bad says nothing of the two."""
+    decided = value != Answer.Choice.BOTH_BAD
+    unit, rater, value = unit[decided], rater[decided], value[decided]
+    one, other = first[unit], second[unit]
+    won = np.select([value == Answer.Choice.TIE, value == Answer.Choice.FIRST], [0.5, 1.0], 0.0)
+    won = np.where(one <= other, won, 1 - won)
+    pair = np.minimum(one, other) * (int(max(first.max(initial=0), second.max(initial=0))) + 2)
+    pair = pair + np.maximum(one, other) + 1
+    pair -= pair.min(initial=0)
+    pilot = variance_components(won, unit=unit, system=pair, item=item[unit], rater=rater)
+    figures: dict[str, float] = {}
+    if len(won):
+        figures["ties"] = float((won == 0.5).mean())
+    if pilot.components is not None and pilot.components.total > 0:
+        parts = pilot.components
+        figures["between_items"] = (parts.items + parts.outputs) / parts.total
+        figures["between_raters"] = parts.raters / parts.total
+    return {**_described(pilot), "figures": figures}
+
+
+def _described(pilot: PilotComponents) -> dict[str, Any]:
+    return {
+        "votes": pilot.votes,
+        "outputs": pilot.outputs,
+        "systems": pilot.systems,
+        "raters": pilot.raters,
+        "notes": list(pilot.notes),
+    }
+
+
+# Plans' background work: what the study's votes say of its variances, and the planned study with synthetic
+# raters.
+
+
+PILOT, SIMULATION = "plan_pilot", "plan_simulation"
+
+
+def start_pilot(study: Study, *, actor: User) -> Job:
+    """Read the votes; the job that is under way, if there is one."""
+    return _start_plan_job(PILOT, study, {}, actor=actor)
+
+
+def start_simulation(study: Study, asked: PlanRequest, habits: RaterHabits, *, actor: User) -> Job:
+    """Try a plan; the same plan's job that is under way, if there is one."""
+    return _start_plan_job(
+        SIMULATION, study, {"asked": asked.as_json(), "habits": asdict(habits)}, actor=actor
+    )
+
+
+def run_pilot(running: RunningJob) -> dict[str, Any]:
+    if running.job.study is None:
+        raise JobFailed("This study is not here any more.")
+    with consistent_snapshot():
+        return pilot_figures(running.job.study)
+
+
+def run_simulation(running: RunningJob) -> dict[str, Any]:
+    """The job's work; what it returns is the job's report."""
+    asked = plan_request_from_json(running.job.params["asked"])
+    design = plan_study(asked).plan.design
+    if design is None:
+        raise JobFailed("There is no design to try: the plan has no answer.")
+    if design.votes > MOST_VOTES:
+        raise JobFailed(
+            f"A simulated pilot has {MOST_VOTES:,} votes at most; this plan has {design.votes:,}."
+        )
+    return simulate_plan(
+        asked, design, RaterHabits(**running.job.params["habits"]), progress=running.progress
+    )
+
+
+def latest_pilot(study: Study, kind: str) -> tuple[Job | None, Job | None]:
+    """The last job of a kind that was finished, and the newest of all, which may be under way or have failed."""
+    return _last_two(_plan_jobs(study, kind))
+
+
+def latest_simulation(study: Study, asked: PlanRequest) -> tuple[Job | None, Job | None]:
+    """The same of this very plan, with whatever habits of raters."""
+    return _last_two(_plan_jobs(study, SIMULATION).filter(params__asked=asked.as_json()))
+
+
+def _last_two(found: QuerySet[Job]) -> tuple[Job | None, Job | None]:
+    newest = found.exclude(state=Job.State.CANCELLED)
+    return newest.filter(state=Job.State.DONE).first(), newest.first()
+
+
+@transaction.atomic
+def _start_plan_job(kind: str, study: Study, params: dict[str, Any], *, actor: User) -> Job:
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)  # two clicks ask for one job
+    begun = _plan_jobs(study, kind).filter(state__in=Job.UNFINISHED, params=params).first()
+    return begun or jobs.enqueue(kind, study=study, params=params, actor=actor)
+
+
+def _plan_jobs(study: Study, kind: str) -> QuerySet[Job]:
+    return Job.objects.filter(study=study, kind=kind).order_by("-created_at", "-pk")
+
+
+# Where a plan's numbers start: what the study's own votes say, as last computed, or figures that were
+# published.
+
+
+# A continuous scale is put on so many points for synthetic raters.
+_POINTS = 101
+
+
+@dataclass(frozen=True)
+class StartingValues:
+    """Where a plan's numbers start. own: whether the study's votes say it; `votes` then describes them."""
+
+    asked: PlanRequest
+    own: bool
+    votes: Mapping[str, Any]
+    computed_at: datetime | None
+
+
+def kind_of(question: MeasuredQuestion) -> Kind:
+    return "preference" if question.is_preference else "rating"
+
+
+def goal_of(kind: Kind, wanted: str) -> Goal:
+    """The goal that was asked for, where there is such a one for this kind of question; else the first."""
+    return next((goal for goal in GOALS[kind] if goal == wanted), GOALS[kind][0])
+
+
+def starting_values(study: Study, question: MeasuredQuestion, goal: Goal) -> StartingValues:
+    """By few queries: no vote is read."""
+    kind = kind_of(question)
+    done, _newest = latest_pilot(study, PILOT)
+    read = done.report if done else {"questions": {}, "seconds": None}
+    votes = read["questions"].get(question.key, {})
+    stored = figures.current_figures(study)
+    known = (
+        agreement_figures(stored.agreement.get(question.key, {}))
+        if goal == "alpha"
+        else votes.get("figures", {})
+    )
+    width = question.width or 4.0
+    numbers = {**published_figures(kind, width), **known}
+    asked = PlanRequest(
+        kind=kind,
+        goal=goal,
+        overlap=max(study.overlap, 2 if goal == "alpha" else 1),
+        systems=max(votes.get("systems", 0) if kind == "rating" else 0, 2),
+        panel=question.per_candidate,
+        half_width=_half_width(kind, goal, width),
+        difference=float(f"{width * 0.075:.2g}"),
+        seconds=read["seconds"],
+        points=question.points if len(question.points) > 1 else _continuous(width),
+        level=question.level,
+    )
+    wanted: dict[str, Any] = {name: float(numbers[name]) for name in PILOT_FIELDS[kind, goal]}
+    computed = (
+        (stored.computed_at if goal == "alpha" else done.finished_at if done else None) if known else None
+    )
+    return StartingValues(replace(asked, **wanted), bool(known), votes, computed)
+
+
+def _half_width(kind: str, goal: str, width: float) -> float:
+    if goal == "alpha" or kind == "preference":
+        return 0.05
+    return float(f"{width * 0.05:.2g}")
+
+
+def _continuous(width: float) -> tuple[float, ...]:
+    return tuple(width * n / (_POINTS - 1) for n in range(_POINTS))

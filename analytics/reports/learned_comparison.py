@@ -1,0 +1,404 @@
+"""A comparison of versions as a document; of one version alone, its evaluation."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from analytics.code_version import code_version
+from analytics.data import hints, items
+from analytics.data.postgres import consistent_snapshot
+from analytics.data.questions import measured_questions
+from analytics.data.votes import Votes, load_votes
+from analytics.reports.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Paragraph,
+    Section,
+    Table,
+    document_from_json,
+    document_json,
+)
+from analytics.reports.sections.held_out import held_out_by_all, version_name
+from analytics.reports.sections.learned_figures import (
+    ComparisonData,
+    aggregate_judges,
+    entrants,
+    parts_of_pairs,
+    preference_differences,
+    preference_glance,
+    rating_differences,
+    rating_glance,
+)
+from analytics.reports.sections.model_accuracy import preference_tables, rating_tables
+from analytics.reports.sections.model_calibration import calibration_blocks, rating_curves
+from analytics.reports.sections.model_data import (
+    compared_pairs,
+    count_column,
+    number_column,
+    rated_candidates,
+)
+from analytics.reports.sections.models import missed_preferences, missed_ratings
+from analytics.statistics.bootstrap import Resampling
+from annotation.errors import FieldProblem, InvalidInput, NotFound
+from annotation.jobs import jobs
+from annotation.jobs.heartbeat import Heartbeat
+from annotation.jobs.jobs import JobFailed, RunningJob
+from annotation.models import Job, Study, User
+from scoring.models import LearnedModel, Scorer
+
+# What is compared on what, and how the versions were made: the head of a comparison.
+
+
+def compared_section(contest: ComparisonData) -> Section:
+    blocks: list[Block] = [*_ground(contest), *_shown(contest), _versions(contest)]
+    if figures := _training_figures(contest):
+        blocks.append(figures)
+    return Section("compared", _("What is compared"), blocks)
+
+
+def _ground(contest: ComparisonData) -> Iterator[Paragraph]:
+    held, named = contest.held, [version_name(model) for model in contest.models]
+    if len(named) == 1:
+        text = _("All figures are of the %(items)s items that %(version)s did not learn from.")
+        yield Paragraph(text % {"items": f"{len(held.items):,}", "version": named[0]})
+    else:
+        text = _("All figures are of the %(items)s items that none of %(versions)s learned from.")
+        yield Paragraph(text % {"items": f"{len(held.items):,}", "versions": ", ".join(named)})
+    for systems in held.systems:
+        text = _("Only answers or clips by %(systems)s count, which a version held out in place of items.")
+        yield Paragraph(text % {"systems": ", ".join(sorted(systems))})
+    if held.by_raters:
+        text = _("Votes are those of the %(raters)s raters whose votes were held out as well.")
+        yield Paragraph(text % {"raters": f"{len(held.raters):,}"})
+    elif held.raters:
+        text = _(
+            "Votes are those of all raters on these items: fewer than five raters were held out, here %(raters)s, "
+            "which is too few to say how uncertain a figure is. Theirs alone stand in a table of their own."
+        )
+        yield Paragraph(text % {"raters": f"{len(held.raters):,}"})
+    elif any(model.record.get("held_out", {}).get("raters") for model in contest.models):
+        yield Paragraph(
+            _("The versions hold out different raters, so votes are those of all raters on these items."),
+            warning=True,
+        )
+    else:
+        yield Paragraph(_("No raters were held out: votes are those of all raters on these items."))
+    others = [
+        str(one.scorer)
+        for one in contest.scored
+        if one.scorer.pk not in {m.scorer_id for m in contest.models}
+    ]
+    if others:
+        text = _("Whether %(scorers)s learned from these items elsewhere is not known here.")
+        yield Paragraph(text % {"scorers": ", ".join(others)})
+
+
+def _shown(contest: ComparisonData) -> Iterator[Paragraph]:
+    """Where raters saw what a model says, their votes are no independent measure of it."""
+    if (found := hints.hint_counts(contest.study)) and found.shown:
+        text = _(
+            "Before %(shown)s judgments of this study raters were shown what a model says (%(scorers)s). It may look "
+            "more like people than it is; the report of the study tells by how much."
+        )
+        told = {"shown": f"{found.shown:,}", "scorers": ", ".join(found.scorers)}
+        yield Paragraph(text % told, warning=True)
+
+
+def _versions(contest: ComparisonData) -> Table:
+    rows: list[list[Cell]] = []
+    for model in contest.models:
+        record, held = model.record, model.record.get("held_out", {})
+        rows.append(
+            [
+                version_name(model), f"{model.created_at:%Y-%m-%d}", str(record.get("data_sha256", ""))[:8],
+                record.get("seed"), record.get("plan", {}).get("repeats", 1), len(held.get("items", ())),
+                len(held.get("raters", ())), record.get("seconds"), record.get("peak_memory_mb"),
+                record.get("gpu_peak_memory_mb"),
+            ]
+        )  # fmt: skip
+    return Table(
+        key="versions",
+        caption=_("The versions"),
+        columns=[
+            Column("version", _("Version")), Column("made", _("Made")), Column("data", _("Data (SHA-256)")),
+            count_column("seed", _("Seed")), count_column("repeats", _("Repeats")),
+            count_column("items", _("Items held out")), count_column("raters", _("Raters held out")),
+            number_column("seconds", _("Seconds"), digits=0), number_column("memory", _("Memory, MB"), digits=0),
+            number_column("gpu_memory", _("GPU memory, MB"), digits=0),
+        ],
+        rows=rows,
+        notes=[_("Data: the first letters of the digest of all votes and items that a version was made from.")],
+    )  # fmt: skip
+
+
+def _training_figures(contest: ComparisonData) -> Table | None:
+    rows: list[list[Cell]] = [
+        [version_name(model), name, figure.get("mean"), figure.get("sd"), figure.get("n")]
+        for model in contest.models
+        for name, figure in sorted(_training_figure_rows(model.record).items())
+    ]
+    if not rows:
+        return None
+    return Table(
+        key="training",
+        caption=_("What each training found on its own held-out items"),
+        columns=[
+            Column("version", _("Version")), Column("figure", _("Figure")), number_column("mean", _("Mean")),
+            number_column("sd", _("Standard deviation")), count_column("n", _("Trainings")),
+        ],
+        rows=rows,
+        notes=[
+            _(
+                "Over repeated trainings with other seeds, where more than one was asked for. These items differ from "
+                "version to version; only the figures below are of the same ones."
+            )
+        ],
+    )  # fmt: skip
+
+
+def _training_figure_rows(record: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = record.get("figures", {})
+    return found
+
+
+# Hears how many of the study's questions are done.
+Progress = Callable[[int], None]
+
+
+def learned_comparison(
+    study: Study,
+    models: Sequence[LearnedModel],
+    others: Sequence[Scorer] = (),
+    *,
+    resampling: Resampling,
+    language: str,
+    progress: Progress = lambda done: None,
+) -> Document:
+    """Read and computed now, in the transaction of whoever calls. `models` in the order in which they are told."""
+    held, scored = entrants(study, models, others)
+    texts, made = items.candidate_texts(study), items.candidate_facts(study)
+    contest = ComparisonData(study, models, scored, held, texts, made, resampling)
+    asked = measured_questions(study, language=language)
+    with translation.override(language):
+        sections = [compared_section(contest)]
+        for done, question in enumerate(asked, start=1):
+            if section := _section(contest, load_votes(question)):
+                sections.append(section)
+            progress(done)
+        if len(sections) == 1:
+            sections.append(_nothing())
+        return Document(_title(contest), language, _facts(contest), sections)
+
+
+def _section(contest: ComparisonData, said: Votes) -> Section | None:
+    """None where nobody has a score of anything people said of held-out items."""
+    blocks = list(
+        _of_preferences(contest, said) if said.question.is_preference else _of_ratings(contest, said)
+    )
+    return Section(f"question_{said.question.key}", said.question.title, blocks) if blocks else None
+
+
+def _of_preferences(contest: ComparisonData, said: Votes) -> Iterator[Block]:
+    asked = contest.asked(said, by_raters=contest.held.by_raters)
+    pairs, early = compared_pairs(asked.votes), compared_pairs(asked.first_votes)
+    scored = asked.with_scores(lambda one: one.leads(pairs.first, pairs.second))
+    if scored is None:
+        return
+    everybodys = compared_pairs(contest.asked(said, by_raters=False).first_votes)
+    yield preference_glance(scored, pairs, everybodys)
+    if contest.held.raters:
+        others = compared_pairs(contest.asked(said, by_raters=not contest.held.by_raters).votes)
+        yield preference_glance(scored, others, everybodys, whose=contest.held.others)
+    yield from _one(preference_differences(scored, pairs))
+    yield from preference_tables(scored, pairs, early, list(parts_of_pairs(pairs, contest.made)))
+    yield from calibration_blocks(scored, early)
+    yield from _one(missed_preferences(scored, pairs))
+
+
+def _of_ratings(contest: ComparisonData, said: Votes) -> Iterator[Block]:
+    asked = contest.asked(said, by_raters=contest.held.by_raters)
+    found, early = rated_candidates(asked.votes), rated_candidates(asked.first_votes)
+    scored = asked.with_scores(lambda one: one.of(found.candidate))
+    if scored is None:
+        return
+    everybody = contest.asked(said, by_raters=False)
+    several = aggregate_judges(scored, rated_candidates(everybody.votes))
+    joined, everybodys = several.asked if several else scored, rated_candidates(everybody.first_votes)
+    yield rating_glance(joined, found, everybodys)
+    if several:
+        yield several.weights
+    if contest.held.raters:
+        others = rated_candidates(contest.asked(said, by_raters=not contest.held.by_raters).votes)
+        yield rating_glance(joined, others, everybodys, whose=contest.held.others)
+    yield from _one(rating_differences(joined, found))
+    yield from rating_tables(scored, found, early, contest.texts)
+    yield from rating_curves(scored, found)
+    yield from _one(missed_ratings(scored, found))
+
+
+def _one(table: Table | None) -> Iterator[Table]:
+    if table is not None:
+        yield table
+
+
+def _nothing() -> Section:
+    text = _(
+        "People have not judged any of these items by votes that count, so there is nothing to compare with."
+    )
+    return Section("nothing", _("Results"), [Paragraph(text, warning=True)])
+
+
+def _title(contest: ComparisonData) -> str:
+    named = [version_name(model) for model in contest.models]
+    if len(contest.models) == len(contest.scored) == 1:
+        return _("%(version)s on held-out votes: %(study)s") % {
+            "version": named[0],
+            "study": contest.study.title,
+        }
+    return _("Models compared on held-out votes: %(study)s") % {"study": contest.study.title}
+
+
+def _facts(contest: ComparisonData) -> list[tuple[str, str]]:
+    drawn = _("%(replicates)s replicates, seed %(seed)s") % {
+        "replicates": f"{contest.resampling.replicates:,}",
+        "seed": contest.resampling.seed,
+    }
+    digests = [
+        f"{version_name(model)}: {model.scorer.digest[:16]}" for model in contest.models if model.scorer
+    ]
+    made = [f"{name} {version(name.lower())}" for name in ("NumPy", "SciPy")]
+    python = ".".join(platform.python_version_tuple()[:2])
+    return [
+        (_("Study"), contest.study.slug),
+        (_("Versions (digest of the scorer)"), ", ".join(digests)),
+        (_("Resampling"), drawn),
+        (_("Software"), ", ".join([f"Concord {code_version()}", f"Python {python}", *made])),
+    ]
+
+
+# Comparisons of versions of learned models, made in the background: they read every vote on what is held
+# out.
+
+
+COMPARISON_JOB = "learned_comparison"
+# A table of more is one that nobody reads.
+MOST_VERSIONS = 8
+
+
+@transaction.atomic
+def start_comparison(
+    study: Study,
+    versions: Sequence[int],
+    scorers: Sequence[int] = (),
+    *,
+    actor: User | None,
+    language: str = "en",
+) -> Job:
+    """The comparison of these versions, and of other scorers beside them, that is under way, or a new one. Raises
+    InvalidInput that names what cannot be compared."""
+    models = _models(study, versions)
+    _refuse_incomparable(models, len(versions) + len(scorers))
+    others = list(scorers_of(study).filter(pk__in=scorers).order_by("key", "pk"))
+    if len(others) != len(set(scorers)):
+        raise _invalid_comparison("scorers", "Some of these scorers have scored nothing in this study.")
+    params = {
+        "versions": [model.pk for model in models],
+        "scorers": [scorer.pk for scorer in others],
+        "language": language,
+    }
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)  # two clicks ask for one job
+    begun = comparisons_of_study(study).filter(state__in=Job.UNFINISHED, params=params).first()
+    return begun or jobs.enqueue(COMPARISON_JOB, study=study, params=params, actor=actor)
+
+
+def run_comparison(running: RunningJob) -> dict[str, Any]:
+    """The job's work; what it returns is the job's report."""
+    study, params = running.job.study, running.job.params
+    if study is None:
+        raise JobFailed("This study is not here any more.")
+    models, others = _models(study, params["versions"]), scorers_of(study).filter(pk__in=params["scorers"])
+    questions = len(measured_questions(study))
+    with Heartbeat(running, total=questions) as heartbeat, consistent_snapshot():
+        found = learned_comparison(
+            study,
+            models,
+            list(others.order_by("key", "pk")),
+            resampling=Resampling(),
+            language=params["language"],
+            progress=heartbeat,
+        )
+        return document_json(found)
+
+
+def comparisons_of_study(study: Study) -> QuerySet[Job]:
+    """The newest first; without their documents, which pages read apart."""
+    found = Job.objects.filter(study=study, kind=COMPARISON_JOB).exclude(state=Job.State.CANCELLED)
+    return found.defer("report").order_by("-created_at", "-pk")
+
+
+def comparison_of(job: Job, study: Study) -> Job:
+    """The job, where it is a comparison in this study. Raises NotFound."""
+    if job.kind != COMPARISON_JOB or job.study_id != study.pk:
+        raise NotFound
+    return job
+
+
+def newest_with(model: LearnedModel) -> Job | None:
+    """The newest that this version is part of."""
+    return comparisons_of_study(model.study).filter(params__versions__contains=model.pk).first()
+
+
+def document_of_comparison(job: Job) -> Document:
+    return document_from_json(job.report)
+
+
+def comparable_models(study: Study) -> QuerySet[LearnedModel]:
+    """Versions that have been trained to the end, the newest first."""
+    found = LearnedModel.objects.filter(study=study, scorer__isnull=False).select_related("scorer", "study")
+    return found.order_by("-created_at", "-pk")
+
+
+def scorers_of(study: Study) -> QuerySet[Scorer]:
+    """What else has scored this study. A version opened with another option is none: it has learned what it did."""
+    same = LearnedModel.objects.filter(
+        scorer__key=OuterRef("key"), scorer__config__weights=OuterRef("config__weights")
+    )
+    others = Scorer.objects.filter(~Exists(same), runs__study=study, learned_models=None)
+    return others.distinct()
+
+
+def _models(study: Study, versions: Sequence[int]) -> list[LearnedModel]:
+    """In the order in which they were made."""
+    found = sorted(comparable_models(study).filter(pk__in=versions), key=lambda model: model.pk)
+    if len(found) != len(set(versions)):
+        raise _invalid_comparison(
+            "versions", "Some of these versions are not there, or have not been trained to the end."
+        )
+    return found
+
+
+def _refuse_incomparable(models: Sequence[LearnedModel], n: int) -> None:
+    if not models:
+        raise _invalid_comparison("versions", "Choose one version to evaluate, or several to compare.")
+    if n > MOST_VERSIONS:
+        raise _invalid_comparison(
+            "versions", f"Choose at most {MOST_VERSIONS} versions and scorers; these are {n}."
+        )
+    if not held_out_by_all(models).items:
+        names = ", ".join(version_name(model) for model in models)
+        sentence = f"There is no item that all of {names} held out. Compare fewer, or train them anew."
+        raise _invalid_comparison("versions", sentence)
+
+
+def _invalid_comparison(field: str, sentence: str) -> InvalidInput:
+    return InvalidInput(sentence, problems=[FieldProblem(field, sentence)])

@@ -1,0 +1,410 @@
+"""What was corrected: by field, stratum, reason and origin (ORCA, table 1), and what became of models' drafts."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from analytics.data import review
+from analytics.data.postgres import consistent_snapshot
+from analytics.data.questions import MeasuredQuestion, measured_questions
+from analytics.data.review import (
+    COMMENT,
+    REVIEW_PARTS,
+    BlindAnswer,
+    CaseDurations,
+    CorrectionRow,
+    JudgedAndMarked,
+    Rejudging,
+    SystemAnswers,
+    Tally,
+    UnitRow,
+)
+from analytics.data.value_counts import CountRow, histograms
+from analytics.reports.agreement import alpha_json, alphas
+from analytics.statistics.ratings.contested import variance_counts
+from annotation.jobs import jobs
+from annotation.jobs.jobs import JobFailed, RunningJob
+from annotation.models import Draft, Job, ReviewCase, Study, User
+from annotation.review.rules import CORRECTABLE_FIELDS
+from annotation.studies.protocols import load_protocol
+
+# A person has said what becomes of these; the others wait, failed, or came too late.
+SETTLED = (Draft.State.ACCEPTED, Draft.State.EDITED, Draft.State.REJECTED, Draft.State.UNUSED)
+
+
+@dataclass(frozen=True)
+class FieldCorrections:
+    """Corrections of one field that stand, by reason and by origin; `undone` are apart."""
+
+    field: str
+    n: int
+    undone: int
+    reasons: Mapping[str, int]
+    origins: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class StratumCorrections:
+    """Corrections that stand by field and value of one stratum (a benchmark, a modality); `items` are all there are."""
+
+    stratum: str
+    items: Mapping[str, int]
+    fields: Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """`items`: how many items have a correction that stands."""
+
+    n: int
+    undone: int
+    items: int
+    fields: tuple[FieldCorrections, ...]
+    strata: tuple[StratumCorrections, ...]
+
+
+@dataclass(frozen=True)
+class DraftShare:
+    """A writer's drafts for one field by state, or `drafts.LATE`. `share` is of drafts accepted unedited among those
+    settled, 0 to 1."""
+
+    field: str
+    writer: str
+    states: Mapping[str, int]
+    settled: int
+    share: float | None
+
+
+def correction_figures(study: Study) -> Corrections:
+    rows = review.correction_rows(study)
+    standing = [row for row in rows if not row.undone]
+    return Corrections(
+        n=len(standing),
+        undone=len(rows) - len(standing),
+        items=len({row.item_id for row in standing}),
+        fields=tuple(_of_field(field, rows) for field in _fields(rows)),
+        strata=tuple(
+            _of_stratum(stratum, items, standing) for stratum, items in review.items_by_stratum(study).items()
+        )
+        if standing
+        else (),
+    )
+
+
+def draft_figures(study: Study) -> tuple[DraftShare, ...]:
+    by_writer: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+    for field, writer, state, n in review.draft_states(study):
+        by_writer[field, writer][state] = n
+    return tuple(_share(field, writer, states) for (field, writer), states in by_writer.items())
+
+
+def _share(field: str, writer: str, states: Mapping[str, int]) -> DraftShare:
+    settled = sum(states.get(state, 0) for state in SETTLED)
+    accepted = states.get(Draft.State.ACCEPTED, 0)
+    return DraftShare(field, writer, states, settled, accepted / settled if settled else None)
+
+
+def _of_field(field: str, rows: Iterable[CorrectionRow]) -> FieldCorrections:
+    own = [row for row in rows if row.field == field]
+    standing = [row for row in own if not row.undone]
+    return FieldCorrections(
+        field=field,
+        n=len(standing),
+        undone=len(own) - len(standing),
+        reasons=dict(Counter(row.reason for row in standing)),
+        origins=dict(Counter(row.origin for row in standing)),
+    )
+
+
+def _of_stratum(
+    stratum: str, items: Mapping[str, int], standing: Sequence[CorrectionRow]
+) -> StratumCorrections:
+    return StratumCorrections(
+        stratum=stratum,
+        items=items,
+        fields={
+            field: dict(
+                Counter(
+                    str(row.strata[stratum])
+                    for row in standing
+                    if row.field == field and stratum in row.strata
+                )
+            )
+            for field in _fields(standing)
+        },
+    )
+
+
+def _fields(rows: Iterable[CorrectionRow]) -> list[str]:
+    """In the order of the desk."""
+    return sorted({row.field for row in rows}, key=lambda field: (_place(field), field))
+
+
+def _place(field: str) -> int:
+    return CORRECTABLE_FIELDS.index(field) if field in CORRECTABLE_FIELDS else len(CORRECTABLE_FIELDS)
+
+
+# Feedback codes by items, by tasks and by judgments, before the review and counted now (ORCA, table 4). The
+# paper counts unique questions for codes about the question and tuples for codes about the rater's
+# difficulty. Which is which differs between protocols, so every code has all three counts.
+
+
+_NONE = Tally(0, 0, 0)
+
+
+@dataclass(frozen=True)
+class CodeCount:
+    """A code, or COMMENT for free text; `title` in English, empty where the present protocol has no such code."""
+
+    code: str
+    title: str
+    before: Tally
+    after: Tally
+
+
+@dataclass(frozen=True)
+class Feedback:
+    of: JudgedAndMarked
+    codes: tuple[CodeCount, ...]
+
+
+def feedback_figures(study: Study) -> Feedback:
+    """The codes in the protocol's order, then those of earlier versions, then comments."""
+    found = review.code_tallies(study)
+    titles = {
+        code.key: code.title.in_language("en") for code in load_protocol(study.protocol_version_id).spec.codes
+    }
+    earlier = sorted(found.keys() - titles.keys() - {COMMENT})
+    return Feedback(
+        of=review.judged_and_marked(study),
+        codes=tuple(
+            CodeCount(code, titles.get(code, ""), *found.get(code, (_NONE, _NONE)))
+            for code in (*titles, *earlier, COMMENT)
+        ),
+    )
+
+
+# How the loop runs: cases by rule and decision, time to a decision, returns, and what is judged anew.
+
+
+UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class RuleCases:
+    """Cases that a rule is among the reasons of, by decision; `undecided` are open, claimed or returned."""
+
+    rule: str
+    n: int
+    decisions: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class CaseFlow:
+    """`states`: cases not decided, by state; `decisions`: the decided ones. `returns`: to whom, by what came of it."""
+
+    cases: int
+    states: Mapping[str, int]
+    decisions: Mapping[str, int]
+    rules: tuple[RuleCases, ...]
+    times: CaseDurations
+    undone: int
+    returns: Mapping[str, Mapping[str, int]]
+    rejudging: Rejudging
+
+
+def case_flow(study: Study) -> CaseFlow:
+    counted = review.case_states(study)
+    states: defaultdict[str, int] = defaultdict(int)
+    decisions: defaultdict[str, int] = defaultdict(int)
+    for state, decision, n in counted:
+        if state == ReviewCase.State.RESOLVED:
+            decisions[decision] += n
+        else:
+            states[state] += n
+    return CaseFlow(
+        cases=sum(n for _, _, n in counted),
+        states=dict(states),
+        decisions=dict(decisions),
+        rules=_rules(study),
+        times=review.case_durations(study),
+        undone=review.n_decisions_undone(study),
+        returns=_returns(study),
+        rejudging=review.rejudging(study),
+    )
+
+
+def _rules(study: Study) -> tuple[RuleCases, ...]:
+    """The rule with the most cases first."""
+    by_rule: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for rule, decision, n in review.rule_decisions(study):
+        by_rule[rule][decision or UNDECIDED] = n
+    found = [RuleCases(rule, sum(decisions.values()), decisions) for rule, decisions in by_rule.items()]
+    return tuple(sorted(found, key=lambda one: (-one.n, one.rule)))
+
+
+def _returns(study: Study) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {"rater": {}, "pool": {}}
+    for to_rater, state, n in review.case_returns(study):
+        found["rater" if to_rater else "pool"][state] = n
+    return found
+
+
+# One question before and after the review: agreement and variance by part, histograms (ORCA, figure 5),
+# systems (table 5), and how experts' blind answers stand to the raters'.
+
+
+@dataclass(frozen=True)
+class SystemSummary:
+    """`answers`: how many different ones were rated; `mean` over ratings, `words` and `seconds` over answers."""
+
+    system: str
+    answers: int
+    ratings: int
+    mean: float
+    words: float | None
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class BlindAgreement:
+    """Experts' own answers, given before they saw the raters'.
+
+    with_majority: where one answer of the raters' is more frequent than any other; `agreed` of these are the expert's.
+    mean_difference: expert less the raters' mean, on average over `with_raters`; None for preferences.
+    """
+
+    answers: int
+    with_raters: int
+    with_majority: int
+    agreed: int
+    mean_difference: float | None
+    mean_distance: float | None
+
+
+@dataclass(frozen=True)
+class QuestionParts:
+    """`parts`: by the names of `review_frames.PARTS`, alpha as `alpha_json` and, for ratings, `variance` as `Spread`.
+    `histogram`: value or range, ratings before the review, ratings counted now."""
+
+    key: str
+    title: str
+    kind: str
+    level: str
+    parts: Mapping[str, Mapping[str, Any]]
+    histogram: tuple[tuple[str, int, int], ...]
+    systems: tuple[SystemSummary, ...]
+    blind: BlindAgreement
+
+
+def question_parts(question: MeasuredQuestion) -> QuestionParts:
+    units = review.unit_rows(question)
+    sets = [review.part_value_counts(units, "before"), review.part_value_counts(units, "after")]
+    systems = [] if question.is_preference else review.system_answers(question)
+    return QuestionParts(
+        key=question.key,
+        title=question.title,
+        kind=question.kind,
+        level=question.level,
+        parts=_parts(question, units),
+        histogram=tuple((label, before, after) for label, (before, after) in histograms(question, sets)),
+        systems=tuple(_system(row) for row in systems),
+        blind=blind_agreement(
+            review.blind_answers(question), with_mean=question.level not in ("", "nominal")
+        ),
+    )
+
+
+def blind_agreement(answers: Sequence[BlindAnswer], *, with_mean: bool) -> BlindAgreement:
+    seen = [one for one in answers if one.raters]
+    decided = [(one.expert, value) for one in seen if (value := _majority(one.raters)) is not None]
+    differences = [one.expert - fmean(one.raters) for one in seen] if with_mean else []
+    return BlindAgreement(
+        answers=len(answers),
+        with_raters=len(seen),
+        with_majority=len(decided),
+        agreed=sum(expert == value for expert, value in decided),
+        mean_difference=fmean(differences) if differences else None,
+        mean_distance=fmean(map(abs, differences)) if differences else None,
+    )
+
+
+def _parts(question: MeasuredQuestion, units: Sequence[UnitRow]) -> dict[str, dict[str, Any]]:
+    return {part: _part(question, review.part_value_counts(units, part)) for part in REVIEW_PARTS}
+
+
+def _part(question: MeasuredQuestion, rows: Sequence[CountRow]) -> dict[str, Any]:
+    patterns, alpha, symmetric = alphas(question, rows, level=question.level)
+    width = question.width
+    return {
+        **alpha_json(alpha),
+        **({} if symmetric is None else {"symmetric": alpha_json(symmetric)}),
+        # A quarter of the scale squared: 1 on a scale from 1 to 5.
+        "variance": None if width is None else asdict(variance_counts(patterns, threshold=(width / 4) ** 2)),
+    }
+
+
+def _system(row: SystemAnswers) -> SystemSummary:
+    return SystemSummary(
+        row.system, row.answers, row.ratings, row.total / row.ratings, row.words, row.seconds
+    )
+
+
+def _majority(values: Iterable[float]) -> float | None:
+    """The most frequent value; None where two share the first place."""
+    (value, n), *others = Counter(values).most_common(2)
+    return None if others and others[0][1] == n else value
+
+
+# What the ORCA paper reports of its third stage (arXiv 2512.09066, section 5.2 and appendix A), for any
+# study.
+
+
+def review_report(study: Study) -> dict[str, Any]:
+    """As JSON, section by section; the fields of each are those of its module's dataclasses."""
+    return {
+        "corrections": asdict(correction_figures(study)),
+        "drafts": [asdict(one) for one in draft_figures(study)],
+        "feedback": asdict(feedback_figures(study)),
+        "questions": [asdict(question_parts(question)) for question in measured_questions(study)],
+        "flow": asdict(case_flow(study)),
+    }
+
+
+# Reports of a study's review, made in the background: they read every vote, and opening a page never does.
+
+
+REVIEW_REPORT_JOB = "review_report"
+
+
+@transaction.atomic
+def start_review_report(study: Study, *, actor: User) -> Job:
+    """The report that is under way, or a new one."""
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)  # two clicks ask for one job
+    begun = _review_report_jobs(study).filter(state__in=Job.UNFINISHED).first()
+    return begun or jobs.enqueue(REVIEW_REPORT_JOB, study=study, params={}, actor=actor)
+
+
+def run_review_report(running: RunningJob) -> dict[str, Any]:
+    """The job's work; what it returns is the job's report."""
+    if running.job.study is None:
+        raise JobFailed("This study is not here any more.")
+    with consistent_snapshot():
+        return review_report(running.job.study)
+
+
+def latest_review_report(study: Study) -> tuple[Job | None, Job | None]:
+    """The last report that was finished, and the newest job of all, which may be under way or have failed."""
+    newest = _review_report_jobs(study).exclude(state=Job.State.CANCELLED)
+    return newest.filter(state=Job.State.DONE).first(), newest.first()
+
+
+def _review_report_jobs(study: Study) -> QuerySet[Job]:
+    return Job.objects.filter(study=study, kind=REVIEW_REPORT_JOB).order_by("-created_at", "-pk")

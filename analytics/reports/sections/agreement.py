@@ -1,0 +1,353 @@
+"""How far raters agree: Krippendorff's alpha of every question, at every level that makes sense, and by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+from django.utils.translation import gettext as _
+
+from analytics.data.votes import COUNTED, EXCLUDED, EXCLUDED_BY_REVIEW, NOBODY, Votes
+from analytics.reports.agreement import (
+    ReliabilityReading,
+    agreement_of,
+    leading_reading,
+    measured_alpha,
+    patterns_of,
+    readings,
+    reason_sentence,
+    votes_for_agreement,
+)
+from analytics.reports.document import Block, Cell, Column, Figure, Measured, Paragraph, Section, Table
+from analytics.reports.render.interval_plot import Block as PlotBlock
+from analytics.reports.render.interval_plot import Point, interval_plot
+from analytics.reports.sections.hints import not_independent
+from analytics.reports.sections.material import ReportData, ReportSettings
+from analytics.statistics.agreement.percent_agreement import percent_agreement
+from analytics.statistics.raters.rater_agreement import self_consistency
+
+# The parts of a question's votes that agreement is reported for, each a way to cut and its pieces.
+
+
+# Systems, strata and periods beyond this would make a table that nobody reads; the export has the votes themselves.
+MOST_PARTS = 60
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True)
+class VotePart:
+    """`by`: how the votes are cut; `name`: which piece this is."""
+
+    by: str
+    name: str
+    votes: Votes
+
+
+def vote_parts(votes: Votes) -> Iterator[VotePart]:
+    """From all votes with their marks; each part has what agreement may rest on, but for the one that has all votes."""
+    counted = votes_for_agreement(votes.counted())
+    yield from _strata(counted)
+    yield from _systems(counted)
+    yield from _periods(counted)
+    yield from _review(votes)
+    yield from _exclusions(votes)
+    yield from _overlap(votes.counted())
+
+
+def _strata(votes: Votes) -> Iterator[VotePart]:
+    for key in sorted(votes.units.strata):
+        stratum = votes.units.strata[key]
+        if 1 < len(stratum.values) <= MOST_PARTS:
+            of_vote = stratum.of_unit[votes.unit]
+            for number, value in enumerate(stratum.values):
+                yield VotePart(key, value, votes.select(of_vote == number))
+
+
+def _systems(votes: Votes) -> Iterator[VotePart]:
+    """A comparison belongs to both its systems."""
+    first, second = votes.units.first[votes.unit], votes.units.second[votes.unit]
+    present = [system for system in np.unique(np.concatenate([first, second])).tolist() if system != NOBODY]
+    if 1 < len(present) <= MOST_PARTS:
+        for system in present:
+            yield VotePart(
+                _("system"), votes.systems[system], votes.select((first == system) | (second == system))
+            )
+
+
+def _periods(votes: Votes) -> Iterator[VotePart]:
+    """By day, week or month (UTC), whichever gives a readable number; only votes of the same period are compared."""
+    if not len(votes):
+        return
+    span = (votes.at.max() - votes.at.min()) / _DAY
+    named = _days if span <= 14 else _weeks if span <= 26 * 7 else _months
+    starts, number = np.unique(np.floor(votes.at / _DAY), return_inverse=True)
+    labels = [named(start) for start in starts.tolist()]
+    distinct = list(dict.fromkeys(labels))
+    if 1 < len(distinct) <= MOST_PARTS:
+        of_day = np.array([distinct.index(label) for label in labels])
+        for place, label in enumerate(distinct):
+            yield VotePart(_("time"), label, votes.select(of_day[number] == place))
+
+
+def _review(votes: Votes) -> Iterator[VotePart]:
+    """Before and after the third stage, as `review_frames` names the parts."""
+    corrected = votes.units.corrected[votes.unit]
+    aside = votes.status == EXCLUDED_BY_REVIEW
+    if not (corrected.any() or aside.any()):
+        return
+    counted, first_time = votes.status == COUNTED, ~votes.again
+    named = (
+        (_("before"), ~corrected & (counted | aside)),
+        (_("set aside by it"), ~corrected & aside),
+        (_("kept"), ~corrected & counted),
+        (_("of corrected texts"), corrected & counted),
+        (_("after"), counted),
+    )
+    for name, chosen in named:
+        yield VotePart(_("review"), name, votes_for_agreement(votes.select(chosen & first_time)))
+
+
+def _exclusions(votes: Votes) -> Iterator[VotePart]:
+    if (votes.status == EXCLUDED).any():
+        put_back = (votes.status != EXCLUDED_BY_REVIEW) & ~votes.again
+        with_them = votes_for_agreement(votes.select(put_back))
+        yield VotePart(_("exclusions"), _("without excluded votes"), votes_for_agreement(votes.counted()))
+        yield VotePart(_("exclusions"), _("with excluded votes put back"), with_them)
+
+
+def _overlap(votes: Votes) -> Iterator[VotePart]:
+    first = votes.question.first_votes
+    if first is not None:
+        yield VotePart(
+            _("overlap"), _("the first %(n)s of each unit") % {"n": first}, votes_for_agreement(votes)
+        )
+        yield VotePart(_("overlap"), _("all votes"), votes)
+
+
+def _date(day: float) -> datetime:
+    return datetime.fromtimestamp(day * _DAY, UTC)
+
+
+def _days(day: float) -> str:
+    return f"{_date(day):%Y-%m-%d}"
+
+
+def _weeks(day: float) -> str:
+    year, week, _weekday = _date(day).isocalendar()
+    return f"{year}-W{week:02}"
+
+
+def _months(day: float) -> str:
+    return f"{_date(day):%Y-%m}"
+
+
+# One part with two units would draw all the others together.
+_LOWEST = -1.0
+
+
+def agreement_section(material: ReportData) -> Section | None:
+    asked = [votes for votes in material.votes if len(votes)]
+    if not asked:
+        return None
+    settings = material.settings
+    blocks: list[Block] = [*_warnings(material), _overview(asked, settings), _by_level(asked, settings)]
+    blocks.append(_percent(asked))
+    for votes in asked:
+        cut = list(vote_parts(votes))
+        if cut:
+            table = _by_part(votes, cut, settings)
+            blocks += [table, _figure(votes, table, settings)]
+    return Section("agreement", _("Agreement"), blocks)
+
+
+def _warnings(material: ReportData) -> Iterator[Paragraph]:
+    yield from not_independent(material)
+    for votes in material.votes:
+        question = votes.question
+        if question.first_votes is not None and len(votes):
+            text = _(
+                "%(question)s: more votes are asked for while the first ones differ, so agreement rests on the first "
+                "%(n)s of each unit; all of them together would misstate it."
+            )
+            yield Paragraph(text % {"question": question.title, "n": question.first_votes})
+        if question.other_versions:
+            versions = ", ".join(map(str, question.other_versions))
+            text = _(
+                "%(question)s: answers under protocol version %(versions)s are on another scale and left out."
+            )
+            yield Paragraph(text % {"question": question.title, "versions": versions}, warning=True)
+        named = np.unique(votes.rater[votes.rater != NOBODY])
+        if len(votes) and len(named) == 1 and not (votes.rater == NOBODY).any():
+            text = _("%(question)s: one rater gave all votes, so there is nobody to agree with.")
+            yield Paragraph(text % {"question": question.title}, warning=True)
+
+
+def _overview(asked: list[Votes], settings: ReportSettings) -> Table:
+    columns = (
+        Column("question", _("Question")),
+        Column("level", _("Level")),
+        *_figures(),
+        Column("raters", _("Raters"), "count"),
+        Column("themselves", _("With themselves"), "percent", 1),
+    )
+    rows = []
+    for votes in asked:
+        counted, reading = votes_for_agreement(votes.counted()), leading_reading(votes.question)
+        row = _row(counted, reading, settings)
+        rows.append((votes.question.title, reading.title, *row, _raters(counted), _with_themselves(votes)))
+    return Table("agreement", _("Krippendorff's alpha"), columns, rows, [*_notes(asked)])
+
+
+def _by_level(asked: list[Votes], settings: ReportSettings) -> Table:
+    columns = (
+        Column("question", _("Question")),
+        Column("level", _("Level")),
+        Column("alpha", _("Alpha"), "number", 3),
+        Column("units", _("Units"), "count"),
+        Column("ratings", _("Ratings"), "count"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for votes in asked:
+        counted = votes_for_agreement(votes.counted())
+        for reading in readings(votes.question, counted):
+            found = agreement_of(counted, reading, settings)
+            rows.append(
+                (
+                    votes.question.title,
+                    reading.title,
+                    measured_alpha(found),
+                    found.pairable_units,
+                    found.pairable_ratings,
+                )
+            )
+    notes = []
+    if any(votes.question.is_preference for votes in asked):
+        notes.append(
+            _(
+                "Which candidate of a comparison is stored first is arbitrary. Only the figure with interchangeable "
+                "sides does not depend on it; the others are for comparison with published ones."
+            )
+        )
+    return Table("agreement-levels", _("Alpha at every level of measurement"), columns, rows, notes)
+
+
+def _percent(asked: list[Votes]) -> Table:
+    columns = (
+        Column("question", _("Question")),
+        Column("pooled_pairs", _("Of all pairs"), "percent", 1),
+        Column("per_unit", _("Mean of units"), "percent", 1),
+        Column("observed", _("Weighted by ratings"), "percent", 1),
+        Column("units", _("Units"), "count"),
+        Column("pairs", _("Pairs"), "count"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for votes in asked:
+        found = percent_agreement(
+            patterns_of(votes_for_agreement(votes.counted()), ReliabilityReading("nominal"))
+        )
+        shares = (found.pooled_pairs, found.per_unit_mean, found.observed)
+        cells = [Measured(share, reason=reason_sentence(found.reason)) for share in shares]
+        rows.append((votes.question.title, *cells, found.pairable_units, found.pairs))
+    note = _(
+        "Equal pairs of ratings of a unit, not corrected for chance: of all pairs together (a unit weighs as many as "
+        "it has), averaged over units, and 1 less the observed disagreement of nominal alpha."
+    )
+    notes = [note]
+    if any(votes.question.is_preference for votes in asked):
+        notes.append(
+            _(
+                "Here ties and “both bad” count as answers; equal pairs beside an alpha are of the votes that the "
+                "alpha is of."
+            )
+        )
+    return Table("agreement-percent", _("Percent agreement"), columns, rows, notes)
+
+
+def _by_part(votes: Votes, cut: list[VotePart], settings: ReportSettings) -> Table:
+    reading = leading_reading(votes.question)
+    columns = [Column("by", _("By")), Column("part", _("Part")), *_figures()]
+    rows = [(part.by, part.name, *_row(part.votes, reading, settings)) for part in cut]
+    caption = _("Agreement by part: %(question)s (%(level)s)")
+    notes = []
+    if reading.symmetric:
+        columns.append(Column("nominal", _("Nominal alpha"), "number", 3))
+        as_stored = ReliabilityReading("nominal")
+        rows = [
+            (*row, measured_alpha(agreement_of(part.votes, as_stored, settings)))
+            for row, part in zip(rows, cut, strict=True)
+        ]
+        notes.append(_("Nominal alpha is of the sides as stored, ties and all, as papers often print it."))
+    if votes.question.is_preference and any(part.by == _("system") for part in cut):
+        notes.append(_("A comparison counts for both of its systems."))
+    return Table(
+        f"agreement-{votes.question.key}-parts",
+        caption % {"question": votes.question.title, "level": reading.title},
+        columns,
+        rows,
+        notes,
+    )
+
+
+def _figure(votes: Votes, table: Table, settings: ReportSettings) -> Figure:
+    whole = measured_alpha(
+        agreement_of(votes_for_agreement(votes.counted()), leading_reading(votes.question), settings)
+    )
+    blocks = {"": [_point(_("all"), whole)]}
+    for by, name, alpha, *_rest in table.rows:
+        assert isinstance(alpha, Measured)
+        blocks.setdefault(str(by), []).append(_point(str(name), alpha))
+    title = _("Alpha by part: %(question)s") % {"question": votes.question.title}
+    plot = interval_plot(
+        title, [PlotBlock(heading, points) for heading, points in blocks.items()], on_its_own=False
+    )
+    cut = any(point.low == _LOWEST for points in blocks.values() for point in points)
+    note = _("intervals that reach below −1 are cut there; the table has them whole")
+    return Figure(f"agreement-{votes.question.key}", f"{title} ({note})" if cut else title, plot)
+
+
+def _point(name: str, alpha: Measured) -> Point:
+    shown = "–" if alpha.value is None else f"{alpha.value:.3f}".replace("-", "−")
+    value, low = (None if one is None else max(one, _LOWEST) for one in (alpha.value, alpha.low))
+    return Point(name, value, low, alpha.high, shown)
+
+
+def _figures() -> tuple[Column, ...]:
+    return (
+        Column("alpha", _("Alpha"), "number", 3),
+        Column("percent", _("Equal pairs"), "percent", 1),
+        Column("units", _("Units"), "count"),
+        Column("ratings", _("Ratings"), "count"),
+    )
+
+
+def _row(votes: Votes, reading: ReliabilityReading, settings: ReportSettings) -> tuple[Cell, ...]:
+    found = agreement_of(votes, reading, settings)
+    equal = percent_agreement(patterns_of(votes, reading)).pooled_pairs
+    return measured_alpha(found), equal, found.pairable_units, found.pairable_ratings
+
+
+def _raters(votes: Votes) -> int | None:
+    """Nothing where an import named nobody at all."""
+    named = np.unique(votes.rater[votes.rater != NOBODY])
+    return None if not len(named) and len(votes) else len(named)
+
+
+def _with_themselves(votes: Votes) -> Measured:
+    """Low agreement between people who agree with themselves is a matter of taste, otherwise one of care."""
+    said = votes.select((votes.status == COUNTED) & (votes.rater != NOBODY))
+    found = self_consistency(said.unit, said.rater, said.value, level="nominal")
+    return Measured(found.equal, reason=reason_sentence(found.reason))
+
+
+def _notes(asked: list[Votes]) -> Iterator[str]:
+    yield _(
+        "1 is perfect agreement, 0 what chance would give. Units and ratings are those with two or more to compare; "
+        "a rater's second answer to the same unit does not count. With themselves: the share of equal ones among the "
+        "answers that a rater gave twice."
+    )
+    if any((votes.counted().rater == NOBODY).any() for votes in asked):
+        yield _(
+            "Some votes were imported without saying who gave them; such raters are taken as exchangeable."
+        )

@@ -1,0 +1,220 @@
+"""What people, and scorers, make of longer answers: decay with length, where candidates are texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from django.utils.translation import gettext as _
+
+from analytics.data import items
+from analytics.reports.document import Block, Cell, Column, Figure, Paragraph, Section, Table
+from analytics.reports.render.line_plot import Line, line_plot
+from analytics.reports.sections.material import ReportData
+from analytics.reports.sections.model_data import (
+    ComparedPairs,
+    RatedCandidates,
+    ScoredQuestion,
+    compared_pairs,
+    count_column,
+    drawn_by_prompt,
+    measured_score,
+    number_column,
+    present_systems,
+    rated_candidates,
+    scored_by,
+    scored_question,
+)
+from analytics.reports.sections.models import places_apart
+from analytics.statistics.arrays import FloatArray, IntArray
+from analytics.statistics.judges.answer_length import LengthDecay, count_words, length_decay
+
+# As many systems as a table on a page can hold.
+_MOST_SYSTEMS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class _Curve:
+    name: str
+    decay: LengthDecay
+
+
+def length_section(material: ReportData) -> Section | None:
+    """None where no candidate is a text."""
+    texts = items.candidate_texts(material.study)
+    if not texts:
+        return None
+    lengths = {candidate: count_words(answer.text) for candidate, answer in texts.items()}
+    scored = scored_by(material.study)
+    blocks: list[Block] = []
+    for votes in material.votes:
+        asked = scored_question(votes.counted(), scored, material.settings.resampling)
+        blocks += _blocks(asked, lengths)
+    return Section("length", _("Length of answers"), [_reading(), *blocks]) if blocks else None
+
+
+def _blocks(asked: ScoredQuestion, lengths: dict[int, int]) -> Iterator[Block]:
+    if asked.question.is_preference:
+        pairs = compared_pairs(asked.votes)
+        if len(pairs):
+            yield from _of_preferences(asked, pairs, lengths)
+        return
+    found = rated_candidates(asked.votes)
+    if len(found):
+        yield from _of_ratings(asked, found, lengths)
+
+
+def _of_ratings(asked: ScoredQuestion, found: RatedCandidates, lengths: dict[int, int]) -> Iterator[Block]:
+    long = _lengths(found.candidate, lengths)
+    if not np.isfinite(long).any():
+        return
+    clusters = found.prompt
+
+    def decay(values: FloatArray) -> LengthDecay:
+        return length_decay(long, values, clusters=clusters.tolist(), resampling=asked.resampling)
+
+    people = _Curve(_("mean rating"), decay(found.mean))
+    yield from _table_and_figure(
+        asked,
+        [people],
+        key="rating",
+        caption=_("Mean rating by length: %(question)s"),
+        y_label=_("Mean rating"),
+    )
+    errors = [
+        _Curve(one.name, decay(places_apart(one.of(found.candidate), found.mean)))
+        for one in asked.varying(lambda one: one.of(found.candidate))
+    ]
+    if errors:
+        yield from _table_and_figure(
+            asked, errors, key="error", caption=_("Scorers’ errors by length: %(question)s"),
+            y_label=_("Places apart"),
+            note=_(
+                "Error: how far an item’s place by score is from its place by mean rating, of all items with both, "
+                "from 0 to 1."
+            ),
+        )  # fmt: skip
+    if table := _by_system(asked, found, long):
+        yield table
+
+
+def _of_preferences(asked: ScoredQuestion, pairs: ComparedPairs, lengths: dict[int, int]) -> Iterator[Block]:
+    """The share of votes for the longer of two, by how much longer it is; and how often a scorer is right."""
+    first, second = _lengths(pairs.first, lengths), _lengths(pairs.second, lengths)
+    votes = compared_pairs(asked.first_votes).votes
+    gap, voted = first - second, votes[:, 0] + votes[:, 1]
+    if not np.isfinite(gap).any():
+        return
+    share = np.divide(votes[:, 0], voted, out=np.full(len(pairs), np.nan), where=voted > 0)
+    longer = np.where(gap > 0, share, np.where(gap < 0, 1 - share, np.nan))
+    clusters = pairs.prompt.tolist()
+    people = length_decay(np.abs(gap), longer, clusters=clusters, resampling=asked.resampling)
+    if people.bins:
+        yield from _table_and_figure(
+            asked, [_Curve(_("votes for the longer"), people)], key="longer",
+            caption=_("Votes for the longer of two, by how many words longer: %(question)s"),
+            y_label=_("Share of votes"),
+            note=" ".join(
+                [_("Pairs of equal length do not count, nor do votes for neither."), *asked.first_votes_note()]
+            ),
+        )  # fmt: skip
+    right = []
+    for one in asked.varying(lambda one: one.leads(pairs.first, pairs.second)):
+        leads = one.leads(pairs.first, pairs.second)
+        agree = (1 + np.sign(leads) * np.sign(pairs.lead)) / 2
+        agree[~pairs.decided] = np.nan
+        decay = length_decay((first + second) / 2, agree, clusters=clusters, resampling=asked.resampling)
+        if decay.bins:
+            right.append(_Curve(one.name, decay))
+    if right:
+        yield from _table_and_figure(
+            asked, right, key="accuracy",
+            caption=_("Scorers’ accuracy by mean length of the two: %(question)s"), y_label=_("Accuracy"),
+        )  # fmt: skip
+
+
+def _table_and_figure(
+    asked: ScoredQuestion, curves: list[_Curve], *, key: str, caption: str, y_label: str, note: str = ""
+) -> Iterator[Block]:
+    caption %= asked.named
+    notes = [note, drawn_by_prompt(asked.resampling)]
+    yield Table(
+        key=f"length_{asked.question.key}_{key}",
+        caption=caption,
+        columns=[
+            Column("curve", _("What")), count_column("n", _("Answers or pairs")),
+            number_column("shortest", _("Words from"), digits=0), number_column("longest", _("Words to"), digits=0),
+            number_column("words", _("Mean words"), digits=1), number_column("value", y_label),
+        ],
+        rows=[
+            [curve.name, bin_.n, bin_.lowest, bin_.highest, bin_.x, measured_score(bin_.mean)]
+            for curve in curves
+            for bin_ in curve.decay.bins
+        ],
+        notes=[one for one in notes if one],
+    )  # fmt: skip
+    yield Table(
+        key=f"length_{asked.question.key}_{key}_rank",
+        caption=_("%(caption)s (rank correlation)") % {"caption": caption},
+        columns=[
+            Column("curve", _("What")), count_column("n", _("Answers or pairs")),
+            number_column("spearman", _("Spearman (SRCC)")),
+        ],
+        rows=[[curve.name, curve.decay.srcc.n, measured_score(curve.decay.srcc)] for curve in curves],
+    )  # fmt: skip
+    lines = [_line(curve) for curve in curves if len(curve.decay.bins) > 1]
+    if lines:
+        svg = line_plot(caption, lines, x_label=_("Words"), y_label=y_label, on_its_own=False)
+        yield Figure(f"length_{asked.question.key}_{key}", caption, svg)
+
+
+def _line(curve: _Curve) -> Line:
+    return Line(
+        curve.name,
+        [
+            (bin_.x, float(bin_.mean.value or 0.0), *(bin_.mean.interval or (None, None)))
+            for bin_ in curve.decay.bins
+        ],
+    )
+
+
+def _by_system(asked: ScoredQuestion, found: RatedCandidates, long: FloatArray) -> Table | None:
+    systems = present_systems(found, asked.votes)
+    if not 1 < len(systems) <= _MOST_SYSTEMS:
+        return None
+    rows: list[list[Cell]] = []
+    for name, own in systems:
+        decay = length_decay(
+            long[own], found.mean[own], clusters=found.prompt[own].tolist(), resampling=asked.resampling
+        )
+        known = long[own][np.isfinite(long[own])]
+        mean = float(known.mean()) if len(known) else None
+        rows.append([name, decay.srcc.n, mean, measured_score(decay.srcc)])
+    return Table(
+        key=f"length_{asked.question.key}_systems",
+        caption=_("Length and rating, system by system: %(question)s") % asked.named,
+        columns=[
+            Column("system", _("System")), count_column("n", _("Answers or pairs")),
+            number_column("words", _("Mean words"), digits=1), number_column("spearman", _("Spearman (SRCC)")),
+        ],
+        rows=rows,
+        notes=[
+            _("Below 0, a system’s longer answers are rated lower. Over all systems, those that write much count too."),
+            drawn_by_prompt(asked.resampling),
+        ],
+    )  # fmt: skip
+
+
+def _lengths(candidates: IntArray, lengths: dict[int, int]) -> FloatArray:
+    return np.array([lengths.get(one, np.nan) for one in candidates.tolist()], dtype=np.float64)
+
+
+def _reading() -> Paragraph:
+    return Paragraph(
+        _(
+            "Length is that of a candidate’s text in words; each Chinese or Japanese character counts as one. What a "
+            "system wrote before its answer is not kept apart, so this is decay with the length of the answer; where "
+            "the answer holds the reasoning, with the length of both."
+        )
+    )

@@ -1,0 +1,242 @@
+"""What was collected, what of it counts, and why the rest does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from analytics.data import counted_judgments
+from analytics.data import votes as data_votes
+from analytics.data.counted_judgments import COUNTED, EXCLUDED, EXPERT, SUPERSEDED, SURPLUS, JudgmentFate
+from analytics.data.votes import EXCLUDED_BY_REVIEW, NOBODY, Votes
+from analytics.reports.document import Block, Column, Paragraph, Section, Table
+from analytics.reports.sections.material import ReportData, level_word, list_numbers
+from annotation.rating.rules import stopping
+
+# What a reader has to know of where the votes come from: simulated ones, and tasks that were not equally
+# likely.
+
+
+def origin_warnings(material: ReportData) -> Iterator[Paragraph]:
+    found = counted_judgments.vote_origins(material.study)
+    if found.simulated:
+        text = ngettext(
+            "%(n)s judgment that counts is simulated: reckoned from a known truth, by nobody who listened or read. "
+            "Figures with it are none of people.",
+            "%(n)s judgments that count are simulated: reckoned from a known truth, by nobody who listened or read. "
+            "Figures with them are none of people.",
+            found.simulated,
+        )
+        yield Paragraph(text % {"n": f"{found.simulated:,}"}, warning=True)
+    if found.short:
+        text = ngettext(
+            "A policy put first what a vote would teach most, and %(n)s task still wants votes. Until all have theirs, "
+            "figures over votes lean towards the tasks that it prefers. The export has each vote’s chance, by which "
+            "they can be weighed.",
+            "A policy put first what a vote would teach most, and %(n)s tasks still want votes. Until all have theirs, "
+            "figures over votes lean towards the tasks that it prefers. The export has each vote’s chance, by which "
+            "they can be weighed.",
+            found.short,
+        )
+        yield Paragraph(text % {"n": f"{found.short:,}"}, warning=True)
+
+
+def origin_sentences(material: ReportData) -> Iterator[str]:
+    """For the methods of a paper."""
+    found = counted_judgments.vote_origins(material.study)
+    if found.simulated:
+        text = ngettext(
+            "%(n)s of these judgments was simulated from a known truth and given by no person.",
+            "%(n)s of these judgments were simulated from a known truth and given by no person.",
+            found.simulated,
+        )
+        yield text % {"n": f"{found.simulated:,}"}
+    if found.ordered:
+        text = ngettext(
+            "The task of %(n)s judgment was chosen by a policy that puts first what a vote would teach most; figures "
+            "are not weighed by the chance of being chosen.",
+            "The tasks of %(n)s judgments were chosen by a policy that puts first what a vote would teach most; "
+            "figures are not weighed by the chance of being chosen.",
+            found.ordered,
+        )
+        yield text % {"n": f"{found.ordered:,}"}
+    if found.short:
+        text = ngettext(
+            "%(n)s task had fewer judgments than it wants, so they lean towards the tasks that the policy prefers.",
+            "%(n)s tasks had fewer judgments than they want, so they lean towards the tasks that the policy prefers.",
+            found.short,
+        )
+        yield text % {"n": f"{found.short:,}"}
+
+
+def data_section(material: ReportData) -> Section | None:
+    fates = counted_judgments.judgment_fates(material.study)
+    blocks: list[Block] = [_collected(material, fates), *origin_warnings(material)]
+    if material.votes:
+        blocks.append(_questions(material))
+    else:
+        blocks.append(
+            Paragraph(_("This study asks nothing on a scale of measurement, so no figure can be computed."))
+        )
+    blocks.append(_left_out(fates))
+    if any(votes.units.corrected.any() for votes in material.votes):
+        blocks.append(_corrected(material))
+    blocks += _adaptive(material)
+    return Section("data", _("Data"), blocks)
+
+
+def _collected(material: ReportData, fates: list[JudgmentFate]) -> Table:
+    found = counted_judgments.material_counts(material.study)
+    unnamed = any((votes.rater == NOBODY).any() for votes in material.votes)
+    rows = [
+        (_("Items"), found.items),
+        (_("Tasks"), found.tasks),
+        (_("Tasks with a judgment that counts"), found.judged),
+        (_("Systems"), found.systems),
+        (_("Judgments"), sum(one.n for one in fates)),
+        (_("Judgments that count"), sum(one.n for one in fates if one.fate == COUNTED)),
+        (_("Raters of judgments that count"), found.raters or None if unnamed else found.raters),
+    ]
+    return Table(
+        "collected",
+        _("What was collected"),
+        (Column("what", ""), Column("n", _("Number"), "count")),
+        rows,
+        [_("Some judgments name no rater, because their source did not; raters are those with a name.")]
+        if unnamed
+        else [],
+    )
+
+
+def _questions(material: ReportData) -> Table:
+    others = any(votes.question.other_versions for votes in material.votes)
+    columns = (
+        Column("question", _("Question")),
+        Column("level", _("Level")),
+        Column("units", _("Units"), "count"),
+        Column("shared_units", _("With 2 votes or more"), "count"),
+        Column("votes", _("Votes"), "count"),
+        Column("raters", _("Raters"), "count"),
+        Column("excluded", _("Excluded votes"), "count"),
+        Column("versions", _("Protocol versions")),
+        *([Column("versions_left_out", _("Versions left out"))] if others else []),
+    )
+    notes = [
+        _("A unit is a task, or one candidate of a task where the question is asked of each."),
+        _("A vote is one answer; a judgment can leave a question open."),
+    ]
+    rows = [_row(votes)[: len(columns)] for votes in material.votes]
+    if others:
+        notes.append(
+            _("Versions left out ask the question on another scale; their answers are in no figure.")
+        )
+    return Table("questions", _("Questions and the votes on them"), columns, rows, notes)
+
+
+def _row(votes: Votes) -> tuple[str | int | None, ...]:
+    counted, question = votes.counted(), votes.question
+    sizes = np.bincount(counted.unit, minlength=len(votes.units))
+    named = np.unique(counted.rater[counted.rater != NOBODY])
+    return (
+        question.title,
+        level_word(question.level),
+        int((sizes > 0).sum()),
+        int((sizes > 1).sum()),
+        len(counted),
+        None if not len(named) and len(counted) else len(named),
+        int((votes.status != data_votes.COUNTED).sum()),
+        list_numbers(question.versions),
+        list_numbers(question.other_versions),
+    )
+
+
+def _left_out(fates: list[JudgmentFate]) -> Block:
+    rows = [(_why(one), one.n) for one in fates if one.fate != COUNTED]
+    if not rows:
+        return Paragraph(_("No judgment was left out."))
+    columns = (Column("reason", _("Reason")), Column("judgments", _("Judgments"), "count"))
+    return Table("left_out", _("Judgments that are in no figure unless it says so, by reason"), columns, rows)
+
+
+def _why(one: JudgmentFate) -> str:
+    reasons = {
+        EXPERT: _("An expert’s own judgment in the review"),
+        SUPERSEDED: _("The rater changed the judgment later"),
+        SURPLUS: _("Surplus: the task had all its judgments"),
+        "training": _("Training task"),
+        "gold": _("Task with a known answer"),
+        "trap": _("Attention check"),
+        "repeat": _("A repeated task, for self-consistency only"),
+    }
+    if one.fate == EXCLUDED:
+        return _("Excluded: %(reason)s") % {"reason": excluded_because(one)}
+    return reasons[one.fate]
+
+
+def excluded_because(one: JudgmentFate) -> str:
+    """The review's reasons in words; a person's as they wrote it."""
+    by_review = {
+        "item_corrected": _("the text was corrected"),
+        "item_withdrawn": _("the item was withdrawn"),
+        "correction_undone": _("the correction was undone"),
+    }
+    return by_review.get(one.reason, one.reason) or _("no reason given")
+
+
+def _corrected(material: ReportData) -> Table:
+    columns = (
+        Column("question", _("Question")),
+        Column("units", _("Units of corrected texts"), "count"),
+        Column("votes", _("Votes on corrected texts"), "count"),
+        Column("before", _("Votes on other texts"), "count"),
+        Column("set_aside", _("Votes excluded by the review"), "count"),
+    )
+    rows = []
+    for votes in material.votes:
+        counted = votes.counted()
+        corrected = counted.units.corrected[counted.unit]
+        set_aside = int((votes.status == EXCLUDED_BY_REVIEW).sum())
+        rows.append(
+            (
+                votes.question.title,
+                int(votes.units.corrected.sum()),
+                int(corrected.sum()),
+                int((~corrected).sum()),
+                set_aside,
+            )
+        )
+    return Table("corrected", _("Votes on texts before and after corrections"), columns, rows)
+
+
+def _adaptive(material: ReportData) -> Iterator[Block]:
+    rule = stopping.adaptive_rule(material.study.rules)
+    if rule is None:
+        return
+    said = _(
+        "The overlap was adaptive: each task got %(first)d judgments, then one more at a time, up to %(most)d, while "
+        "the majority on “%(question)s” was right with a posterior chance below %(threshold)s. So later votes came "
+        "where the first ones differed. Only the first votes are in agreement; in win rates, strengths and "
+        "comparisons of systems by preference; in what one person achieves beside scorers; and in how scores and the "
+        "length of answers go with shares of votes and the variance of ratings. Everything else, mean ratings and "
+        "scorers’ accuracy among it, rests on all votes."
+    )
+    titles = {votes.question.key: votes.question.title for votes in material.votes}
+    yield Paragraph(
+        said
+        % {
+            "first": material.study.overlap,
+            "most": rule.most,
+            "question": titles.get(rule.question, rule.question),
+            "threshold": f"{rule.threshold:g}",
+        }
+    )
+    if stopping.settings(material.study.rules) is None:
+        yield Paragraph(
+            _(
+                "The rule was switched off later. Votes that it had asked for remain, so these figures still rest on "
+                "the first ones."
+            )
+        )

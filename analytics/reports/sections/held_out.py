@@ -1,0 +1,118 @@
+"""What several versions may be compared on: items, and if possible raters, that none of them has learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from analytics.data.postgres import BoolArray
+from analytics.data.votes import Votes
+from analytics.statistics.arrays import IntArray
+from analytics.statistics.intervals import FEWEST_CLUSTERS
+from annotation.models import Candidate, Study
+from scoring import learned
+from scoring.models import LearnedModel
+from scoring.training.catalogue import TRAINABLE
+
+Whose = Literal["", "everybody", "held out"]
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """items: database ids, held out by all versions. raters: pseudonyms, held out by all versions; empty where that is
+    nobody, and so where one of them learned from everybody.
+
+    systems: of each version that holds out systems instead of items, which; it has seen the same items by others.
+    """
+
+    items: frozenset[int]
+    raters: frozenset[str]
+    systems: tuple[frozenset[str], ...] = ()
+
+    @property
+    def by_raters(self) -> bool:
+        """Whether figures are of held-out raters alone. Fewer than five are too few to say how uncertain a figure is;
+        then the votes of all count, and still no version has seen one of them."""
+        return len(self.raters) >= FEWEST_CLUSTERS
+
+    @property
+    def others(self) -> Whose:
+        """Whose votes stand beside those that figures rest on, where raters were held out."""
+        return "everybody" if self.by_raters else "held out"
+
+    def select(self, votes: Votes, *, by_raters: bool) -> Votes:
+        """What people said of what was held out: those raters alone, or everybody."""
+        held = np.isin(votes.units.item_ids[votes.unit], sorted(self.items))
+        for systems in self.systems:
+            held &= self._about(votes, systems)
+        if by_raters:
+            held &= np.isin(votes.rater, _numbers(votes.raters, self.raters))
+        return votes.select(held)
+
+    @staticmethod
+    def _about(votes: Votes, systems: frozenset[str]) -> BoolArray:
+        """What has one of the systems on either side."""
+        numbers = _numbers(votes.systems, systems)
+        either = np.isin(votes.units.first, numbers) | np.isin(votes.units.second, numbers)
+        return np.asarray(either[votes.unit])
+
+
+def held_out_by_all(models: Sequence[LearnedModel]) -> HeldOut:
+    stated = [model.record.get("held_out", {}) for model in models]
+    items = [frozenset(one.get("items", ())) for one in stated]
+    raters = [frozenset(one.get("raters", ())) for one in stated]
+    systems = tuple(frozenset(one["systems"]) for one in stated if one.get("systems"))
+    return HeldOut(frozenset.intersection(*items), frozenset.intersection(*raters), systems)
+
+
+def version_name(model: LearnedModel) -> str:
+    """As people speak of it: CMI-RM 3."""
+    entry = TRAINABLE.get(model.kind)
+    return f"{entry.title if entry else model.kind} {model.number}"
+
+
+def _numbers(names: Sequence[str], wanted: frozenset[str]) -> list[int]:
+    return [number for number, name in enumerate(names) if name in wanted]
+
+
+# What a scorer that was trained on votes of the very study has not learned from: the only honest test of it
+# here.
+
+
+@dataclass(frozen=True, eq=False)
+class NotLearnedFrom:
+    """candidates: database ids, of items that were held out. own: those by systems that were held out, where these were
+    and not items; a pair with one of them was not learned from. None where items alone decide."""
+
+    candidates: frozenset[int]
+    own: frozenset[int] | None = None
+
+    def single(self, candidates: IntArray) -> BoolArray:
+        return _among(candidates, self.candidates if self.own is None else self.candidates & self.own)
+
+    def pairs(self, first: IntArray, second: IntArray) -> BoolArray:
+        held = _among(first, self.candidates) & _among(second, self.candidates)
+        return held if self.own is None else held & (_among(first, self.own) | _among(second, self.own))
+
+
+def not_learned_from(study: Study) -> dict[int, NotLearnedFrom]:
+    """By the database id of each scorer that was trained on this study's votes, with whatever options it is opened."""
+    trained = learned.versions_by_scorer(study)
+    return {scorer: _unseen(study, models) for scorer, models in trained.items()}
+
+
+def _unseen(study: Study, models: Sequence[LearnedModel]) -> NotLearnedFrom:
+    """By all of several trainings that came to the same model."""
+    held = held_out_by_all(models)
+    made = Candidate.objects.filter(item_version__item__study=study, item_version__item__in=held.items)
+    rows = list(made.values_list("pk", "system__name"))
+    systems = frozenset.intersection(*held.systems) if held.systems else None
+    own = None if systems is None else frozenset(pk for pk, system in rows if system in systems)
+    return NotLearnedFrom(frozenset(pk for pk, _ in rows), own)
+
+
+def _among(candidates: IntArray, wanted: frozenset[int]) -> BoolArray:
+    return np.isin(candidates, np.fromiter(wanted, dtype=np.int64, count=len(wanted)))

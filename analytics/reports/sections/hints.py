@@ -1,0 +1,233 @@
+"""Scores that raters were shown, and what showing them did to the votes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext as look_up
+from django.utils.translation import gettext_noop
+
+from analytics.data import hints
+from analytics.data.hints import HintCounts, HintedVotes
+from analytics.reports.document import Block, Cell, Column, Measured, Paragraph, Section, Table
+from analytics.reports.sections.material import ReportData
+from analytics.statistics.bootstrap import Resampling
+from analytics.statistics.raters.anchoring import (
+    AnchoringEffect,
+    RatingEffects,
+    agreement_effect,
+    rating_effects,
+)
+from annotation.models import Answer, Judgment
+
+# The codes of the statistic.
+REASONS = {
+    "none_shown": gettext_noop("No vote was given by somebody who saw what the model said."),
+    "none_withheld": gettext_noop("No vote was given by somebody from whom it was kept."),
+    "never_both": gettext_noop(
+        "Under no one version and withheld share was it both shown and kept, so the two cannot be compared."
+    ),
+    "few_raters": gettext_noop(
+        "Fewer than five raters in one of the two groups cannot say how uncertain this is."
+    ),
+    "all_alike": gettext_noop(
+        "In one of the two groups all raters' figures are equal, so drawing them anew cannot say how uncertain it is."
+    ),
+    "no_slope": gettext_noop(
+        "In one of the two groups the model said the same of everything, so there is no slope."
+    ),
+    "mostly_undefined": gettext_noop(
+        "In most resamples of the raters the figure is not defined, so there is no interval."
+    ),
+}
+
+
+def hints_section(material: ReportData) -> Section | None:
+    """None where nothing was shown to anybody."""
+    found = hints.hint_counts(material.study)
+    if found is None:
+        return None
+    resampling = material.settings.resampling
+    asked = [hints.hinted_votes(votes.counted()) for votes in material.votes]
+    asked = [one for one in asked if len(one.votes)]
+    preferences = [one for one in asked if one.votes.question.is_preference]
+    ratings = [one for one in asked if not one.votes.question.is_preference]
+    blocks: list[Block] = [_shown(found)]
+    if preferences:
+        blocks += _of_preferences(preferences, resampling)
+    if ratings:
+        blocks += _of_ratings(ratings, resampling)
+    return Section("hints", _("Scores shown to raters"), blocks)
+
+
+def not_independent(material: ReportData) -> Iterator[Paragraph]:
+    """A warning for figures that take votes as independent of models and of each other."""
+    if (found := hints.hint_counts(material.study)) and found.shown:
+        text = _(
+            "Before %(shown)s judgments raters were shown what a model says (%(scorers)s). These votes are independent "
+            "neither of the model nor of each other, so both may look more alike than they are; the section on scores "
+            "shown to raters tells by how much."
+        )
+        yield Paragraph(text % _counts(found), warning=True)
+
+
+def methods_sentence(material: ReportData) -> str:
+    """For the methods of a paper; of studies whose votes were given elsewhere nothing is known."""
+    if (found := hints.hint_counts(material.study)) is not None:
+        text = _(
+            "Raters were shown what a model says (%(scorers)s) before %(shown)s judgments; from %(withheld)s it was "
+            "kept, drawn at random for each rater and task."
+        )
+        return text % _counts(found)
+    here = Judgment.objects.filter(study=material.study, origin=Judgment.Origin.RATED)
+    return _("Raters were shown no scores of models.") if here.exists() else ""
+
+
+def _counts(found: HintCounts) -> dict[str, str]:
+    return {
+        "scorers": ", ".join(found.scorers),
+        "shown": f"{found.shown:,}",
+        "withheld": f"{found.withheld:,}",
+    }
+
+
+def _shown(found: HintCounts) -> Paragraph:
+    text = _(
+        "Before the questions, raters saw what a model says of a task, as a guess that may be wrong: %(scorers)s. It "
+        "was shown before %(shown)s judgments, and kept from the rater at random before %(withheld)s. As a coin "
+        "decided, the difference between the two is the effect of showing, among votes under one version of the model "
+        "and one withheld share."
+    )
+    return Paragraph(text % _counts(found))
+
+
+def _of_preferences(asked: Sequence[HintedVotes], resampling: Resampling) -> Iterator[Block]:
+    effects = [_agreement(told, resampling) for told in asked]
+    columns = (
+        Column("question", _("Question")),
+        Column("shown", _("Votes, shown"), "count"),
+        Column("withheld", _("Votes, withheld"), "count"),
+        Column("agree_shown", _("With the model, shown"), "percent", 1),
+        Column("agree_withheld", _("With the model, withheld"), "percent", 1),
+        Column("effect", _("Effect of showing"), "percent", 1),
+    )
+    rows: list[tuple[Cell, ...]] = [
+        (_title(told), effect.shown.votes, effect.withheld.votes, effect.shown.value, effect.withheld.value,
+         _measured(effect))
+        for told, effect in zip(asked, effects, strict=True)
+    ]  # fmt: skip
+    notes = [
+        _(
+            "The share of votes for the side that the model prefers; a vote for neither counts one half, and pairs "
+            "that it cannot tell apart do not count. Above 0, votes follow what is shown."
+        ),
+        _drawn(effects, resampling),
+        *_within(asked),
+    ]
+    yield Table("hints-preferences", _("Votes with the model, shown and withheld"), columns, rows, notes)
+    for told, effect in zip(asked, effects, strict=True):
+        if effect.interval and effect.interval[0] > 0:
+            yield _follows(told)
+
+
+def _of_ratings(asked: Sequence[HintedVotes], resampling: Resampling) -> Iterator[Block]:
+    found = [_distances(told, resampling) for told in asked]
+    columns = (
+        Column("question", _("Question")),
+        Column("measure", _("Measure")),
+        Column("shown", _("Votes, shown"), "count"),
+        Column("withheld", _("Votes, withheld"), "count"),
+        Column("value_shown", _("Shown"), "number", 3),
+        Column("value_withheld", _("Withheld"), "number", 3),
+        Column("effect", _("Effect of showing"), "number", 3),
+    )
+    names = (_("Distance from the model"), _("Slope on the model"))
+    rows: list[tuple[Cell, ...]] = [
+        (_title(told), name, one.shown.votes, one.withheld.votes, one.shown.value, one.withheld.value,
+         _measured(one))
+        for told, effects in zip(asked, found, strict=True)
+        for name, one in zip(names, (effects.distance, effects.slope), strict=True)
+    ]  # fmt: skip
+    notes = [
+        _(
+            "Distance: the mean of how far ratings lie from the rating that the model expects; below 0, showing draws "
+            "them to it. Slope: by how much a rating rises with one point of the model’s; above 0, they follow it more "
+            "where it is shown."
+        ),
+        _drawn([effects.distance for effects in found], resampling),
+        *_within(asked),
+    ]
+    yield Table("hints-ratings", _("Ratings and the model’s, shown and withheld"), columns, rows, notes)
+    for told, effects in zip(asked, found, strict=True):
+        drawn_to_it = effects.distance.interval is not None and effects.distance.interval[1] < 0
+        follows_more = effects.slope.interval is not None and effects.slope.interval[0] > 0
+        if drawn_to_it or follows_more:
+            yield _follows(told)
+
+
+def _agreement(told: HintedVotes, resampling: Resampling) -> AnchoringEffect:
+    votes, first = told.votes, told.said > 0.5
+    preferred = np.where(first, Answer.Choice.FIRST, Answer.Choice.SECOND)
+    neither = ~np.isin(votes.value, (Answer.Choice.FIRST, Answer.Choice.SECOND))
+    agrees = np.where(neither, 0.5, votes.value == preferred)
+    sided = told.said != 0.5
+    return agreement_effect(
+        agrees[sided],
+        shown=told.shown[sided],
+        raters=votes.rater[sided],
+        strata=told.stratum[sided],
+        resampling=resampling,
+    )
+
+
+def _distances(told: HintedVotes, resampling: Resampling) -> RatingEffects:
+    return rating_effects(
+        told.votes.value,
+        told.said,
+        shown=told.shown,
+        raters=told.votes.rater,
+        strata=told.stratum,
+        resampling=resampling,
+    )
+
+
+def _title(told: HintedVotes) -> str:
+    return told.votes.question.title
+
+
+def _measured(effect: AnchoringEffect) -> Measured:
+    low, high = effect.interval or (None, None)
+    return Measured(effect.value, low, high, look_up(REASONS[effect.reason]) if effect.reason else None)
+
+
+def _drawn(effects: Sequence[AnchoringEffect], resampling: Resampling) -> str:
+    """The group that is smaller by raters decides how far an interval is widened."""
+    fewest = min(min(one.shown.raters, one.withheld.raters) for one in effects)
+    text = _(
+        "%(level)s intervals: percentiles of %(times)s bootstrap resamples of raters, each with all their votes, "
+        "expanded for the number of raters in the smaller group, %(n)s or more (Hesterberg, 2015)."
+    )
+    return text % {
+        "level": f"{100 * resampling.level:g} %",
+        "times": f"{resampling.replicates:,}",
+        "n": f"{fewest:,}",
+    }
+
+
+def _within(asked: Sequence[HintedVotes]) -> Iterator[str]:
+    if any(len(np.unique(told.stratum)) > 1 for told in asked):
+        yield _(
+            "The model’s version or the withheld share changed meanwhile, so votes are compared within each version "
+            "and share, and both groups weighed to the same numbers of votes in each; where one of the two groups has "
+            "no vote, votes are left out."
+        )
+
+
+def _follows(told: HintedVotes) -> Paragraph:
+    text = _(
+        "%(question)s Votes follow the model where raters see what it says. What they say of it, and of each other, "
+        "rests in part on that."
+    )
+    return Paragraph(text % {"question": _title(told)}, warning=True)

@@ -1,0 +1,467 @@
+"""The figures that a version is known by, one line each, on held-out votes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+
+import numpy as np
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from analytics.data.items import CandidateFacts, CandidateText
+from analytics.data.votes import NOBODY, Votes
+from analytics.reports.agreement import reason_sentence
+from analytics.reports.document import Block, Cell, Column, Paragraph, Table
+from analytics.reports.sections.held_out import HeldOut, Whose, held_out_by_all, version_name
+from analytics.reports.sections.model_accuracy import accuracy_column
+from analytics.reports.sections.model_data import (
+    VARIANCE,
+    ComparedPairs,
+    Group,
+    RatedCandidates,
+    ScoredBy,
+    ScoredQuestion,
+    ScorerOutput,
+    count_column,
+    drawn_by_prompt,
+    from_0_to_1,
+    measured_score,
+    measured_with,
+    number_column,
+    scale_bounds,
+    scored_question,
+    scorer_column,
+    scores_of,
+)
+from analytics.statistics import bootstrap
+from analytics.statistics.arrays import FloatArray
+from analytics.statistics.bootstrap import Resampling
+from analytics.statistics.correlation import correlations
+from analytics.statistics.judges import aggregation, paired_difference
+from analytics.statistics.judges.accuracy import (
+    FEWEST_RATINGS,
+    absolute_error,
+    pairwise_accuracy,
+    variance_error,
+)
+from analytics.statistics.judges.aggregation import CrossFitted, cross_fitted, simple_mean
+from analytics.statistics.judges.calibration import calibration, cross_entropies
+from analytics.statistics.judges.human_ceiling import preference_ceiling, rating_ceiling
+from analytics.statistics.judges.paired_difference import (
+    PairedDifference,
+    accuracy_difference,
+    mean_difference,
+    rank_difference,
+)
+from annotation.models import Answer, Study
+from scoring.models import LearnedModel, Scorer
+
+_KEYS: dict[Whose, str] = {"": "glance", "everybody": "glance_everybody", "held out": "glance_raters"}
+
+
+def preference_glance(
+    asked: ScoredQuestion, found: ComparedPairs, everybodys: ComparedPairs, *, whose: Whose = ""
+) -> Table:
+    """`everybodys`: the same items by all raters' first votes, for what one person comes to. `whose` votes `found`
+    rests on, where these are not what all the other figures rest on."""
+    return Table(
+        key=asked.key(_KEYS[whose]),
+        caption=_caption(whose) % asked.named,
+        columns=[
+            scorer_column(), count_column("n", _("Pairs")), accuracy_column(),
+            number_column("cross_entropy", _("Cross-entropy")), number_column("brier", _("Brier")),
+            number_column("ece", _("ECE")), number_column("person", _("One person")),
+            number_column("ratio", _("Scorer / person")),
+        ],
+        rows=[_of_pairs(asked, found, everybodys, one) for one in asked.contenders],
+        notes=[drawn_by_prompt(asked.resampling), _person_note()],
+    )  # fmt: skip
+
+
+def _of_pairs(
+    asked: ScoredQuestion, found: ComparedPairs, everybodys: ComparedPairs, one: ScorerOutput
+) -> list[Cell]:
+    leads, clusters = one.leads(found.first, found.second), found.prompt.tolist()
+    accuracy = pairwise_accuracy(leads, found.lead, clusters=clusters, resampling=asked.resampling).accuracy
+    fit = calibration(
+        one.logits(leads),
+        found.votes[:, 0],
+        found.votes[:, 1],
+        clusters=clusters,
+        resampling=asked.resampling,
+    )
+    ceiling = preference_ceiling(
+        everybodys.votes,
+        one.leads(everybodys.first, everybodys.second),
+        clusters=everybodys.prompt.tolist(),
+        resampling=asked.resampling,
+    )
+    return [
+        one.name, accuracy.n, measured_score(accuracy), measured_score(fit.cross_entropy), measured_score(fit.brier), fit.ece,
+        measured_score(ceiling.human), measured_score(ceiling.ratio),
+    ]  # fmt: skip
+
+
+def rating_glance(
+    asked: ScoredQuestion, found: RatedCandidates, everybodys: RatedCandidates, *, whose: Whose = ""
+) -> Table:
+    return Table(
+        key=asked.key(_KEYS[whose]),
+        caption=_caption(whose) % asked.named,
+        columns=[
+            scorer_column(), count_column("n", _("Items")), number_column("spearman", _("Spearman (SRCC)")),
+            number_column("kendall", _("Kendall (tau-b)")), number_column("mae", _("MAE of the mean")),
+            number_column("variance", _("MAE of the variance")), number_column("person", _("One person")),
+            number_column("ratio", _("Scorer / person")),
+        ],
+        rows=[_of_ratings(asked, found, everybodys, one) for one in asked.contenders],
+        notes=[
+            drawn_by_prompt(asked.resampling),
+            _(
+                "MAE: on a scale from 0 to 1; of the variance over items with %(n)s ratings or more. “One person” and "
+                "“Scorer / person” are of Spearman’s correlation."
+            )
+            % {"n": FEWEST_RATINGS},
+            _person_note(),
+        ],
+    )  # fmt: skip
+
+
+def _of_ratings(
+    asked: ScoredQuestion, found: RatedCandidates, everybodys: RatedCandidates, one: ScorerOutput
+) -> list[Cell]:
+    scores, clusters, scale = one.of(found.candidate), found.prompt.tolist(), scale_bounds(asked.question)
+    three = correlations(scores, found.mean, clusters=clusters, resampling=asked.resampling)
+    ceiling = rating_ceiling(
+        everybodys.row,
+        everybodys.value,
+        one.of(everybodys.candidate),
+        clusters=everybodys.prompt.tolist(),
+        resampling=asked.resampling,
+    ).srcc
+    errors: list[Cell] = [None, None]
+    if scale is not None:
+        width = scale[1] - scale[0]
+        if (near := from_0_to_1(scores, scale)) is not None:
+            human = (found.mean - scale[0]) / width
+            error = absolute_error(near, human, clusters=clusters, resampling=asked.resampling)
+            errors[0] = measured_score(error.error)
+        errors[1] = _of_variance(asked, found, one, (found.value - scale[0]) / width)
+    return [
+        one.name, three.srcc.n, measured_score(three.srcc), measured_score(three.ktau), *errors, measured_score(ceiling.human),
+        measured_score(ceiling.ratio),
+    ]  # fmt: skip
+
+
+def _of_variance(
+    asked: ScoredQuestion, found: RatedCandidates, one: ScorerOutput, rating: np.ndarray
+) -> Cell:
+    scorer = next((each for each in asked.scored if each.scorer == one.scorer), None)
+    expected = scorer.output(VARIANCE) if scorer else None
+    if expected is None:
+        return None
+    error = variance_error(
+        expected.of(found.candidate),
+        found.row,
+        rating,
+        clusters=found.prompt.tolist(),
+        resampling=asked.resampling,
+    )
+    return measured_score(error.error)
+
+
+def _caption(whose: Whose) -> str:
+    if whose == "everybody":
+        return _("The same by all raters, those it learned from among them: %(question)s")
+    if whose == "held out":
+        return _("The same by the held-out raters alone: %(question)s")
+    return _("At a glance, on held-out votes: %(question)s")
+
+
+def _person_note() -> str:
+    return _(
+        "One person: what each rater of an item comes to against the rest of its raters; the scorer is compared with "
+        "the same rest. These two rest on all raters’ votes on the held-out items, where two or more judged the same."
+    )
+
+
+# What the sections of a comparison are made from.
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonData:
+    """Versions, and other scorers beside them, on what the versions hold out together.
+
+    texts: what systems wrote, by candidate. made: what they were asked for, and how long what they made is.
+    """
+
+    study: Study
+    models: Sequence[LearnedModel]
+    scored: Sequence[ScoredBy]
+    held: HeldOut
+    texts: dict[int, CandidateText]
+    made: CandidateFacts
+    resampling: Resampling
+
+    def asked(self, votes: Votes, *, by_raters: bool) -> ScoredQuestion:
+        kept = self.held.select(votes.counted(), by_raters=by_raters)
+        return scored_question(kept, self.scored, self.resampling)
+
+
+def entrants(
+    study: Study, models: Sequence[LearnedModel], others: Sequence[Scorer]
+) -> tuple[HeldOut, list[ScoredBy]]:
+    """What the versions hold out together, and everybody's scores. Versions that came to the same weights are one
+    scorer, under the names of all of them."""
+    names: dict[int, list[str]] = {}
+    scorers = {model.scorer.pk: model.scorer for model in models if model.scorer}
+    for model in models:
+        if model.scorer:
+            names.setdefault(model.scorer.pk, []).append(version_name(model))
+    own = [scores_of(study, scorer, name=" = ".join(names[pk])) for pk, scorer in scorers.items()]
+    rest = [scores_of(study, scorer) for scorer in others if scorer.pk not in scorers]
+    return held_out_by_all(models), [*own, *rest]
+
+
+def duels(contenders: Sequence[ScorerOutput]) -> Iterator[tuple[ScorerOutput, ScorerOutput]]:
+    """Every two scorers once, the later before the earlier; of scorers with several outputs, like against like."""
+    for earlier, later in combinations(contenders, 2):
+        if earlier.scorer == later.scorer:
+            continue
+        several = [sum(one.scorer == each.scorer for one in contenders) > 1 for each in (earlier, later)]
+        if earlier.output == later.output or not all(several):
+            yield later, earlier
+
+
+# Every two scorers on the very same things: how far apart they are, and whether that could be chance.
+
+
+_SENTENCES = {**bootstrap.SENTENCES, **paired_difference.SENTENCES}
+
+
+def preference_differences(asked: ScoredQuestion, found: ComparedPairs) -> Table | None:
+    rows: list[list[Cell]] = []
+    clusters = found.prompt.tolist()
+    for one, other in duels(asked.contenders):
+        mine, theirs = (each.leads(found.first, found.second) for each in (one, other))
+        accuracy = accuracy_difference(
+            mine, theirs, found.lead, clusters=clusters, resampling=asked.resampling
+        )
+        losses = [
+            cross_entropies(each.logits(lead), found.votes[:, 0], found.votes[:, 1])
+            for each, lead in ((one, mine), (other, theirs))
+        ]
+        loss = mean_difference(losses[0], losses[1], clusters=clusters, resampling=asked.resampling)
+        rows.append(
+            [
+                one.name, other.name, accuracy.difference.n, measured_with(accuracy.difference, _SENTENCES),
+                _verdict(accuracy, one, other), measured_with(_by_rater(asked, one, other).difference, _SENTENCES),
+                measured_with(loss.difference, _SENTENCES),
+            ]
+        )  # fmt: skip
+    columns = [
+        *_who(), count_column("n", _("Pairs")), Column("accuracy", _("Accuracy, difference"), "percent", 1),
+        Column("verdict", _("Which is better")),
+        Column("by_rater", _("Single votes, difference"), "percent", 1),
+        number_column("cross_entropy", _("Cross-entropy, difference")),
+    ]  # fmt: skip
+    notes = [
+        _(
+            "Single votes: how often each votes as a person did, ties aside; raters, not prompts, are drawn anew, and "
+            "with fewer than five there is no interval. Cross-entropy: less is better."
+        )
+    ]
+    return _table(asked, columns, rows, notes)
+
+
+def rating_differences(asked: ScoredQuestion, found: RatedCandidates) -> Table | None:
+    rows: list[list[Cell]] = []
+    clusters, scale = found.prompt.tolist(), scale_bounds(asked.question)
+    humans = None if scale is None else (found.mean - scale[0]) / (scale[1] - scale[0])
+    for one, other in duels(asked.contenders):
+        mine, theirs = one.of(found.candidate), other.of(found.candidate)
+        ranks = rank_difference(mine, theirs, found.mean, clusters=clusters, resampling=asked.resampling)
+        row: list[Cell] = [
+            one.name, other.name, ranks.difference.n, measured_with(ranks.difference, _SENTENCES),
+            _verdict(ranks, one, other), None,
+        ]  # fmt: skip
+        near, far = from_0_to_1(mine, scale), from_0_to_1(theirs, scale)
+        if humans is not None and near is not None and far is not None:
+            error = mean_difference(
+                np.abs(near - humans), np.abs(far - humans), clusters=clusters, resampling=asked.resampling
+            )
+            row[-1] = measured_with(error.difference, _SENTENCES)
+        rows.append(row)
+    columns = [
+        *_who(), count_column("n", _("Items")), number_column("spearman", _("Spearman, difference")),
+        Column("verdict", _("Which is better")), number_column("mae", _("MAE, difference")),
+    ]  # fmt: skip
+    return _table(asked, columns, rows, [_("MAE: less is better.")])
+
+
+def _by_rater(asked: ScoredQuestion, one: ScorerOutput, other: ScorerOutput) -> PairedDifference:
+    """Over single votes of named raters for either side."""
+    votes, units = asked.votes, asked.votes.units
+    sided = np.isin(votes.value, [Answer.Choice.FIRST, Answer.Choice.SECOND]) & (votes.rater != NOBODY)
+    said = votes.select(sided)
+    human = np.where(said.value == Answer.Choice.FIRST, 1.0, -1.0)
+
+    def leads(each: ScorerOutput) -> FloatArray:
+        return each.leads(units.candidate, units.other)[said.unit]
+
+    return accuracy_difference(
+        leads(one), leads(other), human, clusters=said.rater.tolist(), resampling=asked.resampling, few=True
+    )
+
+
+def _verdict(found: PairedDifference, one: ScorerOutput, other: ScorerOutput) -> str:
+    if found.could_be_chance is None:
+        return _("cannot be told")
+    if found.could_be_chance:
+        return _("the difference could be chance")
+    return one.name if (found.difference.value or 0) > 0 else other.name
+
+
+def _who() -> list[Column]:
+    return [Column("first", _("Scorer")), Column("second", _("Less this one"))]
+
+
+def _table(
+    asked: ScoredQuestion, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], notes: Sequence[str]
+) -> Table | None:
+    if not rows:
+        return None
+    several = _(
+        "Of so many comparisons, one in twenty would be called better by chance alone; these intervals allow for one "
+        "comparison at a time."
+    )
+    return Table(
+        key=asked.key("differences"),
+        caption=_("One scorer less another, on the same votes: %(question)s") % asked.named,
+        columns=columns,
+        rows=rows,
+        notes=[drawn_by_prompt(asked.resampling), *notes, *([several] if len(rows) > 1 else [])],
+    )
+
+
+# Several judges of answers taken as one: their mean, and learned weights (ORCA, section 5.6).
+
+
+_MARKED = (
+    gettext_noop(
+        "There are too few answers to learn weights from: with a fifth of the prompts set apart, three must be left "
+        "that people rated and all judges scored."
+    ),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class AggregatedJudges:
+    """asked: with the judges taken as one after the single ones. weights: a table of them, or why there are none."""
+
+    asked: ScoredQuestion
+    weights: Block
+
+
+def aggregate_judges(asked: ScoredQuestion, whole: RatedCandidates) -> AggregatedJudges | None:
+    """`whole`: the held-out answers with everybody's ratings, which weights are learned from. None where fewer than two
+    scorers foretell ratings on a scale that is known."""
+    scale = scale_bounds(asked.question)
+    if scale is None:
+        return None
+    brought = [(one, from_0_to_1(one.of(whole.candidate), scale)) for one in asked.contenders]
+    judges = [(one, scores) for one, scores in brought if scores is not None]
+    if len(judges) < 2:
+        return None
+    names, scores = [one.name for one, _scores in judges], np.stack([own for _one, own in judges], axis=1)
+    people = (whole.mean - scale[0]) / (scale[1] - scale[0])
+    learned = cross_fitted(scores, people, whole.prompt, seed=asked.resampling.seed)
+    mean = _contender(_("Mean of these %(n)s") % {"n": len(judges)}, whole, simple_mean(scores))
+    if missing := reason_sentence(learned.reason, aggregation.SENTENCES):
+        return AggregatedJudges(replace(asked, contenders=[*asked.contenders, mean]), Paragraph(missing))
+    weighed = _contender(_("Learned weights"), whole, learned.scores)
+    joined = replace(asked, contenders=[*asked.contenders, mean, weighed])
+    return AggregatedJudges(joined, _weights(asked, names, learned))
+
+
+def _contender(name: str, whole: RatedCandidates, scores: FloatArray) -> ScorerOutput:
+    """Its scorer is none that is stored: what several say together is nobody's version."""
+    known = zip(whole.candidate.tolist(), scores.tolist(), strict=True)
+    by_candidate = {(candidate, 0): score for candidate, score in known if np.isfinite(score)}
+    return ScorerOutput(name, Scorer(key=name), "value", None, by_candidate)
+
+
+def _weights(asked: ScoredQuestion, names: Sequence[str], found: CrossFitted) -> Table:
+    weight, slope, intercept = (
+        np.array([getattr(part, name) for part in found.parts]) for name in ("weight", "slope", "intercept")
+    )
+    rows: list[list[Cell]] = [
+        [
+            name, float(weight[:, at].mean()), float(weight[:, at].min()), float(weight[:, at].max()),
+            float(slope[:, at].mean()), float(intercept[:, at].mean()),
+        ]
+        for at, name in enumerate(names)
+    ]  # fmt: skip
+    return Table(
+        key=asked.key("weights"),
+        caption=_("Learned weights: %(question)s") % asked.named,
+        columns=[
+            scorer_column(), number_column("weight", _("Weight")), number_column("least", _("Least")),
+            number_column("most", _("Most")), number_column("slope", _("Calibration, slope")),
+            number_column("intercept", _("Calibration, intercept")),
+        ],
+        rows=rows,
+        notes=[
+            _(
+                "The held-out prompts are dealt into %(parts)s parts. What is said of the answers of one part rests on "
+                "weights and calibrations that were fitted, by least squares, to everybody’s ratings of the others: "
+                "no answer is foretold by weights that saw it. The table has their means over the parts, and the "
+                "least and the greatest weight."
+            )
+            % {"parts": len(found.parts)},
+            _(
+                "Calibration: a scorer’s values from 0 to 1 become intercept + slope × value, cut to 0 to 1. Weights "
+                "are not negative and sum to 1. Where one has no score, the others share its weight."
+            ),
+        ],
+    )  # fmt: skip
+
+
+# Parts of the held-out pairs that do not come from strata: what was asked for, vocals, and how long the
+# clips are.
+
+
+# Seconds at which bins begin, as in CMI-RewardBench, table 17.
+_BINS = (10.0, 30.0, 60.0, 120.0)
+
+
+def parts_of_pairs(pairs: ComparedPairs, made: CandidateFacts) -> Iterator[Group]:
+    """By modality of the prompt (CMI-RewardBench, section 3.2), by vocal or instrumental (tables 20 to 22: a prompt
+    with lyrics asks for vocals), and by the longer of the two clips."""
+    row, other = made.rows(pairs.first), made.rows(pairs.second)
+    lyrics, reference = made.lyrics[row], made.reference[row]
+    if (lyrics | reference).any():
+        by = _("prompt")
+        yield Group(by, _("text alone"), ~lyrics & ~reference)
+        yield Group(by, _("with lyrics"), lyrics & ~reference)
+        yield Group(by, _("with reference audio"), ~lyrics & reference)
+        yield Group(by, _("with both"), lyrics & reference)
+    if lyrics.any():
+        yield Group(_("voice"), _("vocal"), lyrics)
+        yield Group(_("voice"), _("instrumental"), ~lyrics)
+    seconds = np.fmax(made.seconds[row], made.seconds[other])
+    bin_of = np.digitize(seconds, _BINS)
+    if not np.isfinite(seconds).any():
+        return
+    for number, name in enumerate(_names()):
+        within = (bin_of == number) & np.isfinite(seconds)
+        if within.any():
+            yield Group(_("duration"), name, within)
+
+
+def _names() -> list[str]:
+    ends = [f"{end:g}" for end in _BINS]
+    between = [f"{low}–{high} s" for low, high in pairwise(ends)]
+    return [f"< {ends[0]} s", *between, f"≥ {ends[-1]} s"]

@@ -1,0 +1,471 @@
+"""The scores that a report holds against people: one output of one scorer version, looked up by what people judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from django.db.models import Exists, OuterRef
+from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext as _
+
+from analytics.data import scores as data_scores
+from analytics.data.postgres import BoolArray
+from analytics.data.questions import MeasuredQuestion
+from analytics.data.votes import NOBODY, Votes, is_repeated_vote
+from analytics.evaluation.results import DEFAULT_OUTPUT, ENSEMBLE_MEAN, ENSEMBLE_SPREAD
+from analytics.reports.agreement import reason_sentence, votes_for_agreement
+from analytics.reports.document import Column, Measured
+from analytics.reports.sections.held_out import NotLearnedFrom, not_learned_from
+from analytics.statistics import bootstrap
+from analytics.statistics.arrays import FloatArray, IntArray
+from analytics.statistics.bootstrap import Estimate, Resampling
+from analytics.statistics.judges import human_ceiling
+from annotation.models import Answer, Question, Study
+from annotation.protocols import QuestionSpec
+from annotation.studies.protocols import load_protocol
+from scoring.metrics import registry
+from scoring.metrics.registry import Reads
+from scoring.models import Score, Scorer
+
+# What people said, by what a scorer scores: candidates with their ratings, pairs of candidates with their
+# votes.
+
+
+@dataclass(frozen=True, eq=False)
+class RatedCandidates:
+    """A row per candidate. `unit`: one of its units, for strata. mean, n: of its ratings.
+
+    row, value: a row per rating: which candidate it is about, and what was said.
+    """
+
+    candidate: IntArray
+    unit: IntArray
+    item: IntArray
+    prompt: IntArray
+    system: IntArray
+    mean: FloatArray
+    n: IntArray
+    row: IntArray
+    value: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.candidate)
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedPairs:
+    """A row per pair of candidates, the way round in which it was first voted on.
+
+    votes: (n, 3) for the first, for the second, for neither ("tie" and "both bad"). confidence: the mean of those that
+    were given, NaN without any.
+    """
+
+    first: IntArray
+    second: IntArray
+    unit: IntArray
+    item: IntArray
+    prompt: IntArray
+    votes: FloatArray
+    confidence: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def lead(self) -> FloatArray:
+        return np.asarray(self.votes[:, 0] - self.votes[:, 1])
+
+    @property
+    def decided(self) -> BoolArray:
+        return np.asarray(self.lead != 0)
+
+    def select(self, mask: BoolArray) -> ComparedPairs:
+        return replace(self, **{field.name: getattr(self, field.name)[mask] for field in fields(self)})
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Some of the rows: `by` is what divides them, empty for all."""
+
+    by: str
+    name: str
+    rows: BoolArray
+
+
+def rated_candidates(votes: Votes) -> RatedCandidates:
+    """From votes that count, of each named rater the first on a candidate: tasks may share it, and a person who meets
+    it twice is still one. One answer about several candidates together is about none of them."""
+    units, unit = votes.units, votes.unit
+    kept = (units.candidate[unit] > 0) & np.isfinite(votes.value)
+    kept[kept] = ~is_repeated_vote(units.candidate[unit[kept]], votes.rater[kept])
+    unit, value = unit[kept], votes.value[kept]
+    of, row = _by_unit(unit, units.candidate[unit])
+    candidate = units.candidate[of]
+    n = np.bincount(row, minlength=len(candidate))
+    mean = np.bincount(row, weights=value, minlength=len(candidate)) / np.maximum(n, 1)
+    return RatedCandidates(
+        candidate, of, units.item_ids[of], units.prompt[of], units.first[of], np.asarray(mean), n, row, value
+    )
+
+
+def compared_pairs(votes: Votes) -> ComparedPairs:
+    """From votes that count, of each named rater the first on a pair. Tasks may show a pair either way round."""
+    units = votes.units
+    low, high = np.minimum(units.candidate, units.other), np.maximum(units.candidate, units.other)
+    pair_of = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)[1].ravel()
+    kept = low[votes.unit] > 0
+    kept[kept] = ~is_repeated_vote(pair_of[votes.unit[kept]], votes.rater[kept])
+    unit, value, sure = votes.unit[kept], votes.value[kept], votes.confidence[kept]
+    of, row = _by_unit(unit, pair_of[unit])
+    side = np.where(value == Answer.Choice.FIRST, 0, np.where(value == Answer.Choice.SECOND, 1, 2))
+    turned = units.candidate[unit] != units.candidate[of][row]
+    side = np.where(turned & (side < 2), 1 - side, side)
+    votes_of = np.bincount(row * 3 + side, minlength=3 * len(of)).reshape(-1, 3)
+    return ComparedPairs(
+        first=units.candidate[of],
+        second=units.other[of],
+        unit=of,
+        item=units.item_ids[of],
+        prompt=units.prompt[of],
+        votes=votes_of.astype(np.float64),
+        confidence=_mean(row, sure, len(of)),
+    )
+
+
+def by_strata(votes: Votes, unit: IntArray) -> Iterator[Group]:
+    for key in sorted(votes.units.strata):
+        stratum = votes.units.strata[key]
+        if len(stratum.values) > 1:
+            for number, value in enumerate(stratum.values):
+                yield Group(key, value, stratum.of_unit[unit] == number)
+
+
+def present_systems(found: RatedCandidates, votes: Votes) -> list[tuple[str, BoolArray]]:
+    return [
+        (name, found.system == number)
+        for number, name in enumerate(votes.systems)
+        if number != NOBODY and (found.system == number).any()
+    ]
+
+
+def _by_unit(unit: IntArray, what: IntArray) -> tuple[IntArray, IntArray]:
+    """Of each thing that votes are about, the unit of its first vote, ascending; and of each vote, which thing. Units
+    are in an order that does not come from the database, as ids of candidates do."""
+    _, first, number = np.unique(what, return_index=True, return_inverse=True)
+    order = np.argsort(unit[first])
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return unit[first][order], place[number]
+
+
+def _mean(row: IntArray, values: FloatArray, n: int) -> FloatArray:
+    known = np.isfinite(values)
+    times = np.bincount(row[known], minlength=n)
+    total = np.bincount(row[known], weights=values[known], minlength=n)
+    return np.where(times > 0, total / np.maximum(times, 1), np.nan)
+
+
+# The outputs of a scorer that judges music twice: how well it follows the instruction, and how good it is.
+HEADS = ("musicality", "alignment")
+# What a scorer expects the ratings of one candidate to vary by, on a scale from 0 to 1: not a score.
+VARIANCE = "variance"
+# Where a scorer of pairs prefers neither, unless its identity says otherwise.
+_EVEN = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class ScorerOutput:
+    """One output of one scorer version.
+
+    even: None for a scorer of single candidates; of a scorer of pairs, the value at which it prefers neither.
+    scores: by candidate and, for pairs, the candidate that came to the study later; else 0. No infinities.
+    unseen: of a scorer that was trained on this study's votes, what it has not learned from. Nothing else is told of
+    it: of the rest, it has no score.
+    """
+
+    name: str
+    scorer: Scorer
+    output: str
+    even: float | None
+    scores: Mapping[tuple[int, int], float]
+    unseen: NotLearnedFrom | None = None
+
+    def of(self, candidates: IntArray) -> FloatArray:
+        """NaN where there is no score; all are for a scorer of pairs."""
+        scores = self._of(candidates)
+        return scores if self.unseen is None else np.where(self.unseen.single(candidates), scores, np.nan)
+
+    def leads(self, first: IntArray, second: IntArray) -> FloatArray:
+        """Above 0 where it prefers the first; NaN where there is no score."""
+        leads = self._leads(first, second)
+        return leads if self.unseen is None else np.where(self.unseen.pairs(first, second), leads, np.nan)
+
+    def told(self) -> set[tuple[int, int]]:
+        """Of which candidates, or pairs, its scores are held against people."""
+        keys = np.array(list(self.scores), dtype=np.int64).reshape(-1, 2)
+        if self.unseen is not None:
+            one, other = keys.T
+            keys = keys[self.unseen.single(one) if self.even is None else self.unseen.pairs(one, other)]
+        return {(one, other) for one, other in keys.tolist()}
+
+    def _of(self, candidates: IntArray) -> FloatArray:
+        return np.array([self.scores.get((one, 0), np.nan) for one in candidates.tolist()], dtype=np.float64)
+
+    def _leads(self, first: IntArray, second: IntArray) -> FloatArray:
+        if self.even is None:
+            return np.asarray(self._of(first) - self._of(second))
+        ahead, behind = self._over(first, second), self._over(second, first)
+        return np.where(np.isnan(ahead), self.even - behind, ahead - self.even)
+
+    def _over(self, one: IntArray, other: IntArray) -> FloatArray:
+        pairs = zip(one.tolist(), other.tolist(), strict=True)
+        return np.array([self.scores.get(pair, np.nan) for pair in pairs], dtype=np.float64)
+
+    def logits(self, leads: FloatArray) -> FloatArray:
+        """Log-odds of the first. Of a scorer of pairs whose middle is 1/2, the value is the probability itself; of
+        any other, the difference is taken for the log-odds, as in the Bradley-Terry model."""
+        known = leads[np.isfinite(leads)]
+        if self.even != _EVEN or np.abs(known).max(initial=0.0) > _EVEN:
+            return leads
+        # A certainty is taken for all but one in a million: a single mistake would cost infinitely much.
+        p = np.clip(leads + _EVEN, 1e-6, 1 - 1e-6)
+        return np.asarray(np.log(p) - np.log1p(-p))
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredBy:
+    """A scorer version with all its outputs."""
+
+    scorer: Scorer
+    contenders: tuple[ScorerOutput, ...]
+
+    @property
+    def title(self) -> str:
+        entry = registry.METRICS.get(self.scorer.key)
+        return self.scorer.key if entry is None else entry.title
+
+    @property
+    def n_scored(self) -> int:
+        """How many candidates, or pairs of them, have any of its outputs."""
+        return len({key for one in self.contenders for key in one.scores})
+
+    @property
+    def learned_here(self) -> bool:
+        """Whether it was trained on votes of this study."""
+        return any(one.unseen is not None for one in self.contenders)
+
+    @property
+    def n_told(self) -> int:
+        """How many of what it scored it is held against people on: what it has not learned from."""
+        return len({key for one in self.contenders for key in one.told()})
+
+    def output(self, name: str) -> ScorerOutput | None:
+        return next((one for one in self.contenders if one.output == name), None)
+
+    def heads(self) -> tuple[ScorerOutput, ScorerOutput] | None:
+        """Musicality and alignment, of a scorer that has both."""
+        musicality, alignment = (self.output(name) for name in HEADS)
+        return None if musicality is None or alignment is None else (musicality, alignment)
+
+    def for_question(self, question: MeasuredQuestion) -> Sequence[ScorerOutput]:
+        """The output of the question's name, or both heads, or the usual one: the default question's where a scorer
+        asks several, their mean, or the first."""
+        if own := self.output(question.key):
+            return [own]
+        if heads := self.heads():
+            return heads
+        scores = [one for one in self.contenders if one.output not in (ENSEMBLE_SPREAD, VARIANCE)]
+        preferred = sorted(
+            scores, key=lambda one: (_DEFAULT_OUTPUTS.get(one.output, len(_DEFAULT_OUTPUTS)), one.output)
+        )
+        return preferred[:1]
+
+
+_DEFAULT_OUTPUTS = {DEFAULT_OUTPUT: 0, "value": 1, ENSEMBLE_MEAN: 2}
+
+
+def scored_by(study: Study) -> list[ScoredBy]:
+    """Every scorer version with a score in this study, by name and digest."""
+    own = Score.objects.filter(scorer=OuterRef("pk"), candidate__item_version__item__study=study)
+    scorers = Scorer.objects.filter(Exists(own)).order_by("key", "digest")
+    unseen = not_learned_from(study)
+    return [scores_of(study, scorer, unseen=unseen.get(scorer.pk)) for scorer in scorers]
+
+
+def scores_of(
+    study: Study, scorer: Scorer, *, name: str = "", unseen: NotLearnedFrom | None = None
+) -> ScoredBy:
+    """`name`: what tables call it, instead of its key and digest. `unseen`: as `Contender` has it."""
+    found = data_scores.load_scores(study, scorer)
+    entry = registry.METRICS.get(scorer.key)
+    pairs = bool(found.others.any()) or (entry is not None and entry.reads is Reads.PAIR)
+    even = float(scorer.config.get("prefers_first_above", _EVEN)) if pairs else None
+    keys = list(zip(found.candidates.tolist(), found.others.tolist(), strict=True))
+    contenders = []
+    for number, output in sorted(enumerate(found.outputs), key=lambda one: one[1]):
+        column = found.values[:, number].tolist()
+        scores = {key: value for key, value in zip(keys, column, strict=True) if np.isfinite(value)}
+        called = name or str(scorer)
+        label = f"{called}, {output}" if len(found.outputs) > 1 else called
+        contenders.append(ScorerOutput(label, scorer, output, even, scores, unseen))
+    return ScoredBy(scorer, tuple(contenders))
+
+
+# One question with those that scored what it asks about: what every table on models is made from.
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredQuestion:
+    """`votes`: those that count. contenders: the outputs that are held against this question, one or two a scorer."""
+
+    votes: Votes
+    scored: Sequence[ScoredBy]
+    contenders: Sequence[ScorerOutput]
+    resampling: Resampling
+
+    @property
+    def question(self) -> MeasuredQuestion:
+        return self.votes.question
+
+    @property
+    def first_votes(self) -> Votes:
+        """All, or the first of each unit where later ones came because these differed: how far people agree, and in
+        which shares they vote, is told by these alone. They are about the same things as all the votes."""
+        return votes_for_agreement(self.votes)
+
+    def first_votes_note(self) -> list[str]:
+        """Said where a table rests on them and they are not all."""
+        if self.question.first_votes is None:
+            return []
+        text = _("The first %(n)s votes on each, since more were asked for while these differed.")
+        return [text % {"n": self.question.first_votes}]
+
+    @property
+    def named(self) -> dict[str, str]:
+        return {"question": self.question.title}
+
+    def key(self, table: str) -> str:
+        return f"models_{self.question.key}_{table}"
+
+    def with_scores(self, scores: Callable[[ScorerOutput], FloatArray]) -> ScoredQuestion | None:
+        """Without those that have no score of anything people judged; None where nobody is left."""
+        left = [one for one in self.contenders if np.isfinite(scores(one)).any()]
+        return replace(self, contenders=left) if left else None
+
+    def varying(self, scores: Callable[[ScorerOutput], FloatArray]) -> list[ScorerOutput]:
+        """Those whose scores differ: one that says the same of everything is told once, not for every part."""
+        return [one for one in self.contenders if _varies(scores(one))]
+
+    def by_column(self) -> Column:
+        return Column("by", _("By"))
+
+    def part_column(self) -> Column:
+        return Column("part", _("Part"))
+
+    def statistic_column(self) -> Column:
+        return Column("statistic", _("Statistic"))
+
+
+def _varies(scores: FloatArray) -> bool:
+    known = scores[np.isfinite(scores)]
+    return len(known) > 0 and bool((known != known[0]).any())
+
+
+def scored_question(votes: Votes, scored: Sequence[ScoredBy], resampling: Resampling) -> ScoredQuestion:
+    contenders = [one for each in scored for one in each.for_question(votes.question)]
+    return ScoredQuestion(votes, scored, contenders, resampling)
+
+
+# Where a question's scale and its confidence begin and end, and scores brought to 0 to 1 where that can be
+# told.
+
+
+def scale_bounds(question: MeasuredQuestion) -> tuple[float, float] | None:
+    """The least and the greatest rating; None for preferences and for scales without ends."""
+    if question.width is None:
+        return None
+    low = min(question.points) if question.points else spec(question).minimum
+    return None if low is None else (float(low), float(low) + question.width)
+
+
+def middle_confidence(question: MeasuredQuestion) -> float | None:
+    """Halfway between the least and the greatest confidence; None where none is asked for."""
+    asked = spec(question).confidence
+    return None if asked is None else (min(asked.values) + max(asked.values)) / 2
+
+
+def from_0_to_1(scores: FloatArray, scale: tuple[float, float] | None) -> FloatArray | None:
+    """Scores that all lie from 0 to 1 as they are, those that all lie on the question's scale brought there; None for
+    any other, as nobody knows what they would be on that scale."""
+    known = scores[np.isfinite(scores)]
+    if not len(known):
+        return None
+    if known.min() >= 0 and known.max() <= 1:
+        return scores
+    if scale is not None and scale[0] <= known.min() and known.max() <= scale[1]:
+        return (scores - scale[0]) / (scale[1] - scale[0])
+    return None
+
+
+def spec(question: MeasuredQuestion) -> QuestionSpec:
+    """As the newest of the protocol versions that ask it alike has it."""
+    row = Question.objects.get(pk=question.ids[0])
+    found = load_protocol(row.protocol_version_id).spec.question(question.key)
+    assert found is not None  # the row was made from it
+    return found
+
+
+# What the sections on models say again and again: figures with their intervals, and why one is missing.
+
+
+SENTENCES = {**bootstrap.SENTENCES, **human_ceiling.SENTENCES}
+_MARKED = (
+    gettext_noop(
+        "No unit that has a score was answered twice, so there is nobody to compare one person with."
+    ),
+    gettext_noop("The persons who are compared with the rest all gave the same value."),
+    gettext_noop(
+        "People agree with each other no better than chance, so there is nothing to compare a scorer with."
+    ),
+    gettext_noop(
+        "There are too many items to resample this figure in reasonable time, so it has no interval."
+    ),
+)
+
+
+def measured_score(estimate: Estimate) -> Measured:
+    return measured_with(estimate, SENTENCES)
+
+
+def measured_with(estimate: Estimate, sentences: Mapping[str, str]) -> Measured:
+    low, high = estimate.interval or (None, None)
+    return Measured(estimate.value, low, high, reason_sentence(estimate.reason, sentences))
+
+
+def scorer_column() -> Column:
+    return Column("scorer", gettext("Scorer"))
+
+
+def count_column(key: str, label: str) -> Column:
+    return Column(key, label, "count")
+
+
+def number_column(key: str, label: str, *, digits: int = 3) -> Column:
+    return Column(key, label, "number", digits)
+
+
+def correlation_columns() -> list[Column]:
+    return [
+        number_column("pearson", gettext("Pearson (LCC)")),
+        number_column("spearman", gettext("Spearman (SRCC)")),
+    ]
+
+
+def drawn_by_prompt(resampling: Resampling) -> str:
+    text = gettext(
+        "Intervals at %(level)s: prompts (or questions), each with all that was judged about it, drawn anew %(times)s "
+        "times (percentiles)."
+    )
+    return text % {"level": f"{100 * resampling.level:g} %", "times": f"{resampling.replicates:,}"}

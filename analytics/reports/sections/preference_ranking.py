@@ -1,0 +1,380 @@
+"""Rankings of systems: strengths and win rates with their intervals, and what stands in the way of a ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from django.utils.translation import gettext as _
+
+from analytics.data.votes import COUNTED, EXCLUDED, Votes
+from analytics.reports.document import Block, Cell, Column, Figure, Kind, Paragraph, Table
+from analytics.reports.render.interval_plot import Block as PlotBlock
+from analytics.reports.render.interval_plot import Point, interval_plot
+from analytics.reports.sections.material import ReportSettings
+from analytics.reports.sections.preference_votes import (
+    PreferenceVotes,
+    by_cluster,
+    first_votes_note,
+    measured_estimate,
+    n_clusters,
+    ranking_reason,
+    resampled,
+)
+from analytics.statistics.ranking.comparisons import count_pairs as pairs_of
+from analytics.statistics.ranking.count_tables import ConfidenceUse
+from analytics.statistics.ranking.ranking import (
+    WALD,
+    RankChanges,
+    RankedGroup,
+    RankedSystem,
+    Ranking,
+    RankingSettings,
+    rank_changes,
+    rank_systems,
+)
+
+# A normal prior on strengths with a standard deviation of 3.2 log-odds: weak, but enough to bound what never lost.
+RIDGE = 0.1
+
+# By what was resampled; the first leads.
+Rankings = Mapping[str, Ranking]
+
+
+def ranking_blocks(votes: Votes, pairs: PreferenceVotes, settings: ReportSettings) -> Iterator[Block]:
+    question = votes.question
+    if not pairs.comparisons.votes:
+        yield Paragraph(
+            _("No vote compares two different systems, so there is nothing to rank."), warning=True
+        )
+        return
+    plain = _rankings(pairs, settings)
+    yield from _warnings(plain[pairs.leading], pairs)
+    ridged = "separated" in {group.reason for group in plain[pairs.leading].groups}
+    found = _rankings(pairs, settings, ridge=RIDGE) if ridged else plain
+    caption = _("Systems ranked: %(question)s") % {"question": question.title}
+    said = first_votes_note([pairs])
+    notes = [*_notes(found, settings), *said]
+    yield _strengths(f"preferences-{question.key}-ranking", caption, found, notes)
+    yield _figure(f"preferences-{question.key}-strengths", caption, found, settings)
+    yield _win_rates(votes, plain, settings, said)
+    if parameters := _parameters(votes, found, said):
+        yield parameters
+
+
+def _rankings(pairs: PreferenceVotes, settings: ReportSettings, *, ridge: float = 0.0) -> Rankings:
+    return {
+        by: rank_systems(
+            pairs.comparisons, RankingSettings(intervals=by, ridge=ridge, resampling=settings.resampling)
+        )
+        for by in pairs.clusterings
+    }
+
+
+def _warnings(ranking: Ranking, pairs: PreferenceVotes) -> Iterator[Paragraph]:
+    n = len(pairs.comparisons.systems)
+    compared, possible = len(pairs_of(pairs.comparisons)), n * (n - 1) // 2
+    if compared < possible:
+        text = _(
+            "%(compared)s of the %(possible)s pairs of systems were compared directly; the others are ranked by way "
+            "of systems that both were compared with."
+        )
+        yield Paragraph(text % {"compared": f"{compared:,}", "possible": f"{possible:,}"})
+    if len(ranking.groups) > 1:
+        listed = "; ".join(_names(line.system for line in group.systems) for group in ranking.groups)
+        text = _(
+            "Comparisons do not join all systems: strengths and ranks hold within each group alone. Groups: %(groups)s."
+        )
+        yield Paragraph(text % {"groups": listed}, warning=True)
+    for group in ranking.groups:
+        if group.reason == "separated":
+            yield Paragraph(_separated(group), warning=True)
+        elif group.reason not in (None, "no_comparisons"):
+            yield Paragraph(ranking_reason(group.reason) or "", warning=True)
+
+
+def _separated(group: RankedGroup) -> str:
+    text = _(
+        "None of these groups of systems ever lost to a later one, so nothing bounds how much better it is and maximum "
+        "likelihood gives no strengths: %(blocks)s. The strengths below are drawn towards 0 by a ridge of %(ridge)s "
+        "(half of it times the sum of squared strengths is taken off the log-likelihood); how far apart the groups "
+        "are, and where few votes join them even their order, depends on it."
+    )
+    listed = " › ".join(_names(block) for block in group.blocks)
+    return text % {"blocks": listed, "ridge": f"{RIDGE:g}"}
+
+
+def _names(systems: Iterator[str] | tuple[str, ...]) -> str:
+    return ", ".join(systems)
+
+
+def _strengths(key: str, caption: str, found: Rankings, notes: list[str]) -> Table:
+    clusterings = list(found)
+    grouped = len(next(iter(found.values())).groups) > 1
+    columns = [Column("group", _("Group"), "count")] if grouped else []
+    columns.append(Column("system", _("System")))
+    measures: tuple[tuple[str, str, Kind, int], ...] = (
+        ("strength", _("Strength"), "number", 2),
+        ("rank", _("Rank"), "count", 0),
+    )
+    for key_, label, kind, digits in measures:
+        columns += [
+            Column(f"{key_}_by_{by}", by_cluster(label, by, clusterings=clusterings), kind, digits)
+            for by in clusterings
+        ]
+    rows: list[tuple[Cell, ...]] = []
+    for number, groups in enumerate(zip(*(one.groups for one in found.values()), strict=True), start=1):
+        for lines in zip(*(group.systems for group in groups), strict=True):
+            strengths = [
+                measured_estimate(line.strength, line.interval, reason=group.reason or group.interval_reason)
+                for line, group in zip(lines, groups, strict=True)
+            ]
+            ranks = [
+                measured_estimate(line.rank, line.rank_interval, reason=group.reason or group.interval_reason)
+                for line, group in zip(lines, groups, strict=True)
+            ]
+            rows.append((*([number] if grouped else []), lines[0].system, *strengths, *ranks))
+    return Table(key, caption, columns, rows, notes)
+
+
+def _notes(found: Rankings, settings: ReportSettings) -> Iterator[str]:
+    yield _(
+        "Strengths are log-odds against the mean of the systems (Bradley and Terry; ties after Davidson): of votes "
+        "that prefer one of two systems, the share for the first is 1 / (1 + exp(−difference)). Both bad says nothing "
+        "about which is better and is no part of them."
+    )
+    counts = [(by, ranking.clusters) for by, ranking in found.items()]
+    yield resampled(counts, settings.resampling)
+    yield _("Intervals of ranks hold the ranks that the systems had in these resamples, all ranked together.")
+    for by, ranking in found.items():
+        lost = sum(group.degenerate for group in ranking.groups)
+        if lost:
+            text = _(
+                "In %(lost)s of %(times)s resamples of %(clusters)s the likelihood of the strengths had no maximum, "
+                "since some systems never lost to the others or were not joined to them; the intervals rest on the "
+                "others."
+            )
+            yield (
+                text
+                % {
+                    "lost": f"{lost:,}",
+                    "times": f"{settings.resampling.replicates:,}",
+                    "clusters": n_clusters(by, ranking.clusters),
+                }
+            )
+
+
+def _figure(key: str, caption: str, found: Rankings, settings: ReportSettings) -> Figure:
+    leading = next(iter(found.values()))
+    several = len(leading.groups) > 1
+    blocks = [
+        PlotBlock(
+            _("Group %(number)s") % {"number": number} if several else _("Strength"),
+            [_point(line) for line in group.systems],
+        )
+        for number, group in enumerate(leading.groups, start=1)
+    ]
+    return Figure(key, caption, interval_plot(caption, blocks, on_its_own=False))
+
+
+def _point(line: RankedSystem) -> Point:
+    low, high = line.interval or (None, None)
+    shown = "–" if line.strength is None else f"{line.strength:+.2f}".replace("-", "−")
+    return Point(line.system, line.strength, low, high, shown)
+
+
+def _win_rates(votes: Votes, found: Rankings, settings: ReportSettings, said: list[str]) -> Table:
+    clusterings = list(found)
+    columns = [
+        Column("system", _("System")),
+        *(
+            Column(f"win_rate_by_{by}", by_cluster(_("Win rate"), by, clusterings=clusterings), "percent", 1)
+            for by in clusterings
+        ),
+        Column("wins", _("Wins"), "count"),
+        Column("losses", _("Losses"), "count"),
+        Column("ties", _("Ties"), "count"),
+        Column("both_bad", _("Both bad"), "count"),
+    ]
+    lines = {
+        by: {line.system: line for group in one.groups for line in group.systems} for by, one in found.items()
+    }
+    leading = lines[clusterings[0]]
+    order = sorted(leading, key=lambda name: (-_sortable(leading[name].win_rate), name))
+    rows: list[tuple[Cell, ...]] = []
+    for name in order:
+        rates = [_rate(lines[by][name], clusters=found[by].clusters) for by in clusterings]
+        one = leading[name]
+        rows.append((name, *rates, one.wins, one.losses, one.ties, one.both_bad))
+    note = _(
+        "(Wins + ties / 2) / (wins + losses + ties), whoever the opponents were. Both bad is part of no win rate."
+    )
+    counts = [(by, ranking.clusters) for by, ranking in found.items()]
+    caption = _("Win rates: %(question)s") % {"question": votes.question.title}
+    key = f"preferences-{votes.question.key}-wins"
+    return Table(key, caption, columns, rows, [note, resampled(counts, settings.resampling), *said])
+
+
+def _sortable(rate: float | None) -> float:
+    return -1.0 if rate is None else rate
+
+
+def _rate(line: RankedSystem, *, clusters: int) -> Cell:
+    interval, reason = line.win_rate_interval, "one_cluster" if clusters < 2 else "few_clusters"
+    if line.win_rate is None:
+        reason = "no_comparisons"
+    elif interval is not None and interval[0] == interval[1]:
+        interval, reason = None, "all_alike"
+    return measured_estimate(line.win_rate, interval, reason=reason)
+
+
+def _parameters(votes: Votes, found: Rankings, said: list[str]) -> Table | None:
+    """Davidson's tie parameter of every group that has ties."""
+    clusterings = list(found)
+    columns = [Column("parameter", _("Parameter"))]
+    columns += [
+        Column(f"value_by_{by}", by_cluster(_("Value"), by, clusterings=clusterings), "number", 3)
+        for by in clusterings
+    ]
+    rows: list[tuple[Cell, ...]] = []
+    for groups in zip(*(one.groups for one in found.values()), strict=True):
+        figures = [group.nu for group in groups]
+        if figures[0] is not None:
+            name = "ν" if len(next(iter(found.values())).groups) == 1 else "ν: " + groups[0].systems[0].system
+            cells = [
+                measured_estimate(one.value, one.interval, reason=group.interval_reason)
+                for one, group in zip(figures, groups, strict=True)
+                if one is not None
+            ]
+            rows.append((name, *cells))
+    if not rows:
+        return None
+    note = _("The chance of a tie between two equal systems is ν / (2 + ν) (Davidson 1970).")
+    caption = _("Ties: %(question)s") % {"question": votes.question.title}
+    return Table(f"preferences-{votes.question.key}-ties", caption, columns, rows, [note, *said])
+
+
+# The same ranking made otherwise: with the raters that were excluded, and with confidence as a margin or a
+# weight.
+
+
+Lines = dict[str, tuple[RankedSystem, RankedGroup]]
+
+
+def variant_blocks(votes: Votes, pairs: PreferenceVotes, settings: ReportSettings) -> Iterator[Block]:
+    if not pairs.comparisons.votes:
+        return
+    plain = rank_systems(pairs.comparisons, _settings(pairs, settings))
+    yield from _with_excluded(votes, plain)
+    if pairs.comparisons.confidence_levels:
+        yield _by_confidence(pairs, plain, settings)
+
+
+def _settings(
+    pairs: PreferenceVotes, settings: ReportSettings, *, use: ConfidenceUse = "ignore"
+) -> RankingSettings:
+    return RankingSettings(intervals=pairs.leading, confidence=use, resampling=settings.resampling)
+
+
+def _with_excluded(votes: Votes, plain: Ranking) -> Iterator[Block]:
+    excluded = int(((votes.status == EXCLUDED) & ~votes.again).sum())
+    if not excluded:
+        yield Paragraph(_("No vote was excluded, so there is no other ranking with those put back."))
+        return
+    back = PreferenceVotes(votes.select(np.isin(votes.status, [COUNTED, EXCLUDED]) & ~votes.again))
+    # Only the order is compared, so nothing needs resampling.
+    other = rank_systems(back.first_votes.comparisons, RankingSettings(intervals=WALD))
+    changes = rank_changes(plain, other)
+    columns = (
+        Column("system", _("System")),
+        Column("rank", _("Rank"), "count"),
+        Column("rank_with_excluded", _("Rank with excluded votes"), "count"),
+        Column("strength", _("Strength"), "number", 2),
+        Column("strength_with_excluded", _("Strength with excluded votes"), "number", 2),
+    )
+    rows = [(one.system, *one.ranks, *one.strengths) for one in changes.systems]
+    caption = _("Ranking with and without excluded votes: %(question)s")
+    notes = [_excluded_note(excluded, changes), *first_votes_note([back])]
+    if not rows:
+        notes.append(_("Strengths are not defined with and without them, so that ranks cannot be compared."))
+    yield Table(
+        f"preferences-{votes.question.key}-excluded",
+        caption % {"question": votes.question.title},
+        columns,
+        rows,
+        notes,
+    )
+
+
+def _excluded_note(excluded: int, changes: RankChanges) -> str:
+    text = _(
+        "%(excluded)s excluded votes put back; those that the review keeps out stay out. %(moved)s of %(systems)s "
+        "systems change ranks; Kendall's tau-b of the two orders is %(tau)s."
+    )
+    return text % {
+        "excluded": f"{excluded:,}",
+        "moved": f"{len(changes.moved):,}",
+        "systems": f"{len(changes.systems):,}",
+        "tau": "–" if changes.tau is None else f"{changes.tau:.2f}".replace("-", "−"),
+    }
+
+
+def _by_confidence(pairs: PreferenceVotes, plain: Ranking, settings: ReportSettings) -> Table:
+    uses: list[ConfidenceUse] = ["margin"]
+    if pairs.comparisons.confidence_levels[0] > 0:  # else the least sure would weigh nothing, or less
+        uses.append("weight")
+    found = [plain, *(rank_systems(pairs.comparisons, _settings(pairs, settings, use=use)) for use in uses)]
+    names = [_("plain"), _("margin"), _("weight")]
+    columns = [Column("system", _("System"))]
+    columns += [
+        Column(f"strength_{use}", _("Strength, %(use)s") % {"use": name}, "number", 2)
+        for use, name in zip(["plain", *uses], names, strict=False)
+    ]
+    columns += [
+        Column(f"rank_{use}", _("Rank, %(use)s") % {"use": name}, "count")
+        for use, name in zip(["plain", *uses], names, strict=False)
+    ]
+    lines = [_lines(one) for one in found]
+    rows: list[tuple[Cell, ...]] = [
+        (name, *(_strength(one.get(name)) for one in lines), *(_rank(one.get(name)) for one in lines))
+        for name in lines[0]
+    ]
+    caption = _("Confidence in the ranking: %(question)s") % {"question": pairs.votes.question.title}
+    notes = list(_confidence_notes(pairs, found, settings))
+    return Table(f"preferences-{pairs.votes.question.key}-by-confidence", caption, columns, rows, notes)
+
+
+def _confidence_notes(
+    pairs: PreferenceVotes, found: Sequence[Ranking], settings: ReportSettings
+) -> Iterator[str]:
+    yield _(
+        "Margin: confidence says by how much the preferred one is ahead, in ordered steps (cumulative logits, Agresti "
+        "1992); its strengths are on another scale than the plain ones. Weight: each vote counts confidence / %(most)s."
+    ) % {"most": f"{pairs.comparisons.confidence_levels[-1]:g}"}
+    thresholds = found[1].groups[0].thresholds
+    if thresholds:
+        listed = ", ".join(f"{figure.value:.2f}".replace("-", "−") for figure in thresholds)
+        yield _("Thresholds between the steps: %(thresholds)s.") % {"thresholds": listed}
+    if found[1].without_confidence:
+        text = _("%(n)s votes without a confidence are part of the plain ranking only.")
+        yield text % {"n": f"{found[1].without_confidence:,}"}
+    yield resampled([(pairs.leading, found[0].clusters)], settings.resampling)
+    yield from first_votes_note([pairs])
+
+
+def _lines(ranking: Ranking) -> Lines:
+    return {line.system: (line, group) for group in ranking.groups for line in group.systems}
+
+
+def _strength(found: tuple[RankedSystem, RankedGroup] | None) -> Cell:
+    if found is None:
+        return None
+    line, group = found
+    return measured_estimate(line.strength, line.interval, reason=group.reason or group.interval_reason)
+
+
+def _rank(found: tuple[RankedSystem, RankedGroup] | None) -> Cell:
+    if found is None:
+        return None
+    line, group = found
+    return measured_estimate(line.rank, line.rank_interval, reason=group.reason or group.interval_reason)

@@ -1,0 +1,159 @@
+"""Each rater among the others: how often they agree, how high they rate, and what agreement would be without them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from django.utils.translation import gettext as _
+
+from analytics.data.postgres import BoolArray
+from analytics.data.votes import COUNTED, NOBODY, Votes
+from analytics.reports.agreement import (
+    ReliabilityReading,
+    leading_reading,
+    reason_sentence,
+    values_of,
+    votes_for_agreement,
+)
+from analytics.reports.document import Block, Cell, Column, Measured, Paragraph, Section, Table
+from analytics.reports.sections.material import ReportData
+from analytics.statistics.agreement.alpha import krippendorff_alpha, symmetric_alpha
+from analytics.statistics.agreement.disagreement import AnyLevel
+from analytics.statistics.agreement.patterns import patterns_from_long
+from analytics.statistics.arrays import IntArray
+from analytics.statistics.raters.rater_agreement import RaterAgreement, one_left_out
+from annotation.models import Answer
+
+
+def raters_section(material: ReportData) -> Section | None:
+    blocks: list[Block] = []
+    for votes in material.votes:
+        if (votes.rater != NOBODY).any():
+            blocks.append(_table(votes))
+    if not blocks:
+        if not any(len(votes) for votes in material.votes):
+            return None
+        text = _(
+            "The votes were imported without saying who gave them, so nothing can be said of single raters."
+        )
+        blocks.append(Paragraph(text))
+    return Section("raters", _("Raters"), blocks)
+
+
+def _table(votes: Votes) -> Table:
+    question, reading = votes.question, leading_reading(votes.question)
+    counted = votes.counted()
+    found, alpha = _left_out(votes_for_agreement(counted), reading)
+    scale = not question.is_preference and question.level != "nominal"
+    columns = [
+        Column("rater", _("Rater")),
+        Column("votes", _("Votes"), "count"),
+        Column("excluded", _("Excluded"), "count"),
+        Column("equal", _("Equal to others"), "percent", 1),
+        Column("pairs", _("Pairs"), "count"),
+        Column("alpha_without", _("Alpha without"), "number", 3),
+        Column("change", _("Change"), "number", 3),
+    ]
+    if scale:
+        columns.append(Column("above_others", _("Above others"), "number", 2))
+    if question.is_preference:
+        columns += [
+            Column("shown_first", _("For the side shown first"), "percent", 1),
+            Column("ties", _("Ties"), "percent", 1),
+        ]
+    columns.append(Column("seconds", _("Median seconds"), "number", 1))
+    rows = [
+        tuple(_cells(votes, counted, number, found.get(number), alpha, scale=scale))
+        for number in _present(votes)
+    ]
+    return Table(
+        f"raters-{question.key}",
+        _("Raters: %(question)s (%(level)s)") % {"question": question.title, "level": reading.title},
+        columns,
+        rows,
+        list(_notes(alpha, scale=scale)),
+    )
+
+
+def _cells(
+    votes: Votes,
+    counted: Votes,
+    number: int,
+    found: RaterAgreement | None,
+    alpha: float | None,
+    *,
+    scale: bool,
+) -> Iterator[Cell]:
+    own, their = counted.rater == number, votes.rater == number
+    yield votes.raters[number]
+    yield int(own.sum())
+    yield int((their & (votes.status != COUNTED)).sum())
+    yield found.equal if found else None
+    yield found.pairs if found else 0
+    without = found.alpha_without if found else None
+    yield Measured(without, reason=reason_sentence(found.reason) if found and without is None else None)
+    yield None if alpha is None or without is None else without - alpha
+    if scale:
+        yield found.above_others if found else None
+    if votes.question.is_preference:
+        yield _for_first_shown(counted, own)
+        yield _share((counted.value == Answer.Choice.TIE)[own])
+    seconds = counted.seconds[own]
+    timed = seconds[~np.isnan(seconds)]
+    yield float(np.median(timed)) if len(timed) else None
+
+
+def _left_out(votes: Votes, reading: ReliabilityReading) -> tuple[dict[int, RaterAgreement], float | None]:
+    """What is known of each named rater, and alpha of everybody at the same reading."""
+    values = values_of(votes, reading)
+    level: AnyLevel = "symmetric" if reading.symmetric else reading.level
+    found = one_left_out(votes.unit, _everybody(votes), values, level=level)
+    patterns = patterns_from_long(votes.unit, values)
+    whole = (
+        symmetric_alpha(patterns) if reading.symmetric else krippendorff_alpha(patterns, level=reading.level)
+    )
+    return {int(one.rater): one for one in found if one.rater < len(votes.raters)}, whole.alpha
+
+
+def _everybody(votes: Votes) -> IntArray:
+    """Numbers of the raters, where unnamed ones, of whom nobody is asked, get as many as one unit has of them."""
+    rater = votes.rater.copy()
+    unnamed = np.flatnonzero(rater == NOBODY)
+    if len(unnamed):
+        order = unnamed[np.argsort(votes.unit[unnamed], kind="stable")]
+        starts = np.flatnonzero(np.diff(votes.unit[order], prepend=-1))
+        sizes = np.diff(starts, append=len(order))
+        rater[order] = len(votes.raters) + np.arange(len(order)) - np.repeat(starts, sizes)
+    return rater
+
+
+def _present(votes: Votes) -> list[int]:
+    """By pseudonym."""
+    return [int(number) for number in np.unique(votes.rater[votes.rater != NOBODY])]
+
+
+def _for_first_shown(votes: Votes, own: BoolArray) -> float | None:
+    sided = own & np.isin(votes.value, (Answer.Choice.FIRST, Answer.Choice.SECOND))
+    sided &= votes.shown_first != NOBODY
+    return _share((votes.value - 1 == votes.shown_first)[sided])
+
+
+def _share(hits: BoolArray) -> float | None:
+    return float(hits.mean()) if len(hits) else None
+
+
+def _notes(alpha: float | None, *, scale: bool) -> Iterator[str]:
+    if alpha is not None:
+        text = _(
+            "Change: alpha without the rater less alpha of all (%(alpha)s); above zero, the others agree better."
+        )
+        yield text % {"alpha": f"{alpha:.3f}".replace("-", "−")}
+    yield _(
+        "Equal to others: of the pairs of one of their answers with another rater's to the same unit. Few pairs make "
+        "for figures far from the true ones: none of them is a verdict by itself."
+    )
+    if scale:
+        yield _(
+            "Above others: by how much the rater's ratings exceed the mean of the others' in the same unit."
+        )

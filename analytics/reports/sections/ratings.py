@@ -1,0 +1,238 @@
+"""Ratings: systems by mean and distribution, with raters' severity taken out, and what raters disagree about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from django.utils.translation import gettext as _
+
+from analytics.reports.document import Block, Cell, Column, Measured, Paragraph, Section, Table
+from analytics.reports.sections.material import ReportData
+from analytics.reports.sections.rating_data import QuestionRatings, distribution_blocks, load_ratings
+from analytics.reports.sections.rating_severity import normalised_blocks, same_systems, severities_of
+from analytics.reports.sections.rating_systems import by_mean, mushra_blocks, system_blocks
+from analytics.statistics.agreement.patterns import patterns_from_long
+from analytics.statistics.arrays import FloatArray, IntArray
+from analytics.statistics.ratings.contested import (
+    NO_PAIRABLE,
+    NO_VARIATION,
+    ContestedUnits,
+    contested_units,
+    noise_reference,
+    variance_counts,
+)
+
+# Disagreement as a finding: how much there is, how much noise would explain, and which outputs it is about.
+
+
+MOST_LISTED = 20
+
+
+def disagreement_blocks(rated: QuestionRatings, order: Sequence[int]) -> Iterator[Block]:
+    width = rated.question.width
+    if width is None:
+        yield Paragraph(
+            _("%(question)s: the scale has no ends, so nothing says which variance would be large.")
+            % {"question": rated.question.title}
+        )
+        return
+    # A quarter of the scale squared: 1 on a scale from 1 to 5; then half of the largest variance there can be.
+    thresholds = ((width / 4) ** 2, width**2 / 8)
+    yield _readings(rated, thresholds[0])
+    yield from _noise(rated, thresholds)
+    found = _contested(rated, thresholds[0])
+    if found.pairable.any():
+        yield _shares(rated, found, order, thresholds[0])
+        yield from _listed(rated, found)
+
+
+def _readings(rated: QuestionRatings, threshold: float) -> Table:
+    found = variance_counts(patterns_from_long(rated.ratings.unit, rated.ratings.value), threshold=threshold)
+    columns = (
+        Column("variance", _("Variance")),
+        Column("units", _("Outputs"), "count"),
+        Column("of_pairable", _("of those with two ratings or more"), "percent", 1),
+        Column("of_all", _("of all"), "percent", 1),
+    )
+    above, reaching = _("above %(threshold)s"), _("%(threshold)s or more")
+    rows: list[list[Cell]] = []
+    for divided, how, n in (
+        (_("divided by n"), above, found.population_above),
+        (_("divided by n"), reaching, found.population_reaching),
+        (_("divided by n − 1"), above, found.unbiased_above),
+        (_("divided by n − 1"), reaching, found.unbiased_reaching),
+    ):
+        of_pairable = n / found.pairable_units if found.pairable_units else None
+        rows.append([f"{divided}, {how % {'threshold': f'{threshold:g}'}}", n, of_pairable, n / found.units])
+    title = _("Outputs with ratings far apart: %(question)s") % {"question": rated.question.title}
+    notes = [
+        _("%(units)s outputs were rated, %(pairable)s of them twice or more.")
+        % {"units": f"{found.units:,}", "pairable": f"{found.pairable_units:,}"},
+        _(
+            "“A variance above” can be read in these ways; figures from elsewhere compare with the one they use."
+        ),
+    ]
+    return Table(rated.key("variance"), title, columns, rows, notes)
+
+
+def _noise(rated: QuestionRatings, thresholds: tuple[float, ...]) -> Iterator[Block]:
+    unit = np.unique(rated.ratings.unit, return_inverse=True)[1]
+    found = noise_reference(
+        unit, rated.ratings.value, thresholds=thresholds, resampling=rated.settings.resampling
+    )
+    if found.reason is not None:
+        sentences = {
+            NO_PAIRABLE: _("No output was rated twice, so nothing can be said about disagreement."),
+            NO_VARIATION: _("All ratings of outputs that were rated twice are equal: there is no disagreement."),
+        }  # fmt: skip
+        yield Paragraph(f"{rated.question.title}: {sentences[found.reason]}")
+        return
+    columns = (
+        Column("threshold", _("Variance above"), "number", 2),
+        Column("units", _("Outputs"), "count"),
+        Column("observed", _("Share"), "percent", 1),
+        Column("expected", _("Share by noise alone"), "percent", 1),
+        Column("p", _("p"), "p", 4),
+    )
+    rows: list[list[Cell]] = [
+        [
+            one.threshold,
+            one.above,
+            one.above / found.units,
+            Measured(one.expected, one.low, one.high),
+            one.p,
+        ]
+        for one in found.shares
+    ]
+    title = _("Disagreement, and what noise alone would lead to: %(question)s") % {
+        "question": rated.question.title
+    }
+    notes = [
+        _(
+            "Variances are divided by n, of %(units)s outputs rated twice or more. Noise alone: outputs lie normally "
+            "on a latent scale, every rating adds normal noise of the same size, and points are cut so that each is "
+            "as frequent as it was; the noise is as large as it takes for outputs to vary within as much as they did "
+            "(two ratings of an output then correlate at %(r).2f). Range of %(repetitions)s simulated studies at "
+            "%(level)s, each beside noise as large as fits itself."
+        )
+        % {
+            "units": f"{found.units:,}",
+            "r": found.consistency,
+            "repetitions": f"{found.repetitions:,}",
+            "level": f"{100 * rated.level:g}\N{NO-BREAK SPACE}%",
+        },
+        _(
+            "p: how often such noise leads to a share as far out on either side, not corrected for the two thresholds. "
+            "A larger share than by noise means disagreement gathered in some outputs, a smaller one that it is spread."
+        ),
+    ]
+    yield Table(rated.key("noise"), title, columns, rows, notes)
+
+
+def _contested(rated: QuestionRatings, threshold: float) -> ContestedUnits:
+    units, ratings = rated.counted.units, rated.ratings
+    adjusted = severities_of(ratings)[0].adjusted if rated.all_named and rated.named > 1 else None
+    remarks = rated.remarks
+    reported = np.isin(units.task, remarks.task[remarks.coded > 0])
+    return contested_units(
+        ratings.unit, ratings.value, adjusted=adjusted, reported=reported, threshold=threshold
+    )
+
+
+def _shares(rated: QuestionRatings, found: ContestedUnits, order: Sequence[int], threshold: float) -> Table:
+    columns = (
+        Column("by", _("By")),
+        Column("part", _("Part")),
+        Column("units", _("Outputs rated twice or more"), "count"),
+        Column("far", _("far apart"), "count"),
+        Column("contested", _("contested"), "count"),
+        Column("share", _("Share contested"), "percent", 1),
+    )
+    units = rated.counted.units
+    everything = np.zeros(len(units), dtype=np.int64)
+    rows = [_part(found, "", _("All"), everything, 0)]
+    rows += [_part(found, _("system"), rated.votes.systems[one], units.first, one) for one in order]
+    for key in sorted(units.strata):
+        stratum = units.strata[key]
+        rows += [_part(found, key, value, stratum.of_unit, n) for n, value in enumerate(stratum.values)]
+    title = _("Contested outputs: %(question)s") % {"question": rated.question.title}
+    notes = [
+        _("Far apart: variance (divided by n) above %(threshold)s.") % {"threshold": f"{threshold:g}"},
+        _("Contested: far apart, nobody gave a feedback code, and still far apart without raters' severity.")
+        if rated.all_named and rated.named > 1
+        else _("Contested: far apart, and nobody gave a feedback code. Raters' severity cannot be taken out here."),
+    ]  # fmt: skip
+    return Table(rated.key("contested"), title, columns, rows, notes)
+
+
+def _part(found: ContestedUnits, by: str, part: str, of_unit: IntArray, number: int) -> list[Cell]:
+    here = found.pairable & (of_unit == number)
+    n, far, disputed = int(here.sum()), int((here & found.far).sum()), int((here & found.contested).sum())
+    return [by, part, n, far, disputed, disputed / n if n else None]
+
+
+def _listed(rated: QuestionRatings, found: ContestedUnits) -> Iterator[Block]:
+    units, remarks = rated.counted.units, rated.remarks
+    listed = found.listed()
+    if not len(listed):
+        return
+    shown = listed[:MOST_LISTED].tolist()
+    names = rated.item_names(units.item_ids[shown].tolist())
+    commented = dict(zip(remarks.task.tolist(), remarks.commented.tolist(), strict=True))
+    given = _given(rated, shown)
+    columns = (
+        Column("item", _("Item")),
+        Column("system", _("System")),
+        Column("ratings", _("Ratings")),
+        Column("variance", _("Variance"), "number", 2),
+        Column("rest", _("without severity"), "number", 2),
+        Column("comments", _("Comments"), "count"),
+    )
+    severity = rated.all_named and rated.named > 1
+    rows: list[list[Cell]] = [
+        [
+            names.get(int(units.item_ids[one]), ""),
+            rated.votes.systems[units.first[one]] if units.first[one] >= 0 else "",
+            ", ".join(f"{value:g}" for value in given[one]),
+            float(found.variance[one]),
+            *([float(found.rest[one])] if severity else []),
+            commented.get(int(units.task[one]), 0),
+        ]
+        for one in shown
+    ]
+    title = _("What people disagree about most: %(question)s") % {"question": rated.question.title}
+    notes = [_("%(shown)s of %(n)s contested outputs, by variance, then by ratings.")
+             % {"shown": len(shown), "n": f"{len(listed):,}"}]  # fmt: skip
+    used = columns if severity else [column for column in columns if column.key != "rest"]
+    yield Table(rated.key("disputed"), title, used, rows, notes)
+
+
+def _given(rated: QuestionRatings, units: Sequence[int]) -> dict[int, FloatArray]:
+    return {one: np.sort(rated.ratings.value[rated.ratings.unit == one]) for one in units}
+
+
+def ratings_section(material: ReportData) -> Section | None:
+    asked = [load_ratings(material, votes) for votes in material.votes if not votes.question.is_preference]
+    blocks = [block for one in asked if len(one.votes) for block in question_blocks(one)]
+    return Section("ratings", _("Ratings"), blocks) if blocks else None
+
+
+def question_blocks(rated: QuestionRatings) -> Iterator[Block]:
+    """Everything about one question. Values that have names only (the nominal level) are counted, not averaged."""
+    if not len(rated.ratings):
+        yield Paragraph(
+            _("%(question)s: no rating counts.") % {"question": rated.question.title}, warning=True
+        )
+        return
+    found = by_mean(rated)
+    order = [one.system for one in found]
+    if rated.question.level == "nominal":
+        yield from distribution_blocks(rated, order)
+        return
+    yield from system_blocks(rated, found)
+    yield from mushra_blocks(rated)
+    yield from distribution_blocks(rated, order)
+    yield from same_systems(rated)
+    yield from normalised_blocks(rated, order)
+    yield from disagreement_blocks(rated, order)

@@ -1,0 +1,207 @@
+"""Reports of a study, made in the background: they read every vote, and opening a page never does."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping
+from datetime import UTC
+from importlib.metadata import version
+from typing import Any, get_args
+
+from django.conf import settings as django_settings
+from django.db import transaction
+from django.db.models import Max, QuerySet
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from analytics.code_version import code_version
+from analytics.data.fingerprint import data_sha256
+from analytics.data.postgres import consistent_snapshot
+from analytics.data.questions import measured_questions
+from analytics.data.votes import load_votes
+from analytics.reports.document import Document, Section, document_from_json, document_json
+from analytics.reports.sections.agreement import agreement_section
+from analytics.reports.sections.answer_length import length_section
+from analytics.reports.sections.data import data_section
+from analytics.reports.sections.hints import hints_section
+from analytics.reports.sections.material import Interval, ReportData, ReportSettings, list_numbers
+from analytics.reports.sections.methods import interval_words, methods_section, references_section
+from analytics.reports.sections.models import models_section
+from analytics.reports.sections.preferences import preferences_section
+from analytics.reports.sections.raters import raters_section
+from analytics.reports.sections.ratings import ratings_section
+from analytics.statistics.bootstrap import REPLICATES, Resampling
+from annotation.errors import InvalidInput
+from annotation.jobs import jobs
+from annotation.jobs.heartbeat import Heartbeat
+from annotation.jobs.jobs import JobFailed, RunningJob
+from annotation.models import Job, Judgment, Study, User
+
+# A study's report from its sections, in the order in which a paper has them.
+
+
+# Hears how many of `steps.STEPS` are done.
+Progress = Callable[[int], None]
+
+_SECTIONS: tuple[Callable[[ReportData], Section | None], ...] = (
+    data_section,
+    agreement_section,
+    preferences_section,
+    ratings_section,
+    raters_section,
+    hints_section,
+    models_section,
+    length_section,
+    methods_section,
+    references_section,
+)
+
+
+def study_report(study: Study, settings: ReportSettings, *, language: str, progress: Progress) -> Document:
+    """Read and computed now, in the transaction of whoever calls. Equal data, settings and code give an equal document,
+    whenever and wherever it is made."""
+    asked = measured_questions(study, language=language)
+    material = ReportData(study, tuple(load_votes(question) for question in asked), settings)
+    progress(1)
+    return report_document(material, language=language, progress=progress)
+
+
+def report_document(material: ReportData, *, language: str, progress: Progress) -> Document:
+    sections = []
+    with translation.override(language):
+        for done, section in enumerate(_SECTIONS, start=2):
+            sections.append(section(material))
+            progress(done)
+        title = _("Report: %(study)s") % {"study": material.study.title}
+        return Document(title, language, _facts(material), [one for one in sections if one is not None])
+
+
+def _facts(material: ReportData) -> list[tuple[str, str]]:
+    study, settings = material.study, material.settings
+    drawn = _("%(replicates)s replicates, seed %(seed)s") % {
+        "replicates": f"{settings.resampling.replicates:,}",
+        "seed": settings.resampling.seed,
+    }
+    versions = list_numbers(sorted(study.protocol_versions.values_list("number", flat=True)))
+    made = [f"{name} {version(name.lower())}" for name in ("NumPy", "SciPy")]
+    python = ".".join(platform.python_version_tuple()[:2])
+    return [
+        (_("Study"), study.slug),
+        (_("Protocol versions"), versions),
+        *_newest(study),
+        (_("Data (SHA-256)"), data_sha256(study, material.votes)),
+        (_("Interval of alpha"), interval_words(settings)),
+        (_("Resampling"), drawn),
+        (_("Software"), ", ".join([f"Concord {code_version()}", f"Python {python}", *made])),
+    ]
+
+
+def _newest(study: Study) -> list[tuple[str, str]]:
+    """The day of the last judgment given here: the report is about the data up to then, whenever it is made. Imported
+    judgments have the time of their import, which says nothing about them."""
+    given = Judgment.objects.filter(study=study).exclude(origin=Judgment.Origin.IMPORTED)
+    newest = given.aggregate(newest=Max("submitted_at"))["newest"]
+    return [] if newest is None else [(_("Newest judgment"), f"{newest.astimezone(UTC):%Y-%m-%d}")]
+
+
+# The steps of making a report, as a page names them while it waits: reading votes, and then the sections.
+
+
+STEPS = (
+    gettext_lazy("Reading votes"),
+    gettext_lazy("Data"),
+    gettext_lazy("Agreement"),
+    gettext_lazy("Preferences"),
+    gettext_lazy("Ratings"),
+    gettext_lazy("Raters"),
+    gettext_lazy("Scores shown to raters"),
+    gettext_lazy("Models against people"),
+    gettext_lazy("Length of answers"),
+    gettext_lazy("Methods"),
+    gettext_lazy("References"),
+)
+
+
+REPORT_JOB = "report"
+INTERVALS: tuple[str, ...] = get_args(Interval)
+MOST_REPLICATES, MOST_SEED = 20_000, 2**31 - 1
+
+
+@transaction.atomic
+def start_report(
+    study: Study,
+    *,
+    actor: User,
+    interval: str = "jackknife",
+    replicates: int = REPLICATES,
+    seed: int = 0,
+    language: str = "en",
+) -> Job:
+    """The report that is under way, or a new one. Raises InvalidInput that names the setting and what to give."""
+    params = {"interval": interval, "replicates": replicates, "seed": seed, "language": language}
+    report_settings(params)
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)  # two clicks ask for one job
+    begun = _report_jobs(study).filter(state__in=Job.UNFINISHED).first()
+    return begun or jobs.enqueue(REPORT_JOB, study=study, params=params, actor=actor)
+
+
+def run_report(running: RunningJob) -> dict[str, Any]:
+    """The job's work; what it returns is the job's report."""
+    study, params = running.job.study, running.job.params
+    if study is None:
+        raise JobFailed("This study is not here any more.")
+    with Heartbeat(running, total=len(STEPS)) as progress, consistent_snapshot():
+        study.refresh_from_db()
+        return document_json(
+            study_report(study, report_settings(params), language=params["language"], progress=progress)
+        )
+
+
+def newest_report_job(study: Study) -> Job | None:
+    """The newest job, which may be under way or have failed; without its document, which pages read apart."""
+    return _report_jobs(study).exclude(state=Job.State.CANCELLED).defer("report").first()
+
+
+def last_finished_report(study: Study) -> Job | None:
+    """The last report that was finished."""
+    return _report_jobs(study).filter(state=Job.State.DONE).first()
+
+
+def document_of_job(job: Job) -> Document:
+    return document_from_json(job.report)
+
+
+def report_settings(params: Mapping[str, Any]) -> ReportSettings:
+    """Raises InvalidInput for what no report can be made with."""
+    if params["interval"] not in INTERVALS:
+        raise _invalid_setting(
+            "interval", f"{params['interval']!r} is no interval of alpha; use {_listed(INTERVALS)}."
+        )
+    if not 1 <= params["replicates"] <= MOST_REPLICATES:
+        raise _invalid_setting(
+            "replicates", f"Give a whole number of replicates from 1 to {MOST_REPLICATES}."
+        )
+    if not 0 <= params["seed"] <= MOST_SEED:
+        raise _invalid_setting("seed", f"Give a whole number from 0 to {MOST_SEED} as the seed.")
+    languages = [code for code, _name in django_settings.LANGUAGES]
+    if params["language"] not in languages:
+        raise _invalid_setting(
+            "language", f"There are no reports in {params['language']!r}; use {_listed(languages)}."
+        )
+    return ReportSettings(
+        params["interval"], Resampling(seed=params["seed"], replicates=params["replicates"])
+    )
+
+
+def _invalid_setting(name: str, sentence: str) -> InvalidInput:
+    return InvalidInput(sentence, code=f"bad_{name}")
+
+
+def _listed(values: Any) -> str:
+    *others, last = values
+    return f"{', '.join(others)} or {last}"
+
+
+def _report_jobs(study: Study) -> QuerySet[Job]:
+    return Job.objects.filter(study=study, kind=REPORT_JOB).order_by("-created_at", "-pk")

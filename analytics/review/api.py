@@ -1,0 +1,175 @@
+"""A review case in full, as its desk shows it once its expert has judged; and an item's history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from analytics.review import case_votes
+from analytics.review.case_votes import CaseVote, TaskVotes
+from analytics.review.item_history import history_json, item_history
+from annotation import access
+from annotation.api.serializers import problem_responses
+from annotation.items.api import AnswerRowOut, CandidateRowOut
+from annotation.models import Judgment, ReviewCase
+from annotation.review import blind_judgments, queue
+from annotation.review.api import CaseRowOut
+from annotation.review.rules import CORRECTABLE_FIELDS
+
+
+class ReasonOut(serializers.Serializer):
+    rule = serializers.CharField()
+    evidence = serializers.DictField()
+    fired_at = serializers.DateTimeField()
+
+
+class VoteOut(serializers.Serializer):
+    """One effective judgment of a task."""
+
+    client_id = serializers.UUIDField(source="judgment.client_id")
+    rater = serializers.SerializerMethodField(help_text="Pseudonym; null for unnamed imported raters.")
+    is_experts = serializers.BooleanField(help_text="An expert's own, given blind and counted nowhere.")
+    submitted_at = serializers.DateTimeField(source="judgment.submitted_at")
+    excluded = serializers.BooleanField(source="judgment.excluded")
+    surplus = serializers.BooleanField(source="judgment.surplus")
+    returnable = serializers.SerializerMethodField(help_text="Its rater can be asked to look again.")
+    codes = serializers.ListField(source="judgment.codes", child=serializers.CharField())
+    comment = serializers.CharField(source="judgment.comment")
+    answers = AnswerRowOut(many=True)
+
+    def get_rater(self, vote: CaseVote) -> str | None:
+        return vote.judgment.rater.pseudonym if vote.judgment.rater else None
+
+    def get_returnable(self, vote: CaseVote) -> bool:
+        judgment = vote.judgment
+        rated = judgment.origin == Judgment.Origin.RATED and judgment.assignment_id is not None
+        return rated and not judgment.excluded
+
+
+class CaseScoreOut(serializers.Serializer):
+    scorer = serializers.CharField(source="scorer.key")
+    digest = serializers.CharField(source="scorer.digest")
+    output = serializers.CharField()
+    slot = serializers.IntegerField(help_text="Of the candidate it is of.")
+    other_slot = serializers.IntegerField(allow_null=True, help_text="Of the other one of a pair.")
+    value = serializers.FloatField(allow_null=True)
+    distribution = serializers.DictField(allow_null=True)
+
+
+class CaseTaskOut(serializers.Serializer):
+    """A task of the case's version; candidates in canonical order, by slot."""
+
+    task = serializers.CharField()
+    candidates = CandidateRowOut(many=True)
+    votes = VoteOut(many=True)
+    scores = CaseScoreOut(many=True)
+
+
+class CaseReturnOut(serializers.Serializer):
+    rater = serializers.CharField(source="rater.pseudonym", default=None, allow_null=True)
+    n_wanted = serializers.IntegerField(help_text="Of a return to the pool.")
+    comment = serializers.CharField()
+    state = serializers.CharField()
+    reply = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    closed_at = serializers.DateTimeField(allow_null=True)
+
+
+class CaseInFullOut(CaseRowOut):
+    """`known`: whether you may know what others said. Where not, everything from `version` on is null: judge first."""
+
+    known = serializers.BooleanField()
+    version = serializers.IntegerField(allow_null=True)
+    version_id = serializers.IntegerField(allow_null=True, help_text="What a correction says it is about.")
+    is_past = serializers.BooleanField(allow_null=True, help_text="The item has a later version by now.")
+    texts = serializers.DictField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text=f"Of {', '.join(CORRECTABLE_FIELDS)}, what there is.",
+    )
+    reasons = ReasonOut(many=True, allow_null=True)
+    tasks = CaseTaskOut(many=True, allow_null=True)
+    returns = CaseReturnOut(many=True, allow_null=True)
+    comment = serializers.CharField(allow_null=True, help_text="That came with its decision.")
+
+
+class HistoryEntryOut(serializers.Serializer):
+    """`about` are plain facts, `rows` what there are several of; their fields depend on the kind."""
+
+    at = serializers.DateTimeField()
+    until = serializers.DateTimeField(allow_null=True)
+    kind = serializers.CharField()
+    version = serializers.IntegerField()
+    who = serializers.CharField()
+    case = serializers.IntegerField(allow_null=True)
+    about = serializers.DictField()
+    rows = serializers.ListField(child=serializers.JSONField())
+    n = serializers.IntegerField(help_text="Rows that have nothing to show of their own.")
+
+
+class ItemHistoryOut(serializers.Serializer):
+    external_id = serializers.CharField()
+    hides_votes = serializers.BooleanField(help_text="Something is left out that you may not know yet.")
+    n_votes_left_out = serializers.IntegerField(help_text="There are more votes than these.")
+    entries = HistoryEntryOut(many=True)
+
+
+def task_body(found: TaskVotes) -> dict[str, Any]:
+    slots = {candidate.pk: slot for slot, candidate in enumerate(found.candidates)}
+    for score in found.scores:
+        score.slot = slots[score.candidate_id]  # type: ignore[attr-defined]
+        score.other_slot = slots.get(score.other_id or 0)  # type: ignore[attr-defined]
+    return {
+        "task": found.task.external_id,
+        "candidates": found.candidates,
+        "votes": found.votes,
+        "scores": found.scores,
+    }
+
+
+# A review case with what was said of it, and an item's history: under the rules of their pages.
+
+
+_UNKNOWN = ("version", "version_id", "is_past", "texts", "reasons", "tasks", "returns", "comment")
+
+
+class CaseView(APIView):
+    @extend_schema(operation_id="case", responses={200: CaseInFullOut, **problem_responses(403, 404)})
+    def get(self, request: Request, case_id: int) -> Response:
+        """A case: votes, scores and evidence once you have judged it blind, or where you run the study."""
+        case = access.case_in_review_queue(request.user, case_id)
+        manages = access.study_of(request.user, case.study.slug).manages
+        known = manages or blind_judgments.may_see_votes(case, request.user)
+        row = vars(queue.queue_row(case, reader=request.user))
+        body = {**row, "known": known, **(_detail(case) if known else dict.fromkeys(_UNKNOWN))}
+        return Response(CaseInFullOut(body).data)
+
+
+class ItemHistoryView(APIView):
+    @extend_schema(
+        operation_id="item_history", responses={200: ItemHistoryOut, **problem_responses(403, 404)}
+    )
+    def get(self, request: Request, slug: str, item_id: int) -> Response:
+        """Everything that happened to an item, in order. Experts learn of votes on versions that they have judged."""
+        found = access.item_in_review_queue(request.user, slug, item_id)
+        history = item_history(found.item, votes_up_to=found.votes_up_to)
+        return Response(ItemHistoryOut(history_json(history)).data)
+
+
+def _detail(case: ReviewCase) -> dict[str, Any]:
+    version = case.item_version
+    return {
+        "version": version.number,
+        "version_id": version.pk,
+        "is_past": case.item.current_version_id != version.pk,
+        "texts": {name: text for name in CORRECTABLE_FIELDS if (text := getattr(version, name))},
+        "reasons": case.reasons.order_by("fired_at", "pk"),
+        "tasks": [task_body(task) for task in case_votes.votes_on_version(version, first=case.task)],
+        "returns": case.returns.select_related("rater").order_by("pk"),
+        "comment": case.comment,
+    }

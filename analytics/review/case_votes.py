@@ -1,0 +1,104 @@
+"""What was said of one version of an item, by people and by models: for whoever reviews it.
+
+Everything an expert must not know before they have judged blind: ask for it only where that is settled.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from annotation.models import Answer, Candidate, ItemVersion, Judgment, Task, TaskCandidate
+from annotation.raters.withdrawal import without_withdrawn
+from scoring.models import Score
+
+# Scores shown for one version: the newest of them.
+SCORES_READ = 500
+
+
+@dataclass(frozen=True)
+class CaseVote:
+    """One effective judgment with its answers, in the order of the protocol's questions."""
+
+    judgment: Judgment
+    answers: tuple[Answer, ...]
+
+    @property
+    def is_experts(self) -> bool:
+        return self.judgment.origin == Judgment.Origin.EXPERT
+
+
+@dataclass(frozen=True)
+class TaskVotes:
+    """A task of the version: its candidates by slot, what was said of it (oldest first), and its candidates' scores."""
+
+    task: Task
+    candidates: tuple[Candidate, ...]
+    votes: tuple[CaseVote, ...]
+    scores: tuple[Score, ...]
+
+
+def votes_on_version(version: ItemVersion, *, first: Task | None = None) -> list[TaskVotes]:
+    """Every task of a version by five queries; `first`, the task that the case is about, before the others."""
+    tasks = sorted(
+        Task.objects.filter(item_version=version).order_by("pk"),
+        key=lambda task: (first is None or task.pk != first.pk, task.pk),
+    )
+    slots = _slots(tasks)
+    votes = _votes(tasks)
+    scores = _scores({candidate.pk for row in slots.values() for candidate in row})
+    return [
+        TaskVotes(
+            task=task,
+            candidates=tuple(slots[task.pk]),
+            votes=tuple(votes[task.pk]),
+            scores=tuple(_of_task(scores, slots[task.pk])),
+        )
+        for task in tasks
+    ]
+
+
+def _slots(tasks: Sequence[Task]) -> dict[int, list[Candidate]]:
+    rows = TaskCandidate.objects.select_related("candidate__system").filter(task__in=tasks)
+    found: dict[int, list[Candidate]] = defaultdict(list)
+    for row in rows.order_by("task_id", "slot"):
+        found[row.task_id].append(row.candidate)
+    return found
+
+
+def _votes(tasks: Sequence[Task]) -> dict[int, list[CaseVote]]:
+    judgments = list(
+        without_withdrawn(Judgment.objects.select_related("rater"))
+        .filter(task__in=tasks, effective=True)
+        .order_by("submitted_at", "pk")
+    )
+    answers: dict[int, list[Answer]] = defaultdict(list)
+    for answer in (
+        Answer.objects.select_related("question")
+        .filter(judgment__in=judgments)
+        .order_by("question__position", "pk")
+    ):
+        answers[answer.judgment_id].append(answer)
+    found: dict[int, list[CaseVote]] = defaultdict(list)
+    for judgment in judgments:
+        found[judgment.task_id].append(CaseVote(judgment, tuple(answers[judgment.pk])))
+    return found
+
+
+def _scores(candidates: set[int]) -> list[Score]:
+    """The newest of each scorer's outputs first, then by what they are of."""
+    newest = (
+        Score.objects.select_related("scorer").filter(candidate__in=candidates).order_by("-pk")[:SCORES_READ]
+    )
+    return sorted(newest, key=lambda score: (-score.scorer_id, score.candidate_id, score.output, score.pk))
+
+
+def _of_task(scores: Sequence[Score], candidates: Sequence[Candidate]) -> list[Score]:
+    """Those of the task's candidates; of pairs only where both are in it."""
+    here = {candidate.pk for candidate in candidates}
+    return [
+        score
+        for score in scores
+        if score.candidate_id in here and (score.other_id is None or score.other_id in here)
+    ]

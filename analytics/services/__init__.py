@@ -1,1 +1,0 @@
-"""What analysis writes: stored figures and exports."""

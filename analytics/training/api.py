@@ -1,0 +1,196 @@
+"""What the endpoints of learned models take and give."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from analytics.training import jobs
+from analytics.training.dataset import GROUPS, SYSTEMS
+from analytics.training.jobs import HELD_OUT_RATERS, MOST_HELD_OUT, MOST_REPEATS
+from annotation import access
+from annotation.api import paging
+from annotation.api.paging import PageOut
+from annotation.api.serializers import In, problem_responses
+from annotation.jobs import jobs as jobs_jobs
+from annotation.models import Job
+from scoring import learned
+from scoring.access import learned_model_of
+from scoring.models import LearnedModel
+from scoring.runs.api import OptionOut, VersionOut
+from scoring.training.catalogue import TRAINABLE, TrainingSignal
+
+
+class TrainableOut(serializers.Serializer):
+    """A kind of model that can be trained, and its settings."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    summary = serializers.CharField()
+    learns = serializers.ChoiceField(
+        [each.value for each in TrainingSignal],
+        help_text="From ratings of answers, or from preferences between clips.",
+    )
+    options = OptionOut(many=True)
+
+
+class TrainablesOut(serializers.Serializer):
+    results = TrainableOut(many=True)
+
+
+class TrainingIn(In):
+    model = serializers.CharField(max_length=20, help_text="A name from …/trainable-models/.")
+    options = serializers.DictField(default=dict, help_text="That model's settings.")
+    repeats = serializers.IntegerField(
+        min_value=1, max_value=MOST_REPEATS, default=1, help_text="Trainings, each on another split."
+    )
+    holdout_raters = serializers.FloatField(
+        min_value=0,
+        max_value=MOST_HELD_OUT,
+        default=HELD_OUT_RATERS,
+        help_text="The share of raters held out.",
+    )
+    split = serializers.ChoiceField(
+        [GROUPS, SYSTEMS], default=GROUPS, help_text="What is held out: prompts or questions, or systems."
+    )
+    question = serializers.CharField(
+        required=False,
+        max_length=40,
+        help_text="The key of the question whose ratings are learned, of a model that learns from ratings; the first "
+        "that it can learn from unless given.",
+    )
+    pseudo = serializers.ListField(
+        child=serializers.CharField(max_length=130),
+        required=False,
+        max_length=10,
+        help_text="Scorers of this study, as name or name@digest, whose scores are learned from before people's votes.",
+    )
+
+
+class LearnedModelOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    study = serializers.SlugField(source="study.slug")
+    model = serializers.CharField(source="kind")
+    number = serializers.IntegerField(help_text="Counted by study and kind.")
+    state = serializers.ChoiceField(Job.State.choices, source="job.state")
+    stage = serializers.CharField(source="job.stage")
+    progress = serializers.SerializerMethodField(help_text="Of the whole work, 0 to 1.")
+    message = serializers.CharField(source="job.message", help_text="What went wrong, when something did.")
+    options = serializers.DictField()
+    plan = serializers.DictField(help_text="What is learned, how often it is trained, and what is held out.")
+    figures = serializers.SerializerMethodField(
+        help_text="On held-out items: mean, standard deviation and number of trainings, by name."
+    )
+    version = VersionOut(
+        source="scorer", allow_null=True, help_text="Null until it has been trained to the end."
+    )
+    promoted_at = serializers.DateTimeField(
+        allow_null=True, help_text="Since when it is the study's scorer of its kind."
+    )
+    created_by = serializers.CharField(source="created_by.name", default=None, allow_null=True)
+    created_at = serializers.DateTimeField()
+
+    @extend_schema_field(serializers.FloatField())
+    def get_progress(self, model: LearnedModel) -> float:
+        job = model.job
+        return job.done / job.total if job.total else 0.0
+
+    @extend_schema_field(serializers.DictField())
+    def get_figures(self, model: LearnedModel) -> dict[str, object]:
+        found: dict[str, object] = model.record.get("figures", {})
+        return found
+
+
+class LearnedModelPageOut(PageOut):
+    results = LearnedModelOut(many=True)
+
+
+class LearnedModelInFullOut(LearnedModelOut):
+    record = serializers.DictField(
+        help_text="The training record; empty until it has been trained to the end."
+    )
+    curves = serializers.DictField(help_text="Points by name: [[step, value], …].")
+
+
+# Models that learn from a study's votes: for those who run the study.
+
+
+class TrainableModelsView(APIView):
+    @extend_schema(operation_id="trainable_models", responses={200: TrainablesOut, **problem_responses(403)})
+    def get(self, request: Request) -> Response:
+        """The kinds of models that can be trained, and their settings."""
+        return Response({"results": TrainableOut([*TRAINABLE.values()], many=True).data})
+
+
+class LearnedModelsView(APIView):
+    @extend_schema(
+        operation_id="learned_models",
+        parameters=paging.PARAMETERS,
+        responses={200: LearnedModelPageOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """The models that learned, or learn, from a study's votes, newest first."""
+        study = access.managed_study(request.user, slug)
+        found = learned.list_versions(study).select_related("study", "created_by", "job", "scorer")
+        return Response(paging.page(request, found, LearnedModelOut, newest_first=True))
+
+    @extend_schema(
+        operation_id="start_training",
+        request=TrainingIn,
+        responses={202: LearnedModelInFullOut, **problem_responses(400, 403, 404)},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Train the next version of a model in the background."""
+        study = access.managed_study(request.user, slug)
+        body = TrainingIn.parsed(request.data)
+        model = jobs.start_training(study, body.pop("model"), body.pop("options"), actor=request.user, **body)
+        return Response(LearnedModelInFullOut(model).data, status=202)
+
+
+class LearnedModelView(APIView):
+    @extend_schema(
+        operation_id="learned_model", responses={200: LearnedModelInFullOut, **problem_responses(403, 404)}
+    )
+    def get(self, request: Request, model_id: int) -> Response:
+        """A version, how its training goes, and its training record."""
+        return Response(LearnedModelInFullOut(learned_model_of(request.user, model_id)).data)
+
+
+class CancelTrainingView(APIView):
+    @extend_schema(
+        operation_id="cancel_training",
+        request=None,
+        responses={200: LearnedModelInFullOut, **problem_responses(403, 404, 409)},
+    )
+    def post(self, request: Request, model_id: int) -> Response:
+        """Stop a training that has not ended. Nothing of it is kept."""
+        model = learned_model_of(request.user, model_id)
+        model.job = jobs_jobs.cancel(model.job, actor=request.user)
+        return Response(LearnedModelInFullOut(model).data)
+
+
+class PromoteModelView(APIView):
+    @extend_schema(
+        operation_id="promote_model",
+        request=None,
+        responses={200: LearnedModelInFullOut, **problem_responses(400, 403, 404, 409)},
+    )
+    def post(self, request: Request, model_id: int) -> Response:
+        """Make a version the study's scorer of its kind: everything is scored with it in the background."""
+        learned.promote(learned_model_of(request.user, model_id), actor=request.user)
+        return Response(LearnedModelInFullOut(learned_model_of(request.user, model_id)).data)
+
+
+class DemoteModelView(APIView):
+    @extend_schema(
+        operation_id="demote_model",
+        request=None,
+        responses={200: LearnedModelInFullOut, **problem_responses(403, 404)},
+    )
+    def post(self, request: Request, model_id: int) -> Response:
+        """Let a version be the study's scorer no longer. Its scores stay."""
+        learned.demote(learned_model_of(request.user, model_id), actor=request.user)
+        return Response(LearnedModelInFullOut(learned_model_of(request.user, model_id)).data)

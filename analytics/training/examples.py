@@ -1,0 +1,437 @@
+"""Things that models learn from, each with what was said of it and by whom, made from stored candidates."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from analytics.data import scores as data_scores
+from analytics.data.questions import MeasuredQuestion
+from analytics.data.scores import Scores
+from analytics.data.votes import NOBODY, Votes
+from analytics.statistics.arrays import FloatArray
+from annotation.listening import clip_cache
+from annotation.models import Answer, Candidate, Clip, ItemVersion, Study
+from scoring.metrics import registry
+from scoring.metrics.contract import Sound
+from scoring.metrics.registry import Reads
+from scoring.models import Scorer
+from scoring.training.contract import (
+    HEADS,
+    ComparedPair,
+    PairVote,
+    Prompt,
+    RatedAnswer,
+    RatedClip,
+    TrainingError,
+    heads_by_question,
+)
+from scoring.training.splits import connected_groups, normalized_text, question_and_reference
+
+# A larger share of the items in one group would leave too little to be held out.
+_MOST_BY_QUESTION = 0.2
+_AT_ONCE = 10_000  # a statement takes 65,535 parameters at most
+
+
+@dataclass(frozen=True)
+class TrainingExample:
+    """One thing that people judged, with the names of those who did, vote for vote ("" for nobody's name).
+
+    `thing` is a RatedAnswer, ComparedPair or RatedClip; `raters` go by head, or by "" for an answer. `candidates` are
+    the database ids of what was judged, `item` that of its item. `links` are what no split may part it from; `asked`,
+    the words of its question, may tie too much together (`grouped`). A link begins with the kind of what is shared.
+    """
+
+    thing: Any
+    item: int
+    candidates: tuple[int, ...]
+    raters: Mapping[str, tuple[str, ...]]
+    links: tuple[str, ...]
+    asked: tuple[str, ...] = ()
+
+    def saying(self, votes: Mapping[str, Any], rater: str) -> TrainingExample:
+        """The same with these votes, all by one rater."""
+        raters = {head: (rater,) * len(given) for head, given in votes.items()}
+        return replace(self, thing=replace(self.thing, votes=votes), raters=raters)
+
+    def without(self, raters: frozenset[str]) -> TrainingExample:
+        """The same without what these raters said."""
+        return self._keeping(lambda name: name not in raters) if raters else self
+
+    def only(self, raters: frozenset[str]) -> TrainingExample:
+        return self._keeping(lambda name: name in raters)
+
+    def _keeping(self, wanted: Callable[[str], bool]) -> TrainingExample:
+        kept = {head: [wanted(name) for name in names] for head, names in self.raters.items()}
+        raters = {head: _some(self.raters[head], keep) for head, keep in kept.items()}
+        if isinstance(self.thing, RatedAnswer):
+            thing: Any = replace(self.thing, ratings=_some(self.thing.ratings, kept[""]))
+        elif isinstance(self.thing, ComparedPair):
+            votes = {head: _some(given, kept[head]) for head, given in self.thing.votes.items()}
+            thing = replace(self.thing, votes={head: given for head, given in votes.items() if given})
+        else:
+            rated = {head: _some(given, kept[head]) for head, given in self.thing.ratings.items()}
+            thing = replace(self.thing, ratings={head: given for head, given in rated.items() if given})
+        return replace(self, thing=thing, raters=raters)
+
+    @property
+    def n_votes(self) -> int:
+        return sum(map(len, self.raters.values()))
+
+
+def group_examples(judged: Iterable[TrainingExample]) -> list[TrainingExample]:
+    """Each in the group of all that it shares something with, in the order of their names. The words of a question tie
+    answers together too, unless more than a fifth of the items would be one group by them: some studies put one
+    question to every clip."""
+    ordered = sorted(judged, key=lambda one: str(one.thing.key))
+    apart = connected_groups({one.thing.key: one.links for one in ordered})
+    group = connected_groups({one.thing.key: (*one.links, *one.asked) for one in ordered})
+    most = _MOST_BY_QUESTION * len({one.item for one in ordered})
+    if _most_items(ordered, group) > max(most, _most_items(ordered, apart)):
+        group = apart
+    return [replace(one, thing=replace(one.thing, group=group[one.thing.key])) for one in ordered]
+
+
+def kinds_kept_together(judged: Iterable[TrainingExample]) -> list[str]:
+    """The kinds of what nothing shares that lies in another group than it: item, clip, prompt, question, …"""
+    groups: dict[str, set[str]] = {}
+    for one in judged:
+        for link in (*one.links, *one.asked):
+            groups.setdefault(link, set()).add(one.thing.group)
+    parted = {_kind(link) for link, its in groups.items() if len(its) > 1}
+    return sorted({_kind(link) for link in groups} - parted)
+
+
+def raters_of(judged: Iterable[TrainingExample]) -> set[str]:
+    """Everybody with a name who said something."""
+    return {name for one in judged for names in one.raters.values() for name in names if name}
+
+
+def examples_sha256(things: Iterable[Any]) -> str:
+    """A hash of all that a model learns from, whoever said it and whatever the database calls it."""
+    lines = sorted(json.dumps(_plain(thing), sort_keys=True, ensure_ascii=False) for thing in things)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _plain(thing: Any) -> dict[str, Any]:
+    """Votes in an order that says nothing of when they came; of a sound what it is, and not where."""
+    plain: dict[str, Any] = json.loads(json.dumps(asdict(thing), default=lambda path: ""))
+    for name in ("ratings", "votes"):
+        said = plain.get(name)
+        if isinstance(said, dict):
+            plain[name] = {head: sorted(given, key=json.dumps) for head, given in said.items()}
+        elif said is not None:
+            plain[name] = sorted(said)
+    return plain
+
+
+def answer_example(
+    candidate: Candidate, ratings: tuple[float, ...], raters: tuple[str, ...]
+) -> TrainingExample:
+    """An answer is an answer to its item's question. A question of the same words and with the same reference is the
+    same question, of whatever item; the words alone may be asked of many a clip."""
+    version = candidate.item_version
+    answer = RatedAnswer(
+        key=_candidate_key(candidate),
+        group="",
+        system=candidate.system.name,
+        candidate=candidate.text,
+        question=version.question or version.prompt,
+        reference=version.reference,
+        rationale=version.rationale,
+        transcript=version.transcript,
+        ratings=ratings,
+        strata=_strata(version),
+    )
+    same = [f"question+reference {one}" for one in question_and_reference(answer)]
+    asked = (f"question {text}",) if (text := normalized_text(answer.question)) else ()
+    links = (f"item {version.item.external_id}", *_clips([candidate]), *same)
+    return TrainingExample(answer, version.item_id, (candidate.pk,), {"": raters}, links, asked)
+
+
+def pair_example(first: Candidate, second: Candidate) -> TrainingExample:
+    assert first.clip is not None
+    assert second.clip is not None
+    version = first.item_version
+    pair = ComparedPair(
+        key=f"{_candidate_key(first)} {_candidate_key(second)}",
+        group="",
+        prompt=_prompt(version),
+        first=_sound(first.clip),
+        second=_sound(second.clip),
+        votes={},
+        systems=(first.system.name, second.system.name),
+        strata=_strata(version),
+    )
+    return TrainingExample(pair, version.item_id, (first.pk, second.pk), {}, _asked_of([first, second]))
+
+
+def clip_example(candidate: Candidate) -> TrainingExample:
+    assert candidate.clip is not None
+    version = candidate.item_version
+    clip = RatedClip(
+        key=_candidate_key(candidate),
+        group="",
+        prompt=_prompt(version),
+        sound=_sound(candidate.clip),
+        ratings={},
+        system=candidate.system.name,
+        strata=_strata(version),
+    )
+    return TrainingExample(clip, version.item_id, (candidate.pk,), {}, _asked_of([candidate]))
+
+
+def load_candidates(study: Study, ids: set[int]) -> dict[int, Candidate]:
+    clips = ("clip", "item_version__clip", "item_version__reference_clip")
+    rows = Candidate.objects.filter(system__study=study).select_related(
+        "system", "item_version__item", *clips
+    )
+    rows = rows.defer(*(f"{clip}__peaks" for clip in clips))
+    wanted = sorted(ids - {0})
+    parts = (wanted[start : start + _AT_ONCE] for start in range(0, len(wanted), _AT_ONCE))
+    return {row.pk: row for part in parts for row in rows.filter(pk__in=part)}
+
+
+def _asked_of(candidates: Sequence[Candidate]) -> tuple[str, ...]:
+    """What music must not share with that of another split: the words of its prompt, its clips and its item."""
+    version = candidates[0].item_version
+    prompt = [f"prompt {text}"] if (text := version.prompt.strip()) else []
+    return (f"item {version.item.external_id}", *prompt, *_clips(candidates))
+
+
+def _clips(candidates: Sequence[Candidate]) -> list[str]:
+    version = candidates[0].item_version
+    clips = [*(candidate.clip for candidate in candidates), version.clip, version.reference_clip]
+    return [f"clip {clip.sha256}" for clip in clips if clip]
+
+
+def _prompt(version: ItemVersion) -> Prompt:
+    reference = _sound(version.reference_clip) if version.reference_clip else None
+    return Prompt(version.prompt, version.lyrics, reference)
+
+
+def _sound(clip: Clip) -> Sound:
+    return Sound(clip.sha256, clip_cache.local_original(clip), clip.duration_s)
+
+
+def _strata(version: ItemVersion) -> dict[str, str]:
+    """Modality and category first, as ORCA's splits have them (§5.3); then the others."""
+    strata = {key: str(value) for key, value in version.item.strata.items() if isinstance(value, str | int)}
+    first = [key for key in ("modality", "category") if key in strata]
+    return {key: strata[key] for key in [*first, *sorted(strata.keys() - set(first))]}
+
+
+def _candidate_key(candidate: Candidate) -> str:
+    version = candidate.item_version
+    return f"{version.item.external_id}/{version.number}/{candidate.system.name}/{candidate.take}"
+
+
+def _most_items(judged: Iterable[TrainingExample], group: Mapping[str, str]) -> int:
+    """In one group."""
+    items: dict[str, set[int]] = {}
+    for one in judged:
+        items.setdefault(group[one.thing.key], set()).add(one.item)
+    return max(map(len, items.values()), default=0)
+
+
+def _kind(link: str) -> str:
+    return link.partition(" ")[0]
+
+
+def _some(values: Sequence[Any], keep: Sequence[bool]) -> tuple[Any, ...]:
+    return tuple(value for value, wanted in zip(values, keep, strict=True) if wanted)
+
+
+# The door from a study's votes to what models learn from: rated answers, and compared or rated clips. Votes
+# as every figure counts them (standing, not excluded, no rater's second answer to a unit), on whatever
+# version of an item they were given.
+
+
+_FIRST = {Answer.Choice.FIRST: 1.0, Answer.Choice.SECOND: 0.0}
+_LEAST, _MOST = 1.0, 5.0
+
+
+def rated_answer_examples(study: Study, votes: Votes) -> list[TrainingExample]:
+    """Answers in words, empty ones among them, and their ratings, brought from the question's scale to 1 to 5."""
+    votes = votes.counted()
+    shown = load_candidates(study, set(votes.units.candidate.tolist()))
+    found = []
+    for unit, rows in _by_unit(votes):
+        candidate = shown.get(int(votes.units.candidate[unit]))
+        if candidate is None or not candidate.is_words:
+            continue
+        ratings = tuple(_as_one_to_five(votes.value[rows], votes.question).tolist())
+        found.append(answer_example(candidate, ratings, _rater_names(votes, rows)))
+    return group_examples(found)
+
+
+def music_examples(study: Study, votes: Sequence[Votes]) -> list[TrainingExample]:
+    """Pairs of clips with the votes on them, and clips with their ratings, which are brought from each question's scale
+    to 1 to 5. By head, as `heads_of` has the questions of each kind."""
+    preferences = [said for said in votes if said.question.is_preference]
+    ratings = [said for said in votes if not said.question.is_preference]
+    return group_examples([*_compared_pairs(study, preferences), *_rated_clips(study, ratings)])
+
+
+def _compared_pairs(study: Study, votes: Sequence[Votes]) -> Iterable[TrainingExample]:
+    found: dict[tuple[int, int], TrainingExample] = {}
+    for head, said in _by_head(votes):
+        units = said.units
+        shown = load_candidates(study, {*units.candidate.tolist(), *units.other.tolist()})
+        for unit, rows in _by_unit(said):
+            pair = (int(units.candidate[unit]), int(units.other[unit]))
+            first, second = shown.get(pair[0]), shown.get(pair[1])
+            if not (first and second and first.clip and second.clip):
+                continue
+            judged = found.get(pair) or pair_example(first, second)
+            given = _pair_votes(said, rows)
+            found[pair] = replace(
+                judged,
+                thing=replace(judged.thing, votes={**judged.thing.votes, head: given}),
+                raters={**judged.raters, head: _rater_names(said, rows)},
+            )
+    return found.values()
+
+
+def _rated_clips(study: Study, votes: Sequence[Votes]) -> Iterable[TrainingExample]:
+    found: dict[int, TrainingExample] = {}
+    for head, said in _by_head(votes):
+        shown = load_candidates(study, set(said.units.candidate.tolist()))
+        for unit, rows in _by_unit(said):
+            candidate = shown.get(int(said.units.candidate[unit]))
+            if candidate is None or candidate.clip is None:
+                continue
+            judged = found.get(candidate.pk) or clip_example(candidate)
+            ratings = tuple(_as_one_to_five(said.value[rows], said.question).tolist())
+            found[candidate.pk] = replace(
+                judged,
+                thing=replace(judged.thing, ratings={**judged.thing.ratings, head: ratings}),
+                raters={**judged.raters, head: _rater_names(said, rows)},
+            )
+    return found.values()
+
+
+def _by_head(votes: Sequence[Votes]) -> list[tuple[str, Votes]]:
+    """The votes that each head learns from, of questions of one kind."""
+    asked = {said.question.key: said for said in votes}
+    return [(head, asked[key].counted()) for key, head in heads_by_question(list(asked)).items()]
+
+
+def _by_unit(votes: Votes) -> Iterable[tuple[int, np.ndarray[Any, Any]]]:
+    order = np.argsort(votes.unit, kind="stable")
+    units, starts = np.unique(votes.unit[order], return_index=True)
+    return zip(units.tolist(), np.split(order, starts[1:]), strict=True) if len(units) else []
+
+
+def _pair_votes(votes: Votes, rows: np.ndarray[Any, Any]) -> tuple[PairVote, ...]:
+    return tuple(
+        PairVote(_FIRST.get(Answer.Choice(int(value)), 0.5), None if np.isnan(sure) else float(sure))
+        for value, sure in zip(votes.value[rows], votes.confidence[rows], strict=True)
+    )
+
+
+def _rater_names(votes: Votes, rows: np.ndarray[Any, Any]) -> tuple[str, ...]:
+    return tuple("" if rater == NOBODY else votes.raters[rater] for rater in votes.rater[rows].tolist())
+
+
+def _as_one_to_five(values: np.ndarray[Any, Any], question: MeasuredQuestion) -> np.ndarray[Any, Any]:
+    """Linearly, from the ends of the scale; on a scale without ends as they are, which a training refuses."""
+    if question.width is None or not question.points:
+        return values
+    return _LEAST + (values - min(question.points)) / question.width * (_MOST - _LEAST)
+
+
+# The door from stored scores to what models learn from first: answers that a judge rated, pairs that one
+# decided. A model learns from what other models say before it learns from people (ORCA, Table 3, scenario
+# 5; CMI-RewardBench §3.3.2): there is more of it, on candidates that nobody has voted on, too.
+
+
+_DEFAULT_OUTPUTS = ("value", "default", "mean")
+
+
+def pseudo_labelled_answers(study: Study, scorer: Scorer) -> list[TrainingExample]:
+    """Answers in words with the scorer's rating as the only one. A score from 0 to 1 is a probability and is brought to
+    1 to 5. Raises TrainingError for scores on another scale."""
+    scores = data_scores.load_scores(study, scorer)
+    value = scores.values[:, _output(scores)]
+    kept = np.isfinite(value) & (scores.others == 0)
+    candidates, ratings = scores.candidates[kept], _as_ratings(value[kept], scorer)
+    shown = load_candidates(study, set(candidates.tolist()))
+    return [
+        answer_example(shown[candidate], (rating,), (str(scorer),))
+        for candidate, rating in zip(candidates.tolist(), ratings.tolist(), strict=True)
+        if candidate in shown and shown[candidate].is_words
+    ]
+
+
+def pseudo_labelled_pairs(study: Study, scorer: Scorer) -> list[TrainingExample]:
+    """Pairs of clips and the side that the scorer prefers; where it prefers neither, a tie. A scorer of pairs decides
+    the pairs that it has scored; one of single clips, all pairs of clips of one prompt. An output that is named after
+    a head decides that head; others tell how well a sound fits its text: alignment."""
+    scores = data_scores.load_scores(study, scorer)
+    shown = load_candidates(study, {*scores.candidates.tolist(), *scores.others.tolist()})
+    heads = {head: scores.outputs.index(head) for head in HEADS if head in scores.outputs}
+    heads = heads or {"alignment": _output(scores)}
+    found: dict[tuple[int, int], TrainingExample] = {}
+    for head, column in heads.items():
+        for first, second, lead in _leads(scores, scores.values[:, column], scorer, shown):
+            judged = found.get((first, second)) or pair_example(shown[first], shown[second])
+            votes = {**judged.thing.votes, head: (PairVote((np.sign(lead).item() + 1) / 2),)}
+            found[first, second] = judged.saying(votes, str(scorer))
+    return list(found.values())
+
+
+def _leads(
+    scores: Scores, value: FloatArray, scorer: Scorer, shown: dict[int, Candidate]
+) -> list[tuple[int, int, float]]:
+    """(first, second, how far the first is ahead), of pairs of clips that have a score."""
+    entry = registry.METRICS.get(scorer.key)
+    finite = np.isfinite(value) & np.array(
+        [_is_clip(shown, one) for one in scores.candidates.tolist()], dtype=bool
+    )
+    if entry is not None and entry.reads is Reads.PAIR:
+        # A probability is undecided at a half, a difference at nothing.
+        middle = float(scorer.config.get("prefers_first_above", 0.5))
+        rows = zip(
+            scores.candidates[finite].tolist(), scores.others[finite].tolist(), value[finite], strict=True
+        )
+        return [
+            (first, second, float(one - middle)) for first, second, one in rows if _is_clip(shown, second)
+        ]
+    of_version: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    for candidate, one in zip(scores.candidates[finite].tolist(), value[finite], strict=True):
+        of_version[shown[candidate].item_version_id].append((candidate, float(one)))
+    return [
+        (first, second, ahead - behind)
+        for clips in of_version.values()
+        for (first, ahead), (second, behind) in combinations(sorted(clips), 2)
+    ]
+
+
+def _is_clip(shown: dict[int, Candidate], candidate: int) -> bool:
+    return candidate in shown and shown[candidate].clip is not None
+
+
+def _output(scores: Scores) -> int:
+    """The usual output of a scorer that has several."""
+    named = [scores.outputs.index(name) for name in _DEFAULT_OUTPUTS if name in scores.outputs]
+    return named[0] if named else 0
+
+
+def _as_ratings(value: FloatArray, scorer: Scorer) -> FloatArray:
+    if not len(value) or (value.min() >= 0 and value.max() <= 1):
+        return 1 + 4 * value
+    if value.min() >= 1 and value.max() <= 5:
+        return value
+    raise TrainingError(
+        "scale",
+        f"Scores of {scorer} go from {value.min():g} to {value.max():g}. To learn from them they have to be "
+        "probabilities from 0 to 1 or ratings from 1 to 5: name another scorer.",
+    )

@@ -1,0 +1,105 @@
+"""Training a model on a study's votes: what may be asked for. The work itself is in `run`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from analytics.training.dataset import GROUPS, SYSTEMS, learnable
+from annotation.errors import FieldProblem, InvalidInput
+from annotation.jobs import jobs
+from annotation.models import Study, User
+from annotation.studies import audit
+from scoring import learned
+from scoring.models import LearnedModel, Scorer, ScoringRun
+from scoring.training import catalogue
+
+TRAINING_JOB = "train"
+MOST_REPEATS, MOST_HELD_OUT = 50, 0.5
+HELD_OUT_RATERS = 0.2
+
+
+@transaction.atomic
+def start_training(
+    study: Study,
+    kind: str,
+    options: Mapping[str, Any],
+    *,
+    actor: User | None,
+    repeats: int = 1,
+    holdout_raters: float = HELD_OUT_RATERS,
+    split: str = GROUPS,
+    question: str = "",
+    pseudo: Sequence[str] = (),
+) -> LearnedModel:
+    """The next version of a kind, whose training a worker takes up. `question`: the key of that whose ratings a model
+    of ratings learns; the first unless told. `pseudo`: scorers of this study whose scores are learned from before
+    people's votes, by name or digest. Raises InvalidInput."""
+    plan: dict[str, Any] = {"repeats": repeats, "holdout_raters": holdout_raters, "split": split}
+    if pseudo:
+        plan["pseudo"] = [_scorer(study, name).digest for name in pseudo]
+    wanted = learned.validate_training_options(kind, options)
+    _refuse_plan(plan)
+    asked = [one.key for one in learnable(study, kind)]
+    if not asked:
+        raise _refused("kind", f"{kind} cannot learn from what this study asks.", _learns_from(kind))
+    if _learns_ratings(kind):
+        plan["question"] = _question(kind, question or asked[0], asked)
+    elif question:
+        raise _refused("question", f"{kind} learns from all questions that it can learn from.", "Name none.")
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    job = jobs.enqueue(TRAINING_JOB, study=study, params={"model": kind}, actor=actor)
+    model = learned.add_version(study, kind, options=wanted, plan=plan, job=job)
+    audit.record("model.trained", actor=actor, study=study, subject=str(model), options=wanted, plan=plan)
+    return model
+
+
+def _scorer(study: Study, name: str) -> Scorer:
+    """The version that this study was scored by last, by a scorer's name or the beginning of a version's digest."""
+    key, _at, digest = name.rpartition("@")
+    runs = (
+        ScoringRun.objects.filter(study=study, scorer__isnull=False).select_related("scorer").order_by("-pk")
+    )
+    named = Q(scorer__key=key, scorer__digest__startswith=digest) if key else Q(scorer__key=name)
+    run = runs.filter(named).first()
+    if run is None or run.scorer is None:
+        raise _refused("pseudo", f"{name!r} has not scored this study.", "Score the study with it first.")
+    return run.scorer
+
+
+def _question(kind: str, wanted: str, asked: Sequence[str]) -> str:
+    if wanted not in asked:
+        names = ", ".join(asked)
+        raise _refused("question", f"{kind} cannot learn from a question {wanted!r}.", f"There is {names}.")
+    return wanted
+
+
+def _refused(field: str, message: str, remedy: str) -> InvalidInput:
+    return InvalidInput(message, problems=[FieldProblem(field, message, remedy)])
+
+
+def _refuse_plan(plan: Mapping[str, Any]) -> None:
+    problems = []
+    if plan["split"] not in (GROUPS, SYSTEMS):
+        problems.append(
+            FieldProblem("split", f"There is no split {plan['split']!r}.", "Use groups or systems.")
+        )
+    if not 1 <= plan["repeats"] <= MOST_REPEATS:
+        problems.append(FieldProblem("repeats", f"Give a whole number from 1 to {MOST_REPEATS}."))
+    if not 0 <= plan["holdout_raters"] <= MOST_HELD_OUT:
+        problems.append(FieldProblem("holdout_raters", f"Give a share from 0 to {MOST_HELD_OUT}."))
+    if problems:
+        raise InvalidInput(problems[0].message, problems=problems)
+
+
+def _learns_from(kind: str) -> str:
+    if _learns_ratings(kind):
+        return "It learns from ratings of answers in words, one answer at a time."
+    return "It learns from preferences between clips, and from ratings of clips."
+
+
+def _learns_ratings(kind: str) -> bool:
+    return catalogue.trainable(kind).learns is catalogue.TrainingSignal.RATINGS

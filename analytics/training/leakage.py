@@ -1,0 +1,175 @@
+"""Versions whose weights a training begins with, or whose scores it learns from first: what they learned from, it has
+learned from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from analytics.training.dataset import GROUPS, SYSTEMS, training_data
+from analytics.training.evaluation import open_trained_model
+from analytics.training.examples import TrainingExample
+from scoring import learned
+from scoring.metrics.contract import SetupError
+from scoring.metrics.registry import OptionError
+from scoring.models import LearnedModel, Scorer
+from scoring.runs.loaded_metric import scorer_digest
+from scoring.training.contract import RatedAnswer, TrainingError
+
+_REMEDY = {
+    "items": "Train from the beginning, or start from a model that has not learned from this study.",
+    "systems": "Train from the beginning, or start from a model that has not learned from this study.",
+    "raters": "Hold out no raters, or train from the beginning.",
+}
+
+
+@dataclass(frozen=True)
+class Ancestor:
+    """`by`: the setting that leads to it, `start_from` or `pseudo`."""
+
+    version: LearnedModel
+    by: str
+
+    def named(self, model: LearnedModel) -> str:
+        """As the record of `model` calls it: with its study where that is another one."""
+        own = self.version.study_id == model.study_id
+        return str(self.version) if own else f"{self.version.study.slug}/{self.version}"
+
+
+def ancestors(model: LearnedModel) -> list[Ancestor]:
+    """What a training's settings lead to, each before what it began with itself. Raises TrainingError where
+    `start_from` names a folder of the study's versions that is none of them."""
+    named = [Ancestor(one, "start_from") for one in _starts_of(model)]
+    teachers = Scorer.objects.filter(digest__in=model.plan.get("pseudo", ()))
+    named += [
+        Ancestor(one, "pseudo") for teacher in teachers for one in learned.versions_with_weights_of(teacher)
+    ]
+    found: dict[int, Ancestor] = {}
+    for one in named:
+        for version in (one.version, *_leak_sentence(one.version)):
+            found.setdefault(version.pk, Ancestor(version, one.by))
+    return list(found.values())
+
+
+def refuse_leaks(
+    model: LearnedModel,
+    began: Sequence[Ancestor],
+    *,
+    held_out: Mapping[str, Sequence[int | str]],
+    tested: Sequence[TrainingExample],
+) -> None:
+    """`held_out` as in the training record, `tested` what any of its repeats tests on. Raises TrainingError where a
+    training would be tested by what one of its ancestors has learned from."""
+    for one in began:
+        if one.version.study_id != model.study_id:
+            _refuse_met(model, one, tested)
+        else:
+            _refuse_own(model, one, held_out)
+
+
+def _refuse_own(model: LearnedModel, one: Ancestor, held_out: Mapping[str, Sequence[int | str]]) -> None:
+    start = one.version
+    if model.plan["repeats"] > 1:
+        raise TrainingError(
+            "leak",
+            f"{one.by}: {start} has learned from what the other splits of {model.plan['repeats']} repeats hold "
+            "out. Train once, or from the beginning.",
+        )
+    if start.plan["split"] != model.plan["split"]:
+        raise TrainingError(
+            "leak",
+            f"{one.by}: {start} held out {start.plan['split']}, and this training holds out "
+            f"{model.plan['split']}. Give it the same split, or train from the beginning.",
+        )
+    for what in ("systems" if model.plan["split"] == SYSTEMS else "items", "raters"):
+        if met := set(held_out[what]) - set(start.record["held_out"].get(what, ())):
+            raise TrainingError(
+                "leak",
+                f"{one.by}: {len(met):,} of the {len(held_out[what]):,} {what} that this training holds out were "
+                f"not held out when {start} was trained. {_REMEDY[what]}",
+            )
+
+
+def _refuse_met(model: LearnedModel, one: Ancestor, tested: Sequence[TrainingExample]) -> None:
+    """Items of another study go by other ids: what they are about tells whether they are the same."""
+    seen = _learned_from(one.version)
+    if met := [judged for judged in tested if _about(judged) & seen]:
+        raise TrainingError(
+            "leak",
+            f"{one.by}: {len(met):,} of the {len(tested):,} judged units that this training holds out have a clip, a "
+            f"prompt or an answer that {one.named(model)} learned from in another study. Train from the beginning, or "
+            "start from a model that has not met them.",
+        )
+
+
+def _learned_from(start: LearnedModel) -> set[str]:
+    """By the votes that its study has today; nothing where these are gone."""
+    try:
+        plan = start.plan
+        found = training_data(
+            start.study, start.kind, question=plan.get("question", ""), pseudo=plan.get("pseudo", ())
+        )
+    except TrainingError:
+        return set()
+    out = set(start.record["held_out"]["items"]) if start.plan["split"] == GROUPS else set()
+    judged = [one for one in (*found.judged, *found.pseudo) if one.item not in out]
+    return {link for one in judged for link in _about(one)}
+
+
+def _about(judged: TrainingExample) -> set[str]:
+    """What is the same in any study: clips, prompts and answers."""
+    links = {link for link in judged.links if not link.startswith("item ")}
+    if isinstance(judged.thing, RatedAnswer):
+        links.add(f"answer {judged.thing.question}\n{judged.thing.reference}\n{judged.thing.candidate}")
+    return links
+
+
+def _starts_of(model: LearnedModel) -> list[LearnedModel]:
+    """What `start_from` names: the version, of whatever study, whose folder it is, or all that have its weights."""
+    name = model.options.get("start_from")
+    if not name:
+        return []
+    root = Path(settings.SCORING_CHECKPOINTS)
+    named = [place.resolve() for place in (Path(name).expanduser(), root / name)]
+    trained = LearnedModel.objects.filter(kind=model.kind, scorer__isnull=False).exclude(folder="")
+    known = list(trained.select_related("study", "scorer"))
+    for one in known:
+        place = learned.checkpoint_path(one).resolve()
+        if any(place in (folder, *folder.parents) for folder in named):
+            return [one]
+    own = learned.checkpoint_path(model).parent.resolve()
+    if any(own in (folder, *folder.parents) and folder.exists() for folder in named):
+        raise TrainingError(
+            "bad_checkpoint",
+            f"start_from: {name} is no version of this study that was trained to the end, and nobody can tell what it "
+            "learned from. Name another, or train from the beginning.",
+        )
+    return _with_weights_of(name, model.kind) if known else []
+
+
+def _with_weights_of(name: str, kind: str) -> list[LearnedModel]:
+    """A copy of a version's folder is that version. What cannot be opened is told by the training itself."""
+    try:
+        identity = open_trained_model(kind, Path(name)).identity
+    except (SetupError, OptionError):
+        return []
+    config: dict[str, Any] = json.loads(json.dumps(identity))
+    return learned.versions_with_weights_of(
+        Scorer(key=kind, digest=scorer_digest(kind, identity), config=config)
+    )
+
+
+def _leak_sentence(start: LearnedModel) -> list[LearnedModel]:
+    """What a version's own record says that it came from; names without a study are of its own."""
+    found: list[LearnedModel] = []
+    for name in start.record.get("ancestors", ()):
+        slug, _slash, own = name.rpartition("/")
+        kind, _space, number = own.rpartition(" ")
+        versions = LearnedModel.objects.filter(kind=kind, number=number, scorer__isnull=False)
+        found += versions.filter(study__slug=slug or start.study.slug).select_related("study")
+    return found

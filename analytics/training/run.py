@@ -1,0 +1,500 @@
+"""Training a model on a study's votes: the job's work, and what is kept of it.
+
+A training may be repeated on other splits to tell how much its figures vary; the first is the version that is kept.
+Everything that a killed worker leaves is taken up by the next: trainings by their own files, repeats by their results.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import statistics
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import torch
+from django.db import transaction
+from django.db.models import Max
+
+from analytics.code_version import code_version
+from analytics.training import evaluation, examples
+from analytics.training.dataset import (
+    SYSTEMS,
+    TrainingData,
+    TrainingSplit,
+    n_splits,
+    split_examples,
+    systems_held_out,
+    training_data,
+)
+from analytics.training.evaluation import open_trained_model, predict
+from analytics.training.leakage import ancestors, refuse_leaks
+from annotation.jobs.jobs import Cancelled, JobFailed, RunningJob
+from annotation.models import Job, Judgment, Study
+from scoring import learned
+from scoring.backbones.loading.pretrained import device_of
+from scoring.metrics.contract import SetupError
+from scoring.metrics.registry import OptionError
+from scoring.models import LearnedModel, Score
+from scoring.runs import loaded_metric as opened_scorers
+from scoring.runs.loaded_metric import runtime, scorer_version
+from scoring.runs.results import sanitize_json
+from scoring.training import catalogue
+from scoring.training.contract import (
+    MusicVotes,
+    RatedAnswer,
+    Split,
+    TrainedModel,
+    TrainingError,
+    TrainingObserver,
+)
+from scoring.training.orca.recipe import wants_whole_ratings
+from scoring.writing import loaded_writer
+
+# The training record: all that a reader needs to judge a version, or to train it again.
+
+
+_LIBRARIES = ("torch", "transformers", "numpy", "scipy")
+
+
+def training_record(
+    model: LearnedModel,
+    material: TrainingData,
+    first: TrainingSplit,
+    repeats: Sequence[Mapping[str, Any]],
+    *,
+    seconds: float,
+    peak_memory_mb: float | None,
+    gpu_peak_memory_mb: float | None,
+    release: Mapping[str, Any] | None,
+    ancestors: Sequence[str],
+) -> dict[str, Any]:
+    """As JSON. `first` is the split of the version that is kept. `seconds` is wall time since a worker last took the
+    training up, and memory the most since then; `trainings` sums what each repeat took."""
+    return {
+        "data_sha256": examples.examples_sha256(one.thing for one in [*material.judged, *material.pseudo]),
+        "release": release,
+        "seed": 0,
+        "options": model.options,
+        "plan": model.plan,
+        "counts": dict(first.counts),
+        "grouped_by": examples.kinds_kept_together([*material.judged, *material.pseudo]),
+        "held_out": held_out_record(model, material, first),
+        "ancestors": list(ancestors),
+        "repeats": [
+            {name: repeat[name] for name in ("seed", "counts", "figures", "seconds")} for repeat in repeats
+        ],
+        "figures": over_repeats([repeat["figures"] for repeat in repeats]),
+        "baselines": over_repeats([repeat["baselines"] for repeat in repeats]),
+        "ceiling": over_repeats([repeat["ceiling"] for repeat in repeats]),
+        "trained": repeats[0]["trained"],
+        "hardware": hardware(),
+        "seconds": seconds,
+        "trainings": sum(repeat["seconds"] for repeat in repeats),
+        "peak_memory_mb": peak_memory_mb,
+        "gpu_peak_memory_mb": gpu_peak_memory_mb,
+        "versions": {
+            "concord": code_version(),
+            "python": platform.python_version(),
+            **{name: version(name) for name in _LIBRARIES},
+        },
+    }
+
+
+def release_with(study: Study) -> dict[str, Any] | None:
+    """The newest release of a study, where it has all the votes that there are now."""
+    release = study.releases.order_by("-number").first()
+    last = Judgment.objects.filter(study=study, effective=True).aggregate(last=Max("pk"))["last"]
+    if release is None or last is None or release.manifest["cut"]["horizon"]["judgments"] < last:
+        return None
+    return {"number": release.number, "sha256": release.sha256}
+
+
+def held_out_record(
+    model: LearnedModel, material: TrainingData, first: TrainingSplit
+) -> dict[str, list[Any]]:
+    """By kind what the version that is kept has not learned from."""
+    return {
+        "items": sorted({one.item for one in first.test}),
+        "raters": sorted(first.held_out_raters),
+        "systems": list(systems_held_out(material, seed=0)) if model.plan["split"] == SYSTEMS else [],
+    }
+
+
+def over_repeats(figures: Sequence[Mapping[str, float | None]]) -> dict[str, dict[str, float | int | None]]:
+    """By name the mean of a figure, its standard deviation over repeats (n - 1; None for one) and how many there are.
+    A figure that is undefined in a repeat is left out there; undefined in all, its mean is None."""
+    names = list(dict.fromkeys(name for each in figures for name in each))
+    found: dict[str, dict[str, float | int | None]] = {}
+    for name in names:
+        values = [value for each in figures if (value := each.get(name)) is not None]
+        found[name] = {
+            "mean": statistics.fmean(values) if values else None,
+            "sd": statistics.stdev(values) if len(values) > 1 else None,
+            "n": len(values),
+        }
+    return found
+
+
+def hardware() -> dict[str, Any]:
+    device = device_of(runtime().device)
+    return {
+        "machine": platform.machine(),
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        "threads": torch.get_num_threads(),
+    }
+
+
+# The most memory that a training holds: of the machine while it goes on, and of its GPU. A worker lives for
+# many trainings, and what its process ever held at most says nothing of one of them. So it is looked at
+# again and again while the training goes on.
+
+
+_MEMORY_SAMPLE_SECONDS = 0.1
+_PAGES_HELD = Path("/proc/self/statm")
+
+
+class PeakMemory:
+    """Within its block. mb, gpu_mb: so far, in millions of bytes; None where this cannot be told, and without a GPU."""
+
+    def __init__(self) -> None:
+        device = device_of(runtime().device)
+        self._device = device if device.type == "cuda" else None
+        self._most = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="peak-memory", daemon=True)
+
+    def __enter__(self) -> PeakMemory:
+        if self._device is not None:
+            torch.cuda.reset_peak_memory_stats(self._device)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    @property
+    def mb(self) -> float | None:
+        self._most = max(self._most, _held())
+        return self._most / 1e6 if self._most else None
+
+    @property
+    def gpu_mb(self) -> float | None:
+        return None if self._device is None else torch.cuda.max_memory_allocated(self._device) / 1e6
+
+    def _look(self) -> None:
+        while not self._over.wait(_MEMORY_SAMPLE_SECONDS):
+            self._most = max(self._most, _held())
+
+
+def _held() -> int:
+    """Bytes that this process holds now; 0 where the system does not say."""
+    try:
+        return int(_PAGES_HELD.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+# The stages of one training: what scorers said first, where that is wanted, and then what people said.
+
+
+def train_in_stages(
+    kind: str,
+    parts: TrainingSplit,
+    options: Mapping[str, Any],
+    *,
+    seed: int,
+    work: Path,
+    watch: TrainingObserver,
+) -> TrainedModel:
+    """A model of music has both stages in one training; a judge of answers is trained twice, the second time from where
+    the first ended. Raises what a contract.Train does."""
+    train = catalogue.training_recipe(kind)
+    how: dict[str, Any] = {"seed": seed, "workplace": runtime()}
+    learning = parts.learning
+    if not parts.first:
+        return train(learning, options, work=work, watch=watch, **how)
+    if isinstance(learning, MusicVotes):
+        return train(replace(learning, pseudo=parts.first), options, work=work, watch=watch, **how)
+    first = _whole(parts.first) if wants_whole_ratings(options) else parts.first
+    judged = Split(first, learning.dev, learning.test)
+    judge = train(judged, options, work=work / "first", watch=watch, **how)
+    then = {**options, "start_from": str(judge.folder)}
+    return train(learning, then, work=work, watch=_LaterStage(watch, after=int(judge.record["steps"])), **how)
+
+
+def _whole(answers: Sequence[RatedAnswer]) -> list[RatedAnswer]:
+    """The rating nearest to each score: a scorer's means lie between what people can say."""
+    return [
+        replace(answer, ratings=tuple(float(round(rating)) for rating in answer.ratings))
+        for answer in answers
+    ]
+
+
+@dataclass(frozen=True)
+class _LaterStage:
+    """The watch of a second stage, whose curves run on where those of the first end."""
+
+    watch: TrainingObserver
+    after: int
+
+    def progress(self, done: int, total: int, *, stage: str) -> None:
+        self.watch.progress(done, total, stage=stage)
+
+    def point(self, curve: str, step: int, value: float) -> None:
+        self.watch.point(curve, self.after + step, value)
+
+    def taken_up(self, step: int) -> None:
+        self.watch.taken_up(self.after + step)
+
+
+# A training's curves and progress, kept in its rows while it goes on.
+
+
+# A job's progress in parts of one training, so that a page can say how far several of them are.
+CURVE_PARTS = 1000
+_STORE_SECONDS = 1.0
+
+
+class StoredWatch:
+    """The watch of one of `of` trainings. Curves are kept of the first: that is the version's own. They are written to
+    `file` point by point, so that a killed worker's are whole, and to the version's row every second or so.
+
+    Every call may raise what `Running.progress` raises: the job was cancelled, taken over, or its worker is to end.
+    """
+
+    def __init__(self, running: RunningJob, model: LearnedModel, file: Path, *, number: int, of: int) -> None:
+        self._running, self._model, self._file, self._number, self._of = running, model, file, number, of
+        self.curves = _read(file)
+        self._kept_at = time.monotonic()
+        self._changed = False
+
+    def progress(self, done: int, total: int, *, stage: str) -> None:
+        part = min(done / total, 1.0) if total else 0.0
+        self._running.progress(
+            int((self._number + part) * CURVE_PARTS), self._of * CURVE_PARTS, stage=self._named(stage)
+        )
+        if self._changed and time.monotonic() - self._kept_at >= _STORE_SECONDS:
+            self.keep()
+
+    def point(self, curve: str, step: int, value: float) -> None:
+        _add(self.curves, curve, step, value)
+        with self._file.open("a") as file:
+            file.write(json.dumps([curve, step, value]) + "\n")
+        self._changed = True
+
+    def taken_up(self, step: int) -> None:
+        """Points after the step are told again."""
+        self.curves = {
+            name: [point for point in points if point[0] <= step] for name, points in self.curves.items()
+        }
+        lines = [[name, step, value] for name, points in self.curves.items() for step, value in points]
+        self._file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        self._changed = True
+
+    def keep(self) -> None:
+        if not self._number:
+            LearnedModel.objects.filter(pk=self._model.pk).update(curves=self.curves)
+        self._kept_at, self._changed = time.monotonic(), False
+
+    def _named(self, stage: str) -> str:
+        return stage if self._of == 1 else f"{stage} ({self._number + 1}/{self._of})"
+
+
+def _read(file: Path) -> dict[str, list[list[float]]]:
+    """What was written so far; its last line may be cut off."""
+    curves: dict[str, list[list[float]]] = {}
+    for line in file.read_text().splitlines(keepends=True) if file.exists() else []:
+        if line.endswith("\n"):
+            _add(curves, *json.loads(line))
+    return curves
+
+
+def _add(curves: dict[str, list[list[float]]], curve: str, step: float, value: float) -> None:
+    """Instead of what was told of this step and later ones by a training that was cut off before it kept anything."""
+    points = curves.setdefault(curve, [])
+    while points and points[-1][0] >= step:
+        points.pop()
+    points.append([step, value])
+
+
+_TOO_LARGE = (
+    "The training does not fit into the memory of the device. Choose a smaller batch, a smaller encoder, or leave out "
+    "long texts (longest); or train on a larger device."
+)
+_GIVEN_UP = (Job.State.CANCELLED, Job.State.FAILED)
+
+
+def run_training(running: RunningJob) -> dict[str, Any]:
+    """The job's work; what it returns is the job's report."""
+    model = LearnedModel.objects.select_related("study").get(job=running.job)
+    place = learned.checkpoint_path(model)
+    work = place.with_name(f"{place.name}.work")
+    try:
+        for given_up in LearnedModel.objects.filter(job__state__in=_GIVEN_UP, scorer=None).exclude(folder=""):
+            _remove(given_up)
+        loaded_writer.unload()  # what the worker has open; the memory is needed for the training
+        opened_scorers.unload()
+        with PeakMemory() as peak:
+            figures = _Training(running, model, work, peak).run()
+    except (TrainingError, SetupError, OptionError) as error:
+        _remove(model)
+        raise JobFailed(str(error)) from error
+    except OSError as error:
+        _remove(model)
+        raise JobFailed(f"The model's files cannot be kept in {work.parent}: {error}") from error
+    except (MemoryError, torch.OutOfMemoryError) as error:
+        _remove(model)
+        raise JobFailed(_TOO_LARGE) from error
+    except Cancelled:
+        _remove(model)
+        raise
+    shutil.rmtree(work, ignore_errors=True)
+    return figures
+
+
+def _remove(model: LearnedModel) -> None:
+    """All that a training has left, where nothing is to be kept of it. One that was cancelled or failed while no worker
+    was at it is removed with the next training."""
+    place = learned.checkpoint_path(model)
+    for folder in (place, place.with_name(f"{place.name}.work"), place.with_name(f"{place.name}.new")):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Training:
+    """One version's training in the hands of one worker."""
+
+    def __init__(self, running: RunningJob, model: LearnedModel, work: Path, peak: PeakMemory) -> None:
+        self.running, self.model, self.work, self.peak = running, model, work, peak
+        self.began = time.monotonic()
+
+    def run(self) -> dict[str, Any]:
+        self.work.mkdir(parents=True, exist_ok=True)
+        plan = self.model.plan
+        material = training_data(
+            self.model.study,
+            self.model.kind,
+            question=plan.get("question", ""),
+            pseudo=plan.get("pseudo", ()),
+        )
+        release = release_with(self.model.study)
+        number = n_splits(material, self.model.plan)
+        first = split_examples(material, self.model.plan, seed=0)
+        began = ancestors(self.model)
+        if began:
+            each = [split_examples(material, self.model.plan, seed=seed).test for seed in range(number)]
+            held_out = held_out_record(self.model, material, first)
+            refuse_leaks(self.model, began, held_out=held_out, tested=[one for part in each for one in part])
+        opened_scorers.unload()  # telling what it begins with may have opened it
+        repeats = [self._repeat(material, seed, of=number) for seed in range(number)]
+        told = {"release": release, "ancestors": [one.named(self.model) for one in began]}
+        return self._keep(material, first, repeats, told)
+
+    def _repeat(self, material: TrainingData, seed: int, *, of: int) -> dict[str, Any]:
+        """One training and its figures; from what is on disk where a worker before this one had come to its end, unless
+        votes came in meanwhile."""
+        parts = split_examples(material, self.model.plan, seed=seed)
+        folder = self.work / f"repeat-{seed}"
+        _begin(folder, parts.sha256())
+        done = folder / "result.json"
+        if done.exists():
+            result: dict[str, Any] = json.loads(done.read_text())
+            return result
+        watch = StoredWatch(self.running, self.model, folder / "curves.jsonl", number=seed, of=of)
+        began = time.monotonic()
+        trained = train_in_stages(
+            self.model.kind, parts, self.model.options, seed=seed, work=folder, watch=watch
+        )
+        seconds = time.monotonic() - began
+        watch.keep()
+        said = predict(
+            open_trained_model(self.model.kind, trained.folder),
+            parts.test,
+            progress=lambda done, total: watch.progress(done, total, stage="Held-out votes"),
+        )
+        result = {
+            "seed": seed,
+            "counts": parts.counts,
+            "seconds": seconds,
+            "trained": dict(trained.record),
+            **evaluation.held_out_figures(self.model.kind, parts, said),
+        }
+        result = sanitize_json(result)
+        _write(done, json.dumps(result))
+        return result
+
+    def _keep(
+        self,
+        material: TrainingData,
+        first: TrainingSplit,
+        repeats: list[dict[str, Any]],
+        told: dict[str, Any],
+    ) -> dict[str, Any]:
+        """Move the first repeat's model to its place, and store what it says of what it has not learned from. `told`:
+        what of its record was known before."""
+        place = learned.checkpoint_path(self.model)
+        _replace(place, self.work / "repeat-0" / "model")
+        metric = open_trained_model(self.model.kind, place)
+        said = predict(metric, first.test)
+        record = training_record(
+            self.model, material, first, repeats,
+            seconds=time.monotonic() - self.began,
+            peak_memory_mb=self.peak.mb,
+            gpu_peak_memory_mb=self.peak.gpu_mb,
+            **told,
+        )  # fmt: skip
+        with transaction.atomic():
+            self.running.confirm()
+            scorer = scorer_version(self.model.kind, metric.identity)
+            Score.objects.bulk_create(
+                [
+                    Score(
+                        scorer=scorer, candidate_id=candidate, output=output, value=float(reading.value),
+                        distribution=sanitize_json(reading.distribution),
+                        provenance=sanitize_json(reading.provenance),
+                    )
+                    for candidate in sorted(said)
+                    for output, reading in sorted(said[candidate].items())
+                ],
+                ignore_conflicts=True,
+            )  # fmt: skip
+            LearnedModel.objects.filter(pk=self.model.pk).update(record=record, scorer=scorer)
+        return {"figures": record["figures"]}
+
+
+def _begin(folder: Path, data: str) -> None:
+    """Leave in the folder only what was made from these data."""
+    made_from = folder / "data.sha256"
+    if made_from.exists() and made_from.read_text() == data:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    _write(made_from, data)
+
+
+def _replace(place: Path, made: Path) -> None:
+    """Put a copy of a folder in its place, whole or not at all."""
+    beside = place.with_name(f"{place.name}.new")
+    shutil.rmtree(beside, ignore_errors=True)
+    shutil.copytree(made, beside)
+    shutil.rmtree(place, ignore_errors=True)
+    os.replace(beside, place)
+
+
+def _write(path: Path, text: str) -> None:
+    beside = path.with_suffix(".new")
+    beside.write_text(text)
+    os.replace(beside, path)

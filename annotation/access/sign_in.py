@@ -1,0 +1,122 @@
+"""Sign-ins, whichever door they come through (the site's, the admin's, an invitation): those that succeed are in the
+audit log, and those that fail are limited.
+
+Failures are counted in each server process for itself: with two, whoever guesses has twice as many guesses.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.core.exceptions import PermissionDenied
+from django.db import connection
+from django.dispatch import receiver
+from django.http import HttpRequest
+
+from annotation.models import User
+from annotation.rate_limits import Rate, RateLimiter
+from annotation.studies import audit
+
+# Where a request comes from, as far as that can be believed.
+
+
+def client_address(request: HttpRequest) -> str:
+    """The caller's address: who connected, or whom the proxy in front names. IPv6 by its network: one household or
+    server has 2^64 of them."""
+    found = str(request.META.get("REMOTE_ADDR", ""))
+    if settings.BEHIND_PROXY:
+        # The last is what our own proxy saw; those before it are what the caller says.
+        found = request.headers.get("X-Forwarded-For", found).rpartition(",")[2].strip()
+    try:
+        address = ip_address(found)
+    except ValueError:
+        return "unknown"
+    return str(ip_network((address, 64), strict=False)) if isinstance(address, IPv6Address) else str(address)
+
+
+# Failures within ten minutes: for one account from one address, from one address, for one account from anywhere. The
+# last is wide: a guesser must not lock out whose address they know.
+PAIR_LIMIT, ADDRESS_LIMIT, ACCOUNT_LIMIT = Rate(10, 600), Rate(50, 600), Rate(200, 600)
+
+failed_sign_ins = RateLimiter()
+
+
+@receiver(user_logged_in, dispatch_uid="audit_sign_in")
+def record_sign_in(user: User, **kwargs: Any) -> None:
+    audit.record("user.signed_in", actor=user, subject=f"user {user.pk}")
+
+
+@receiver(user_logged_out, dispatch_uid="audit_sign_out")
+def record_sign_out(user: User | None, **kwargs: Any) -> None:
+    if user is not None:  # Django also tells of visitors who were not signed in
+        audit.record("user.signed_out", actor=user, subject=f"user {user.pk}")
+
+
+@receiver(user_login_failed, dispatch_uid="count_failed_sign_in")
+def count_failed_sign_in(
+    credentials: dict[str, Any], request: HttpRequest | None = None, **kwargs: Any
+) -> None:
+    for key, rate in _limit_keys(request, str(credentials.get("username", ""))):
+        failed_sign_ins.take(key, rate, now=time.monotonic())
+
+
+def lockout_seconds(request: HttpRequest | None, email: str) -> float:
+    """How long this account's password is not looked at from there, after too many wrong ones; 0 when it is."""
+    now = time.monotonic()
+    return max(
+        (failed_sign_ins.wait(key, rate, now=now) for key, rate in _limit_keys(request, email)), default=0.0
+    )
+
+
+def _limit_keys(request: HttpRequest | None, email: str) -> Iterator[tuple[str, Rate]]:
+    """What a failed attempt counts against. Without a request (a test, a shell) nobody guesses."""
+    if request is not None:
+        address, email = client_address(request), email.strip().lower()[:254]
+        yield f"{address} {email}", PAIR_LIMIT
+        yield address, ADDRESS_LIMIT
+        yield email, ACCOUNT_LIMIT
+
+
+# Who is behind a session: asked on every request, so asked cheaply.
+
+
+_USER_FIELDS = [field.attname for field in User._meta.concrete_fields]
+_USER_BY_ID = "SELECT {} FROM annotation_user WHERE id = %s AND is_active".format(
+    ", ".join(f'"{field.column}"' for field in User._meta.concrete_fields)
+)
+
+
+class AccountBackend(ModelBackend):
+    """Django's own, with the query for the session's user written out: building it cost more than all else about it."""
+
+    def authenticate(
+        self,
+        request: HttpRequest | None,
+        username: str | None = None,
+        password: str | None = None,
+        **kwargs: Any,
+    ) -> User | None:
+        """After too many wrong passwords the right one is not let in either, or guessing would go on."""
+        email = str(username or kwargs.get(User.USERNAME_FIELD, ""))
+        if lockout_seconds(request, email) > 0:
+            raise PermissionDenied
+        found: User | None = super().authenticate(request, username=username, password=password, **kwargs)
+        return found
+
+    def get_user(self, user_id: int) -> User | None:
+        with connection.cursor() as cursor:
+            cursor.execute(_USER_BY_ID, [user_id])
+            row = cursor.fetchone()
+        return None if row is None else User.from_db(connection.alias, _USER_FIELDS, row)
+
+
+def account_key(user: User) -> str:
+    """A name for an account in its own browser, so that what waits there is never sent under another. No secret."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"concord account {user.pk}"))

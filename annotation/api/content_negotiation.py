@@ -1,0 +1,36 @@
+"""Reading request bodies without trusting their depth. Their size is Django's matter: DATA_UPLOAD_MAX_MEMORY_SIZE."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import IO, Any
+
+from rest_framework.exceptions import ParseError
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.parsers import JSONParser
+from rest_framework.renderers import BaseRenderer
+
+
+class ShallowJSONParser(JSONParser):
+    """REST framework's, which would answer a body of ten thousand brackets with a server error."""
+
+    def parse(
+        self,
+        stream: IO[bytes],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        try:
+            return super().parse(stream, media_type, parser_context)
+        except RecursionError:
+            raise ParseError("This JSON is nested too deeply.") from None
+
+
+# Which renderer answers. `format` in the query chooses one where there is one of that name, as of the API's
+# description; elsewhere it is the endpoint's own word, such as the kind of file that is asked for.
+
+
+class OwnFormats(DefaultContentNegotiation):
+    def filter_renderers(self, renderers: Iterable[BaseRenderer], format: str) -> list[BaseRenderer]:
+        every = list(renderers)
+        return [one for one in every if one.format == format] or every

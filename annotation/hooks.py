@@ -1,0 +1,28 @@
+"""What follows upon an import, in its transaction. Annotation knows of none: other apps add theirs when they start."""
+
+from __future__ import annotations
+
+from django.utils.module_loading import import_string
+
+from annotation.models import ItemVersion, Study, User
+
+# Dotted names of functions of (study, actor=).
+AFTER_IMPORT: list[str] = []
+
+
+def run_after_import(study: Study, *, actor: User | None) -> None:
+    for name in AFTER_IMPORT:
+        import_string(name)(study, actor=actor)
+
+
+# What follows upon a new version of an item, in its transaction. Annotation knows of none: other apps add
+# theirs.
+
+
+# Dotted names of functions of (version, rewrite=, actor=). `rewrite`: answers are wanted anew, not carried over.
+AFTER_CORRECTION: list[str] = []
+
+
+def run_after_correction(version: ItemVersion, *, rewrite: bool, actor: User | None) -> None:
+    for name in AFTER_CORRECTION:
+        import_string(name)(version, rewrite=rewrite, actor=actor)

@@ -1,0 +1,232 @@
+"""Background work: importing, how far a job is, what came of it, stopping it."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.http import QueryDict
+from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation import access, protocols
+from annotation.api.serializers import In, problem_responses
+from annotation.importing import import_jobs, uploads
+from annotation.importing.formats import FORMATS, RowProblem
+from annotation.importing.options import NewStudy
+from annotation.jobs.api import JobOut
+from annotation.models import Upload
+
+# What the endpoints about background work take and give.
+
+
+@extend_schema_field(OpenApiTypes.OBJECT)
+class ColumnMapField(serializers.JSONField):
+    """Columns and the fields they stand for, both texts."""
+
+    def to_internal_value(self, data: Any) -> dict[str, str]:
+        value = super().to_internal_value(data)
+        if not isinstance(value, dict) or not all(isinstance(field, str) for field in value.values()):
+            raise serializers.ValidationError('Give a JSON object such as {"Clip file": "audio"}.')
+        return value
+
+
+class ImportIn(In):
+    file = serializers.FileField(
+        allow_empty_file=True, help_text="A table, or a .zip with one table and its audio beside or below it."
+    )
+    format = serializers.ChoiceField([(key, found.title) for key, found in FORMATS.items()])
+    column_map = ColumnMapField(default=dict, help_text='JSON: {"your column": "our field"}')
+    overlap = serializers.IntegerField(
+        default=None,
+        min_value=1,
+        max_value=1000,
+        help_text="Judgments wanted per task; the study's by default.",
+    )
+    archive = serializers.BooleanField(
+        default=False, help_text="Tasks that bring judgments want no more than those."
+    )
+    dry_run = serializers.BooleanField(default=False, help_text="Check everything, change nothing.")
+    skip_bad_rows = serializers.BooleanField(
+        default=False, help_text="Import the rows that can be used; otherwise it is all or nothing."
+    )
+
+
+class ImportsView(APIView):
+    parser_classes = [MultiPartParser]
+
+    @extend_schema(
+        operation_id="import",
+        request={"multipart/form-data": ImportIn},
+        responses={202: JobOut, **problem_responses(400, 403, 404, 409, 413)},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Start an import in the background. What it finds, every bad row included, is in the job's report."""
+        study = access.managed_study(request.user, slug)
+        body = ImportIn.parsed(request.data)
+        source = uploads.store_upload(body.pop("file"), format=body["format"])
+        job = import_jobs.start(study, source, actor=request.user, **body)
+        return Response(JobOut(job).data, status=202, headers={"Location": reverse("api_job", args=[job.pk])})
+
+
+class ImportForRealView(APIView):
+    @extend_schema(
+        operation_id="import_for_real",
+        request=None,
+        responses={202: JobOut, **problem_responses(400, 403, 404, 409)},
+    )
+    def post(self, request: Request, job_id: uuid.UUID) -> Response:
+        """Do what a trial import has tried, with the same file and options, while the file is kept."""
+        job = import_jobs.start_from_dry_run(access.job_of(request.user, job_id), actor=request.user)
+        return Response(JobOut(job).data, status=202, headers={"Location": reverse("api_job", args=[job.pk])})
+
+
+# What the endpoints about received files take and give.
+
+
+FORMAT_CHOICES = [(key, found.title) for key, found in FORMATS.items()]
+
+
+class UploadIn(In):
+    file = serializers.ListField(
+        child=serializers.FileField(allow_empty_file=True), min_length=1, help_text="One, or a folder's."
+    )
+    path = serializers.ListField(
+        child=serializers.CharField(max_length=1000),
+        default=list,
+        help_text="The files' paths inside their folder, in the order of the files.",
+    )
+    study = serializers.SlugField(default="", allow_blank=True, help_text="Empty to make a new one.")
+
+
+class UploadLookIn(In):
+    format = serializers.ChoiceField(
+        FORMAT_CHOICES, default="", allow_blank=True, help_text="Read it so; as it looks by default."
+    )
+
+
+class ColumnOut(serializers.Serializer):
+    name = serializers.CharField()
+    type = serializers.CharField(help_text="What the first rows hold: number, sound, text, …")
+    suggested = serializers.CharField(help_text="The field that it most likely holds, or empty.")
+
+
+class UploadOut(serializers.Serializer):
+    id = serializers.UUIDField()
+    study = serializers.SlugField(allow_null=True)
+    name = serializers.CharField()
+    n_files = serializers.IntegerField()
+    n_bytes = serializers.IntegerField()
+    format = serializers.CharField(help_text="Empty where it looks like none known here.")
+    why = serializers.CharField(help_text="Why it was taken for its format, when nobody said.")
+    columns = ColumnOut(many=True, help_text="None where the columns of the format are fixed.")
+    rows = serializers.ListField(
+        child=serializers.ListField(child=serializers.CharField()), help_text="The first ten, as texts."
+    )
+
+
+class NewStudyIn(In):
+    slug = serializers.SlugField(max_length=80)
+    title = serializers.CharField(max_length=200)
+    preset = serializers.ChoiceField([(key, key) for key in protocols.preset_keys()])
+    overlap = serializers.IntegerField(default=3, min_value=1, max_value=1000)
+
+
+class UploadImportIn(In):
+    format = serializers.ChoiceField(FORMAT_CHOICES)
+    column_map = ColumnMapField(default=dict, help_text='{"your column": "our field"}')
+    overlap = serializers.IntegerField(default=None, allow_null=True, min_value=1, max_value=1000)
+    archive = serializers.BooleanField(default=False)
+    dry_run = serializers.BooleanField(default=False)
+    skip_bad_rows = serializers.BooleanField(default=False)
+    new_study = NewStudyIn(
+        default=None, allow_null=True, help_text="The study to make, where none was named."
+    )
+
+
+# Files before anything is said of them: bring them, see their first rows, import them as you say.
+
+
+class UploadsView(APIView):
+    parser_classes = [MultiPartParser]
+
+    @extend_schema(
+        operation_id="upload",
+        request={"multipart/form-data": UploadIn},
+        responses={201: UploadOut, **problem_responses(400, 403, 404, 413)},
+    )
+    def post(self, request: Request) -> Response:
+        """Bring a file, an archive or the files of a folder, for a study that you run or to make one."""
+        body = UploadIn.parsed(_form_fields(request))
+        study = access.managed_study(request.user, body["study"]) if body["study"] else None
+        files, paths = body["file"], body["path"]
+        names = paths if len(paths) == len(files) else [file.name or "file" for file in files]
+        brought = uploads.receive_upload(
+            list(zip(names, files, strict=True)), actor=request.user, study=study
+        )
+        where = {"Location": reverse("api_upload", args=[brought.pk])}
+        return Response(UploadOut(_upload_out(brought, "")).data, status=201, headers=where)
+
+
+class UploadView(APIView):
+    @extend_schema(
+        operation_id="uploaded",
+        parameters=[UploadLookIn],
+        responses={200: UploadOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, upload_id: uuid.UUID) -> Response:
+        """The format that the files look like, and the columns and first rows when they are read so."""
+        brought = access.upload_of(request.user, upload_id)
+        asked = UploadLookIn.parsed(request.query_params.dict())
+        return Response(UploadOut(_upload_out(brought, asked["format"])).data)
+
+
+class UploadImportView(APIView):
+    @extend_schema(
+        operation_id="import_upload",
+        request=UploadImportIn,
+        responses={202: JobOut, **problem_responses(400, 403, 404, 409)},
+    )
+    def post(self, request: Request, upload_id: uuid.UUID) -> Response:
+        """Import what was brought, into its study or a new one, in the background."""
+        brought = access.upload_of(request.user, upload_id)
+        body = UploadImportIn.parsed(request.data)
+        new = body.pop("new_study")
+        made = None if new is None else NewStudy(**new)
+        job = uploads.import_upload(brought, actor=request.user, new_study=made, **body)
+        return Response(JobOut(job).data, status=202, headers={"Location": reverse("api_job", args=[job.pk])})
+
+
+def _form_fields(request: Request) -> dict[str, Any]:
+    """A form's fields; those that come several times as lists."""
+    form: QueryDict = request.data
+    return {**form.dict(), **{name: form.getlist(name) for name in ("file", "path") if name in form}}
+
+
+def _upload_out(brought: Upload, format: str) -> dict[str, Any]:
+    guessed = uploads.detect_upload_format(brought)
+    likely, why = ("", "") if isinstance(guessed, RowProblem) else guessed
+    read_as = format or likely
+    look = uploads.preview_upload(brought, format=read_as) if read_as in FORMATS else None
+    return {
+        "id": brought.pk,
+        "study": brought.study.slug if brought.study else None,
+        "name": brought.name,
+        "n_files": brought.n_files,
+        "n_bytes": brought.n_bytes,
+        "format": read_as,
+        "why": why if read_as == likely else "",
+        "columns": [
+            {"name": name, "type": look.types[name], "suggested": look.suggested.get(name, "")}
+            for name in look.columns
+        ]
+        if look
+        else [],
+        "rows": [list(row) for row in look.rows] if look else [],
+    }

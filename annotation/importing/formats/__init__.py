@@ -1,0 +1,118 @@
+"""Formats that studies come in. One module each; all turn a source into the same records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from annotation.importing.formats import (
+    aes,
+    cmi_pref,
+    columns,
+    fense,
+    label_studio,
+    orca,
+    potato,
+    table,
+    tool_exports,
+)
+from annotation.importing.formats.source_files import ReadPosition
+from annotation.importing.records import Note, RowProblem, TaskRecord
+from annotation.protocols import Protocol
+
+Entries = Iterator[TaskRecord | RowProblem | Note]
+Reader = Callable[[Path, Protocol, Mapping[str, str]], Entries]
+ResumableReader = Callable[[Path, Protocol, Mapping[str, str], ReadPosition], Entries]
+
+
+@dataclass(frozen=True)
+class Format:
+    """`read(source, protocol, column_map)` yields records and problems in the order of the source, and notes."""
+
+    title: str
+    read: Reader
+    # The preset that goes without saying; empty where the study or the caller must name one.
+    protocol: str = ""
+    # What columns can be mapped to; empty where the format's columns are fixed.
+    fields: tuple[str, ...] = ()
+    # How the columns begin that are mapped to questions of the study's protocol; the reader knows which there are.
+    controls: str = ""
+    takes_folder: bool = False
+    # The same reader, which begins at a place, and moves it, and notes there which columns it meets.
+    read_from: ResumableReader | None = None
+
+
+FORMATS = {
+    "orca": Format(
+        "ORCA: JSON files of questions, answers and individual ratings",
+        orca.read,
+        protocol="orca",
+        takes_folder=True,
+    ),
+    "cmi-pref": Format(
+        "CMI-Pref: JSONL, one vote per line, audio beside it",
+        cmi_pref.read,
+        protocol="cmi-pref",
+        read_from=cmi_pref.read,
+    ),
+    "fense": Format(
+        "FENSE: JSON files of caption pairs with their votes",
+        fense.read,
+        protocol="fense",
+        takes_folder=True,
+    ),
+    "aes": Format(
+        "Audiobox Aesthetics: JSONL, one clip per line with its ratings on four axes",
+        aes.read,
+        protocol="aes",
+    ),
+    "csv": Format("CSV: one answer per row", table.read_csv, fields=columns.FIELDS, read_from=table.read_csv),
+    "jsonl": Format(
+        "JSONL: one answer per line", table.read_jsonl, fields=columns.FIELDS, read_from=table.read_jsonl
+    ),
+    "json": Format(
+        "JSON: a list of objects, one answer each",
+        table.read_json,
+        fields=columns.FIELDS,
+        read_from=table.read_json,
+    ),
+    "parquet": Format(
+        "Parquet: one answer per row", table.read_parquet, fields=columns.FIELDS, read_from=table.read_parquet
+    ),
+    "audiofolder": Format(
+        "AudioFolder: sounds with metadata.csv or .jsonl, or one folder of sounds per system",
+        table.read_audio_folder,
+        fields=columns.FIELDS,
+        takes_folder=True,
+        read_from=table.read_audio_folder,
+    ),
+    "huggingface": Format(
+        "Hugging Face: a dataset folder, its sounds in Parquet or beside",
+        table.read_hugging_face,
+        fields=columns.FIELDS,
+        takes_folder=True,
+        read_from=table.read_hugging_face,
+    ),
+    "tsv": Format(
+        "TSV: one answer per row, tabs between",
+        table.read_tsv,
+        fields=columns.FIELDS,
+        read_from=table.read_tsv,
+    ),
+    "label-studio": Format(
+        "Label Studio: JSON or JSON_MIN, tasks with their annotations",
+        label_studio.read,
+        fields=columns.FIELDS,
+        controls=tool_exports.CONTROL_PREFIX,
+    ),
+    "potato": Format(
+        "POTATO: a project's folder with its data and annotation_output",
+        potato.read,
+        fields=columns.FIELDS,
+        controls=tool_exports.CONTROL_PREFIX,
+        takes_folder=True,
+    ),
+}
+
+__all__ = ["FORMATS", "Format", "Note", "RowProblem", "TaskRecord"]

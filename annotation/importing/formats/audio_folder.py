@@ -1,0 +1,292 @@
+"""Folders of sounds with a table beside them, as Hugging Face's AudioFolder: metadata.csv, .jsonl or .parquet.
+
+`file_name` names a row's sound, relative to the table, and becomes its column `audio`; `chosen_file_name` becomes
+`chosen`, and so on. Tables may lie in folders of their own, such as one per split. Files without a row and rows without
+a file are told. Folders without a table are read by `audio_folder`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from annotation.importing.formats import columns, csv_files, json_files, parquet_files, source_files
+from annotation.importing.records import MAX_TEXT_LENGTH, DefaultText, RowProblem
+from annotation.protocols import Protocol
+
+# Folders of sounds without a table: one folder per system, and in each the same item under the same name.
+# waltz.txt the item's prompt, or prompts.csv with item_id, prompt and whatever else is known of items
+# alpha/waltz.wav beta/waltz.wav reference/waltz.wav where the protocol plays a reference Where clips are
+# judged alone, each is a task. Comparisons are of every two systems; panels are of all.
+
+
+FolderRows = Iterator[tuple[str, dict[str, Any]] | RowProblem]
+REFERENCE = "reference"
+PROMPTS = "prompts"
+# Every two of so many systems are already 1,225 comparisons of each item.
+MAX_SYSTEMS_PAIRED = 50
+SAME_NAMES = "Give what belongs together the same name in every system's folder."
+
+
+@dataclass
+class _FolderContents:
+    """What the names of the files say. `items`: sounds by item, then by system ("" where there are no folders)."""
+
+    items: dict[str, dict[str, Path]] = field(default_factory=dict)
+    references: dict[str, Path] = field(default_factory=dict)
+    texts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    problems: list[RowProblem] = field(default_factory=list)
+
+    @property
+    def systems(self) -> list[str]:
+        return sorted({system for sounds in self.items.values() for system in sounds})
+
+
+def rows_per_sound(folder: Path) -> FolderRows:
+    """A row per sound."""
+    found = _scan_folder(folder)
+    yield from found.problems
+    for item, sounds in found.items.items():
+        for system, sound in sounds.items():
+            told = {"system": system} if system else {}
+            yield (
+                str(sound.relative_to(folder.resolve())),
+                {**_item_values(found, item), **told, "audio": sound},
+            )
+
+
+def rows_paired_by_name(folder: Path, protocol: Protocol) -> FolderRows:
+    """A row per task that a protocol can ask about."""
+    letters = columns.candidate_letters(protocol)
+    if not letters:
+        yield from rows_per_sound(folder)
+        return
+    found = _scan_folder(folder)
+    yield from found.problems
+    systems, most = found.systems, len(letters) if len(letters) > 2 else MAX_SYSTEMS_PAIRED
+    if "" in systems or not 2 <= len(systems) <= most:
+        stands = f"{len(systems)} folders of sounds" if "" not in systems else "sounds in no system's folder"
+        remedy = f"Make a folder for each of 2 to {most} systems, with the same file names in each."
+        yield RowProblem("", "", f"there are {stands}", remedy)
+        return
+    for item, sounds in found.items.items():
+        yield from _missing_systems(item, found, systems)
+        for several in combinations(sounds, 2) if len(letters) == 2 else [tuple(sounds)]:
+            row = _item_values(found, item)
+            for letter, system in zip(letters, several, strict=False):
+                row |= {f"system_{letter}": system, f"audio_{letter}": sounds[system]}
+            yield f"{item} ({', '.join(several)})", row
+
+
+def _item_values(found: _FolderContents, item: str) -> dict[str, Any]:
+    reference = {"reference_audio": found.references[item]} if item in found.references else {}
+    return {"item_id": item, **found.texts.get(item, {}), **reference}
+
+
+def _missing_systems(item: str, found: _FolderContents, systems: list[str]) -> Iterator[RowProblem]:
+    for system in systems:
+        if system not in found.items[item]:
+            alike = [
+                other
+                for other, sounds in found.items.items()
+                if other.casefold() == item.casefold() and system in sounds
+            ]
+            problem = f"has no {item}" + (f", but {alike[0]}" if alike else "")
+            yield RowProblem(item, system, problem, SAME_NAMES)
+
+
+def _scan_folder(folder: Path) -> _FolderContents:
+    found, root = _FolderContents(), folder.resolve()
+    texts: dict[str, Path] = {}
+    for path in source_files.walk_files(folder):
+        if isinstance(path, RowProblem):
+            found.problems.append(path)
+            continue
+        below = path.relative_to(root)
+        if source_files.is_audio_file(path):
+            _add_sound(found, path, below)
+        elif path.suffix.lower() == ".txt" and below.parts[:-1] in ((), (PROMPTS,)):
+            texts[path.stem] = path
+    for item in sorted(texts.keys() & found.items.keys()):
+        _add_text(found, item, texts[item])
+    for name, read in ((f"{PROMPTS}.csv", csv_files.csv_rows), (f"{PROMPTS}.jsonl", json_files.json_lines)):
+        if (root / name).is_file():
+            _add_table(found, read(root / name), name)
+    if not found.items and not found.problems:
+        found.problems.append(RowProblem("", "", "there are no sounds", "Is it the right folder?"))
+    return found
+
+
+def _add_sound(found: _FolderContents, path: Path, below: Path) -> None:
+    if len(below.parts) == 1:
+        system, item = "", below.stem
+    else:
+        system, item = below.parts[0], str(Path(*below.parts[1:]).with_suffix(""))
+    sounds = found.references if system == REFERENCE else found.items.setdefault(item, {})
+    key = item if system == REFERENCE else system
+    if key in sounds:
+        remedy = "Keep one of them, or give them different names."
+        problem = f"is called as {sounds[key].name} is"
+        found.problems.append(RowProblem(str(below), "", problem, remedy))
+    else:
+        sounds[key] = path
+
+
+def _add_text(found: _FolderContents, item: str, path: Path) -> None:
+    with path.open("rb") as file:
+        raw = file.read(MAX_TEXT_LENGTH + 1)
+    if len(raw) > MAX_TEXT_LENGTH:
+        found.problems.append(RowProblem(path.name, "prompt", "is longer than 1 MB", "Shorten the prompt."))
+        return
+    try:
+        found.texts[item] = {"prompt": raw.decode("utf-8-sig").strip()}
+    except UnicodeDecodeError:
+        found.problems.append(RowProblem(path.name, "prompt", "is not UTF-8", source_files.SAVE_AS_UTF8))
+
+
+def _add_table(found: _FolderContents, rows: FolderRows, name: str) -> None:
+    for entry in rows:
+        if isinstance(entry, RowProblem):
+            found.problems.append(RowProblem(f"{name} {entry.row}", entry.field, entry.problem, entry.remedy))
+            continue
+        row, values = entry
+        item = str(values.pop("item_id", "") or "").strip()
+        if item not in found.items:
+            problem = f"{item!r} is no sound's name" if item else "is missing"
+            remedy = "Write the name of the item's files, without their ending."
+            found.problems.append(RowProblem(f"{name} {row}", "item_id", problem, remedy))
+        elif item in found.texts:
+            remedy = "Keep one of the two."
+            found.problems.append(RowProblem(f"{name} {row}", "item_id", f"{item} has texts already", remedy))
+        else:
+            found.texts[item] = values
+
+
+Rows = Iterator[tuple[str, dict[str, Any]] | RowProblem]
+METADATA_READERS: dict[str, Callable[[Path], Rows]] = {
+    "metadata.csv": csv_files.csv_rows,
+    "metadata.jsonl": json_files.json_lines,
+    "metadata.parquet": parquet_files.parquet_rows,
+}
+FILE_NAME = "file_name"
+SPLITS = {
+    "train": "train",
+    "training": "train",
+    "test": "test",
+    "testing": "test",
+    "eval": "test",
+    "evaluation": "test",
+    "validation": "validation",
+    "valid": "validation",
+    "dev": "validation",
+    "val": "validation",
+}
+
+
+def audio_folder_rows(source: Path) -> Rows:
+    """A row per line of the tables; without them a row per sound."""
+    return _rows_of(source, rows_per_sound)
+
+
+def audio_folder_rows_for(source: Path, protocol: Protocol) -> Rows:
+    """The rows as a protocol asks for them: sounds that nothing but their names pairs are paired as it compares."""
+    return _rows_of(source, lambda folder: rows_paired_by_name(folder, protocol))
+
+
+def _rows_of(source: Path, paired: Callable[[Path], Rows]) -> Rows:
+    if source.is_file() and source.name.lower() not in METADATA_READERS:
+        remedy = "Name the folder with the sounds. Archives are unpacked first, or brought in the browser."
+        return iter([RowProblem("", "", f"{source.name} is no folder", remedy)])
+    folder = source_folder(source)
+    tables = metadata_tables(folder)
+    return _metadata_rows(folder, tables) if tables else paired(folder)
+
+
+def source_folder(source: Path) -> Path:
+    """The folder, whether it is named or the table inside it."""
+    return source if source.is_dir() else source.parent
+
+
+def metadata_tables(folder: Path) -> list[Path]:
+    return [
+        path
+        for path in source_files.walk_files(folder)
+        if isinstance(path, Path) and path.name.lower() in METADATA_READERS
+    ]
+
+
+def split_of(path: Path, folder: Path) -> str:
+    """The split that a table's folder stands for; nothing where there is one table for all."""
+    parts = path.relative_to(folder).parts[:-1]
+    return next((SPLITS[part.lower()] for part in parts if part.lower() in SPLITS), "")
+
+
+def _metadata_rows(folder: Path, tables: list[Path]) -> Rows:
+    root, used = folder.resolve(), set[int]()
+    for table in tables:
+        place = f"{table.relative_to(root)} " if len(tables) > 1 else ""
+        for entry in METADATA_READERS[table.name.lower()](table):
+            if isinstance(entry, RowProblem):
+                yield RowProblem(f"{place}{entry.row}".strip(), entry.field, entry.problem, entry.remedy)
+                continue
+            row, values = f"{place}{entry[0]}", entry[1]
+            found = _resolve_row_audio(row, values, table.parent)
+            if isinstance(found, list):
+                yield from found
+                continue
+            used |= {hash(value) for value in found.values() if isinstance(value, Path)}
+            yield row, {**_default_values(found, root, split_of(table, root)), **found}
+    yield from _unlisted_files(root, used)
+
+
+def _resolve_row_audio(row: str, values: dict[str, Any], folder: Path) -> dict[str, Any] | list[RowProblem]:
+    """A row with its files in place of their names."""
+    named = {column: column.removesuffix(FILE_NAME) for column in values if column.endswith(FILE_NAME)}
+    named = {column: start.removesuffix("_") or "audio" for column, start in named.items()}
+    if several := [column for column in values if column.endswith(f"{FILE_NAME}s")]:
+        remedy = f"Name one file per column: {FILE_NAME}, or chosen_{FILE_NAME} and rejected_{FILE_NAME}."
+        return [RowProblem(row, several[0], "holds several files", remedy)]
+    if not named:
+        return [RowProblem(row, FILE_NAME, "is missing", "Name the row's sound, relative to the table.")]
+    if doubled := [
+        name for column, name in named.items() if name in values or list(named.values()).count(name) > 1
+    ]:
+        return [RowProblem(row, doubled[0], "is there twice", f"Keep {doubled[0]} or the file's name.")]
+    found: dict[str, Any] = {}
+    problems = []
+    for column, value in values.items():
+        text = "" if value is None else str(value).strip()
+        sound = (
+            source_files.resolve_audio(folder, text, row=row, field=column)
+            if column in named and text
+            else None
+        )
+        if isinstance(sound, RowProblem):
+            problems.append(sound)
+        found[named.get(column, column)] = sound if column in named else value
+    if not problems and not any(found[name] for name in named.values()):
+        problems.append(
+            RowProblem(row, FILE_NAME, "is empty", "Name the row's sound, relative to the table.")
+        )
+    return problems or found
+
+
+def _default_values(found: dict[str, Any], root: Path, split: str) -> dict[str, Any]:
+    """What a folder says without a column: the item, by its first sound's path, and the split."""
+    first = next((value for value in found.values() if isinstance(value, Path)), None)
+    stated: dict[str, Any] = {"stratum.split": DefaultText(split)} if split and "split" not in found else {}
+    if first is not None and "item_id" not in found:
+        stated["item_id"] = DefaultText(first.relative_to(root).with_suffix(""))
+    return stated
+
+
+def _unlisted_files(root: Path, used: set[int]) -> Iterator[RowProblem]:
+    for path in source_files.walk_files(root):
+        if isinstance(path, RowProblem):
+            yield path
+        elif source_files.is_audio_file(path) and hash(path) not in used:
+            name = str(path.relative_to(root))
+            yield RowProblem(name, FILE_NAME, "has no row in the table", "Add a row for it, or take it out.")

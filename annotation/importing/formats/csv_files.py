@@ -1,0 +1,106 @@
+"""Tables of lines and separators: CSV and TSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from annotation.importing.formats import source_files
+from annotation.importing.formats.source_files import ReadPosition
+from annotation.importing.records import RowProblem
+
+REMEDIES = {
+    "field larger": "Is a quote left open? A cell has at most 131,072 characters.",
+    "new-line character": "End lines with a line feed: these end in carriage returns alone.",
+    "unexpected end": "Is a quote left open? Quote cells that hold quotes or line breaks, and double their quotes.",
+}
+
+
+def tsv_rows(
+    source: Path, place: ReadPosition | None = None
+) -> Iterator[tuple[str, dict[str, Any]] | RowProblem]:
+    return csv_rows(source, place, delimiter="\t")
+
+
+def csv_rows(
+    source: Path, place: ReadPosition | None = None, *, delimiter: str = ","
+) -> Iterator[tuple[str, dict[str, Any]] | RowProblem]:
+    """The rows below a header by the number of their last line."""
+    place = place or ReadPosition()
+    text = _Lines(source, place)
+    reader = csv.reader(text, strict=True, delimiter=delimiter)
+    try:
+        if not place.header:
+            header = [name.strip() for name in next(reader, [])]
+            if faults := text.taken() or _wrong_header(header, delimiter):
+                yield from faults
+                return
+            place.header = tuple(header)
+            place.advance()
+        header = list(place.header)
+        for cells in reader:
+            row = str(place.ahead[1])
+            if faults := text.taken():
+                yield from faults  # what is left of the row is not what was written
+            elif len(cells) == len(header):
+                yield row, dict(zip(header, cells, strict=True))
+            elif any(cells):
+                problem = f"has {len(cells)} cells, the header has {len(header)}"
+                yield RowProblem(row, "", problem, "Quote cells that hold commas.")
+            place.advance()
+    except csv.Error as error:
+        yield from text.taken()
+        yield _csv_problem(place.line + 1, str(error))
+    yield from text.taken()
+
+
+class _Lines:
+    """A source's lines for the csv module, and the faults found among them since they were last taken."""
+
+    def __init__(self, source: Path, place: ReadPosition) -> None:
+        self._lines = source_files.lines(source, place)
+        self._faults: list[RowProblem] = []
+        self._n_characters = 0
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        if isinstance(line, RowProblem):
+            self._faults.append(line)
+            return "\n"  # keeps its place, so that the numbers of the others stay right
+        self._n_characters += len(line[1])
+        if self._n_characters > source_files.MAX_LINE_BYTES:
+            self._faults.append(source_files.too_long_problem(str(line[0]), "the row that ends here"))
+            raise StopIteration
+        return line[1]
+
+    def taken(self) -> list[RowProblem]:
+        """Called at the end of each row: a row of open quotes may go on for ever."""
+        faults, self._faults, self._n_characters = self._faults, [], 0
+        return faults
+
+
+def _wrong_header(header: list[str], delimiter: str) -> list[RowProblem]:
+    if not any(header):
+        return [RowProblem("1", "", "there is no header line", "Write a header line and a row per answer.")]
+    if doubled := sorted({name for name in header if header.count(name) > 1}):
+        names = ", ".join(doubled) or "a column without a name"
+        return [RowProblem("1", names, "stands in the header twice", "Give every column its own name.")]
+    other = {";": "semicolons", "\t": "tabs", ",": "commas"}
+    for sign, called in other.items():
+        if len(header) == 1 and sign != delimiter and sign in header[0]:
+            remedy = f"Save it with {other[delimiter]} between its cells" + (
+                ", or import it as tsv." if sign == "\t" else "."
+            )
+            return [RowProblem("1", "", f"the header's cells are separated by {called}", remedy)]
+    return []
+
+
+def _csv_problem(row: int, said: str) -> RowProblem:
+    fallback = "Quote cells that hold quotes or line breaks."
+    remedy = next((remedy for start, remedy in REMEDIES.items() if said.startswith(start)), fallback)
+    return RowProblem(str(row), "", f"is not CSV: {said}; nothing after it was read", remedy)

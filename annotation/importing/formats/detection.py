@@ -1,0 +1,286 @@
+"""Which format a source is in: by what it holds, as little of it as tells, before what it is called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from annotation.importing.formats import audio_folder, hugging_face, json_files, source_files, table
+from annotation.importing.formats.columns import suggest_fields
+from annotation.importing.records import UNSTORABLE_CHARACTERS, Audio, RowProblem
+from annotation.protocols import Protocol
+
+DetectedFormat = tuple[str, str] | RowProblem
+TABLE_SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".json": "json", ".parquet": "parquet"}
+LINE_SUFFIXES = {".csv", ".tsv", ".tab", ".txt", ""}
+# Columns that only one format has.
+FORMAT_COLUMNS = (
+    ("cmi-pref", {"model_a", "model_b", "audio-path", "audio2"}, "CMI-Pref's"),
+    ("aes", {"data_path", "Production_Quality"}, "Audiobox Aesthetics'"),
+    ("orca", {"question", "reference", "candidate", "ratings"}, "ORCA's"),
+    ("label-studio", {"data", "annotations"}, "Label Studio's"),
+    ("label-studio", {"annotator", "annotation_id", "lead_time"}, "Label Studio's"),
+    ("fense", {"references", "HC"}, "FENSE's"),
+    ("fense", {"references", "HM"}, "FENSE's"),
+)
+POTATO_FILES = ("user_state.json", "annotated_instances")
+# What is looked at in a folder before it is told that it holds nothing known.
+MAX_FILES_INSPECTED = 10_000
+REMEDY = "Say which format it is in, or write it as CSV or JSONL."
+
+
+def guess_format(source: Path) -> DetectedFormat:
+    """A key of FORMATS and the reason for it, in a sentence; a problem where nothing fits.
+
+    Of an upload that holds one table and sounds beside it, the table's format.
+    """
+    return _of_folder(source) if source.is_dir() else _of_file(source)
+
+
+def _of_file(source: Path) -> DetectedFormat:
+    with source.open("rb") as file:
+        start = file.read(4)
+    if start == b"PAR1":
+        return "parquet", "It is a Parquet file."
+    if found := source_files.binary_format(start):
+        return RowProblem("", "", f"{source.name} {found[0]}", found[1])
+    match json_files.first_character(source):
+        case "[":
+            return _of_list(source)
+        case "{":
+            return _of_object(source)
+    if source_files.is_audio_file(source):
+        remedy = "Put it into a folder with others, one folder per system, or name it in a table."
+        return RowProblem("", "", f"{source.name} is a sound alone", remedy)
+    return _of_lines(source)
+
+
+def _of_list(source: Path) -> DetectedFormat:
+    entry = next(json_files.stream_entries(source, opens="["), None)
+    if isinstance(entry, RowProblem):
+        return RowProblem(entry.row, "", f"{source.name} {entry.problem}", entry.remedy)
+    if entry is not None and isinstance(entry[1], dict):
+        return _match_columns(entry[1]) or ("json", "It is a list of objects.")
+    return RowProblem("", "", f"{source.name} is a list, but not of objects", REMEDY)
+
+
+def _of_object(source: Path) -> DetectedFormat:
+    """Lines that are objects each, or one object: of entries by their names, or of columns."""
+    first = next(source_files.raw_lines(source), None)
+    try:
+        line = json_files.parse_json(first[1]) if isinstance(first, tuple) else None
+    except (ValueError, UnicodeDecodeError):
+        line = None
+    is_alone = isinstance(first, tuple) and len(first[1]) >= source.stat().st_size
+    if isinstance(line, dict) and not (is_alone and _is_nested(line)):
+        return _match_columns(line) or ("jsonl", "Each line is a JSON object.")
+    entry = next(json_files.stream_entries(source, opens="{"), None)
+    if isinstance(entry, tuple) and isinstance(entry[1], list):
+        return "json", "It is an object of columns, each a list."
+    if isinstance(entry, tuple) and isinstance(entry[1], dict):
+        return _match_columns(entry[1]) or RowProblem(
+            "", "", f"{source.name} is an object of objects", REMEDY
+        )
+    problem = entry.problem if isinstance(entry, RowProblem) else "is an object without entries"
+    return RowProblem("", "", f"{source.name} {problem}", REMEDY)
+
+
+def _is_nested(line: dict[str, Any]) -> bool:
+    """A line alone that holds its rows, by name or by column."""
+    return all(isinstance(value, dict) for value in line.values()) or (
+        all(isinstance(value, list) for value in line.values())
+    )
+
+
+def _of_lines(source: Path) -> DetectedFormat:
+    first = next(source_files.lines(source), None)
+    if isinstance(first, RowProblem):
+        return RowProblem(first.row, "", f"{source.name} {first.problem}", first.remedy)
+    header = first[1] if first and source.suffix.lower() in LINE_SUFFIXES else ""
+    if header.count("\t") > header.count(","):
+        return "tsv", "Its first line names columns, with tabs between them."
+    if "," in header or source.suffix.lower() == ".csv":
+        return "csv", "Its first line names columns, with commas between them."
+    return RowProblem("", "", f"{source.name} is in no format known here", REMEDY)
+
+
+def _match_columns(entry: dict[str, Any]) -> tuple[str, str] | None:
+    for format, columns, whose in FORMAT_COLUMNS:
+        if columns <= entry.keys():
+            return format, f"It has {whose} columns."
+    return None
+
+
+def _of_folder(folder: Path) -> DetectedFormat:
+    found = list(islice(_files(folder), MAX_FILES_INSPECTED))
+    names = {path.name.lower() for path in found}
+    if any(name.startswith(POTATO_FILES) for name in names):
+        return "potato", "It holds what POTATO writes for each person."
+    if table := sorted(names & audio_folder.METADATA_READERS.keys()):
+        return "audiofolder", f"It holds {table[0]}."
+    if hugging_face.lists_data_files(folder):
+        return "huggingface", "Its README.md lists the files of a data set."
+    tables = [path for path in found if path.suffix.lower() in TABLE_SUFFIXES and not _is_metadata(path)]
+    top = [path for path in tables if path.parent == folder.resolve()]
+    sounds = any(map(source_files.is_audio_file, found))
+    if len(top) == 1:
+        return _of_file(top[0])
+    if top and (alike := _common_format(top)):
+        return alike
+    if tables and hugging_face.names_every_split(folder):
+        return "huggingface", "Its files are named for the splits of a data set."
+    if sounds and not top:
+        return "audiofolder", "It holds sounds, and no table."
+    if top:
+        several = ", ".join(path.name for path in top[:5])
+        return RowProblem(
+            "", "", f"holds several tables: {several}", "Bring the one to import, and its sounds."
+        )
+    return RowProblem("", "", f"{folder.name} holds nothing that can be imported", REMEDY)
+
+
+def _common_format(tables: list[Path]) -> DetectedFormat | None:
+    """The format that reads several files of one kind, where all of them are of it."""
+    guesses = [_of_file(path) for path in tables[:20] if path.suffix.lower() in (".json", ".jsonl")]
+    first, *others = guesses or [RowProblem("", "", "holds no JSON")]
+    if isinstance(first, tuple) and first[0] in ("orca", "fense"):
+        return first if all(isinstance(one, tuple) and one[0] == first[0] for one in others) else None
+    return None
+
+
+def _is_metadata(path: Path) -> bool:
+    """Prompts belong to the sounds beside them, and what describes a data set is none of its rows."""
+    return path.stem.lower() == "prompts" or path.name.lower() in hugging_face.METADATA_FILES
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in source_files.walk_files(folder) if isinstance(path, Path))
+
+
+# The first rows of a table, before it is said what its columns mean.
+
+
+# A preview is read by a person: a source whose every row is wrong is wrong in the same way.
+MAX_PROBLEMS = 20
+MAX_CELL_LENGTH = 200
+AUDIO_FILE_NAME = re.compile(r"\S.*\.(?:wav|mp3|flac|ogg|opus|m4a|aac|aiff?|wma)(?:\?\S*)?\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Peek:
+    """`rows` are texts in the order of `columns`, cut to 200 characters.
+
+    types: per column "whole number", "number", "sound", "text", "list", "object", "bytes", "mixed" or "empty", as far
+    as the rows that were read show. suggested: per column the field that it most likely holds, or "".
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    types: Mapping[str, str]
+    suggested: Mapping[str, str]
+    problems: tuple[RowProblem, ...] = ()
+
+
+def peek(source: Path, kind: str, rows: int = 10, *, protocol: Protocol | None = None) -> Peek:
+    """What the first `rows` rows of a table hold. `kind` is a key of `table.TABLES`; no more is read than is shown.
+
+    Sounds that nothing but their folders pair are paired as `protocol` compares them; alone, where there is none.
+    """
+    if kind == "audiofolder" and protocol is not None:
+        found = audio_folder.audio_folder_rows_for(source, protocol)
+    else:
+        found = table.TABLE_READERS[kind](source)
+    entries: list[dict[str, Any]] = []
+    problems: list[RowProblem] = []
+    for entry in found:
+        if isinstance(entry, RowProblem):
+            problems.append(entry)
+        else:
+            entries.append(entry[1])
+        if len(entries) >= rows or len(problems) >= MAX_PROBLEMS:
+            break
+    named = dict.fromkeys(column for entry in entries for column in entry)
+    problems += [_unwritable(column) for column in named if UNSTORABLE_CHARACTERS.search(column)]
+    columns = tuple(column for column in named if not UNSTORABLE_CHARACTERS.search(column))
+    types = {column: _column_type([entry.get(column) for entry in entries]) for column in columns}
+    shown = tuple(tuple(_display_text(entry.get(column)) for column in columns) for entry in entries)
+    return Peek(columns, shown, types, suggest_fields(columns, types), tuple(problems))
+
+
+def _unwritable(column: str) -> RowProblem:
+    remedy = "Remove zero bytes and half characters."
+    return RowProblem("", _display_text(column), "holds a character that no text can hold", remedy)
+
+
+def _column_type(values: Sequence[Any]) -> str:
+    kinds = {_value_kind(value) for value in values if value not in (None, "")}
+    if not kinds:
+        return "empty"
+    if kinds == {"number", "whole number"}:
+        return "number"
+    return kinds.pop() if len(kinds) == 1 else "text" if kinds <= SCALAR_KINDS else "mixed"
+
+
+SCALAR_KINDS = {"number", "whole number", "text", "sound"}
+
+
+def _value_kind(value: Any) -> str:
+    match value:
+        case bool():
+            return "text"
+        case int():
+            return "whole number"
+        case float():
+            return "number"
+        case list():
+            return "list"
+        case dict():
+            return "object"
+        case bytes():
+            return "bytes"
+        case str():
+            return _text_kind(value.strip())
+        case _:
+            return "sound" if isinstance(value, Audio) else "text"
+
+
+def _text_kind(text: str) -> str:
+    if re.fullmatch(r"[+-]?\d{1,18}", text):
+        return "whole number"
+    if re.fullmatch(r"[+-]?(?:\d+\.\d*|\.?\d+)(?:[eE][+-]?\d{1,3})?", text):
+        return "number"
+    return "sound" if AUDIO_FILE_NAME.match(text) else "text"
+
+
+def _display_text(value: Any) -> str:
+    if value is None:
+        return ""
+    text = value.name if isinstance(value, Audio) else str(value).strip()
+    text = text.encode(errors="backslashreplace").decode()  # no page could be sent with half a character
+    return text if len(text) <= MAX_CELL_LENGTH else f"{text[: MAX_CELL_LENGTH - 1]}…"
+
+
+__all__ = ["Peek", "guess_format", "peek"]
+
+
+# Which protocol asks about what a table holds: a first guess for somebody who has not chosen one.
+
+
+def suggest_preset(fields: Collection[str], *, items: Sequence[str] = ()) -> str:
+    """The preset that fits these fields of a plain table best: by how many candidates a row has and of what kind.
+
+    `items`: the first rows' items, for tables of a sound per row. One that comes twice has been made by two systems.
+    """
+    if "audio_b" in fields or ("audio" in fields and len(set(items)) < len(items)):
+        return "cmi-pref"
+    if "answer_c" in fields:
+        return "aqeval"
+    if "answer_b" in fields:
+        return "fense"
+    if "answer" in fields or "question_text" in fields:
+        return "orca"
+    return "pam" if "prompt" in fields else "aes"

@@ -1,0 +1,298 @@
+"""Reading source files so that every fault is a row problem with a remedy, and no file is held whole."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from io import BufferedReader
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from annotation.importing.records import Audio, RemoteAudio, RowProblem
+
+# How far a reader has come in its source, so that another can go on from there.
+
+
+@dataclass
+class ReadPosition:
+    """Where the last row ends that was read and dealt with: `offset` bytes and `line` lines into a file of lines.
+
+    header: the names of a CSV file's columns. columns: those met so far, with the kinds of their values; told: those of
+    them that were told to mean nothing here. The last two are never changed but exchanged, and know of the row that is
+    being dealt with as well.
+    """
+
+    offset: int = 0
+    line: int = 0
+    header: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
+    # Where the row ends that is being dealt with, and what was known of columns before it.
+    ahead: tuple[int, int] = field(default=(0, 0), repr=False)
+    _before: tuple[Mapping[str, str], tuple[str, ...]] = field(default=({}, ()), init=False, repr=False)
+
+    def begin(self) -> None:
+        self.ahead = self.offset, self.line
+        self._before = self.columns, self.told
+
+    def read(self, n_bytes: int) -> None:
+        self.ahead = self.ahead[0] + n_bytes, self.ahead[1] + 1
+
+    def advance(self) -> None:
+        """Whoever reads has come back for more: the row before is dealt with."""
+        self.offset, self.line = self.ahead
+        self._before = self.columns, self.told
+
+    def kept(self) -> dict[str, Any]:
+        """As plain values, to go on from later. Whoever does reads the row at hand again, and tells what it adds again;
+        a source that knows of no place (`offset` is 0) is read from its beginning."""
+        columns, told = self._before if self.offset else (self.columns, self.told)
+        return {
+            "offset": self.offset,
+            "line": self.line,
+            "header": self.header,
+            "columns": dict(columns),
+            "told": told,
+        }
+
+
+# A line, or an object, longer than this is a fault of its file; reading it would take the memory of everybody else.
+MAX_LINE_BYTES = 16 * 1024 * 1024
+# Where a sound may be but beside its source, and how an address there is written.
+REMOTE_SCHEME = re.compile(r"(?:https?|s3)://", re.IGNORECASE)
+REMOTE_ADDRESS = re.compile(r"[a-z0-9]+://[^/\s\x00-\x1f\x7f]+/[^\s\x00-\x1f\x7f]+\Z", re.IGNORECASE)
+MAX_ADDRESS_LENGTH = 2000
+# Of a folder with more files it is not told how a name that is not there is written there.
+MAX_FOLDER_NAMES = 100_000
+SAVE_AS_UTF8 = "Save the file as UTF-8 and import it again."
+# What a file that is no UTF-8 text begins with, what it then is, and what mends it.
+BINARY_SIGNATURES = (
+    (b"\xff\xfe", "is UTF-16 text, not UTF-8", SAVE_AS_UTF8),
+    (b"\xfe\xff", "is UTF-16 text, not UTF-8", SAVE_AS_UTF8),
+    (b"PK\x03\x04", "is a ZIP archive or an Excel workbook, not text", "Save the table as CSV UTF-8."),
+    (b"\xd0\xcf\x11\xe0", "is an Excel workbook, not text", "Save the table as CSV UTF-8."),
+    (b"\x1f\x8b", "is packed with gzip", "Unpack it first."),
+    (b"PAR1", "is a Parquet file, not text", "Import it as parquet."),
+)
+
+
+def binary_format(start: bytes) -> tuple[str, str] | None:
+    """What a file with these first bytes is instead of UTF-8 text, and the remedy."""
+    for mark, problem, remedy in BINARY_SIGNATURES:
+        if start.startswith(mark):
+            return problem, remedy
+    if len(start) >= 4 and b"\0" in (start[0:1], start[1:2]) and start[:2] != b"\0\0":
+        return "looks like UTF-16 text, not UTF-8", SAVE_AS_UTF8
+    return None
+
+
+def raw_lines(path: Path, place: ReadPosition | None = None) -> Iterator[tuple[int, bytes] | RowProblem]:
+    """Numbered lines of a file, without its byte order mark. What is not text, or has no end, is a problem. From a
+    `place` on; it is told of every line that is read."""
+    place = place or ReadPosition()
+    with path.open("rb") as file:
+        start = file.peek(4)[:4]
+        if found := binary_format(start):
+            yield RowProblem("1", "", found[0], found[1])
+            return
+        if start.startswith(b"\xef\xbb\xbf") and not place.offset:
+            place.offset = 3
+        file.seek(place.offset)
+        yield from _bounded(file, place)
+
+
+def _bounded(file: BufferedReader, place: ReadPosition) -> Iterator[tuple[int, bytes] | RowProblem]:
+    place.begin()
+    number = place.line
+    while raw := file.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        place.read(len(raw))
+        if len(raw) > MAX_LINE_BYTES:
+            yield too_long_problem(str(number), "the line")
+            return
+        yield number, raw
+
+
+def too_long_problem(row: str, what: str) -> RowProblem:
+    return RowProblem(
+        row,
+        "",
+        f"{what} is longer than {MAX_LINE_BYTES // 1024**2} MB; nothing after it was read",
+        "Is a line break missing, or a quote left open? Keep sounds in files of their own.",
+    )
+
+
+def lines(path: Path, place: ReadPosition | None = None) -> Iterator[tuple[int, str] | RowProblem]:
+    """Numbered lines of a UTF-8 file (a byte order mark is fine); a line in another encoding is a problem."""
+    for line in raw_lines(path, place):
+        if isinstance(line, RowProblem):
+            yield line
+            continue
+        try:
+            yield line[0], line[1].decode()
+        except UnicodeDecodeError as error:
+            yield not_utf8_problem(*line, error)
+
+
+def not_utf8_problem(number: int, raw: bytes, error: UnicodeDecodeError) -> RowProblem:
+    place = f"byte {error.start + 1} of the line, 0x{raw[error.start]:02x}"
+    return RowProblem(str(number), "", f"is not UTF-8 ({place})", SAVE_AS_UTF8)
+
+
+def resolve_audio(folder: Path, name: str, *, row: str, field: str) -> Audio | RowProblem:
+    """What a cell of an audio column names: a file below `folder`, or an address that is left to be fetched."""
+    if not REMOTE_SCHEME.match(name):
+        return resolve_below(folder, name, row=row, field=field)
+    if len(name) <= MAX_ADDRESS_LENGTH and REMOTE_ADDRESS.match(name):
+        return RemoteAudio(name)
+    remedy = (
+        f"Write https://host/path or s3://bucket/key, no blanks, {MAX_ADDRESS_LENGTH} characters at most."
+    )
+    return RowProblem(row, field, f"{name[:80]} is no address of a file", remedy)
+
+
+def resolve_below(folder: Path, name: str, *, row: str, field: str) -> Path | RowProblem:
+    """The file `name` below `folder`. Paths that leave the folder, by links too, are refused, whatever is there."""
+    if "\0" in name:
+        return RowProblem(row, field, "holds a zero byte", "Mend the path.")
+    try:
+        path = (folder / name).resolve()
+        is_file = path.is_file()
+    except (OSError, RuntimeError, UnicodeError):  # a name that no disk takes, links that lead in a circle
+        return RowProblem(row, field, f"{name[:80]} cannot be a file here", "Mend the path.")
+    if not path.is_relative_to(folder.resolve()):
+        return RowProblem(
+            row, field, f"{name} is outside the source's folder", "Use a path below the source file."
+        )
+    if is_file:
+        return path
+    if other := _case_insensitive_match(path):
+        remedy = "Write the name as the file has it."
+        return RowProblem(row, field, f"{name} is not there, but {other} is", remedy)
+    return RowProblem(
+        row, field, f"{name} is not there", f"Put the file at {name} beside the source, or mend the path."
+    )
+
+
+def _case_insensitive_match(path: Path) -> str | None:
+    """Names that differ in capitals alone are one name on the systems that many sources come from."""
+    try:
+        changed = path.parent.stat().st_mtime_ns
+        return _names(path.parent, changed).get(path.name.casefold())
+    except OSError:  # no folder, or one that cannot be read
+        return None
+
+
+@lru_cache(maxsize=4)
+def _names(folder: Path, _changed: int) -> Mapping[str, str]:
+    """The names in a folder by how they are without capitals: a source may miss as many as there are. `_changed` is
+    when it last was: what was listed before that is out of date.
+    """
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in islice(entries, MAX_FOLDER_NAMES + 1)]
+    if len(names) > MAX_FOLDER_NAMES:
+        return {}
+    return {name.casefold(): name for name in reversed(names)}
+
+
+def any_audio_present(folder: Path, names: Iterable[str]) -> bool:
+    """Whether a release that comes without its sounds has been given some of them."""
+    return any(isinstance(resolve_audio(folder, name, row="", field=""), Audio) for name in names)
+
+
+# The sound files of a folder, by their names; what leads out of the folder is told and left alone.
+
+
+AUDIO_SUFFIXES = frozenset(
+    {
+        ".wav",
+        ".mp3",
+        ".flac",
+        ".ogg",
+        ".oga",
+        ".opus",
+        ".m4a",
+        ".aac",
+        ".aif",
+        ".aiff",
+        ".wma",
+        ".webm",
+        ".mp4",
+    }
+)
+# What systems put into folders for themselves.
+SYSTEM_FILES = frozenset({"__MACOSX", "Thumbs.db", "desktop.ini"})
+
+
+def is_audio_file(name: str | Path) -> bool:
+    return Path(name).suffix.lower() in AUDIO_SUFFIXES
+
+
+def is_user_file(name: str) -> bool:
+    return not name.startswith(".") and name not in SYSTEM_FILES
+
+
+def walk_files(folder: Path) -> Iterator[Path | RowProblem]:
+    """Every file below a folder, sorted, folder after folder. Links are followed to files inside it only."""
+    root = folder.resolve()
+    for place, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if is_user_file(name))
+        for name in list(folders):
+            if (Path(place) / name).is_symlink():
+                folders.remove(name)
+                yield _outside_link_problem(Path(place) / name, root)
+        for name in sorted(filter(is_user_file, names)):
+            path = Path(place) / name
+            if path.is_symlink() and not path.resolve().is_relative_to(root):
+                yield _outside_link_problem(path, root)
+            else:
+                yield path
+
+
+def _outside_link_problem(path: Path, root: Path) -> RowProblem:
+    problem = "is a link to somewhere else"
+    return RowProblem(str(path.relative_to(root)), "", problem, "Put the files themselves there.")
+
+
+# YAML that strangers wrote: a few lines of it, whose values share others, can stand for more than any
+# memory holds.
+
+
+# More than any configuration has. What is merged into a mapping is copied, and copies of copies grow without end.
+MAX_MERGED_KEYS = 10_000
+YAML_MERGE_TAG = "tag:yaml.org,2002:merge"
+
+
+class _BoundedYamlLoader(yaml.SafeLoader):
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        merged = [value for key, value in node.value if key.tag == YAML_MERGE_TAG]
+        sources = [each for value in merged for each in _merged_mappings(value)]
+        for source in sources:
+            self.flatten_mapping(source)
+        if sum(len(source.value) for source in sources) > MAX_MERGED_KEYS:
+            raise yaml.constructor.ConstructorError(None, None, "merges too much", node.start_mark)
+        super().flatten_mapping(node)
+
+
+def _merged_mappings(node: yaml.Node) -> list[yaml.MappingNode]:
+    """What `<<` names: a mapping or a list of them."""
+    found = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    return [each for each in found if isinstance(each, yaml.MappingNode)]
+
+
+def load_yaml(written: str) -> Any:
+    """Raises yaml.YAMLError, ValueError or RecursionError for what cannot be read."""
+    return yaml.load(written, Loader=_BoundedYamlLoader)  # which is a SafeLoader
+
+
+def yaml_text(value: Any) -> str:
+    """A text, or a number as one. Nothing else is spelled out: a list may hold the same list again and again."""
+    if isinstance(value, int | float):
+        return str(value) if abs(value) < 2**63 else ""
+    return value if isinstance(value, str) else ""

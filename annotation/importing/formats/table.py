@@ -1,0 +1,284 @@
+"""Plain CSV and JSONL: one row per answer, or per task where nothing was answered yet. Columns: docs/import.md.
+
+Rows with the same item and candidates are one task; of those, rows with the same rater are one judgment. Without a
+rater, a row that answers a question anew begins the judgment of the next unnamed rater.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from annotation.importing.formats import (
+    audio_folder,
+    columns,
+    csv_files,
+    hugging_face,
+    json_files,
+    parquet_files,
+)
+from annotation.importing.formats.columns import (
+    FIELDS,
+    ITEM_TEXTS,
+    STRATUM_COLUMN,
+    Cells,
+    read_answer,
+    read_cell,
+    read_codes,
+)
+from annotation.importing.formats.source_files import ReadPosition
+from annotation.importing.records import (
+    PARTIAL,
+    Audio,
+    CandidateRecord,
+    DefaultText,
+    ItemRecord,
+    JudgmentRecord,
+    Note,
+    PackedAudio,
+    RowProblem,
+    TaskRecord,
+    task_name,
+)
+from annotation.protocols import Protocol
+
+Rows = Callable[[Path], Iterator[tuple[str, dict[str, Any]] | RowProblem]]
+# The rows of each kind of table: a mapping of columns is tried on them, and its page shows the first.
+TABLE_READERS: dict[str, Rows] = {
+    "csv": csv_files.csv_rows,
+    "tsv": csv_files.tsv_rows,
+    "jsonl": json_files.json_lines,
+    "json": json_files.json_rows,
+    "parquet": parquet_files.parquet_rows,
+    "audiofolder": audio_folder.audio_folder_rows,
+    "huggingface": hugging_face.hugging_face_rows,
+}
+# What the values of a column are, as a later import compares it; what is neither is a text.
+VALUE_KINDS = {
+    bool: "text",
+    int: "number",
+    float: "number",
+    str: "text",
+    DefaultText: "text",
+    list: "list",
+    dict: "object",
+    bytes: "bytes",
+}
+
+
+def read_csv(
+    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
+) -> Iterator[TaskRecord | RowProblem]:
+    place = place or ReadPosition()
+    return read_rows(csv_files.csv_rows(source, place), source.parent, protocol, column_map, place)
+
+
+def read_jsonl(
+    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
+) -> Iterator[TaskRecord | RowProblem]:
+    place = place or ReadPosition()
+    return read_rows(json_files.json_lines(source, place), source.parent, protocol, column_map, place)
+
+
+def read_tsv(
+    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
+) -> Iterator[TaskRecord | RowProblem]:
+    place = place or ReadPosition()
+    return read_rows(csv_files.tsv_rows(source, place), source.parent, protocol, column_map, place)
+
+
+def read_json(
+    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
+) -> Iterator[TaskRecord | RowProblem]:
+    return read_rows(json_files.json_rows(source), source.parent, protocol, column_map, place)
+
+
+def read_parquet(
+    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
+) -> Iterator[TaskRecord | RowProblem]:
+    return read_rows(parquet_files.parquet_rows(source), source.parent, protocol, column_map, place)
+
+
+def read_audio_folder(
+    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
+) -> Iterator[TaskRecord | RowProblem]:
+    rows = audio_folder.audio_folder_rows_for(source, protocol)
+    return read_rows(rows, audio_folder.source_folder(source), protocol, column_map, place)
+
+
+def read_hugging_face(
+    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
+) -> Iterator[TaskRecord | RowProblem | Note]:
+    rows = hugging_face.hugging_face_rows_for(source, protocol)
+    yield from read_rows(rows, audio_folder.source_folder(source), protocol, column_map, place)
+    if others := hugging_face.unread_configurations(source):
+        yield Note(f"One configuration was read; to read {', '.join(others)[:200]}, name its folder or file.")
+
+
+def read_rows(
+    rows: Iterator[tuple[str, dict[str, Any]] | RowProblem],
+    folder: Path,
+    protocol: Protocol,
+    column_map: Mapping[str, str],
+    place: ReadPosition | None = None,
+) -> Iterator[TaskRecord | RowProblem]:
+    """Tasks of rows that are named as the table's fields are, a fragment per row; other formats are read through it as
+    well."""
+    place = place or ReadPosition()
+    reader = _Reader(protocol, folder, column_map, place)
+    for entry in rows:
+        if isinstance(entry, RowProblem):
+            yield entry
+        else:
+            yield from reader.read(*entry)
+    for column in sorted(set(column_map) - place.columns.keys()):
+        yield RowProblem("", column, "is mapped but not there", "Is its name spelled as in the source?")
+
+
+@dataclass
+class _Reader:
+    """What a row says, by itself."""
+
+    protocol: Protocol
+    folder: Path
+    column_map: Mapping[str, str]
+    place: ReadPosition
+
+    def read(self, row: str, entry: dict[str, Any]) -> Iterator[TaskRecord | RowProblem]:
+        self._note_columns(entry)
+        cells, unknown, problems = self._cells(row, entry)
+        yield from unknown
+        if problems:
+            yield from problems
+            return  # all of a row or nothing: what is wrong in it is not the same as empty
+        found = self._task(cells)
+        if isinstance(found, list):
+            yield from found
+            return
+        record, order = found
+        judgment, problems = self._judgment(cells, order)
+        yield from problems
+        if not problems:
+            record.judgments += [judgment] if judgment else []
+            yield record
+
+    def _note_columns(self, entry: Mapping[str, Any]) -> None:
+        """The columns there are, each with the kind of value that it mostly holds: numbers pass for texts."""
+        known = self.place.columns
+        changed = {
+            column: _kind(known.get(column, ""), value)
+            for column, value in entry.items()
+            if column not in known or known[column] != VALUE_KINDS.get(type(value), known[column])
+        }
+        if changed:
+            self.place.columns = {**known, **changed}
+
+    def _cells(self, row: str, entry: dict[str, Any]) -> tuple[Cells, list[RowProblem], list[RowProblem]]:
+        """The row's values, the columns that nothing is known of, each told once, and what is wrong in this row."""
+        values: dict[str, str | Audio] = {}
+        unknown: list[RowProblem] = []
+        problems: list[RowProblem] = []
+        for column, value in entry.items():
+            name = self.column_map.get(column, column).strip()
+            if name and name not in FIELDS and not STRATUM_COLUMN.match(name):
+                if column not in self.place.told:
+                    remedy = (
+                        f'Map it to a field (--map "{column}=FIELD") or leave it out (--map "{column}=").'
+                    )
+                    unknown.append(RowProblem(row, column, "is not a column known here", remedy))
+                    self.place.told = (*self.place.told, column)
+            elif name in values and (others := self._others(column, name, entry)):
+                remedy = f'Leave one of them out (--map "{column}=").'
+                problems.append(RowProblem(row, column, f"is read as {name}, and so is {others[0]}", remedy))
+            elif name:
+                said = read_cell(row, column, value)
+                if isinstance(said, RowProblem):
+                    problems.append(said)
+                else:
+                    values[name] = said
+        return Cells(row, values), unknown, problems
+
+    def _others(self, column: str, name: str, entry: Mapping[str, Any]) -> list[str]:
+        """The columns besides this one that are read as the same field."""
+        same = (other for other in entry if self.column_map.get(other, other).strip() == name)
+        return [other for other in same if other != column and not isinstance(entry[other], DefaultText)]
+
+    def _task(self, cells: Cells) -> tuple[TaskRecord, list[int]] | list[RowProblem]:
+        """The row's task, and the order its candidates were put in, or what is wrong with them."""
+        if not cells["item_id"]:
+            return [cells.problem("item_id", "is missing", "Give every row the id of its item.")]
+        found = columns.read_candidates(cells, self.protocol, self.folder)
+        if isinstance(found, list):
+            return found
+        shown = found.candidates
+        order = sorted(
+            range(len(shown)), key=lambda p: (shown[p].system, str(shown[p].audio or ""), shown[p].text)
+        )
+        candidates = tuple(shown[position] for position in order)
+        item = ItemRecord(
+            cells["item_id"],
+            {ours: cells[theirs] for theirs, ours in ITEM_TEXTS.items()},
+            found.audio.get("reference_audio"),
+            found.audio.get("item_audio"),
+            {
+                match[1]: cells[name]
+                for name in cells.values
+                if (match := STRATUM_COLUMN.match(name)) and cells[name]
+            },
+        )
+        names = [_candidate_name(candidate, self.folder) for candidate in candidates]
+        external_id = task_name(item.external_id, names)
+        return TaskRecord(cells.row, external_id, item, candidates), order
+
+    def _judgment(self, cells: Cells, order: list[int]) -> tuple[JudgmentRecord | None, list[RowProblem]]:
+        """What this one row says; rows of one judgment are merged afterwards."""
+        if not any(cells[name] for name in ("question", "value", "codes", "comment")):
+            return None, []
+        if self.protocol.repeats_a_sound:
+            remedy = "Import the trials alone: whoever answers them hears what this import makes."
+            return None, [cells.problem("value", "a table cannot say which clip was hidden", remedy)]
+        letters = [end[1:] for end in columns.candidate_suffixes(cells, self.protocol)]
+        answer, problems = read_answer(cells, self.protocol, order, sides=letters)
+        codes, faults = read_codes(cells, self.protocol)
+        if problems or faults:
+            return None, problems + faults
+        presentation = tuple(order.index(position) for position in range(len(order)))
+        judgment = JudgmentRecord(
+            PARTIAL,
+            cells.row,
+            cells["rater_id"],
+            (answer,) if answer else (),
+            codes,
+            cells["comment"],
+            presentation,
+        )
+        return judgment, []
+
+
+def _candidate_name(candidate: CandidateRecord, folder: Path) -> str:
+    """Two answers of one system to one item are two tasks: the text is part of the name, as a digest."""
+    digest = (
+        hashlib.sha256(candidate.text.encode("utf-8", "replace")).hexdigest()[:8] if candidate.text else ""
+    )
+    return ":".join(filter(None, (candidate.system, _sound_name(candidate.audio, folder), digest)))
+
+
+def _sound_name(audio: Audio | None, folder: Path) -> str:
+    """A sound's place below the source's folder, or its address: the same wherever the source lies."""
+    match audio:
+        case None:
+            return ""
+        case Path():
+            return str(audio.relative_to(folder.resolve()))
+        case PackedAudio(file, row, column):
+            return f"{file.resolve().relative_to(folder.resolve())}#{row}:{column}"
+        case _:
+            return audio.address
+
+
+def _kind(known: str, value: Any) -> str:
+    kind = VALUE_KINDS.get(type(value), "")
+    return kind if known in ("", kind) else known if not kind else "text"

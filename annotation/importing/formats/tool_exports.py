@@ -1,0 +1,470 @@
+"""Tasks and answers of other annotation tools as rows of the plain table."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from string import ascii_lowercase
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from annotation.importing.formats import columns, source_files
+from annotation.importing.formats.columns import (
+    ANSWER_FIELDS,
+    CANDIDATE_FIELDS,
+    FIELDS,
+    LETTERED_FIELDS,
+    STRATUM_COLUMN,
+    Cells,
+    candidate_letters,
+    read_cell,
+)
+from annotation.importing.records import Audio, Note, RowProblem
+from annotation.protocols import Protocol, QuestionSpec
+
+# What the controls of other annotation tools ask, in terms of a protocol, and what their labels say. A
+# control is known by its name: a question's key (with a candidate's letter, `correct_a`, where it is asked
+# of each), such a key and `_confidence`, `codes` or `comment`. One of another name is what it is mapped to,
+# or, where its kind leaves no doubt, the only question of that kind.
+
+
+CONTROL_PREFIX = "control."
+CONFIDENCE_SUFFIX = "_confidence"
+COMMENT_NAMES = {"comment", "comments", "feedback", "remark", "remarks", "note", "notes"}
+# Kinds of controls, and the kinds of questions that each can answer.
+QUESTION_KINDS = {
+    "pairwise": {"preference"},
+    "choices": {"preference", "rating", "correctness"},
+    "rating": {"rating", "correctness"},
+    "number": {"rating", "correctness"},
+    "text": {"text"},
+}
+SIDE_LABELS = {
+    "A": {"a", "left", "first", "1", "model_a", "option 1"},
+    "B": {"b", "right", "second", "2", "model_b", "option 2"},
+    "tie": {"tie", "equal", "same", "both", "both equal", "no preference", "about the same", "draw"},
+    "both_bad": {"both_bad", "neither", "both bad", "both are bad"},
+}
+SIDE_OF_LABEL = {label: side for side, labels in SIDE_LABELS.items() for label in labels}
+# Around a side's letter in labels such as "Audio A" or "A is better".
+FILLER_WORDS = re.compile(
+    r"^(?:audio|clip|sound|answer|candidate|sample|model|option) | (?:is |sounds )?better$"
+)
+LEADING_NUMBER = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*(?:$|[-–—:.)=(]|\s)")
+
+
+@dataclass(frozen=True)
+class AnswerPart:
+    """The part of an answer that a control gives: a `field` of the table, for a question and a candidate's letter."""
+
+    field: str
+    question: str = ""
+    candidate: str = ""
+
+
+IGNORED = AnswerPart("")
+
+
+class Controls:
+    """The controls of one source, each with the part of an answer that it gives."""
+
+    def __init__(self, protocol: Protocol, column_map: Mapping[str, str]) -> None:
+        self.protocol = protocol
+        self.mapped = {
+            column.removeprefix(CONTROL_PREFIX): target
+            for column, target in column_map.items()
+            if column.startswith(CONTROL_PREFIX)
+        }
+        self.seen: set[str] = set()
+        # Controls whose kind alone told what they answer.
+        self.guessed: dict[str, str] = {}
+        self._known = _known_names(protocol)
+
+    def part(self, name: str, kind: str = "") -> AnswerPart | None:
+        """None where nothing says what a control is about."""
+        self.seen.add(name)
+        if name in self.mapped:
+            target = self.mapped[name]
+            return self._known.get(target) if target else IGNORED
+        lowered = name.casefold()
+        return self._known.get(lowered) or self._only(kind, name)
+
+    def is_one(self, name: str) -> bool:
+        """Whether a name alone tells that it is a control's, in files that do not say what is one."""
+        return name in self.mapped or name.casefold() in self._known
+
+    def unseen(self) -> list[str]:
+        return sorted(set(self.mapped) - self.seen)
+
+    @property
+    def names(self) -> str:
+        """What a control can be mapped to."""
+        return ", ".join(
+            dict.fromkeys(name for name in self._known if name not in COMMENT_NAMES - {"comment"})
+        )
+
+    def _only(self, kind: str, name: str) -> AnswerPart | None:
+        fitting = [
+            question
+            for question in self.protocol.questions
+            if question.kind in QUESTION_KINDS.get(kind, ()) and not question.per_candidate
+        ]
+        if len(fitting) == 1 and not self._another_names(fitting[0]):
+            self.guessed[name] = fitting[0].key
+            return AnswerPart("value", fitting[0].key)
+        return AnswerPart("comment") if kind == "text" and not fitting else None
+
+    def _another_names(self, question: QuestionSpec) -> bool:
+        """Whether a control that was met names the question: then one of another name asks something else."""
+        return any(
+            self._known.get(name.casefold()) == AnswerPart("value", question.key) for name in self.seen
+        )
+
+
+def _known_names(protocol: Protocol) -> dict[str, AnswerPart]:
+    names = {name: AnswerPart("comment") for name in sorted(COMMENT_NAMES)}
+    if protocol.codes:
+        names["codes"] = AnswerPart("codes")
+    for question in protocol.questions:
+        asked = candidate_letters(protocol) if question.per_candidate else ""
+        for letter in asked or [""]:
+            name = f"{question.key}_{letter}" if letter else question.key
+            names[name] = AnswerPart("value", question.key, letter)
+            if question.confidence is not None:
+                names[name + CONFIDENCE_SUFFIX] = AnswerPart("confidence", question.key, letter)
+    return names
+
+
+def parse_label(question: QuestionSpec | None, label: Any) -> str:
+    """A label as the table writes that answer, or as it is where it says nothing known: the table refuses it."""
+    text = f"{label:g}" if isinstance(label, float) else str(label).strip()
+    if question is None or question.kind == "text":
+        return text
+    if question.kind == "preference":
+        return (
+            SIDE_OF_LABEL.get(plain := text.casefold().replace("-", "_"))
+            or SIDE_OF_LABEL.get(FILLER_WORDS.sub("", plain))
+            or text
+        )
+    for point in question.points:
+        if text.casefold() in _normalized_labels(point.label.by_language.values()):
+            return f"{point.value:g}"
+    number = LEADING_NUMBER.match(text)
+    return number[1] if number else text
+
+
+def parse_confidence(label: Any) -> str:
+    """How sure somebody was, whatever words follow the number."""
+    text = f"{label:g}" if isinstance(label, float) else str(label).strip()
+    number = LEADING_NUMBER.match(text)
+    return number[1] if number else text
+
+
+def _normalized_labels(labels: Iterable[str]) -> set[str]:
+    return {label.casefold() for label in labels if label}
+
+
+def is_valid_answer(question: QuestionSpec, text: str) -> bool:
+    """Whether what was said can be an answer."""
+    if question.kind == "preference":
+        return text in question.choices
+    if question.kind == "text":
+        return True
+    number = LEADING_NUMBER.match(text)
+    return number is not None and (not question.values or float(number[1]) in question.values)
+
+
+# What other annotation tools were given to show: their data's keys as fields of the table, and where sounds
+# lie. Keys are fields by name, or by what such names usually mean (synonyms.py). All others have to be
+# mapped, or left out, by whoever imports.
+
+
+DATA_PREFIX = "data."
+AUDIO_FIELD = re.compile(r"(?:reference_|item_)?audio(?:_[a-z])?\Z")
+# How addresses and files of sounds are written in such data.
+AUDIO_VALUE = re.compile(
+    r"(?:/?data/(?:upload|local-files)/|[a-z0-9]+://).*|.*\.(?:wav|flac|mp3|ogg|opus|m4a|aac)\Z", re.I
+)
+# A folder above uploads is a project's number, never a system's name. Uploads begin with a few letters of their own.
+UPLOAD_PATH = re.compile(r"(?:^|/)upload/\d+/[^/]*\Z")
+UPLOAD_PREFIX = re.compile(r"[0-9a-f]{8}-")
+
+
+def map_fields(
+    data: Mapping[str, Any], protocol: Protocol, column_map: Mapping[str, str]
+) -> dict[str, str | None]:
+    """The field that each key is; empty for one to leave out, None for one that nothing is known of."""
+    open_ = tuple(key for key in data if DATA_PREFIX + key not in column_map)
+    sounds = tuple(key for key in open_ if isinstance(data[key], str) and AUDIO_VALUE.match(data[key]))
+    guessed = _guess_fields(open_, sounds, protocol.candidate)
+    return {key: column_map.get(DATA_PREFIX + key, guessed.get(key)) for key in data}
+
+
+@lru_cache(maxsize=64)
+def _guess_fields(keys: tuple[str, ...], sounds: tuple[str, ...], candidate: str) -> dict[str, str | None]:
+    """Tasks of a project have the same keys: what they mean is thought out once."""
+    found: dict[str, str | None] = {}
+    for key, field in columns.suggest_fields(keys, dict.fromkeys(sounds, "sound")).items():
+        # Data hold no answers: what would be one in a table is something else here.
+        found[key] = None if not field or (field in ANSWER_FIELDS and key != "question") else field
+    if "question" in keys and found["question"] == "question":
+        found["question"] = "question_text"
+    if (
+        candidate == "text"
+        and "text" in keys
+        and not any((field or "").startswith("answer") for field in found.values())
+    ):
+        found["text"] = "answer"  # what is judged; nothing else is
+    return found
+
+
+def resolve_tool_audio(folder: Path, name: str, *, row: str, field: str) -> Audio | RowProblem:
+    """The sound that a tool had at `name`: an address that anybody can fetch, or a file beside the source, under its
+    whole path or the end of it."""
+    if source_files.REMOTE_SCHEME.match(name) and not UPLOAD_PATH.search(name):
+        return source_files.resolve_audio(folder, name, row=row, field=field)
+    if found := resolve_tool_file(folder, name):
+        return found
+    remedy = "Put the file beside the export, or below it at the path that it names."
+    return RowProblem(row, field, f"{name} is not there", remedy)
+
+
+def resolve_tool_file(folder: Path, name: str) -> Path | None:
+    """The file that a tool had at `name`: below the folder at its whole path, or at the end of it."""
+    parts = _served_path(name).parts
+    ends = [str(PurePosixPath(*parts[start:])) for start in range(len(parts))]
+    for end in [*ends, *(UPLOAD_PREFIX.sub("", last) for last in parts[-1:])]:
+        found = source_files.resolve_below(folder, end, row="", field="")
+        if isinstance(found, Path):
+            return found
+    return None
+
+
+def folder_name(name: str) -> str:
+    """The folder that a clip lies in, which names its system where nothing else does; nothing for uploads."""
+    return "" if UPLOAD_PATH.search(name) else _served_path(name).parent.name
+
+
+def _served_path(name: str) -> PurePosixPath:
+    """Where a file lies below what the tool served: without its host, its query, and what leads out of the folder."""
+    try:
+        parts = urlsplit(name)
+    except ValueError:  # a bracket where a host should be
+        return PurePosixPath()
+    asked = parse_qs(parts.query).get("d", [""])[0]
+    path = asked or unquote(parts.path if parts.scheme or parts.query else name)
+    return PurePosixPath(
+        *(part for part in PurePosixPath(path.replace("\0", "")).parts if part not in ("/", ".."))
+    )
+
+
+def field_values(
+    row: str, data: Mapping[str, Any], column_map: Mapping[str, str], protocol: Protocol, told: set[str]
+) -> tuple[dict[str, Any], list[RowProblem]]:
+    """A task's data by field. A key that nothing is known of is a problem once: `told` holds those that were."""
+    found: dict[str, Any] = {}
+    problems = []
+    known = map_fields(data, protocol, column_map)
+    for key, value in data.items():
+        field = known[key]
+        if field is None:
+            if key not in told:
+                told.add(key)
+                column = DATA_PREFIX + key
+                remedy = f'Map it to a field (--map "{column}=FIELD") or leave it out (--map "{column}=").'
+                problems.append(RowProblem(row, column, "is no field known here", remedy))
+        elif field and found.setdefault(field, value) is not value:
+            remedy = f'Leave one of them out (--map "{DATA_PREFIX}{key}=").'
+            problems.append(RowProblem(row, DATA_PREFIX + key, f"is a second {field}", remedy))
+    return found, problems
+
+
+Rows = Iterator[tuple[str, dict[str, Any]] | RowProblem]
+
+
+# What is told of tasks and raters, whatever tool they come from.
+SHARED_NOTES = {
+    "folders": "In {n} tasks nothing names the systems: the folders that their clips lie in were taken for them.",
+    "letters": "In {n} tasks nothing names the systems: results by system will say nothing.",
+    "mail": "{n} annotations name their rater by an e-mail address alone; a digest of it is kept instead.",
+}
+
+
+def rater_name(tool: str, who: str) -> str:
+    """A stable name for somebody whom a tool knows as `who`. Of an e-mail address it keeps a digest: who knows the
+    address can tell it, but nobody can read it; exports carry neither."""
+    if "@" not in who:
+        return f"{tool}:{who}"
+    return f"{tool}:{hashlib.sha256(who.strip().casefold().encode('utf-8', 'replace')).hexdigest()[:16]}"
+
+
+def report_notes(
+    sentences: Mapping[str, str], counts: Mapping[str, int], controls: Controls
+) -> Iterator[Note]:
+    yield from (Note(sentences[what].format(n=n)) for what, n in sorted(counts.items()))
+    for name, question in sorted(controls.guessed.items()):
+        yield Note(f"The control {name} was taken for {question}, which nothing else here answers.")
+
+
+def unmatched_mappings(
+    column_map: Mapping[str, str], keys: set[str], controls: Controls
+) -> Iterator[RowProblem]:
+    """What is mapped and was in no task: most likely a name that is spelled differently."""
+    missing = [column for column in column_map if column.startswith(DATA_PREFIX)]
+    missing = [column for column in missing if column.removeprefix(DATA_PREFIX) not in keys]
+    missing += [CONTROL_PREFIX + name for name in controls.unseen()]
+    missing += [column for column in column_map if not column.startswith((DATA_PREFIX, CONTROL_PREFIX))]
+    for column in sorted(missing):
+        remedy = f"Write {DATA_PREFIX}KEY or {CONTROL_PREFIX}NAME, spelled as in the source."
+        yield RowProblem("", column, "is mapped but not there", remedy)
+
+
+class TaskFields:
+    """What all rows of one task have in common: its item and its candidates, with their sounds at hand."""
+
+    def __init__(
+        self, folder: Path, protocol: Protocol, column_map: Mapping[str, str], left_out: Counter[str]
+    ) -> None:
+        self.folder, self.protocol, self.column_map = folder, protocol, column_map
+        self.keys: set[str] = set()
+        self._left_out = left_out
+        self._told: set[str] = set()
+
+    def of(
+        self, row: str, data: Mapping[str, Any], *, meta: Any, name: str
+    ) -> dict[str, Any] | list[RowProblem]:
+        """Fields by name, or every fault of them; `name` is the item's where no field says it. What `meta` says under
+        the names of fields counts where the data, which raters saw, do not say it."""
+        self.keys |= data.keys()
+        found, problems = field_values(row, data, self.column_map, self.protocol, self._told)
+        if isinstance(meta, dict):
+            found = {
+                key: value for key, value in meta.items() if key in FIELDS or STRATUM_COLUMN.match(key)
+            } | found
+        if found.get("item_id") in (None, ""):
+            found["item_id"] = name
+        values: dict[str, Any] = {}
+        for field, value in found.items():
+            told = read_cell(row, field, value)
+            if isinstance(told, str) and told and AUDIO_FIELD.match(field):
+                told = resolve_tool_audio(self.folder, told, row=row, field=field)
+            if isinstance(told, RowProblem):
+                problems.append(told)
+            else:
+                values[field] = told
+        self._name_systems(values, found)
+        if not problems:
+            named = columns.read_candidates(Cells(row, values), self.protocol, self.folder)
+            problems = named if isinstance(named, list) else []
+        return problems or values
+
+    def _name_systems(self, values: dict[str, Any], written: Mapping[str, Any]) -> None:
+        """Where nothing names a system, the folder of each candidate's clip does."""
+        if any(field.startswith("system") for field in values):
+            return
+        clips = [field for field in values if field == "audio" or field.startswith("audio_")]
+        folders = {field: folder_name(str(written[field])) for field in clips}
+        if self.protocol.candidate != "clip" or not clips or not all(folders.values()):
+            self._left_out["letters"] += 1
+        else:
+            self._left_out["folders"] += 1
+            values |= {f"system{field.removeprefix('audio')}": name for field, name in folders.items()}
+
+
+class AnnotationAnswers:
+    """The answers of one annotation, gathered from its controls: a row per question and candidate."""
+
+    def __init__(self, row: str, controls: Controls) -> None:
+        self.row, self.controls = row, controls
+        self.problems: list[RowProblem] = []
+        self._parts: dict[tuple[str, str], dict[str, str]] = {}
+        self._where: dict[tuple[str, str], str] = {}
+        self._beside: dict[str, str] = {}
+
+    def add(self, name: str, kind: str, labels: tuple[Any, ...]) -> None:
+        part = self.controls.part(name, kind)
+        if part == IGNORED or (part is not None and not labels):
+            return
+        leave = f'or leave it out (--map "{CONTROL_PREFIX}{name}=")'
+        if part is None:
+            known = (
+                f'Map it (--map "{CONTROL_PREFIX}{name}=QUESTION") to one of {self.controls.names}, {leave}.'
+            )
+            self._fault(name, "is a control that the study's protocol has no question for", known)
+        elif not kind:
+            self._fault(
+                name,
+                f"is a control of type {labels[0]}, which answers no question",
+                f"{leave[3:].capitalize()}.",
+            )
+        elif any(isinstance(label, dict | list | bool) for label in labels):
+            self._fault(name, "holds something else than texts and numbers", f"Mend it, {leave}.")
+        elif part.field in ("codes", "comment"):
+            text = (" " if part.field == "codes" else "\n").join(str(label) for label in labels)
+            self._beside[part.field] = "\n".join(filter(None, (self._beside.get(part.field), text)))
+        else:
+            self._answer(name, kind, part, labels)
+
+    @property
+    def rows(self) -> list[tuple[str, dict[str, str]]]:
+        rows = [
+            (self._where[about], {"question": about[0], "candidate": about[1], **parts})
+            for about, parts in self._parts.items()
+        ]
+        if not self._beside:
+            return rows
+        first = rows[0] if rows else (self.row, {})
+        return [(first[0], {**first[1], **self._beside}), *rows[1:]]
+
+    def in_order(self, shared: Mapping[str, Any], order: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The rows whole, with the candidates in the order in which they were heard, where one is known: the first of
+        it is what the rater knew as A."""
+        for where, part in self.rows:
+            row = {**shared, **part}
+            yield where, self._heard(row, order) if _is_order(order, shared) else row
+
+    def _heard(self, row: dict[str, Any], order: Sequence[int]) -> dict[str, Any]:
+        heard = {name: value for name, value in row.items() if name not in LETTERED_FIELDS}
+        for place, slot in enumerate(order):
+            for name in CANDIDATE_FIELDS:
+                if (listed := f"{name}_{ascii_lowercase[slot]}") in row:
+                    heard[f"{name}_{ascii_lowercase[place]}"] = row[listed]
+        if candidate := row.get("candidate"):
+            heard["candidate"] = ascii_lowercase[order.index(ascii_lowercase.index(candidate))]
+        question = self.controls.protocol.question(row.get("question", ""))
+        if question is not None and question.kind == "preference" and row["value"] in ("A", "B"):
+            heard["value"] = "AB"[order.index("AB".index(row["value"]))]
+        return heard
+
+    def _answer(self, name: str, kind: str, part: AnswerPart, labels: tuple[Any, ...]) -> None:
+        about = part.question, part.candidate
+        question = self.controls.protocol.question(part.question)
+        if len(labels) > 1 and kind != "text":
+            self._fault(name, f"holds {len(labels)} answers", "Keep one.")
+            return
+        if part.field in self._parts.setdefault(about, {}):
+            remedy = f'Leave one of the two controls out (--map "{CONTROL_PREFIX}{name}=").'
+            self._fault(name, f"answers {part.question} a second time", remedy)
+            return
+        read = (
+            parse_confidence(label) if part.field == "confidence" else parse_label(question, label)
+            for label in labels
+        )
+        self._parts[about][part.field] = "\n".join(read)
+        if part.field == "value" or about not in self._where:
+            self._where[about] = f"{self.row}, {name}"
+
+    def _fault(self, name: str, problem: str, remedy: str) -> None:
+        self.problems.append(RowProblem(self.row, name, problem, remedy))
+
+
+def _is_order(order: Any, shared: Mapping[str, Any]) -> bool:
+    """Whether it names each of the task's candidates once, by their places."""
+    n = sum(name.startswith("system_") for name in shared)
+    places = isinstance(order, list) and all(type(place) is int for place in order)
+    return places and n > 1 and sorted(order) == list(range(n))

@@ -1,0 +1,149 @@
+"""Joining what a source says of one task in several places: deterministic, whatever pieces it was read in.
+
+A fragment's judgments say by their `key` how they join. PART is one row of what somebody said: rows of one rater are
+one judgment, and without a rater a row that answers a question anew begins the judgment of the next unnamed one. WHOLE
+is all that somebody said, known by its rater or by its place among the unnamed. Any other key is a judgment's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from annotation.importing.records import COMPLETE, PARTIAL, JudgmentRecord, Note, RowProblem, TaskRecord
+
+
+def merge_fragments(
+    entries: Iterable[TaskRecord | RowProblem | Note],
+) -> Iterator[TaskRecord | RowProblem | Note]:
+    """Whole tasks of fragments, in memory: for sources that are small."""
+    tasks: dict[str, TaskRecord] = {}
+    for entry in entries:
+        if not isinstance(entry, TaskRecord):
+            yield entry
+        elif (first := tasks.setdefault(entry.external_id, entry)) is entry:
+            continue
+        elif problem := find_contradiction(first, entry):
+            yield problem
+        else:
+            first.judgments += entry.judgments
+    for task in tasks.values():
+        yield from merge_judgments(task)
+    yield from tasks.values()
+
+
+def find_contradiction(first: TaskRecord, other: TaskRecord) -> RowProblem | None:
+    """What a later fragment says otherwise of its item or its candidates."""
+    if (differing := _differing(first, other)) == []:
+        return None
+    problem = f"differs from row {first.row}, which is about the same"
+    return RowProblem(
+        other.row, ", ".join(differing), problem, "Give it another id, or make it the same on every row."
+    )
+
+
+def _differing(first: TaskRecord, other: TaskRecord) -> list[str]:
+    if first.item == other.item and first.candidates == other.candidates:
+        return []
+    one, two = first.item, other.item
+    names = sorted(
+        name for name in {**one.texts, **two.texts} if one.texts.get(name, "") != two.texts.get(name, "")
+    )
+    names += ["audio"] if one.audio != two.audio else []
+    names += ["reference_audio"] if one.reference_audio != two.reference_audio else []
+    names += ["item"] if one.external_id != two.external_id else []
+    return names or (["candidates"] if first.candidates != other.candidates else [])
+
+
+def merge_judgments(task: TaskRecord) -> list[RowProblem]:
+    """Make one judgment of what one rater said, and name each; what was said twice is left out and told.
+
+    A task that was settled stays as it is.
+    """
+    settled = _MergedJudgments(task.external_id)
+    problems = [problem for judgment in task.judgments if (problem := settled.add(judgment))]
+    task.judgments = settled.judgments
+    return problems
+
+
+@dataclass
+class _MergedJudgments:
+    """A task's judgments, in the order in which they were begun, and where each is found again: there may be many.
+
+    of_rater: the place of each named rater's; of_name: of those without a rater, by what they are called; unnamed: of
+    the last of these.
+    """
+
+    task_name: str
+    judgments: list[JudgmentRecord] = field(default_factory=list)
+    of_rater: dict[str, int] = field(default_factory=dict)
+    of_name: dict[str, int] = field(default_factory=dict)
+    unnamed: int | None = None
+    n_unnamed: int = 0
+
+    def add(self, judgment: JudgmentRecord) -> RowProblem | None:
+        if judgment.key == PARTIAL:
+            return self._add_part(judgment)
+        index = self._same_as(judgment)
+        if index is None:
+            self._begin(judgment)
+            return None
+        earlier = self.judgments[index]
+        if judgment.rater:
+            problem = f"{judgment.rater} answered this on row {earlier.row} before"
+            return RowProblem(judgment.row, judgment.column, problem, "Keep one answer per rater and task.")
+        problem = f"{self.task_name!r} is on row {earlier.row} as well"
+        return RowProblem(judgment.row, "id", problem, "Keep one of the two, or give one another id.")
+
+    def _same_as(self, judgment: JudgmentRecord) -> int | None:
+        if judgment.rater:
+            return self.of_rater.get(judgment.rater)
+        return None if judgment.key == COMPLETE else self.of_name.get(judgment.key)
+
+    def _begin(self, judgment: JudgmentRecord) -> None:
+        named, index = replace(judgment, key=self._name(judgment)), len(self.judgments)
+        self.judgments.append(named)
+        if named.rater:
+            self.of_rater[named.rater] = index
+        else:
+            self.of_name.setdefault(named.key, index)
+            self.unnamed = index
+            self.n_unnamed += 1
+
+    def _name(self, judgment: JudgmentRecord) -> str:
+        """Somebody unnamed is known by their place among the unnamed: rows about other tasks move nothing."""
+        if judgment.key not in (PARTIAL, COMPLETE):
+            return judgment.key
+        return judgment.rater or f"{COMPLETE}{self.n_unnamed}"
+
+    def _add_part(self, part: JudgmentRecord) -> RowProblem | None:
+        """Add a row's part to the judgment it belongs to, or begin a new one."""
+        index = self._belongs_to(part)
+        if index is None:
+            self._begin(part)
+            return None
+        earlier = self.judgments[index]
+        if _answered_questions(earlier) & _answered_questions(part):
+            problem = f"{part.rater} answered this on row {earlier.row} before"
+            return RowProblem(part.row, part.column, problem, "Keep one answer per rater, task and question.")
+        self.judgments[index] = replace(
+            earlier,
+            answers=earlier.answers + part.answers,
+            codes=tuple(sorted({*earlier.codes, *part.codes})),
+            comment="\n".join(dict.fromkeys(filter(None, (earlier.comment, part.comment)))),
+        )
+        return None
+
+    def _belongs_to(self, part: JudgmentRecord) -> int | None:
+        """The place of the judgment that this row goes on with: the named rater's, or the unnamed one just begun."""
+        if part.rater:
+            return self.of_rater.get(part.rater)
+        if self.unnamed is None:
+            return None
+        last = self.judgments[self.unnamed]
+        goes_on = part.answers and last.answers and not _answered_questions(last) & _answered_questions(part)
+        return self.unnamed if goes_on else None
+
+
+def _answered_questions(judgment: JudgmentRecord) -> set[tuple[str, int | None]]:
+    return {(answer.question, answer.slot) for answer in judgment.answers}

@@ -1,0 +1,106 @@
+"""What an import is asked to do, and what cannot be begun at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from annotation import protocols
+from annotation.errors import Conflict, InvalidInput
+from annotation.importing.formats import FORMATS, Format
+from annotation.importing.records import UNSTORABLE_CHARACTERS
+from annotation.models import Job, Study
+from annotation.studies import studies
+
+
+@dataclass(frozen=True)
+class NewStudy:
+    """A study to be created by the import, in the same transaction: a failed import leaves none behind."""
+
+    slug: str
+    title: str
+    preset: str
+    overlap: int = 3
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """What to import and how. `overlap` is what the tasks want (the study's, by default); in an `archive` tasks that
+    bring judgments want no more than those."""
+
+    source: str
+    format: str
+    column_map: dict[str, str] = field(default_factory=dict)
+    overlap: int | None = None
+    archive: bool = False
+    dry_run: bool = False
+    skip_bad_rows: bool = False
+    new_study: NewStudy | None = None
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, Any]) -> ImportOptions:
+        new = params.get("new_study")
+        return cls(**{**params, "new_study": NewStudy(**new) if new else None})
+
+
+def check_options(study: Study | None, order: ImportOptions) -> None:
+    """Refuse what cannot be begun at all."""
+    if order.format not in FORMATS:
+        raise InvalidInput(f"{order.format!r} is not a format; use {', '.join(FORMATS)}.", code="bad_format")
+    chosen, source = FORMATS[order.format], Path(order.source)
+    if not source.exists():
+        raise InvalidInput(f"{source.name} is not there (any more).", code="no_source")
+    if source.is_dir() and not chosen.takes_folder:
+        raise InvalidInput(
+            f"{source.name} is a folder; {order.format} is read from one file.", code="bad_source"
+        )
+    _check_column_map(order, chosen)
+    if study is None:
+        _check_new_study(order.new_study)
+
+
+def check_no_import_running(study: Study) -> None:
+    """Refuse a second import that is to write into a study: each is compared with what is there long before it writes,
+    and would not see what the other adds. Holds the study's row until the caller's transaction ends."""
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    others = Job.objects.filter(study=study, kind="import", state__in=Job.UNFINISHED)
+    if others.filter(params__dry_run=False).exists():
+        raise Conflict(
+            "Another import into this study has not finished; wait for it, or cancel it.",
+            code="import_under_way",
+        )
+
+
+def _check_column_map(order: ImportOptions, chosen: Format) -> None:
+    if order.column_map and not chosen.fields:
+        raise InvalidInput(
+            f"The columns of {order.format} are fixed; leave the column map out.", code="bad_column_map"
+        )
+    for column, name in order.column_map.items():
+        if UNSTORABLE_CHARACTERS.search(column + name):
+            raise InvalidInput(
+                f"{column!r} holds a character that no text can hold; leave it out.", code="bad_column_map"
+            )
+        if chosen.controls and column.startswith(chosen.controls):
+            continue
+        if name and name not in chosen.fields and not name.startswith("stratum."):
+            known = ", ".join(chosen.fields)
+            raise InvalidInput(
+                f"{column} cannot be read as {name!r}; use one of {known}.", code="bad_column_map"
+            )
+
+
+def _check_new_study(new: NewStudy | None) -> None:
+    assert new is not None
+    studies.check_slug(new.slug)
+    if new.preset not in protocols.preset_keys():
+        known = ", ".join(protocols.preset_keys())
+        raise InvalidInput(f"{new.preset!r} is not a protocol; use one of {known}.", code="bad_protocol")
+    if not 1 <= new.overlap <= 1000:
+        raise InvalidInput("The overlap is a number from 1 to 1000.", code="bad_overlap")
+    if not 1 <= len(new.title) <= 200:
+        raise InvalidInput("A study's title has 1 to 200 characters.", code="bad_title")
+    if Study.objects.filter(slug=new.slug).exists():
+        raise Conflict(f"A study with the address {new.slug!r} exists already.", code="slug_taken")

@@ -1,0 +1,352 @@
+"""What every format is turned into, before anything touches the database."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+TEXT_FIELDS = ("prompt", "lyrics", "question", "reference", "rationale", "transcript")
+
+
+class DefaultText(str):
+    """What a reader says of a row where no column does: it gives way to a column that is read as the same field."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class RowProblem:
+    """One fault in the source: where it stands, in which field, what is wrong, what mends it."""
+
+    row: str
+    field: str
+    problem: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a reader left out, or took for something, without there being a fault: told in the import's report."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class RemoteAudio:
+    """A sound elsewhere, by its https, http or s3 address. A worker fetches it; whoever names it never waits."""
+
+    address: str
+
+    @property
+    def name(self) -> str:
+        return self.address
+
+
+@dataclass(frozen=True)
+class PackedAudio:
+    """A sound inside another file: `row` counts its rows from 0, `column` holds the bytes."""
+
+    file: Path
+    row: int
+    column: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.column} of row {self.row + 1} in {self.file.name}"
+
+
+# Where a sound is to be had. services.audio_at_hand makes each a file.
+Audio = Path | RemoteAudio | PackedAudio
+
+
+@dataclass(frozen=True)
+class ItemRecord:
+    external_id: str
+    texts: Mapping[str, str] = field(default_factory=dict)
+    reference_audio: Audio | None = None
+    audio: Audio | None = None
+    # Rows about one item may differ in these (votes of two splits, say); the first row's stand.
+    strata: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True)
+class CandidateRecord:
+    """`column` is what the source calls its audio, for problems with it; `role` is that of its system."""
+
+    system: str
+    text: str = ""
+    audio: Audio | None = None
+    role: str = "judged"
+    column: str = field(default="audio", compare=False)
+
+
+@dataclass(frozen=True)
+class AnswerRecord:
+    """In the task's own terms: `choice` as in `rules.answers` (1 first slot … 4 both bad), `slot` per candidate."""
+
+    question: str
+    choice: int | None = None
+    value: float | None = None
+    confidence: float | None = None
+    text: str = ""
+    slot: int | None = None
+
+
+# What a judgment's `key` says when it is not its name yet: `merging` tells how such judgments join.
+PARTIAL = ""
+COMPLETE = "#"
+
+
+@dataclass(frozen=True)
+class JudgmentRecord:
+    """One rater's answers to one task. `key` names it within the task; an empty `rater` is an unnamed one.
+
+    `column` is what the source calls its rater, for problems with it.
+    """
+
+    key: str
+    row: str
+    rater: str = ""
+    answers: tuple[AnswerRecord, ...] = ()
+    codes: tuple[str, ...] = ()
+    comment: str = ""
+    presentation: tuple[int, ...] | None = None
+    column: str = field(default="rater_id", compare=False)
+
+
+@dataclass
+class TaskRecord:
+    """A task with what was already said about it. `row` is where the source first names it.
+
+    A reader may yield a task in fragments: more records of its id, with the same item and candidates, that each bring
+    further judgments. Whoever imports joins them.
+    """
+
+    row: str
+    external_id: str
+    item: ItemRecord
+    candidates: tuple[CandidateRecord, ...]
+    judgments: list[JudgmentRecord] = field(default_factory=list)
+
+    def audio(self) -> list[tuple[str, Audio]]:
+        """The sounds it needs, each with the name of the field that asks for it."""
+        named = [("reference_audio", self.item.reference_audio), ("audio", self.item.audio)]
+        named += [(candidate.column, candidate.audio) for candidate in self.candidates]
+        return [(name, sound) for name, sound in named if sound is not None]
+
+
+# What PostgreSQL stores in no text: zero bytes and lone surrogates, which JSON can spell.
+UNSTORABLE_CHARACTERS = re.compile("[\x00\ud800-\udfff]")
+# Releases put it between the names of a list.
+LIST_SEPARATOR = "\x1f"
+MAX_ID_LENGTH = 300
+MAX_NAME_LENGTH = 200
+# No prompt, answer or comment comes near; a source of longer ones could not be handled a page at a time.
+MAX_TEXT_LENGTH = 1_000_000
+
+
+def task_name(item_id: str, candidates: Iterable[str]) -> str:
+    """A task's id made of its item's and its candidates'; a digest stands for what would be too long."""
+    whole = " | ".join([item_id, *candidates])
+    if len(whole) <= MAX_ID_LENGTH:
+        return whole
+    digest = hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()
+    return f"{whole[:230]} … {digest[:32]}"
+
+
+def validate_record(record: TaskRecord) -> Iterator[RowProblem]:
+    """What no database column could hold, or no page of an import: ids and texts that are too long, characters that are
+    none."""
+    sized = [("id", record.item.external_id, MAX_ID_LENGTH), ("id", record.external_id, MAX_ID_LENGTH)]
+    sized += [("system", candidate.system, MAX_NAME_LENGTH) for candidate in record.candidates]
+    sized += [("rater", said.rater, MAX_NAME_LENGTH) for said in record.judgments]
+    for name, text, limit in sized:
+        if len(text) > limit:
+            yield RowProblem(record.row, name, f"is longer than {limit} characters", "Use a shorter one.")
+            return
+        if LIST_SEPARATOR in text:
+            yield RowProblem(record.row, name, "holds the control character U+001F", "Remove it.")
+            return
+    texts = [
+        *record.item.texts.items(),
+        *record.item.strata.items(),
+        *((name, text) for name, text, _ in sized),
+    ]
+    texts += [("answer", candidate.text) for candidate in record.candidates]
+    texts += [("comment", said.comment) for said in record.judgments]
+    texts += [(answer.question, answer.text) for said in record.judgments for answer in said.answers]
+    for name, text in texts:
+        if len(text) > MAX_TEXT_LENGTH:
+            problem = f"is longer than {MAX_TEXT_LENGTH:,} characters"
+            yield RowProblem(record.row, name, problem, "Shorten it, or split it into several.")
+            return
+        if UNSTORABLE_CHARACTERS.search(text):
+            yield RowProblem(
+                record.row,
+                name,
+                "holds a character that no text can hold",
+                "Remove zero bytes and half characters.",
+            )
+            return
+
+
+def content_sha256(item: ItemRecord, hashes: Mapping[Audio, str]) -> str:
+    """The identity of an item's content: its texts, and its audio by hash."""
+    return content_digest(
+        item.texts,
+        reference_audio=hashes.get(item.reference_audio) if item.reference_audio else None,
+        audio=hashes.get(item.audio) if item.audio else None,
+    )
+
+
+def content_digest(texts: Mapping[str, str], *, reference_audio: str | None, audio: str | None) -> str:
+    content = {
+        **{name: texts.get(name, "") for name in TEXT_FIELDS},
+        "reference_audio": reference_audio,
+        "audio": audio,
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+# Records as compact JSON texts and back: what an import keeps of a source between reading and writing it.
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedTask:
+    """A task record, taken apart: `item` and `candidates` are what fragments must agree in, `rest` is what they need
+    not, `said` the judgments without the brackets of their list, None where there are none."""
+
+    row: str
+    task_name: str
+    item_name: str
+    item_hash: int
+    item: str
+    candidates: str
+    rest: str
+    said: str | None
+
+    @property
+    def size(self) -> int:
+        """In characters, of what may be long."""
+        return len(self.item) + len(self.candidates) + len(self.said or "")
+
+
+def encode_task(record: TaskRecord) -> EncodedTask:
+    item = _encode_item(record.item)
+    return EncodedTask(
+        record.row,
+        record.external_id,
+        record.item.external_id,
+        int.from_bytes(blake2b(item, digest_size=8).digest(), "big", signed=True),
+        item.decode(),
+        encode_candidates(record.candidates),
+        _encode_rest(record),
+        orjson.dumps([_encode_judgment(said) for said in record.judgments])[1:-1].decode()
+        if record.judgments
+        else None,
+    )
+
+
+def _encode_item(item: ItemRecord) -> bytes:
+    texts = {name: text for name, text in item.texts.items() if text}
+    sounds = [encode_audio(item.reference_audio), encode_audio(item.audio)]
+    return orjson.dumps([texts, *sounds], option=orjson.OPT_SORT_KEYS)
+
+
+def encode_candidates(candidates: Sequence[CandidateRecord]) -> str:
+    found = [[one.system, one.text, encode_audio(one.audio), one.role] for one in candidates]
+    return orjson.dumps(found).decode()
+
+
+def _encode_rest(record: TaskRecord) -> str:
+    return orjson.dumps([dict(record.item.strata), [one.column for one in record.candidates]]).decode()
+
+
+def _encode_judgment(said: JudgmentRecord) -> list[Any]:
+    answers = [
+        [one.question, one.choice, one.value, one.confidence, one.text, one.slot] for one in said.answers
+    ]
+    return [
+        said.key, said.row, said.rater, answers, said.codes, said.comment, said.presentation, said.column,
+    ]  # fmt: skip
+
+
+def decode_task(staged: EncodedTask) -> TaskRecord:
+    texts, reference, audio = orjson.loads(staged.item)
+    strata, columns = orjson.loads(staged.rest)
+    return TaskRecord(
+        staged.row,
+        staged.task_name,
+        ItemRecord(staged.item_name, texts, decode_audio(reference), decode_audio(audio), strata),
+        tuple(_decode_candidates(orjson.loads(staged.candidates), columns)),
+        []
+        if staged.said is None
+        else [_decode_judgment(*values) for values in orjson.loads(f"[{staged.said}]")],
+    )
+
+
+def _decode_candidates(found: list[list[Any]], columns: list[str]) -> Iterator[CandidateRecord]:
+    for place, (system, text, audio, role) in enumerate(found):
+        # Candidates that the import added have no column.
+        column = columns[place] if place < len(columns) else "audio"
+        yield CandidateRecord(system, text, decode_audio(audio), role, column)
+
+
+def _decode_judgment(
+    key: str,
+    row: str,
+    rater: str,
+    answers: list[list[Any]],
+    codes: list[str],
+    comment: str,
+    presentation: list[int] | None,
+    column: str,
+) -> JudgmentRecord:
+    return JudgmentRecord(
+        key,
+        row,
+        rater,
+        tuple(AnswerRecord(*values) for values in answers),
+        tuple(codes),
+        comment,
+        None if presentation is None else tuple(presentation),
+        column,
+    )
+
+
+def encode_audio(audio: Audio | None) -> Any:
+    match audio:
+        case None:
+            return None
+        case Path():
+            return str(audio)
+        case PackedAudio(file, row, column):
+            return [str(file), row, column]
+        case _:
+            return [audio.address]
+
+
+def decode_audio(found: Any) -> Audio | None:
+    match found:
+        case None:
+            return None
+        case str():
+            return Path(found)
+        case [address]:
+            return RemoteAudio(address)
+        case _:
+            file, row, column = found
+            return PackedAudio(Path(file), row, column)
+
+
+def audio_key(audio: Audio) -> str:
+    """One text per sound."""
+    return orjson.dumps(encode_audio(audio)).decode()

@@ -1,0 +1,434 @@
+"""What an import has read, kept in the database until it is written: a worker that takes over goes on from there."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from typing import Protocol as Signature
+
+from django.db import connection, transaction
+
+from annotation import bulk_queries
+from annotation.bulk_queries import batches, rows_in_batches
+from annotation.importing import clips, merging, mushra
+from annotation.importing.formats import FORMATS
+from annotation.importing.formats.parquet_files import PackedAudioReader
+from annotation.importing.formats.source_files import ReadPosition
+from annotation.importing.options import ImportOptions
+from annotation.importing.records import (
+    Audio,
+    EncodedTask,
+    Note,
+    RowProblem,
+    TaskRecord,
+    audio_key,
+    decode_task,
+    encode_task,
+    validate_record,
+)
+from annotation.models import Clip, Job, JobProblem, StagedImport, StagedSound, StagedTask
+from annotation.protocols import Protocol
+
+# Of a source no more is held at once, in characters of what is staged, but for a task that has more by itself. As
+# records it takes ten times as much.
+MAX_HELD_CHARACTERS = 8_000_000
+TASK_COLUMNS = ("row", "task_name", "item_name", "item_hash", "item", "candidates", "rest", "said")
+
+
+def columns_of(table: str) -> str:
+    return ", ".join(f'{table}."{name}"' for name in TASK_COLUMNS)
+
+
+# Lengths in bytes are known without the texts being read.
+_PAGE_SQL = f"""
+SELECT ordinal, {columns_of("page")} FROM (
+    SELECT t.*, sum(octet_length(item) + octet_length(candidates) + coalesce(octet_length(said), 0)) OVER (
+        ORDER BY ordinal ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+    FROM annotation_stagedtask t WHERE job = %s AND ordinal > %s ORDER BY ordinal LIMIT %s
+) AS page
+WHERE coalesce(before, 0) < %s ORDER BY ordinal
+"""
+_PROBLEM_COLUMNS = ("job_id", "number", "row", "field", "problem", "remedy")
+
+
+def open_staging(job: Job, source: Path) -> StagedImport:
+    """The job's staging as the last worker left it; begun anew when there is none or the source is another by now."""
+    mark = _source_mark(source)
+    staged = StagedImport.objects.filter(pk=job.pk).first()
+    if staged is not None and staged.source_mark == mark:
+        return staged
+    with transaction.atomic():
+        discard_staging(job.pk)
+        JobProblem.objects.filter(job=job).delete()
+        return StagedImport.objects.create(job=job.pk, source_mark=mark)
+
+
+def _source_mark(source: Path) -> str:
+    """What changes when a file does; a folder's is that of the newest of its files."""
+    files = [source, *source.rglob("*")] if source.is_dir() else [source]
+    found = [file.stat() for file in files]
+    return f"{len(found)} {sum(each.st_size for each in found)} {max(each.st_mtime_ns for each in found)}"
+
+
+def stage_tasks(staged: StagedImport, tasks: Sequence[EncodedTask], *, first: int) -> None:
+    """Keep what was read, in the caller's transaction. `first` is the ordinal of the first task."""
+    job = str(staged.job)
+    rows = ((job, first + place, *_task_values(task)) for place, task in enumerate(tasks))
+    bulk_queries.copy_columns(StagedTask, ("job", "ordinal", *TASK_COLUMNS), rows)
+
+
+def _task_values(task: EncodedTask) -> tuple[Any, ...]:
+    return (
+        task.row, task.task_name, task.item_name, task.item_hash, task.item, task.candidates, task.rest, task.said,
+    )  # fmt: skip
+
+
+def stage_problems(staged: StagedImport, problems: Sequence[RowProblem]) -> None:
+    """Keep problems behind those there are, in the caller's transaction; whoever calls saves `staged`."""
+    rows = (
+        (staged.job, staged.n_problems + place, *map(storable_text, astuple(problem)))
+        for place, problem in enumerate(problems, 1)
+    )
+    bulk_queries.copy_values(JobProblem._meta.db_table, _PROBLEM_COLUMNS, rows)
+    staged.n_problems += len(problems)
+
+
+def storable_text(text: str) -> str:
+    """What PostgreSQL takes: a source may hold zero bytes and half characters where it has its faults."""
+    return text.replace("\0", "\\0").encode(errors="backslashreplace").decode()
+
+
+def staged_pages(
+    staged: StagedImport, *, size: int, after: int = -1
+) -> Iterator[tuple[list[int], list[EncodedTask]]]:
+    """Ordinals and tasks in the order of the source: `size` of them at a time, or as many as may be held at once."""
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute(_PAGE_SQL, [staged.job, after, size, MAX_HELD_CHARACTERS])
+            rows = cursor.fetchall()
+        if not rows:
+            return
+        after = rows[-1][0]
+        yield [row[0] for row in rows], [EncodedTask(*row[1:]) for row in rows]
+
+
+def count_staged(staged: StagedImport) -> int:
+    return StagedTask.objects.filter(job=staged.job).count()
+
+
+def drop_staged(staged: StagedImport, ordinals: Collection[int]) -> None:
+    StagedTask.objects.filter(job=staged.job, ordinal__in=ordinals).delete()
+
+
+def replace_candidates(staged: StagedImport, candidates: Iterable[tuple[int, str]]) -> None:
+    """Give tasks other candidates than the source did: those that an import adds are among them."""
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "UPDATE annotation_stagedtask SET candidates = %s WHERE job = %s AND ordinal = %s",
+            [(text, staged.job, ordinal) for ordinal, text in candidates],
+        )
+
+
+def discard_staging(job_id: uuid.UUID, *, with_clips: bool = True) -> None:
+    """Forget what was staged; `with_clips`, the clips that were made for it as well, unless something has them. Those
+    that another job counts on are that job's from then on."""
+    if with_clips:
+        sounds = StagedSound.objects.filter(job=job_id, created=True)
+        made = {sound.clip_id for sound in sounds if sound.clip_id is not None}
+        others = StagedSound.objects.exclude(job=job_id).filter(clip_id__in=made)
+        others.update(created=True)
+        clips.discard_clips(Clip.objects.filter(pk__in=made - set(others.values_list("clip_id", flat=True))))
+    for table in (StagedTask, StagedSound, StagedImport):
+        table.objects.filter(job=job_id).delete()
+
+
+def discard_finished_staging() -> None:
+    """Forget what was staged for jobs that have ended without doing so: cancelled while nobody was at them, say."""
+    unfinished = Job.objects.filter(state__in=Job.UNFINISHED).values_list("pk", flat=True)
+    for job_id in StagedImport.objects.exclude(pk__in=unfinished).values_list("pk", flat=True):
+        discard_staging(job_id)
+
+
+# The first stage of an import: its source, read once from end to end and kept in batches, each with the
+# place that reading would go on from.
+
+
+READ_BATCH = 2000
+# A report is read by a person.
+MAX_NOTES = 100
+
+
+class Progress(Signature):
+    def __call__(self, done: int, total: int | None = None, *, stage: str = "") -> None: ...
+
+
+@dataclass
+class _ReadBatch:
+    """What was read since the last batch was kept."""
+
+    tasks: list[EncodedTask] = field(default_factory=list)
+    problems: list[RowProblem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    n: int = 0
+    size: int = 0
+
+    @property
+    def full(self) -> bool:
+        return self.n >= READ_BATCH or self.size >= MAX_HELD_CHARACTERS
+
+    def add(self, entry: TaskRecord | RowProblem | Note, protocol: Protocol) -> None:
+        self.n += 1
+        if isinstance(entry, Note):
+            self.notes.append(entry.text)
+        elif isinstance(entry, RowProblem):
+            self.problems.append(entry)
+        elif found := [*validate_record(entry), *mushra.trial_problems(entry, protocol)]:
+            self.problems += found
+        else:
+            task = encode_task(entry)
+            self.tasks.append(task)
+            self.size += task.size
+
+
+def read_source(staged: StagedImport, order: ImportOptions, protocol: Protocol, progress: Progress) -> None:
+    """Stage what of the source is not staged yet."""
+    place = _read_position(staged)
+    batch = _ReadBatch()
+    moved_from = place.offset
+    for entry in _read_entries(staged, order, protocol, place):
+        # Rows of one offset belong together: a successor would read the last one again as a whole.
+        if batch.full and (not place.offset or place.offset != moved_from):
+            _stage_batch(staged, batch, place)
+            batch = _ReadBatch()
+        moved_from = place.offset
+        batch.add(entry, protocol)
+        progress(staged.n_entries + batch.n, stage="reading")
+    if not staged.n_entries + batch.n:
+        problem = f"{Path(order.source).name} holds nothing to import"
+        batch.problems.append(RowProblem("", "", problem, "Is it the right file, in the right format?"))
+    staged.read = True
+    _stage_batch(staged, batch, place)
+
+
+def source_columns(staged: StagedImport) -> dict[str, str]:
+    """The source's columns, with the kinds of their values; none where its format has none of its own."""
+    kept: dict[str, str] = json.loads(staged.place).get("columns", {})
+    return {storable_text(name): kind for name, kind in kept.items()}
+
+
+def _read_position(staged: StagedImport) -> ReadPosition:
+    kept = json.loads(staged.place)
+    if not kept.get("offset"):
+        return ReadPosition()
+    return ReadPosition(**{**kept, "header": tuple(kept["header"]), "told": tuple(kept["told"])})
+
+
+def _read_entries(
+    staged: StagedImport, order: ImportOptions, protocol: Protocol, place: ReadPosition
+) -> Iterator[TaskRecord | RowProblem | Note]:
+    """What the reader yields behind what is staged: from the place on, where it knows of one."""
+    chosen = FORMATS[order.format]
+    source = Path(order.source)
+    if chosen.read_from is None:
+        return islice(chosen.read(source, protocol, order.column_map), staged.n_entries, None)
+    entries = chosen.read_from(source, protocol, order.column_map, place)
+    return entries if place.offset else islice(entries, staged.n_entries, None)
+
+
+def _stage_batch(staged: StagedImport, batch: _ReadBatch, place: ReadPosition) -> None:
+    with transaction.atomic():
+        stage_tasks(staged, batch.tasks, first=staged.n_entries)
+        stage_problems(staged, batch.problems)
+        staged.notes = [*staged.notes, *batch.notes][:MAX_NOTES]
+        staged.n_entries += batch.n
+        staged.place = json.dumps(place.kept())
+        staged.save()
+
+
+# The second stage of an import: one row per task. Fragments are joined, and what contradicts itself within
+# the source is told, by the database: a source may hold millions of rows.
+
+
+_JOIN_BATCH = 1000
+# Rows that hold two tasks each, with their texts.
+_CONTRADICTION_BATCH = 10
+# Fragments that differ from the first of their task in what they must agree in.
+_CONTRADICTIONS_SQL = f"""
+WITH several AS (
+    SELECT task_name, min(ordinal) AS first FROM annotation_stagedtask WHERE job = %(job)s
+    GROUP BY task_name HAVING count(*) > 1
+)
+SELECT o.ordinal, {columns_of("f")}, {columns_of("o")}
+FROM several
+JOIN annotation_stagedtask f ON f.job = %(job)s AND f.ordinal = several.first
+JOIN annotation_stagedtask o ON o.job = %(job)s AND o.task_name = several.task_name AND o.ordinal <> f.ordinal
+WHERE (o.item_name, o.item, o.candidates) <> (f.item_name, f.item, f.candidates)
+ORDER BY o.ordinal
+"""
+_JOIN_SQL = """
+WITH several AS (
+    SELECT task_name, min(ordinal) AS first, string_agg(said, ',' ORDER BY ordinal) AS said
+    FROM annotation_stagedtask WHERE job = %(job)s GROUP BY task_name HAVING count(*) > 1
+)
+UPDATE annotation_stagedtask t SET said = several.said
+FROM several WHERE t.job = %(job)s AND t.ordinal = several.first
+"""
+_DROP_JOINED_SQL = """
+DELETE FROM annotation_stagedtask t USING (
+    SELECT task_name, min(ordinal) AS first FROM annotation_stagedtask WHERE job = %(job)s
+    GROUP BY task_name HAVING count(*) > 1
+) AS several
+WHERE t.job = %(job)s AND t.task_name = several.task_name AND t.ordinal <> several.first
+"""
+# Tasks about one item must agree on what the item is.
+_ITEM_CONTRADICTIONS_SQL = """
+WITH several AS (
+    SELECT item_name, min(ordinal) AS first FROM annotation_stagedtask WHERE job = %(job)s
+    GROUP BY item_name HAVING min(item_hash) <> max(item_hash)
+)
+SELECT o.ordinal, o."row", o.item_name, f."row"
+FROM several
+JOIN annotation_stagedtask f ON f.job = %(job)s AND f.ordinal = several.first
+JOIN annotation_stagedtask o ON o.job = %(job)s AND o.item_name = several.item_name AND o.item_hash <> f.item_hash
+ORDER BY o.ordinal
+"""
+
+
+def join_fragments(staged: StagedImport) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("ANALYZE annotation_stagedtask")
+        cursor.execute("SET LOCAL work_mem = '128MB'")
+        _drop_with_problems(staged, _task_contradictions(staged))
+        cursor.execute(_JOIN_SQL, {"job": staged.job})
+        if cursor.rowcount:
+            cursor.execute(_DROP_JOINED_SQL, {"job": staged.job})
+        _drop_with_problems(staged, _item_contradictions(staged))
+        staged.joined = True
+        staged.save()
+
+
+def _drop_with_problems(staged: StagedImport, found: Iterator[tuple[int, RowProblem]]) -> None:
+    while batch := list(islice(found, _JOIN_BATCH)):
+        stage_problems(staged, [problem for _, problem in batch])
+        drop_staged(staged, [ordinal for ordinal, _ in batch])
+
+
+def _task_contradictions(staged: StagedImport) -> Iterator[tuple[int, RowProblem]]:
+    n = len(TASK_COLUMNS)
+    for ordinal, *values in _stream_rows(_CONTRADICTIONS_SQL, staged, _CONTRADICTION_BATCH):
+        problem = merging.find_contradiction(_decode_row(values[:n]), _decode_row(values[n:]))
+        assert problem is not None
+        yield ordinal, problem
+
+
+def _decode_row(values: list[Any]) -> TaskRecord:
+    return decode_task(EncodedTask(*values))
+
+
+def _item_contradictions(staged: StagedImport) -> Iterator[tuple[int, RowProblem]]:
+    for ordinal, row, item, first in _stream_rows(_ITEM_CONTRADICTIONS_SQL, staged, _JOIN_BATCH):
+        problem = f"item {item!r} has other content on row {first}"
+        remedy = "Give it another item id, or make the texts the same."
+        yield ordinal, RowProblem(row, "item", problem, remedy)
+
+
+def _stream_rows(query: str, staged: StagedImport, together: int) -> Iterator[tuple[Any, ...]]:
+    """The rows of a query, which are not changed by what is dropped meanwhile."""
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(query, {"job": staged.job})
+        while rows := cursor.fetchmany(together):
+            yield from rows
+
+
+# The sounds that an import needs, some at a time: each is taken in once, and known again by who comes
+# after.
+
+
+# What was fetched or unpacked of so many lies on the disk at once, and is done again after a worker was killed.
+AUDIO_BATCH = 64
+
+
+class AudioIntake(Signature):
+    def __call__(
+        self,
+        wanted: Iterable[Audio],
+        *,
+        into: clips.IngestedAudio,
+        on_progress: clips.OnProgress,
+        unpacker: PackedAudioReader | None,
+    ) -> None: ...
+
+
+@dataclass(frozen=True)
+class StagedAudio:
+    """How a stage comes by sounds: `take` is `clips.take_in`, or `clips.look_at` where nothing is to be kept."""
+
+    staged: StagedImport
+    take: AudioIntake
+    on_progress: clips.OnProgress
+    unpacker: PackedAudioReader = field(default_factory=PackedAudioReader)
+
+    def of(self, records: Sequence[TaskRecord]) -> clips.IngestedAudio:
+        """The sounds of these records; those that cannot be used are among its errors."""
+        taken = staged_clips(self.staged, records)
+        wanted = dict.fromkeys(sound for record in records for _, sound in record.audio())
+        fresh = [sound for sound in wanted if sound not in taken.hashes]
+        for start, some in zip(range(0, len(fresh), AUDIO_BATCH), batches(fresh, AUDIO_BATCH), strict=True):
+            try:
+                self.take(
+                    some,
+                    into=taken,
+                    on_progress=partial(self._at, start, len(fresh)),
+                    unpacker=self.unpacker,
+                )
+            finally:
+                self.keep(taken, some)
+        return taken
+
+    def _at(self, start: int, of: int, done: int, _of_these: int) -> None:
+        self.on_progress(start + done, of)
+
+    def keep(self, taken: clips.IngestedAudio, sounds: Iterable[Audio]) -> None:
+        """Remember which of these became clips, whatever else went wrong: they are removed if the import comes to
+        nothing."""
+        created = {clip.pk for clip in taken.created}
+        StagedSound.objects.bulk_create(
+            (
+                StagedSound(
+                    job=self.staged.job,
+                    sound=audio_key(sound),
+                    sha256=clip.sha256,
+                    clip_id=clip.pk,
+                    created=clip.pk in created,
+                )
+                for sound in sounds
+                if (clip := taken.clips.get(sound))
+            ),
+            ignore_conflicts=True,
+        )
+
+
+def staged_clips(staged: StagedImport, records: Sequence[TaskRecord]) -> clips.IngestedAudio:
+    """Those sounds of these records that became clips before."""
+    wanted = {audio_key(sound): sound for record in records for _, sound in record.audio()}
+    rows = (
+        list(rows_in_batches(StagedSound.objects.filter(job=staged.job), "sound", list(wanted)))
+        if wanted
+        else []
+    )
+    there = {
+        clip.pk: clip for clip in rows_in_batches(Clip.objects.all(), "pk", [row.clip_id for row in rows])
+    }
+    taken = clips.IngestedAudio()
+    for row in rows:
+        if row.clip_id is not None and (clip := there.get(row.clip_id)):
+            sound = wanted[row.sound]
+            taken.clips[sound], taken.hashes[sound] = clip, clip.sha256
+            taken.note([sound], clip)
+    return taken

@@ -1,0 +1,116 @@
+"""Background work: importing, how far a job is, what came of it, stopping it."""
+
+from __future__ import annotations
+
+import uuid
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation import access
+from annotation.api import paging
+from annotation.api.paging import PageOut
+from annotation.api.serializers import In, problem_responses
+from annotation.jobs import jobs
+from annotation.models import Job
+
+
+class JobPageIn(In):
+    after = serializers.UUIDField(required=False)
+    limit = serializers.IntegerField(default=50, min_value=1, max_value=200)
+
+
+class JobsIn(JobPageIn):
+    kind = serializers.CharField(required=False, max_length=20)
+    state = serializers.ChoiceField(Job.State.choices, required=False)
+
+
+class JobRowOut(serializers.Serializer):
+    """A job without what it found."""
+
+    id = serializers.UUIDField()
+    kind = serializers.CharField()
+    study = serializers.SlugField(source="study.slug", default=None, allow_null=True)
+    state = serializers.ChoiceField(Job.State.choices)
+    stage = serializers.CharField()
+    done = serializers.IntegerField()
+    total = serializers.IntegerField(allow_null=True, help_text="Null until it is known.")
+    message = serializers.CharField(help_text="What went wrong, when something did.")
+    created_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+
+class JobOut(JobRowOut):
+    report = serializers.DictField(
+        help_text="What it found or made; for imports the counts and every bad row."
+    )
+
+
+class JobProblemOut(serializers.Serializer):
+    number = serializers.IntegerField()
+    row = serializers.CharField(help_text="Where it stands in the source; empty for the source as a whole.")
+    field = serializers.CharField()  # type: ignore[assignment]
+    problem = serializers.CharField()
+    remedy = serializers.CharField()
+
+
+class JobProblemPageOut(PageOut):
+    results = JobProblemOut(many=True)
+
+
+class JobPageOut(PageOut):
+    results = JobRowOut(many=True)
+
+
+class JobsView(APIView):
+    @extend_schema(
+        operation_id="jobs",
+        parameters=[
+            OpenApiParameter("after", OpenApiTypes.UUID, description="Go on after this job."),
+            paging.PARAMETERS[1],
+            OpenApiParameter("kind", str, description="For example import or export."),
+            OpenApiParameter("state", str, enum=Job.State.values),
+        ],
+        responses={200: JobPageOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """A study's background work, the newest first. What a job found is at …/jobs/{id}/."""
+        study = access.managed_study(request.user, slug)
+        wanted = JobsIn.parsed(request.query_params.dict())
+        page = jobs.list_jobs(study, **wanted)
+        rows = JobRowOut(page.rows, many=True).data
+        return Response({"next": jobs.next_page_path(request.path, page, wanted), "results": rows})
+
+
+class JobView(APIView):
+    @extend_schema(operation_id="job", responses={200: JobOut, **problem_responses(403, 404)})
+    def get(self, request: Request, job_id: uuid.UUID) -> Response:
+        """A job of a study that you run."""
+        return Response(JobOut(access.job_of(request.user, job_id)).data)
+
+
+class JobProblemsView(APIView):
+    @extend_schema(
+        operation_id="job_problems",
+        parameters=paging.PARAMETERS,
+        responses={200: JobProblemPageOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, job_id: uuid.UUID) -> Response:
+        """Every fault that an import found in its source, in the order found; its report shows the first thousand."""
+        found = access.job_of(request.user, job_id).problems.all()
+        return Response(paging.page(request, found, JobProblemOut))
+
+
+class CancelView(APIView):
+    @extend_schema(
+        operation_id="cancel_job", request=None, responses={200: JobOut, **problem_responses(403, 404, 409)}
+    )
+    def post(self, request: Request, job_id: uuid.UUID) -> Response:
+        """Stop a job that has not finished; it undoes what it did."""
+        job = access.job_of(request.user, job_id)
+        return Response(JobOut(jobs.cancel(job, actor=request.user)).data)

@@ -1,0 +1,55 @@
+"""Reporting a job's progress from outside the transaction that its work happens in."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+
+from django.db import connection
+
+from annotation.jobs.jobs import RunningJob
+
+_EVERY_SECONDS = 1.0
+
+
+class Heartbeat:
+    """A thread with a database connection of its own that reports progress and keeps the job's lease.
+
+    The work reads all its batches in one transaction. A report inside that would be seen by nobody until its end, and
+    a cancellation would not be seen either. Call it with how much is done; it raises what reporting raised.
+    """
+
+    def __init__(self, running: RunningJob, *, total: int) -> None:
+        self._running, self._done, self._total = running, 0, total
+        self._error: Exception | None = None
+        self._over = threading.Event()
+        self._thread = threading.Thread(
+            target=self._beat, name=f"heartbeat of job {running.job.pk}", daemon=True
+        )
+
+    def __enter__(self) -> Heartbeat:
+        self._thread.start()
+        return self
+
+    def __call__(self, done: int) -> None:
+        self._done = done
+        if self._error is not None:
+            raise self._error
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+        if error is None and self._error is not None:
+            raise self._error
+
+    def _beat(self) -> None:
+        try:
+            self._running.progress(self._done, self._total)
+            while not self._over.wait(_EVERY_SECONDS):
+                self._running.progress(self._done, self._total)
+        except Exception as error:  # handed to whoever does the work, at its next step
+            self._error = error
+        finally:
+            connection.close()

@@ -1,0 +1,328 @@
+"""Background work as rows. A message says that there is work; the row says what, how far, and who is at it.
+
+A worker holds a lease on the row and renews it as it reports progress, and an advisory lock as long as its database
+connection lives. When it is killed, the lease runs out and a sweep sends the job again: every kind of work must
+therefore be safe to start over. A worker that is merely slow (one long transaction) still holds its lock, and a second
+one leaves it alone.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib import import_module
+from typing import Any
+from urllib.parse import urlencode
+
+from celery import current_app
+from django.db import DatabaseError, connection, transaction
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from annotation.errors import Conflict, DomainError, FieldProblem, InvalidInput
+from annotation.models import Job, Study, User
+from annotation.studies import audit
+
+LEASE_SECONDS = 60
+MAX_ATTEMPTS = 5
+_REPORT_EVERY_SECONDS = 0.5
+
+# What runs a kind: "module:function", taking a Running. Other apps add theirs when they start.
+JOB_KINDS = {
+    "import": "annotation.importing.import_jobs:run",
+    "flag": "annotation.review.flagging:run_flagging",
+    "withdraw_rater": "annotation.raters.withdrawal:run",
+}
+
+# What a person has been promised comes to its end: nobody cancels it.
+NOT_CANCELLABLE = {"withdraw_rater"}
+
+# Kinds that open models: they wait for a model's worker, and are put down when that is asked to end.
+GPU_KINDS: set[str] = set()
+_GPU_QUEUE = "gpu"
+_GPU_MESSAGE_SECONDS = 60  # one that waited longer is one of many, for a busy worker
+
+
+class WorkerStopping(Exception):
+    """The worker is to end; the job goes back to whoever comes next and does not count as tried."""
+
+
+class Cancelled(Exception):
+    """The job was cancelled while it ran; its work so far is rolled back by whoever does it."""
+
+
+class LostLease(Exception):
+    """Another worker has taken the job over: this one stops without a word."""
+
+
+class JobFailed(Exception):
+    """The work cannot be done, for a reason its owner can read; `report` is kept with the job."""
+
+    def __init__(self, message: str, *, report: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.report = report or {}
+
+
+class RunningJob:
+    """A claimed job, in the hands of the function that does its work."""
+
+    def __init__(self, job: Job, stopping: Callable[[], bool] = lambda: False) -> None:
+        self.job = job
+        self._stopping = stopping
+        self._reported = 0.0
+        self._reporter: Executor | None = None
+
+    def progress(self, done: int, total: int | None = None, *, stage: str = "") -> None:
+        """Say how far it is, and keep the lease. Cheap to call often. Raises Cancelled, LostLease, PutDown."""
+        if self._stopping() and self.job.kind in GPU_KINDS:
+            raise WorkerStopping
+        now = time.monotonic()
+        if now - self._reported < _REPORT_EVERY_SECONDS and stage in ("", self.job.stage):
+            return
+        self._reported = now
+        self.job.stage = stage or self.job.stage
+        values = {"done": done, "total": total, "stage": self.job.stage}
+        if self._reporter is None:
+            self._still_ours(**values)
+        else:
+            self._reporter.submit(self._still_ours, **values).result()
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Report over a connection of its own: what is said within a long transaction is heard by nobody, and nobody's
+        wish to cancel is heard within it. The job's row is not to be touched by that transaction until it ends."""
+        if connection.in_atomic_block:
+            yield  # within the caller's transaction: the job is not to be seen from elsewhere
+            return
+        with ThreadPoolExecutor(1, thread_name_prefix="progress") as pool:
+            self._reporter = pool
+            try:
+                yield
+            finally:
+                self._reporter = None
+                pool.submit(lambda: connection.close()).result()  # its own, not ours
+
+    def confirm(self) -> None:
+        """Make sure, as the last step of the transaction that does the work, that the work is still wanted: until that
+        transaction ends nobody can cancel the job or take it over. Raises Cancelled, LostLease."""
+        self._still_ours()
+
+    def _still_ours(self, **values: Any) -> None:
+        held = Job.objects.filter(pk=self.job.pk, lease_token=self.job.lease_token)
+        if not held.filter(state=Job.State.RUNNING).update(lease_expires_at=_lease_end(), **values):
+            raise Cancelled if held.filter(state=Job.State.CANCELLED).exists() else LostLease
+
+
+@transaction.atomic
+def enqueue(kind: str, *, study: Study | None, params: dict[str, Any], actor: User | None) -> Job:
+    """Record a job and wake a worker once this transaction has committed."""
+    job = Job.objects.create(kind=kind, study=study, params=params, created_by=actor)
+    audit.record(f"{kind}.requested", actor=actor, study=study, subject=f"job {job.pk}")
+    transaction.on_commit(lambda: _send_message(job.pk, kind), robust=True)
+    return job
+
+
+def run(job_id: uuid.UUID, *, stopping: Callable[[], bool] = lambda: False) -> bool:
+    """Do a job's work if nobody else does; False when it was taken or finished already."""
+    with _job_lock(job_id) as alone:
+        job = _claim(job_id) if alone else None
+        return job is not None and _execute(job, stopping)
+
+
+def _execute(job: Job, stopping: Callable[[], bool]) -> bool:
+    try:
+        report = _handler(job.kind)(RunningJob(job, stopping))
+    except LostLease:
+        return False
+    except WorkerStopping:
+        _leased_row(job).update(state=Job.State.QUEUED, lease_expires_at=None, attempts=F("attempts") - 1)
+        return False
+    except Cancelled:
+        return True
+    except (JobFailed, DomainError) as failure:
+        report = getattr(failure, "report", {})
+        _finish(job, Job.State.FAILED, message=str(failure), report=report)
+    except Exception as error:
+        if job.attempts >= MAX_ATTEMPTS:
+            message = (
+                f"Something unforeseen stopped this job ({type(error).__name__}). The worker's log says more."
+            )
+            _finish(job, Job.State.FAILED, report={}, message=message)
+        # Otherwise the lease is given up at once, so that the sweep tries again; the error goes to the worker's log.
+        _leased_row(job).update(lease_expires_at=timezone.now())
+        raise
+    else:
+        _finish(job, Job.State.DONE, report=report or {})
+    return True
+
+
+def run_inline(job: Job) -> None:
+    """Do a queued job's work in this process, unless a worker was quicker, and wait for its end either way."""
+    run(job.pk)
+    job.refresh_from_db()
+    while not job.is_finished:
+        time.sleep(0.2)
+        job.refresh_from_db()
+
+
+def cancel(job: Job, *, actor: User) -> Job:
+    """Stop a job that has not finished. A running one notices at its next step and undoes what it did. Raises Conflict
+    for what is done to its end."""
+    if job.kind in NOT_CANCELLABLE:
+        raise Conflict(
+            "A rater's withdrawal cannot be cancelled: what they said leaves the study.",
+            code="not_cancellable",
+        )
+    stopped = Job.objects.filter(pk=job.pk, state__in=Job.UNFINISHED).update(
+        state=Job.State.CANCELLED, finished_at=timezone.now(), message="Cancelled."
+    )
+    if not stopped:
+        raise Conflict("This job has finished already.", code="finished")
+    audit.record(f"{job.kind}.cancelled", actor=actor, study=job.study, subject=f"job {job.pk}")
+    job.refresh_from_db()
+    return job
+
+
+def wake_stale(*, waiting_seconds: int = 30) -> int:
+    """Send again what was never picked up or whose worker is gone; give up on what keeps killing its worker."""
+    now = timezone.now()
+    gone = Q(state=Job.State.RUNNING, lease_expires_at__lt=now)
+    for job_id in Job.objects.filter(gone, attempts__gte=MAX_ATTEMPTS).values_list("pk", flat=True):
+        _give_up(job_id)
+    waiting = Q(state=Job.State.QUEUED, created_at__lt=now - timedelta(seconds=waiting_seconds))
+    stale = list(Job.objects.filter(gone | waiting).values_list("pk", "kind")[:100])
+    for job_id, kind in stale:
+        _send_message(job_id, kind)
+    return len(stale)
+
+
+@contextmanager
+def _job_lock(job_id: uuid.UUID) -> Iterator[bool]:
+    """Whether this is the only connection at the job. The lock goes with the connection, however that ends."""
+    key = job_id.int & 0x7FFF_FFFF_FFFF_FFFF
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s::bigint)", [key])
+        alone = cursor.fetchone()[0]
+    try:
+        yield alone
+    finally:
+        if alone and connection.connection is not None:
+            with suppress(DatabaseError), connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s::bigint)", [key])
+
+
+def _give_up(job_id: uuid.UUID) -> None:
+    """Fail a job that has used up its attempts, unless the last of them is slow and still at it."""
+    with _job_lock(job_id) as alone:
+        if not alone:
+            return
+        with transaction.atomic():
+            failed = Job.objects.filter(pk=job_id, state=Job.State.RUNNING).update(
+                state=Job.State.FAILED,
+                finished_at=timezone.now(),
+                message=f"The worker died {MAX_ATTEMPTS} times at this job. Its log says why; nothing was changed.",
+            )
+            if failed:
+                _record_end(job_id)
+
+
+def _claim(job_id: uuid.UUID) -> Job | None:
+    now = timezone.now()
+    free = Q(state=Job.State.QUEUED) | Q(
+        state=Job.State.RUNNING, lease_expires_at__lt=now, attempts__lt=MAX_ATTEMPTS
+    )
+    claimed = Job.objects.filter(free, pk=job_id).update(
+        state=Job.State.RUNNING,
+        lease_token=uuid.uuid4(),
+        lease_expires_at=_lease_end(),
+        attempts=F("attempts") + 1,
+        started_at=now,
+    )
+    return Job.objects.select_related("study", "created_by").get(pk=job_id) if claimed else None
+
+
+@transaction.atomic
+def _finish(job: Job, state: str, *, report: dict[str, Any], message: str = "") -> None:
+    """Close the job, unless it was cancelled or taken over meanwhile. What is done is all of it."""
+    values: dict[str, Any] = {
+        "state": state,
+        "report": report,
+        "message": message,
+        "finished_at": timezone.now(),
+    }
+    if state == Job.State.DONE:
+        values["done"] = F("total")
+    _leased_row(job).filter(total=None).update(total=0)
+    if _leased_row(job).update(**values):
+        _record_end(job.pk)
+
+
+def _record_end(job_id: uuid.UUID) -> None:
+    """Read anew: an import may have made the study that its job belongs to."""
+    job = Job.objects.select_related("study").get(pk=job_id)
+    subject = f"job {job.pk}"
+    audit.record("job.finished", actor=None, study=job.study, subject=subject, kind=job.kind, state=job.state)
+
+
+def _leased_row(job: Job) -> QuerySet[Job]:
+    """The job's row, while it is ours and runs."""
+    return Job.objects.filter(pk=job.pk, lease_token=job.lease_token, state=Job.State.RUNNING)
+
+
+def _handler(kind: str) -> Callable[[RunningJob], dict[str, Any] | None]:
+    module, _, name = JOB_KINDS[kind].partition(":")
+    function: Callable[[RunningJob], dict[str, Any] | None] = getattr(import_module(module), name)
+    return function
+
+
+def _lease_end() -> Any:
+    return timezone.now() + timedelta(seconds=LEASE_SECONDS)
+
+
+def _send_message(job_id: uuid.UUID, kind: str) -> None:
+    """Sent by the task's name: its module imports this one."""
+    to_gpu = {"queue": _GPU_QUEUE, "expires": _GPU_MESSAGE_SECONDS} if kind in GPU_KINDS else {}
+    current_app.send_task("annotation.tasks.run_job", [str(job_id)], **to_gpu)
+
+
+# A study's jobs, page by page, the newest first.
+
+
+@dataclass(frozen=True)
+class JobPage:
+    """`next_after` goes into the next call's `after`; None on the last page."""
+
+    rows: tuple[Job, ...]
+    next_after: uuid.UUID | None
+
+
+def list_jobs(
+    study: Study, *, kind: str = "", state: str = "", after: uuid.UUID | None = None, limit: int
+) -> JobPage:
+    """`after`: the last job of the page before. Raises InvalidInput where there is no such job.
+
+    Reports stay where they are: each may hold a thousand problems.
+    """
+    jobs = Job.objects.filter(study=study).select_related("study").defer("report")
+    if kind:
+        jobs = jobs.filter(kind=kind)
+    if state:
+        jobs = jobs.filter(state=state)
+    if after is not None:
+        last = Job.objects.filter(study=study, pk=after).values_list("created_at", flat=True).first()
+        if last is None:
+            problem = FieldProblem("after", "There is no such job; begin with the first page.")
+            raise InvalidInput("This page is not there.", problems=[problem])
+        jobs = jobs.filter(Q(created_at__lt=last) | Q(created_at=last, pk__lt=after), created_at__lte=last)
+    found = list(jobs.order_by("-created_at", "-pk")[: limit + 1])
+    return JobPage(tuple(found[:limit]), found[limit - 1].pk if len(found) > limit else None)
+
+
+def next_page_path(path: str, page: JobPage, wanted: Mapping[str, Any]) -> str | None:
+    """Of the next page, which asks for the same; None on the last."""
+    return None if page.next_after is None else f"{path}?{urlencode({**wanted, 'after': page.next_after})}"

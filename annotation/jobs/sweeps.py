@@ -1,0 +1,68 @@
+"""Looking at what is new since the last time, without losing what was committed late.
+
+Ids are given out before they are committed: a vote with a lower id may come into sight after one with a higher. So a
+sweep counts what is below the highest id in sight as seen only once it has looked after every transaction had ended
+that was open when that id came into sight (`SweepMark`). Until then it looks at the newest rows again; looking twice
+must find nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from annotation.models import Study
+from annotation.models.sweep import Mark, SweepMark
+
+# By source, the highest id in sight; and by the same snapshot the oldest transaction still open, and the next one.
+VisibleHeads = tuple[dict[str, int], int, int]
+
+
+def visible_heads(study: Study, highest: Mapping[str, str]) -> VisibleHeads:
+    """`highest` selects the highest id of each source, of %(study)s."""
+    heads = ", ".join(f"coalesce(({select}), 0)" for select in highest.values())
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint,"
+            f" {heads} FROM pg_current_snapshot() s",
+            {"study": study.pk},
+        )
+        oldest_open, next_to_open, *found = cursor.fetchone()
+    return dict(zip(highest, found, strict=True)), oldest_open, next_to_open
+
+
+def store_mark(mark: SweepMark, sight: VisibleHeads) -> None:
+    """Store how far has been looked at, now that everything in sight after `mark.seen` was.
+
+    A mark that was taken away meanwhile stays away: then there is a reason to look at everything again.
+    """
+    moved = {**advance_mark(mark, sight), "swept_at": timezone.now()}
+    type(mark)._default_manager.filter(study_id=mark.study_id).update(**moved)
+
+
+def advance_mark(mark: Mark, sight: VisibleHeads) -> dict[str, Any]:
+    """Move a mark as far as is safe; its fields."""
+    heads, oldest_open, next_to_open = sight
+    if oldest_open == next_to_open:  # nobody is at anything: what is in sight is all there is
+        mark.seen, mark.ahead, mark.ahead_until = heads, heads, next_to_open
+    elif oldest_open >= mark.ahead_until:
+        mark.seen, mark.ahead, mark.ahead_until = mark.ahead, heads, next_to_open
+    return {"seen": mark.seen, "ahead": mark.ahead, "ahead_until": mark.ahead_until}
+
+
+@contextmanager
+def exclusive_sweep(lock: int) -> Iterator[bool]:
+    """Whether this is the only sweep of its kind. The lock goes with the connection: chunks commit one by one."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [lock])
+        alone = cursor.fetchone()[0]
+    try:
+        yield alone
+    finally:
+        if alone and connection.connection is not None:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [lock])

@@ -1,0 +1,24 @@
+"""Celery's way in: look up, call one service. Each is safe to run twice."""
+
+from __future__ import annotations
+
+import uuid
+
+from celery import shared_task
+
+from annotation.importing import staging
+from annotation.jobs import jobs
+from annotation.jobs.worker import is_stopping
+from annotation.raters import withdrawal
+
+
+@shared_task(name="annotation.tasks.run_job")  # type: ignore[untyped-decorator]
+def run_job(job_id: str) -> None:
+    jobs.run(uuid.UUID(job_id), stopping=is_stopping)
+
+
+@shared_task(name="annotation.tasks.wake_stale_jobs", expires=30)  # type: ignore[untyped-decorator]
+def wake_stale_jobs() -> None:
+    withdrawal.resume_withdrawals()
+    jobs.wake_stale()
+    staging.discard_finished_staging()

@@ -1,0 +1,175 @@
+"""The rater's listening checks: which are due, their sounds, their answers. What is right never leaves the server."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiTypes, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation import access
+from annotation.api import ranges
+from annotation.api.authentication import Scope
+from annotation.api.serializers import In, problem_responses
+from annotation.audio.check_sounds import intervals
+from annotation.listening import checks, signed_clips, spectrograms
+from annotation.listening.rules.checks import KINDS, is_due
+from annotation.models import ListeningCheck
+
+
+class ClipView(APIView):
+    throttle_classes = []
+
+    @extend_schema(
+        operation_id="clip",
+        parameters=[
+            OpenApiParameter("until", str, required=True, description="As in the clip's `url`."),
+            OpenApiParameter("signature", str, required=True, description="As in the clip's `url`."),
+        ],
+        responses={
+            (200, "audio/flac"): OpenApiTypes.BINARY,
+            (206, "audio/flac"): OpenApiTypes.BINARY,
+            416: None,
+            **problem_responses(403, 404, 410),
+        },
+    )
+    def get(
+        self, request: Request, assignment_id: uuid.UUID, name: str
+    ) -> HttpResponse | StreamingHttpResponse:
+        """The sound of one part of an assignment, as the `url` in its briefing names it. Supports ranges.
+
+        The bytes are FLAC files of 2.4 seconds each, one after another; `parts` in the briefing says where each ends.
+        """
+        assignment = access.assignment_of(request.user, assignment_id)
+        clip = signed_clips.open_clip(
+            assignment,
+            name,
+            until=request.query_params.get("until", ""),
+            signature=request.query_params.get("signature", ""),
+        )
+        django_request: HttpRequest = request._request
+        return ranges.send_range(django_request, clip, content_type="audio/flac")
+
+
+class SpectrogramView(APIView):
+    throttle_classes = []
+
+    @extend_schema(
+        operation_id="spectrogram",
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY, **problem_responses(403, 404)},
+    )
+    def get(self, request: Request, assignment_id: uuid.UUID, name: str) -> HttpResponse:
+        """What sounds when, and how high, in one clip: 128 rows of 800 bytes, 20 kHz (mel) at the top, 255 loudest."""
+        picture = spectrograms.spectrogram_of_assignment(
+            access.assignment_of(request.user, assignment_id), name
+        )
+        # Compressed on the way, its size would tell which clip it is of.
+        headers = {"Cache-Control": "private, max-age=3600, no-transform"}
+        return HttpResponse(picture, content_type="application/octet-stream", headers=headers)
+
+
+class StandingOut(serializers.Serializer):
+    kind = serializers.ChoiceField(ListeningCheck.Kind.choices)
+    state = serializers.ChoiceField(["valid", "due", "exhausted"])
+    until = serializers.DateTimeField(
+        allow_null=True, help_text="When it ends to hold, or may be tried again."
+    )
+    tries_left = serializers.IntegerField()
+
+
+class StandingsOut(serializers.Serializer):
+    due = serializers.BooleanField(help_text="Whether something has to be done before the next task.")
+    checks = StandingOut(many=True)
+
+
+class CheckStartIn(In):
+    kind = serializers.ChoiceField(ListeningCheck.Kind.choices)
+
+
+class CheckAnswerIn(In):
+    trial = serializers.IntegerField(min_value=0, max_value=100)
+    choice = serializers.IntegerField(min_value=0, max_value=100)
+
+
+class CheckOut(serializers.Serializer):
+    id = serializers.UUIDField()
+    kind = serializers.ChoiceField(ListeningCheck.Kind.choices)
+    state = serializers.ChoiceField(ListeningCheck.State.values)
+    n_trials = serializers.IntegerField()
+    n_choices = serializers.IntegerField()
+    n_answered = serializers.IntegerField()
+    n_correct = serializers.IntegerField(allow_null=True, help_text="When it is over.")
+    intervals = serializers.ListField(
+        child=serializers.ListField(child=serializers.FloatField()),
+        help_text="From when to when each interval of a trial sounds, in seconds.",
+    )
+
+
+class ChecksView(APIView):
+    writes = Scope.RATE
+
+    @extend_schema(
+        operation_id="listening_checks", responses={200: StandingsOut, **problem_responses(403, 404)}
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """The listening checks that the study requires, and where the rater stands with each."""
+        rater = access.rater_of(request.user, slug)
+        found = checks.check_standings(rater.pk, rater.study)
+        return Response(StandingsOut({"due": is_due(found), "checks": found}).data)
+
+    @extend_schema(
+        operation_id="start_listening_check",
+        request=CheckStartIn,
+        responses={201: CheckOut, **problem_responses(400, 403, 404, 409)},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Start a check, or go on with one begun in the last day."""
+        kind = CheckStartIn.parsed(request.data)["kind"]
+        return Response(_out(checks.start_check(request.user, slug, kind=kind)), status=201)
+
+
+class CheckSoundView(APIView):
+    throttle_classes = []
+
+    @extend_schema(
+        operation_id="listening_check_sound",
+        responses={(200, "audio/flac"): OpenApiTypes.BINARY, **problem_responses(403, 404)},
+    )
+    def get(self, request: Request, check_id: uuid.UUID, trial: int) -> HttpResponse:
+        """The sound of one trial, as FLAC. All trials of a kind are of one size."""
+        sound = checks.trial_sound(request.user, check_id, trial=trial)
+        return HttpResponse(sound, content_type="audio/flac", headers={"Cache-Control": "no-store"})
+
+
+class CheckAnswerView(APIView):
+    writes = Scope.RATE
+
+    @extend_schema(
+        operation_id="answer_listening_check",
+        request=CheckAnswerIn,
+        responses={200: CheckOut, **problem_responses(400, 403, 404, 409)},
+    )
+    def post(self, request: Request, check_id: uuid.UUID) -> Response:
+        """Answer the next trial; the last one decides. Safe to repeat."""
+        answer = CheckAnswerIn.parsed(request.data)
+        return Response(_out(checks.answer_trial(request.user, check_id, **answer)))
+
+
+def _out(check: ListeningCheck) -> dict[str, Any]:
+    kind = KINDS[check.kind]
+    shown = {
+        "id": check.pk,
+        "kind": check.kind,
+        "state": check.state,
+        "n_trials": kind.n_trials,
+        "n_choices": kind.n_choices,
+        "n_answered": checks.n_answered_trials(check),
+        "n_correct": check.n_correct,
+        "intervals": intervals(check.kind),
+    }
+    return dict(CheckOut(shown).data)

@@ -1,0 +1,336 @@
+"""Was enough heard before this vote, and can the log be true? The browser tells what played; we add it up again.
+
+A log's `heard` holds, by clip, the stretches of it that really sounded, in seconds of the clip: [[0, 4.8], [6, 7.2]].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime
+from typing import Any
+
+from annotation.listening.rules import loudness
+from annotation.listening.rules.loudness import ClipLevel
+from annotation.rating.rules.answers import Problem
+
+# What a study asks of listening: its settings, and what they come to for the clips of one task.
+
+
+# Up to here a clip is short: half of it is a lot of it. A song is judged from less of it, but for longer.
+SHORT_CLIP_SECONDS = 60.0
+LOUDNESS = ("match", "off")
+
+
+@dataclass(frozen=True)
+class ListeningRules:
+    """The settings of one study. A clip is heard enough after so many seconds or such a share, whichever is more.
+
+    Zero switches a requirement off. `change_minutes` is how long a vote may be changed; `break_minutes` and
+    `stop_minutes` are of work without a pause. `spectrogram`: whether raters may see one of each clip.
+    """
+
+    short_seconds: float = 10.0
+    short_share: float = 0.5
+    long_seconds: float = 30.0
+    long_share: float = 0.25
+    min_switches: int = 1
+    fade_ms: int = 5
+    loudness: str = "match"
+    instruction_seconds: float = 3.0
+    break_minutes: int = 25
+    stop_minutes: int = 45
+    change_minutes: int = 10
+    spectrogram: bool = False
+
+    @classmethod
+    def of(cls, rules: Mapping[str, Any]) -> ListeningRules:
+        """From a study's `rules`, in which only what differs from the defaults need stand."""
+        stated = rules.get("listening", {})
+        return cls(**{name: stated[name] for name in SETTING_NAMES if name in stated})
+
+    def seconds_required(self, duration: float) -> float:
+        """How much of a clip must be heard, counting each moment once; never more than there is."""
+        short = duration <= SHORT_CLIP_SECONDS
+        seconds, share = (
+            (self.short_seconds, self.short_share) if short else (self.long_seconds, self.long_share)
+        )
+        return min(duration, max(seconds, share * duration))
+
+
+SETTING_NAMES = tuple(field.name for field in fields(ListeningRules))
+# What a vote is refused for when it was not done.
+MINIMUMS = ("short_seconds", "short_share", "long_seconds", "long_share", "min_switches")
+
+
+def with_earlier_minimums(
+    rules: Mapping[str, Any], *, before: ListeningRules, until: datetime
+) -> dict[str, Any]:
+    """A study's `rules` that also say which minimums held until now: for the tasks that were handed out under them."""
+    then = {"until": until.isoformat(), **{name: getattr(before, name) for name in MINIMUMS}}
+    return {**rules, "listening_before": [*rules.get("listening_before", []), then]}
+
+
+def rules_in_force_since(rules: Mapping[str, Any], moment: datetime) -> list[ListeningRules]:
+    """From a study's `rules`: those of now, then each that held at some time since this moment."""
+    now = ListeningRules.of(rules)
+    earlier = [
+        replace(now, **{name: then[name] for name in MINIMUMS})
+        for then in rules.get("listening_before", [])
+        if moment < datetime.fromisoformat(then["until"])
+    ]
+    return [now, *earlier]
+
+
+# The least and the most of each number.
+SETTING_BOUNDS: dict[str, tuple[int, int]] = {
+    "short_seconds": (0, 60),
+    "short_share": (0, 1),
+    "long_seconds": (0, 3600),
+    "long_share": (0, 1),
+    "min_switches": (0, 20),
+    "fade_ms": (0, 50),
+    "instruction_seconds": (0, 60),
+    "break_minutes": (0, 240),
+    "stop_minutes": (0, 480),
+    "change_minutes": (0, 1440),
+}
+_WHOLE_NUMBERS = {field.name for field in fields(ListeningRules) if field.type == "int"}
+
+
+def validate_listening(settings: Mapping[str, Any]) -> list[Problem]:
+    """Every fault of settings that somebody wants, each with the name of its field."""
+    problems = []
+    for name, value in settings.items():
+        if name == "loudness":
+            if value not in LOUDNESS:
+                problems.append(Problem(name, f"{value!r} is not one of {', '.join(LOUDNESS)}."))
+        elif name == "spectrogram":
+            if not isinstance(value, bool):
+                problems.append(Problem(name, "Give true or false."))
+        elif name not in SETTING_BOUNDS:
+            problems.append(Problem(name, f"There is no such setting; there are {', '.join(SETTING_NAMES)}."))
+        elif not _is_within(value, *SETTING_BOUNDS[name], whole=name in _WHOLE_NUMBERS):
+            least, most = SETTING_BOUNDS[name]
+            kind = "whole number" if name in _WHOLE_NUMBERS else "number"
+            problems.append(Problem(name, f"Give a {kind} from {least} to {most}."))
+    if problems:
+        return problems
+    break_after, stop_after = (settings.get(name, 0) for name in ("break_minutes", "stop_minutes"))
+    if break_after and stop_after and stop_after <= break_after:
+        return [Problem("stop_minutes", f"Give more than the {break_after} minutes until a break, or 0.")]
+    return []
+
+
+def _is_within(value: Any, least: float, most: float, *, whole: bool) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        return False
+    return bool(least <= value <= most)  # NaN is not
+
+
+@dataclass(frozen=True)
+class TaskClip:
+    """A clip of a task. `source` is "candidates", or the item's field; `name` what the assignment plays it as."""
+
+    name: str
+    source: str
+    duration: float
+    level: ClipLevel
+
+
+@dataclass(frozen=True)
+class ClipConditions:
+    """What an assignment does to a clip and asks of it: its gain, and the seconds that must be heard."""
+
+    name: str
+    duration: float
+    gain_db: float
+    must_hear: float
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Under which conditions the clips of one assignment are heard."""
+
+    clips: tuple[ClipConditions, ...]
+    min_switches: int
+
+    def named(self, name: str) -> ClipConditions | None:
+        return next((clip for clip in self.clips if clip.name == name), None)
+
+
+def listening_conditions(
+    rules: ListeningRules, *, sounds: Sequence[TaskClip], must_hear: Collection[str], one_gain: bool = False
+) -> Conditions:
+    """`must_hear` is what the protocol wants heard. All clips of a task are matched, the reference among them.
+
+    Where two of them are one sound in disguise (`one_gain`), a gain of its own would give it away: all get the lowest,
+    so that nothing is louder than matched and the clips keep the levels they came with.
+    """
+    gains = loudness.matching_gains([sound.level for sound in sounds], match=rules.loudness == "match")
+    if one_gain:
+        gains = [min(gains, default=0.0) for _ in gains]
+    judged = [sound for sound in sounds if sound.source == "candidates"]
+    compared = len(judged) > 1 and "candidates" in must_hear
+    return Conditions(
+        clips=tuple(
+            ClipConditions(sound.name, sound.duration, gain, _required(rules, sound, must_hear))
+            for sound, gain in zip(sounds, gains, strict=True)
+        ),
+        min_switches=rules.min_switches if compared else 0,
+    )
+
+
+def mildest_conditions(given: Sequence[Conditions]) -> Conditions:
+    """Of conditions for the same clips, the least that one of them asks; the gains of the first."""
+    clips = zip(*(each.clips for each in given), strict=True)
+    return Conditions(
+        tuple(replace(same[0], must_hear=min(clip.must_hear for clip in same)) for same in clips),
+        min_switches=min(each.min_switches for each in given),
+    )
+
+
+def _required(rules: ListeningRules, sound: TaskClip, must_hear: Collection[str]) -> float:
+    """To a hundredth of a second, downwards: the last sample must be enough."""
+    if sound.source not in must_hear:
+        return 0.0
+    return math.floor(rules.seconds_required(sound.duration) * 100) / 100
+
+
+def page_settings(
+    rules: ListeningRules, *, conditions: Conditions, instruction_first: bool
+) -> dict[str, Any]:
+    """What the rater's page has to know beyond the clips."""
+    names = ("fade_ms", "break_minutes", "stop_minutes", "change_minutes")
+    return {
+        **{name: value for name, value in asdict(rules).items() if name in names},
+        "min_switches": conditions.min_switches,
+        "instruction_seconds": rules.instruction_seconds if instruction_first else 0,
+    }
+
+
+Interval = tuple[float, float]
+
+# What rounding in the log and the end of a clip may cost.
+TOLERANCE_S = 0.1
+# One clip sounds at a time, so nobody hears more seconds than pass; the two clocks may differ by this much.
+CLOCK_TOLERANCE_S = 1.0
+_LONGEST_CLIP_S = 86_400
+_TITLES = {"reference": "The reference clip", "recording": "The recording"}
+
+
+@dataclass(frozen=True)
+class PlaybackLog:
+    """The part of a browser's log that is checked; `problems` says what of it makes no sense."""
+
+    heard: Mapping[str, list[Interval]]
+    switches: int
+    problems: list[Problem]
+
+    @property
+    def seconds(self) -> float:
+        """Of listening in all, what was heard twice counted twice."""
+        return sum(end - start for intervals in self.heard.values() for start, end in intervals)
+
+
+def read_playback_log(telemetry: Mapping[str, Any] | None) -> PlaybackLog:
+    """No log is a log of nothing heard."""
+    problems: list[Problem] = []
+    told = {} if telemetry is None else telemetry
+    heard = told.get("heard", {})
+    if not isinstance(heard, Mapping):
+        problems.append(Problem("telemetry.heard", "Send the stretches heard of each clip, by its name."))
+        heard = {}
+    stretches = {str(name): _read_intervals(str(name), said, problems) for name, said in heard.items()}
+    switches = told.get("switches", 0)
+    if isinstance(switches, bool) or not isinstance(switches, int) or not 0 <= switches < 1_000_000:
+        problems.append(Problem("telemetry.switches", "Send how often the rater switched, a whole number."))
+        switches = 0
+    return PlaybackLog(stretches, switches, problems)
+
+
+def unique_seconds(intervals: Iterable[Interval], *, duration: float = math.inf) -> float:
+    """The seconds of a clip that these stretches cover, each moment counted once."""
+    covered, reached = 0.0, 0.0
+    for start, end in sorted(intervals):
+        end = min(end, duration)
+        covered += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return covered
+
+
+def check_playback_log(
+    telemetry: Mapping[str, Any] | None, *, conditions: Conditions, wall_seconds: float
+) -> list[Problem]:
+    """Every fault of a log; empty when the vote may stand. `wall_seconds` have passed since the task was handed out."""
+    log = read_playback_log(telemetry)
+    return (
+        log.problems
+        or _impossible_playback(log, conditions, wall_seconds)
+        or _missing_listening(log, conditions)
+    )
+
+
+def _read_intervals(name: str, said: Any, problems: list[Problem]) -> list[Interval]:
+    field = f"telemetry.heard.{name}"
+    if not isinstance(said, list | tuple):
+        problems.append(Problem(field, "Send a list of [from, to] in seconds."))
+        return []
+    if not all(_is_interval(each) for each in said):
+        problems.append(Problem(field, "A stretch is [from, to] in seconds of the clip, from before to."))
+        return []
+    return [(max(0.0, float(start)), max(0.0, float(end))) for start, end in said]
+
+
+def _is_interval(said: Any) -> bool:
+    if not isinstance(said, list | tuple) or len(said) != 2:
+        return False
+    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in said):
+        return False
+    start, end = said
+    return bool(-TOLERANCE_S <= start <= end <= _LONGEST_CLIP_S)  # nothing is, beside NaN
+
+
+def _impossible_playback(log: PlaybackLog, conditions: Conditions, wall_seconds: float) -> list[Problem]:
+    problems = []
+    passed, claimed = _format_seconds(wall_seconds), _format_seconds(log.seconds)
+    for name, intervals in log.heard.items():
+        clip = conditions.named(name)
+        end = max((end for _, end in intervals), default=0.0)
+        if clip is None:
+            problems.append(Problem(f"telemetry.heard.{name}", "This task has no clip of this name."))
+        elif end > clip.duration + TOLERANCE_S:
+            text = f"{_clip_title(name)} ends after {_format_seconds(clip.duration)} s, yet was heard until {_format_seconds(end)} s."
+            problems.append(Problem(f"telemetry.heard.{name}", text))
+    if log.seconds > wall_seconds + CLOCK_TOLERANCE_S:
+        text = f"{claimed} s of listening do not fit into the {passed} s since this task was handed out."
+        problems.append(Problem("telemetry.heard", text))
+    return problems
+
+
+def _missing_listening(log: PlaybackLog, conditions: Conditions) -> list[Problem]:
+    problems = [problem for clip in conditions.clips if (problem := _unheard(clip, log))]
+    if log.switches < conditions.min_switches:
+        wanted = "once" if conditions.min_switches == 1 else f"{conditions.min_switches} times"
+        text = f"Switch between the clips at least {wanted} before you decide."
+        problems.append(Problem("telemetry.switches", text))
+    return problems
+
+
+def _unheard(clip: ClipConditions, log: PlaybackLog) -> Problem | None:
+    heard = unique_seconds(log.heard.get(clip.name, []), duration=clip.duration)
+    if heard + TOLERANCE_S >= clip.must_hear:
+        return None
+    text = (
+        f"{_clip_title(clip.name)}: heard {_format_seconds(heard)} s of {_format_seconds(clip.must_hear)} s."
+    )
+    return Problem(f"telemetry.heard.{clip.name}", text)
+
+
+def _clip_title(name: str) -> str:
+    return _TITLES.get(name) or f"Clip {name.upper()}"
+
+
+def _format_seconds(seconds: float) -> str:
+    return f"{round(seconds, 1):g}"

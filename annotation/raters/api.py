@@ -1,0 +1,121 @@
+"""Who takes part in a study: raters, members, invitations."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation import access
+from annotation.api import paging
+from annotation.api.paging import PageOut
+from annotation.api.serializers import In, problem_responses
+from annotation.listening import checks
+from annotation.models import ListeningCheck, Rater, RaterWithdrawal
+from annotation.raters import withdrawal
+from annotation.studies import members
+
+
+class RaterChangeIn(In):
+    state = serializers.ChoiceField(Rater.State.choices)
+    reason = serializers.CharField(max_length=2000)
+
+
+class RaterWithdrawalIn(In):
+    mode = serializers.ChoiceField(RaterWithdrawal.Mode.choices)
+    note = serializers.CharField(
+        default="",
+        allow_blank=True,
+        max_length=2000,
+        help_text="For the record: how the person asked for it.",
+    )
+
+
+class WithdrawalOut(serializers.Serializer):
+    job = serializers.UUIDField(
+        help_text="Takes what they said out of the figures; all else is in force now."
+    )
+    state = serializers.CharField()
+    mode = serializers.ChoiceField(RaterWithdrawal.Mode.choices)
+    withdrawn_at = serializers.DateTimeField()
+
+
+class RaterOut(serializers.Serializer):
+    pseudonym = serializers.CharField()
+    state = serializers.ChoiceField(Rater.State.choices)
+    origin = serializers.ChoiceField(Rater.Origin.choices)
+    n_judgments = serializers.IntegerField(help_text="That count: effective and not excluded.")
+    n_surplus = serializers.IntegerField()
+    n_skips = serializers.IntegerField()
+    last_judgment_at = serializers.DateTimeField(allow_null=True)
+    created_at = serializers.DateTimeField()
+
+
+class FinishedCheckOut(serializers.Serializer):
+    kind = serializers.ChoiceField(ListeningCheck.Kind.choices)
+    state = serializers.CharField(help_text="passed or failed")
+    finished_at = serializers.DateTimeField()
+
+
+class RaterInFullOut(RaterOut):
+    n_excluded = serializers.IntegerField(help_text="Judgments of theirs that are kept out of analysis.")
+    checks = FinishedCheckOut(many=True, help_text="The latest listening checks that they finished.")
+
+
+class RaterPageOut(PageOut):
+    results = RaterOut(many=True)
+
+
+# How many of a rater's latest listening checks are told.
+N_LATEST_CHECKS = 20
+
+
+class RatersView(APIView):
+    @extend_schema(
+        operation_id="raters",
+        parameters=paging.PARAMETERS,
+        responses={200: RaterPageOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """The raters of a study, under their pseudonyms."""
+        study = access.managed_study(request.user, slug)
+        return Response(paging.page(request, study.raters.all(), RaterOut))
+
+
+class RaterView(APIView):
+    @extend_schema(operation_id="rater", responses={200: RaterInFullOut, **problem_responses(403, 404)})
+    def get(self, request: Request, slug: str, pseudonym: str) -> Response:
+        """One rater: how much they said, how much of it is kept out, and how their listening checks went."""
+        rater = access.rater_by_pseudonym(request.user, slug, pseudonym)
+        done = checks.finished_checks(rater.study).filter(rater=rater).order_by("-finished_at")
+        rater.n_excluded = rater.judgments.filter(excluded=True).count()  # type: ignore[attr-defined]
+        rater.checks = list(done[:N_LATEST_CHECKS])  # type: ignore[attr-defined]
+        return Response(RaterInFullOut(rater).data)
+
+    @extend_schema(
+        operation_id="change_rater",
+        request=RaterChangeIn,
+        responses={200: RaterOut, **problem_responses(400, 403, 404)},
+    )
+    def patch(self, request: Request, slug: str, pseudonym: str) -> Response:
+        """Pause, exclude or reinstate a rater. Judgments already given are excluded at …/exclusions/."""
+        rater = access.rater_by_pseudonym(request.user, slug, pseudonym)
+        members.set_rater_state(rater, actor=request.user, **RaterChangeIn.parsed(request.data))
+        return Response(RaterOut(rater).data)
+
+
+class WithdrawalView(APIView):
+    @extend_schema(
+        operation_id="withdraw_rater",
+        request=RaterWithdrawalIn,
+        responses={202: WithdrawalOut, **problem_responses(400, 403, 404, 409)},
+    )
+    def post(self, request: Request, slug: str, pseudonym: str) -> Response:
+        """Take a rater out of the study at their own wish. This cannot be undone: nothing that they said counts or is
+        exported or released under their name from now on."""
+        rater = access.rater_by_pseudonym(request.user, slug, pseudonym)
+        made, job = withdrawal.withdraw(rater, actor=request.user, **RaterWithdrawalIn.parsed(request.data))
+        body = {"job": job.pk, "state": job.state, "mode": made.mode, "withdrawn_at": made.withdrawn_at}
+        return Response(WithdrawalOut(body).data, status=202)

@@ -1,0 +1,357 @@
+"""The rater's side: fetch the next task, play its clips, answer, skip, give back."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from dataclasses import asdict
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation import access
+from annotation.api.authentication import Scope
+from annotation.api.serializers import In, problem_responses
+from annotation.errors import Conflict, NotFound
+from annotation.models import Assignment
+from annotation.rating import briefings, judgments, leases, revisions
+from annotation.studies.protocols import load_protocol
+
+# What the rating endpoints take and give. Input shapes only check form; what an answer means is a rule.
+
+
+# A NUL as JSON writes it; after an escaped backslash it is only text that looks like one.
+NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+
+class NextIn(In):
+    holding = serializers.ListField(child=serializers.UUIDField(), max_length=10, default=list)
+
+
+class NumberField(serializers.FloatField):
+    """A JSON number. REST framework would also take the text "4", and true for 1."""
+
+    def to_internal_value(self, data: Any) -> float:
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            self.fail("invalid")
+        return float(super().to_internal_value(data))
+
+
+class AnswerIn(serializers.Serializer):
+    question = serializers.CharField(max_length=40)
+    position = serializers.IntegerField(required=False, min_value=0, max_value=25)
+    choice = serializers.ChoiceField(["A", "B", "tie", "both_bad"], required=False)
+    value = NumberField(required=False)
+    confidence = NumberField(required=False)
+    text = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
+
+
+class JudgmentIn(In):
+    client_id = serializers.UUIDField(
+        help_text="Made by the client, once per vote; repeats with it are harmless."
+    )
+    answers = AnswerIn(many=True, max_length=200)
+    codes = serializers.ListField(child=serializers.CharField(max_length=16), default=list, max_length=50)
+    comment = serializers.CharField(default="", allow_blank=True, max_length=10_000)
+    telemetry = serializers.DictField(
+        required=False,
+        help_text=(
+            "What the browser observed, at most 4096 bytes. `heard`: by clip, the stretches that sounded, in seconds "
+            "([[0, 4.8], [6, 7.2]]); `switches`: how often between candidates. These two are checked; the rest is kept."
+        ),
+    )
+
+    def validate_telemetry(self, telemetry: dict[str, Any]) -> dict[str, Any]:
+        """Not everything that parses as JSON can be stored: PostgreSQL takes no NUL, half characters or infinity."""
+        try:
+            text = json.dumps(telemetry, ensure_ascii=False, allow_nan=False)
+            text.encode()
+        except (ValueError, RecursionError):
+            raise serializers.ValidationError("This event log cannot be stored as JSON.") from None
+        if NUL.search(text):
+            raise serializers.ValidationError("Null characters are not allowed.")
+        return telemetry
+
+
+class SkipIn(In):
+    reason = serializers.CharField(max_length=40)
+    comment = serializers.CharField(default="", allow_blank=True, max_length=2000)
+
+
+class ClipOut(serializers.Serializer):
+    name = serializers.CharField(help_text="a, b, … for candidates; reference or recording")
+    duration = serializers.FloatField(help_text="Seconds")
+    channels = serializers.IntegerField()
+    samples = serializers.IntegerField(help_text="Its exact length, at 48 kHz")
+    peaks = serializers.CharField(help_text="Base64: signed bytes, lowest and highest per column")
+    url = serializers.CharField(
+        help_text="Where its sound is, for an hour; fetch the assignment again for a new link"
+    )
+    parts = serializers.ListField(
+        child=serializers.IntegerField(),
+        help_text="Where in the bytes behind `url` each part ends: FLAC files of 2.4 s, the last maybe shorter",
+    )
+    gain_db = serializers.FloatField(help_text="Play it with this gain, and with no other between clips.")
+    must_hear = serializers.FloatField(
+        help_text="Seconds of it to hear before the vote; 0 where none must be."
+    )
+    spectrogram = serializers.CharField(
+        required=False, help_text="Where its spectrogram is, in a study that shows them"
+    )
+
+
+class ContentOut(serializers.Serializer):
+    field = serializers.CharField()
+    text = serializers.CharField(required=False)
+    clip = ClipOut(required=False)
+
+
+class CandidateOut(serializers.Serializer):
+    label = serializers.CharField()
+    text = serializers.CharField(required=False)
+    clip = ClipOut(required=False)
+
+
+class ListeningOut(serializers.Serializer):
+    fade_ms = serializers.IntegerField(help_text="Of a switch between clips.")
+    min_switches = serializers.IntegerField(help_text="Between candidates, before the vote.")
+    instruction_seconds = serializers.FloatField(help_text="On screen before the clips may be played.")
+    break_minutes = serializers.IntegerField(help_text="Of work until a break is suggested; 0 for never.")
+    stop_minutes = serializers.IntegerField(help_text="Of work until no further task is shown; 0 for never.")
+    change_minutes = serializers.IntegerField(help_text="In which a vote may be changed; 0 for never.")
+
+
+class HintOut(serializers.Serializer):
+    """What a model expects people to answer to one question."""
+
+    question = serializers.CharField()
+    side = serializers.ChoiceField(
+        ["A", "B"], required=False, allow_null=True, help_text="Of a preference; null where it is even."
+    )
+    percent = serializers.IntegerField(required=False, help_text="The chance of that side, 50 to 99.")
+    value = serializers.FloatField(required=False, help_text="Of a rating.")
+    values = serializers.ListField(
+        child=serializers.FloatField(allow_null=True),
+        required=False,
+        help_text="By position, where each candidate is rated.",
+    )
+
+
+class AssignmentOut(serializers.Serializer):
+    id = serializers.UUIDField()
+    protocol_version = serializers.IntegerField(help_text="The version these questions belong to.")
+    expires_at = serializers.DateTimeField()
+    content = ContentOut(many=True)
+    candidates = CandidateOut(many=True)
+    listening = ListeningOut()
+    note = serializers.CharField(
+        required=False, help_text="What an expert who asks for more judgments of this task says to look at."
+    )
+    hint = HintOut(
+        many=True,
+        required=False,
+        help_text="In a study that shows what a model says, and where it was not drawn to be kept from this rater.",
+    )
+
+
+class ProgressOut(serializers.Serializer):
+    done = serializers.IntegerField()
+    tasks = serializers.IntegerField()
+
+
+class NextOut(serializers.Serializer):
+    assignment = AssignmentOut(allow_null=True)
+    progress = ProgressOut()
+
+
+class ProtocolOut(serializers.Serializer):
+    number = serializers.IntegerField()
+    preset = serializers.CharField()
+    definition = serializers.JSONField()
+
+
+class HeartbeatOut(serializers.Serializer):
+    expires_at = serializers.DateTimeField()
+
+
+class JudgmentOut(serializers.Serializer):
+    client_id = serializers.UUIDField()
+    surplus = serializers.BooleanField()
+
+
+# What a rater gets to see of a vote of their own.
+
+
+class AnswerOut(serializers.Serializer):
+    question = serializers.CharField()
+    position = serializers.IntegerField(required=False)
+    choice = serializers.CharField(required=False)
+    value = serializers.FloatField(required=False)
+    confidence = serializers.FloatField(required=False)
+    text = serializers.CharField(required=False)
+
+
+class GivenOut(serializers.Serializer):
+    assignment = AssignmentOut()
+    client_id = serializers.UUIDField()
+    revision = serializers.IntegerField()
+    answers = AnswerOut(many=True)
+    codes = serializers.ListField(child=serializers.CharField())
+    comment = serializers.CharField()
+    telemetry = serializers.DictField(
+        allow_null=True, help_text="The event log that came with it: a change may go on from there."
+    )
+    submitted_at = serializers.DateTimeField()
+    changeable_until = serializers.DateTimeField(
+        allow_null=True,
+        help_text="Until then …/revisions/ takes another answer; null while an expert waits for one.",
+    )
+
+
+class NextView(APIView):
+    writes = Scope.RATE
+
+    @extend_schema(
+        operation_id="next_task",
+        request=NextIn,
+        responses={200: NextOut, **problem_responses(400, 403, 404, 409)},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Lease the next task. `assignment` is null at the end of the queue."""
+        body = NextIn.parsed(request.data)
+        rater, lease = leases.lease_next(request.user, slug, holding=body["holding"])
+        return Response(
+            {
+                "assignment": None if lease is None else briefings.brief(lease),
+                "progress": {"done": rater.n_judgments, "tasks": rater.n_tasks},
+            }
+        )
+
+
+class ProtocolView(APIView):
+    @extend_schema(
+        operation_id="study_protocol",
+        parameters=[
+            OpenApiParameter("number", int, description="An earlier version; the current one by default.")
+        ],
+        responses={200: ProtocolOut, **problem_responses(403, 404)},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """What this study asks: questions, scales, codes, glossary, guidelines."""
+        study = access.study_of(request.user, slug).study
+        version = study.protocol_version
+        if number := request.query_params.get("number"):
+            version = study.protocol_versions.filter(number=number).first() if number.isdecimal() else None
+        if version is None:
+            raise NotFound
+        protocol = load_protocol(version.pk)
+        return Response(
+            {"number": protocol.number, "preset": version.preset, "definition": version.definition}
+        )
+
+
+class AssignmentView(APIView):
+    @extend_schema(
+        operation_id="assignment", responses={200: AssignmentOut, **problem_responses(403, 404, 409)}
+    )
+    def get(self, request: Request, assignment_id: uuid.UUID) -> Response:
+        """An assignment that can still be answered, exactly as it was first shown, with new links to its clips."""
+        assignment = access.assignment_of(request.user, assignment_id)
+        if assignment.state not in (Assignment.State.OPEN, Assignment.State.EXPIRED):
+            raise Conflict("This task is not open any more.", code="closed")
+        return Response(briefings.brief(assignment))
+
+
+class HeartbeatView(APIView):
+    writes = Scope.RATE
+
+    @extend_schema(
+        operation_id="heartbeat",
+        request=None,
+        responses={200: HeartbeatOut, **problem_responses(403, 404, 409)},
+    )
+    def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
+        """Keep an open assignment while its rater is at work."""
+        return Response({"expires_at": leases.extend(request.user, assignment_id).expires_at})
+
+
+class JudgmentView(APIView):
+    writes = Scope.RATE
+
+    @extend_schema(operation_id="own_judgment", responses={200: GivenOut, **problem_responses(403, 404)})
+    def get(self, request: Request, assignment_id: uuid.UUID) -> Response:
+        """What you answered, as it was shown to you, with the task it is about."""
+        given = revisions.own_judgment(request.user, assignment_id)
+        assignment = access.assignment_of(request.user, assignment_id)
+        return Response({**asdict(given), "assignment": briefings.brief(assignment)})
+
+    @extend_schema(
+        operation_id="submit_judgment",
+        request=JudgmentIn,
+        responses={
+            200: OpenApiResponse(JudgmentOut, "Stored before: the first result again."),
+            201: OpenApiResponse(JudgmentOut, "Stored, and committed."),
+            **problem_responses(400, 403, 404, 409),
+        },
+    )
+    def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
+        """Submit the answers to one assignment. Safe to repeat with the same `client_id`."""
+        submission = judgments.Submission(**JudgmentIn.parsed(request.data))
+        return _receipt(judgments.submit(request.user, assignment_id, submission))
+
+
+class RevisionsView(APIView):
+    writes = Scope.RATE
+
+    @extend_schema(
+        operation_id="revise_judgment",
+        request=JudgmentIn,
+        responses={
+            200: OpenApiResponse(JudgmentOut, "Stored before: the first result again."),
+            201: OpenApiResponse(
+                JudgmentOut, "Stored, and committed. It stands in the place of the one before."
+            ),
+            **problem_responses(400, 403, 404, 409),
+        },
+    )
+    def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
+        """Change your answers while the study lets you. Safe to repeat with the same `client_id`."""
+        submission = judgments.Submission(**JudgmentIn.parsed(request.data))
+        return _receipt(revisions.revise(request.user, assignment_id, submission))
+
+
+def _receipt(receipt: judgments.Receipt) -> Response:
+    body: dict[str, Any] = {"client_id": str(receipt.client_id), "surplus": receipt.surplus}
+    return Response(body, status=200 if receipt.replayed else 201)
+
+
+class SkipView(APIView):
+    writes = Scope.RATE
+
+    @extend_schema(
+        operation_id="skip_task",
+        request=SkipIn,
+        responses={204: None, **problem_responses(400, 403, 404, 409)},
+    )
+    def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
+        """Decline a task, with one of the protocol's reasons. It will not come back to this rater."""
+        body = SkipIn.parsed(request.data)
+        leases.skip(request.user, assignment_id, reason=body["reason"], comment=body["comment"])
+        return Response(status=204)
+
+
+class GiveBackView(APIView):
+    writes = Scope.RATE
+
+    @extend_schema(
+        operation_id="give_back_task", request=None, responses={204: None, **problem_responses(403, 404)}
+    )
+    def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
+        """Return an unanswered task to the queue, when a rater stops for now."""
+        leases.give_back(request.user, assignment_id)
+        return Response(status=204)

@@ -1,0 +1,84 @@
+"""Showing raters what a model says: the study's settings, what is said of each task, and the draw for each rater."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import connection, transaction
+
+from annotation.access import RaterAtWork
+from annotation.errors import FieldProblem, InvalidInput
+from annotation.models import Study, Task, User
+from annotation.rating.rules import hints as rules
+from annotation.studies import audit
+from annotation.studies.protocols import load_protocol
+
+# So few that raters who ask for a task meanwhile find others that are not locked.
+_CHUNK = 50
+
+_WRITE = """
+WITH said AS (
+    SELECT * FROM unnest(%s::bigint[], %s::jsonb[]) AS m (id, hint)
+), locked AS (
+    SELECT t.id, said.hint FROM annotation_task t JOIN said USING (id)
+    WHERE t.hint IS DISTINCT FROM said.hint ORDER BY t.id FOR NO KEY UPDATE OF t
+)
+UPDATE annotation_task t SET hint = locked.hint FROM locked WHERE t.id = locked.id
+"""
+
+
+@transaction.atomic
+def set_hint_settings(study: Study, *, actor: User | None, **wanted: Any) -> Study:
+    """Change some of the settings; what is not named stays as it is. An empty `scorer` shows nothing from now on: what
+    raters have at hand stays as they first saw it. Raises InvalidInput with every fault."""
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    before = study.rules.get("hints", {})
+    then = {**rules.as_json(study.rules), **wanted}
+    _refuse_invalid_hints(study, then)
+    changes = {name: [before.get(name), value] for name, value in then.items() if before.get(name) != value}
+    if not changes or not (before or then["scorer"]):
+        return study
+    study.rules = {**study.rules, "hints": then}
+    study.save(update_fields=["rules"])
+    audit.record("study.changed", actor=actor, study=study, hints=changes)
+    return study
+
+
+def is_hint_shown(rater: RaterAtWork, task_id: int) -> bool | None:
+    """Whether this rater sees what a model says of this task; None in a study that shows nothing, and for
+    simulated raters."""
+    if rater.hints_withheld is None:
+        return None
+    return rules.is_hint_shown(
+        rater.hints_withheld, seed=rater.seed, rater_id=rater.rater_id, task_id=task_id
+    )
+
+
+def store_hints(said: Mapping[int, Mapping[str, Any] | None]) -> int:
+    """Store what a model says of each of these tasks, None for nothing, a few tasks at a time. Returns how many have
+    changed. Assignments keep what was said when they were handed out."""
+    ids, changed = sorted(said), 0
+    for start in range(0, len(ids), _CHUNK):
+        some = ids[start : start + _CHUNK]
+        texts = [None if said[pk] is None else json.dumps(said[pk]) for pk in some]
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(_WRITE, [some, texts])
+            changed += cursor.rowcount
+    return changed
+
+
+def clear_hints(study: Study, *, unless_by: str = "") -> int:
+    """Take away what is said of a study's tasks, unless this scorer said it. Returns how many have changed."""
+    told = Task.objects.filter(study=study, hint__isnull=False).exclude(hint__scorer=unless_by)
+    return store_hints(dict.fromkeys(told.values_list("pk", flat=True)))
+
+
+def _refuse_invalid_hints(study: Study, wanted: dict[str, Any]) -> None:
+    problems = [FieldProblem(fault.field, fault.message) for fault in rules.validate(wanted)]
+    if wanted["scorer"] and not rules.eligible_questions(load_protocol(study.protocol_version_id).spec):
+        message = "This study asks nothing that a score could be shown for."
+        problems.append(FieldProblem("scorer", message))
+    if problems:
+        raise InvalidInput("These settings cannot be used.", problems=problems)

@@ -1,0 +1,254 @@
+"""Taking what raters say. A judgment is acknowledged only once its transaction has committed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from annotation import access
+from annotation.access import HeldAssignment
+from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
+from annotation.listening import coverage
+from annotation.models import Assignment, Judgment, Rater, Task, TaskCandidate, User
+from annotation.rating import leases, overlap
+from annotation.rating.rules import answers as rules
+from annotation.review import barred_reviewers
+from annotation.studies.protocols import load_protocol
+
+MAX_TELEMETRY_BYTES = 4096
+
+# One statement, one round trip: the judgment, its answers, and the counters that follow from it.
+# Its guard is the assignment's state: whoever comes second finds it changed, and nothing is written.
+_RECORD = """
+WITH closed AS (
+    UPDATE annotation_assignment SET state = %(state)s, closed_at = %(now)s
+    WHERE id = %(assignment)s AND state = %(state_before)s
+    RETURNING id
+), judgment AS (
+    INSERT INTO annotation_judgment
+        (study_id, task_id, rater_id, assignment_id, protocol_version_id, client_id, payload_sha256, origin, revision,
+         effective, excluded, surplus, presentation, gains, codes, comment, telemetry, started_at, submitted_at)
+    SELECT %(study)s, %(task)s, %(rater)s, closed.id, %(protocol)s, %(client_id)s, %(sha256)s, %(origin)s, 1,
+           NOT %(surplus)s, false, %(surplus)s, %(presentation)s, %(gains)s::float8[], %(codes)s, %(comment)s,
+           %(telemetry)s::jsonb, %(started)s, %(now)s
+    FROM closed
+    RETURNING id
+), answers AS (
+    INSERT INTO annotation_answer
+        (judgment_id, task_id, question_id, candidate_id, choice, value, confidence, text, counted)
+    SELECT judgment.id, %(task)s, a.question, a.candidate, a.choice, a.value, a.confidence, a.text, NOT %(surplus)s
+    FROM judgment, unnest(%(questions)s::bigint[], %(candidates)s::bigint[], %(choices)s::smallint[],
+                          %(values)s::float8[], %(confidences)s::float8[], %(texts)s::text[])
+                   AS a (question, candidate, choice, value, confidence, text)
+), task AS (
+    UPDATE annotation_task SET n_leases = n_leases - %(leased)s, n_judgments = n_judgments + %(leased)s
+    FROM closed WHERE annotation_task.id = %(task)s
+    RETURNING n_judgments >= overlap AND NOT %(surplus)s AS filled
+)
+UPDATE annotation_rater
+SET n_judgments = n_judgments + (NOT %(surplus)s)::int, n_surplus = n_surplus + (%(surplus)s)::int,
+    n_tasks_filled = n_tasks_filled + task.filled::int, last_judgment_at = %(now)s
+FROM task WHERE annotation_rater.id = %(rater)s
+"""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What a browser sends for one assignment; `client_id` is its own name for this vote, kept through retries."""
+
+    client_id: uuid.UUID
+    answers: Sequence[Mapping[str, Any]]
+    codes: Sequence[str] = ()
+    comment: str = ""
+    telemetry: Mapping[str, Any] | None = None
+
+    @property
+    def sha256(self) -> bytes:
+        content = [list(self.answers), sorted(self.codes), self.comment]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).digest()
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What the rater is told: stored, under which name, and whether it was stored before or counts as surplus."""
+
+    client_id: uuid.UUID
+    replayed: bool
+    surplus: bool
+
+
+def submit(user: User, assignment_id: uuid.UUID, submission: Submission) -> Receipt:
+    """Store one judgment. A replay of the same submission gets the first result; a different second one a conflict."""
+    assignment = access.held_assignment(user, assignment_id)
+    if assignment.state == Assignment.State.OPEN and assignment.task_state != Task.State.WITHDRAWN:
+        check_answers(assignment, submission)
+        gains = coverage.require_listening(assignment, submission.telemetry)
+        open_ = Assignment.State.OPEN
+        if _record(assignment, submission, gains=gains, state_before=open_, surplus=False):
+            return Receipt(submission.client_id, replayed=False, surplus=False)
+    return _submit_under_lock(user, assignment_id, submission)
+
+
+@transaction.atomic
+def _submit_under_lock(user: User, assignment_id: uuid.UUID, submission: Submission) -> Receipt:
+    """All but the ordinary case (replays, conflicts, late answers), under the assignment's lock."""
+    assignment = access.held_assignment(user, assignment_id, lock=True)
+    if receipt := _replayed_receipt(assignment, submission):
+        return receipt
+    _check_takes_part(assignment)
+    _check_state(assignment)
+    _check_not_judged_before(assignment)
+    check_answers(assignment, submission)
+    gains = coverage.require_listening(assignment, submission.telemetry)
+    ended = Assignment.State(assignment.state)
+    if ended == Assignment.State.OPEN:  # its item was withdrawn: the lease goes, nothing is counted
+        ended = Assignment.State.EXPIRED
+        leases.release([assignment.id], state=ended)
+    surplus = _is_surplus(assignment)
+    _record(assignment, submission, gains=gains, state_before=ended, surplus=surplus)
+    return Receipt(submission.client_id, replayed=False, surplus=surplus)
+
+
+def _replayed_receipt(assignment: HeldAssignment, submission: Submission) -> Receipt | None:
+    if assignment.state in (Assignment.State.OPEN, Assignment.State.SKIPPED):
+        return None  # nothing can have been stored yet
+    return stored_receipt(Judgment.objects.filter(task_id=assignment.task_id), submission)
+
+
+def stored_receipt(judgments: QuerySet[Judgment], submission: Submission) -> Receipt | None:
+    """What a replay hears: the first result, where one of these is this submission. Raises `client_id_reused`."""
+    stored = judgments.filter(client_id=submission.client_id).first()
+    if stored is None:
+        return None
+    if bytes(stored.payload_sha256) != submission.sha256:
+        raise Conflict(
+            "Another answer was already stored under this client_id. Make a new one for a new answer.",
+            code="client_id_reused",
+        )
+    return Receipt(submission.client_id, replayed=True, surplus=stored.surplus)
+
+
+def _check_takes_part(assignment: HeldAssignment) -> None:
+    """Whoever withdraws gives all leases back, so what they still send comes by this way."""
+    if Rater.objects.filter(pk=assignment.rater_id, state=Rater.State.WITHDRAWN).exists():
+        raise NotAllowed("You have withdrawn from this study, so it takes no answer.", code="rater_withdrawn")
+
+
+def _check_state(assignment: HeldAssignment) -> None:
+    """A lease that ended unanswered refuses nothing: a vote may have waited in one tab while another gave all back."""
+    if assignment.state == Assignment.State.SUBMITTED:
+        raise _already_submitted()
+    if assignment.state == Assignment.State.SKIPPED:
+        raise Conflict("You skipped this task, so it cannot be judged any more.", code="skipped")
+
+
+def _check_not_judged_before(assignment: HeldAssignment) -> None:
+    """A vote that was kept as surplus leaves its lease ended as it was: only the vote tells of itself."""
+    if Judgment.objects.filter(assignment_id=assignment.id).exists():
+        raise _already_submitted()
+
+
+def _already_submitted() -> Conflict:
+    message = "You have already judged this task, perhaps in another window. The first answer stands."
+    return Conflict(message, code="already_submitted")
+
+
+def check_answers(assignment: HeldAssignment, submission: Submission) -> None:
+    """Refuse answers that are not whole and valid. What was heard is another matter: a revision asks it of nobody."""
+    problems = rules.check_answers(
+        load_protocol(assignment.protocol_version_id).spec,
+        answers=submission.answers,
+        codes=submission.codes,
+        comment=submission.comment,
+        n_candidates=len(assignment.presentation),
+    )
+    found = [FieldProblem(problem.field, problem.message) for problem in problems]
+    # As browsers write it: without blanks.
+    log = json.dumps(submission.telemetry, ensure_ascii=False, separators=(",", ":")).encode()
+    if len(log) > MAX_TELEMETRY_BYTES:
+        found.append(FieldProblem("telemetry", f"The event log is larger than {MAX_TELEMETRY_BYTES} bytes."))
+    if found:
+        raise InvalidInput("This answer is not complete.", problems=found)
+
+
+def _is_surplus(assignment: HeldAssignment) -> bool:
+    """A late judgment counts while there is room; otherwise it is kept beside the others."""
+    if assignment.task_state == Task.State.WITHDRAWN:
+        return True
+    met_again = Assignment.objects.filter(
+        task_id=assignment.task_id, rater_id=assignment.rater_id, state__in=(1, 2, 3)
+    ).exists()
+    knows = barred_reviewers.is_reviewer(assignment.task_id, assignment.rater_id)
+    return (
+        met_again
+        or knows
+        or not overlap.count_late_judgment(assignment.task_id, shown=assignment.presentation)
+    )
+
+
+def _record(
+    assignment: HeldAssignment,
+    submission: Submission,
+    *,
+    gains: list[float | None] | None,
+    state_before: Assignment.State,
+    surplus: bool,
+) -> bool:
+    """Write it all; False, and nothing written, when the assignment is no longer in the state it was read in."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _RECORD,
+            {
+                "study": assignment.study_id,
+                "task": assignment.task_id,
+                "rater": assignment.rater_id,
+                "assignment": assignment.id,
+                "state_before": int(state_before),
+                "state": int(state_before if surplus else Assignment.State.SUBMITTED),
+                "protocol": assignment.protocol_version_id,
+                "client_id": submission.client_id,
+                "sha256": submission.sha256,
+                "origin": int(Judgment.Origin.SIMULATED if assignment.simulated else Judgment.Origin.RATED),
+                "surplus": surplus,
+                "presentation": assignment.presentation,
+                "gains": gains,
+                "codes": sorted(submission.codes),
+                "comment": submission.comment.strip(),
+                "telemetry": None if submission.telemetry is None else json.dumps(submission.telemetry),
+                # How long a simulated rater takes is the computer's time: no figure of pace may learn from it.
+                "started": None if assignment.simulated else assignment.leased_at,
+                "now": timezone.now(),
+                "leased": int(state_before == Assignment.State.OPEN),
+                **answer_columns(assignment, submission),
+            },
+        )
+        return bool(cursor.rowcount)
+
+
+def answer_columns(assignment: HeldAssignment, submission: Submission) -> dict[str, list[Any]]:
+    """The answers in the task's own terms: one list for each column of their table."""
+    protocol = load_protocol(assignment.protocol_version_id)
+    rows = rules.canonical_answers(
+        protocol.spec, answers=submission.answers, presentation=assignment.presentation
+    )
+    candidates = _candidate_ids(assignment.task_id) if any(row.slot is not None for row in rows) else {}
+    return {
+        "questions": [protocol.question_ids[row.question] for row in rows],
+        "candidates": [None if row.slot is None else candidates[row.slot] for row in rows],
+        "choices": [row.choice for row in rows],
+        "values": [row.value for row in rows],
+        "confidences": [row.confidence for row in rows],
+        "texts": [row.text for row in rows],
+    }
+
+
+def _candidate_ids(task_id: int) -> dict[int, int]:
+    return dict(TaskCandidate.objects.filter(task_id=task_id).values_list("slot", "candidate_id"))

@@ -1,0 +1,79 @@
+"""How many judgments tasks take: more while a pool is asked for them, fewer when it is not any more."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from django.db import connection
+from django.db.models import F
+
+from annotation.models import Judgment, Rater, Study, Task
+from annotation.rating.rules import counterbalancing
+from annotation.rating.rules.exclusions import TaskPlaces
+
+
+def lock_tasks(task_ids: Collection[int]) -> dict[int, TaskPlaces]:
+    """Lock these tasks until the transaction ends; the places of each."""
+    places = {}
+    ordered = sorted(task_ids)
+    for start in range(0, len(ordered), 10_000):  # a statement takes 65,535 parameters at most
+        tasks = Task.objects.select_for_update(no_key=True).filter(pk__in=ordered[start : start + 10_000])
+        for pk, *counters in tasks.order_by("pk").values_list("pk", "n_judgments", "n_leases", "overlap"):
+            places[pk] = TaskPlaces(*counters)
+    return places
+
+
+def lock_raters(rater_ids: Collection[int]) -> None:
+    """Lock these raters until the transaction ends. Tasks come before them."""
+    raters = Rater.objects.select_for_update(no_key=True).filter(pk__in=rater_ids)
+    list(raters.order_by("pk").values_list("pk"))
+
+
+def count_late_judgment(task_id: int, *, shown: Sequence[int]) -> bool:
+    """Count a judgment that came after its lease had ended, if the task still has room for it."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE annotation_task SET n_judgments = n_judgments + 1, order_balance = order_balance + %s"
+            " WHERE id = %s AND wants_more",
+            [counterbalancing.order_balance_step(shown), task_id],
+        )
+        return bool(cursor.rowcount)
+
+
+# A task that is full, or is not any more, is counted with a rater of it (as in `rules.exclusions`); any will do.
+_CHANGE_OVERLAP = """
+WITH wanted AS (
+    SELECT t.id, t.n_judgments >= t.overlap AS was_full,
+        greatest(t.overlap + w.votes, t.n_judgments + t.n_leases) AS overlap
+    FROM annotation_task t JOIN unnest(%(tasks)s::bigint[], %(votes)s::int[]) AS w (id, votes) ON w.id = t.id
+), changed AS (
+    UPDATE annotation_task t SET overlap = wanted.overlap FROM wanted WHERE t.id = wanted.id
+    RETURNING t.id, (t.n_judgments >= t.overlap)::int - wanted.was_full::int AS filled
+)
+SELECT said.rater_id, sum(changed.filled) FROM changed CROSS JOIN LATERAL (
+    SELECT j.rater_id FROM annotation_judgment j
+    WHERE j.task_id = changed.id AND j.effective AND NOT j.excluded AND j.origin <> %(expert)s
+    ORDER BY j.id DESC LIMIT 1
+) AS said WHERE changed.filled <> 0 GROUP BY said.rater_id
+"""
+
+
+def change_overlap(study: Study, votes: Mapping[int, int]) -> None:
+    """Let each task take so many more judgments, or fewer (negative), but never fewer than it has with those on their
+    way. Locks the tasks, then raters, then the study."""
+    if not votes:
+        return
+    lock_tasks(votes)
+    expert = int(Judgment.Origin.EXPERT)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _CHANGE_OVERLAP, {"tasks": list(votes), "votes": list(votes.values()), "expert": expert}
+        )
+        filled: dict[int | None, int] = dict(cursor.fetchall())
+    lock_raters({pk for pk in filled if pk is not None})
+    for rater_id, n in filled.items():
+        if rater_id is None:
+            more = F("n_unnamed_tasks_filled") + n
+            Study.objects.filter(pk=study.pk).update(n_unnamed_tasks_filled=more)
+        else:
+            Rater.objects.filter(pk=rater_id).update(n_tasks_filled=F("n_tasks_filled") + n)

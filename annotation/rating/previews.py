@@ -1,0 +1,109 @@
+"""What raters will see of a study, for those who run it: the same briefings, the same checks of an answer. Nothing is
+kept, leased or counted, and no rater's order is drawn.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from annotation.access import HeldAssignment
+from annotation.audio.parts import PaddedParts
+from annotation.errors import NotFound
+from annotation.listening import coverage, signed_clips, spectrograms
+from annotation.listening.rules.coverage import ListeningRules
+from annotation.models import Assignment, Study, Task, TaskCandidate
+from annotation.rating import briefings, judgments
+from annotation.rating.judgments import Receipt, Submission
+from annotation.rating.rules import counterbalancing
+from annotation.studies.protocols import load_protocol
+
+# How far a preview goes: the first tasks tell what the others are like.
+MAX_PREVIEWS = 20
+# A preview has no lease to tell how long its task was open: nothing in its first hour is called too quick.
+_OPEN_SINCE = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A task as it would be shown. Its id is the task's: whoever runs the study may know it."""
+
+    id: uuid.UUID
+    task_id: int
+    protocol_version_id: int
+    presentation: list[int]
+    expires_at: datetime
+
+
+def next_preview(study: Study, *, seen: Collection[uuid.UUID]) -> dict[str, Any] | None:
+    """The briefing of the first task, as imported, that was not seen yet; None after the last."""
+    if len(set(seen)) >= MAX_PREVIEWS:
+        return None
+    tasks = Task.objects.filter(study=study, state=Task.State.READY)
+    first = (
+        tasks.exclude(pk__in=[one.int % 2**63 for one in seen])
+        .order_by("pk")
+        .values_list("pk", flat=True)
+        .first()
+    )
+    return None if first is None else preview_briefing(study, _draw_preview(study, first))
+
+
+def preview_briefing(study: Study, shown: Preview) -> dict[str, Any]:
+    routes = signed_clips.Routes("api_preview_clip", "api_preview_spectrogram", (study.slug,))
+    return briefings.brief(shown, routes=routes)
+
+
+def preview_of(study: Study, preview_id: uuid.UUID) -> Preview:
+    """Raises NotFound for what is no task of this study that raters could get."""
+    if preview_id.int >= 2**63:
+        raise NotFound
+    tasks = Task.objects.filter(study=study, state=Task.State.READY, pk=preview_id.int)
+    if not tasks.exists():
+        raise NotFound
+    return _draw_preview(study, preview_id.int)
+
+
+def check_preview_answer(study: Study, shown: Preview, submission: Submission) -> Receipt:
+    """Refuse what would be refused of a rater; the receipt that they would get."""
+    asked = HeldAssignment(
+        id=shown.id,
+        state=Assignment.State.OPEN,
+        presentation=shown.presentation,
+        leased_at=timezone.now() - _OPEN_SINCE,
+        protocol_version_id=shown.protocol_version_id,
+        rater_id=0,
+        task_id=shown.task_id,
+        task_state=Task.State.READY,
+        study_id=study.pk,
+    )
+    judgments.check_answers(asked, submission)
+    coverage.require_listening(asked, submission.telemetry)
+    return Receipt(submission.client_id, replayed=False, surplus=False)
+
+
+def preview_clip(shown: Preview, name: str, *, until: str, signature: str) -> PaddedParts:
+    return signed_clips.open_shown_clip(shown, name, until=until, signature=signature)
+
+
+def preview_spectrogram(study: Study, shown: Preview, name: str) -> bytes:
+    return spectrograms.spectrogram_of_task(shown, name, rules=ListeningRules.of(study.rules))
+
+
+def _draw_preview(study: Study, task_id: int) -> Preview:
+    """In the order that the task's first rater could get; the same each time."""
+    assert study.protocol_version_id is not None
+    order = counterbalancing.draw_order(
+        TaskCandidate.objects.filter(task_id=task_id).count(),
+        layout=load_protocol(study.protocol_version_id).spec.layout,
+        balance=0,
+        n_draws=0,
+        seed=study.seed ^ task_id,
+    )
+    ends = timezone.now() + timedelta(minutes=study.lease_minutes)
+    return Preview(uuid.UUID(int=task_id), task_id, study.protocol_version_id, order, ends)

@@ -1,0 +1,155 @@
+"""The rater's side as a preview, for those who run a study: the same requests and answers, and nothing is kept."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiTypes, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation import access
+from annotation.api import ranges
+from annotation.api.authentication import Scope
+from annotation.api.serializers import In, problem_responses
+from annotation.errors import Conflict
+from annotation.models import Study
+from annotation.rating import judgments, previews
+from annotation.rating.api import AssignmentOut, HeartbeatOut, JudgmentIn, JudgmentOut, NextOut, SkipIn
+from annotation.rating.previews import Preview
+
+PREVIEW_CONFLICT = "This is a preview: the answer was checked and not kept, so there is nothing to change."
+
+
+class SeenIn(In):
+    holding = serializers.ListField(
+        child=serializers.UUIDField(), max_length=50, default=list, help_text="The previews seen already."
+    )
+
+
+class _PreviewView(APIView):
+    """Nothing is written, so a token that may read may preview."""
+
+    writes = Scope.READ
+
+    def study(self, request: Request, slug: str) -> Study:
+        return access.managed_study(request.user, slug)
+
+    def shown(self, request: Request, slug: str, preview_id: uuid.UUID) -> tuple[Study, Preview]:
+        study = self.study(request, slug)
+        return study, previews.preview_of(study, preview_id)
+
+
+class NextPreviewView(_PreviewView):
+    @extend_schema(
+        operation_id="next_preview",
+        request=SeenIn,
+        responses={200: NextOut, **problem_responses(400, 403, 404)},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """The first task not seen yet, as raters would see it. `assignment` is null after the last, or after 20."""
+        study = self.study(request, slug)
+        seen = SeenIn.parsed(request.data)["holding"]
+        progress = {"done": len(seen), "tasks": min(study.n_tasks, previews.MAX_PREVIEWS)}
+        return Response({"assignment": previews.next_preview(study, seen=seen), "progress": progress})
+
+
+class PreviewView(_PreviewView):
+    @extend_schema(operation_id="preview", responses={200: AssignmentOut, **problem_responses(403, 404)})
+    def get(self, request: Request, slug: str, preview_id: uuid.UUID) -> Response:
+        """A task as raters would see it, with new links to its clips."""
+        return Response(previews.preview_briefing(*self.shown(request, slug, preview_id)))
+
+
+class PreviewHeartbeatView(_PreviewView):
+    @extend_schema(
+        operation_id="preview_heartbeat",
+        request=None,
+        responses={200: HeartbeatOut, **problem_responses(403, 404)},
+    )
+    def post(self, request: Request, slug: str, preview_id: uuid.UUID) -> Response:
+        """What a rater's page would hear; a preview holds nothing."""
+        _, shown = self.shown(request, slug, preview_id)
+        return Response({"expires_at": shown.expires_at})
+
+
+class PreviewJudgmentView(_PreviewView):
+    @extend_schema(operation_id="preview_own_judgment", responses=problem_responses(403, 404, 409))
+    def get(self, request: Request, slug: str, preview_id: uuid.UUID) -> Response:
+        """Always a conflict: nothing was kept."""
+        self.shown(request, slug, preview_id)
+        raise Conflict(PREVIEW_CONFLICT, code="preview")
+
+    @extend_schema(
+        operation_id="preview_judgment",
+        request=JudgmentIn,
+        responses={200: JudgmentOut, **problem_responses(400, 403, 404)},
+    )
+    def post(self, request: Request, slug: str, preview_id: uuid.UUID) -> Response:
+        """Check an answer as a rater's would be checked, and keep nothing."""
+        study, shown = self.shown(request, slug, preview_id)
+        submission = judgments.Submission(**JudgmentIn.parsed(request.data))
+        receipt = previews.check_preview_answer(study, shown, submission)
+        return Response({"client_id": str(receipt.client_id), "surplus": receipt.surplus})
+
+
+class PreviewSkipView(_PreviewView):
+    @extend_schema(
+        operation_id="preview_skip", request=SkipIn, responses={204: None, **problem_responses(400, 403, 404)}
+    )
+    def post(self, request: Request, slug: str, preview_id: uuid.UUID) -> Response:
+        """Go on to the next preview."""
+        self.shown(request, slug, preview_id)
+        SkipIn.parsed(request.data)
+        return Response(status=204)
+
+
+class PreviewGiveBackView(_PreviewView):
+    @extend_schema(
+        operation_id="preview_give_back", request=None, responses={204: None, **problem_responses(403, 404)}
+    )
+    def post(self, request: Request, slug: str, preview_id: uuid.UUID) -> Response:
+        """Stop looking; a preview holds nothing."""
+        self.shown(request, slug, preview_id)
+        return Response(status=204)
+
+
+class PreviewClipView(_PreviewView):
+    @extend_schema(
+        operation_id="preview_clip",
+        parameters=[
+            OpenApiParameter("until", str, required=True, description="As in the clip's `url`."),
+            OpenApiParameter("signature", str, required=True, description="As in the clip's `url`."),
+        ],
+        responses={
+            (200, "audio/flac"): OpenApiTypes.BINARY,
+            (206, "audio/flac"): OpenApiTypes.BINARY,
+            416: None,
+            **problem_responses(403, 404, 410),
+        },
+    )
+    def get(
+        self, request: Request, slug: str, preview_id: uuid.UUID, name: str
+    ) -> HttpResponse | StreamingHttpResponse:
+        """The sound of one part of a preview, as raters would get it. Supports ranges."""
+        _, shown = self.shown(request, slug, preview_id)
+        asked = request.query_params
+        clip = previews.preview_clip(
+            shown, name, until=asked.get("until", ""), signature=asked.get("signature", "")
+        )
+        django_request: HttpRequest = request._request
+        return ranges.send_range(django_request, clip, content_type="audio/flac")
+
+
+class PreviewSpectrogramView(_PreviewView):
+    @extend_schema(
+        operation_id="preview_spectrogram",
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY, **problem_responses(403, 404)},
+    )
+    def get(self, request: Request, slug: str, preview_id: uuid.UUID, name: str) -> HttpResponse:
+        """The spectrogram of one clip of a preview, as raters would get it."""
+        picture = previews.preview_spectrogram(*self.shown(request, slug, preview_id), name)
+        return HttpResponse(picture, content_type="application/octet-stream")

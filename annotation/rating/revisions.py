@@ -1,0 +1,181 @@
+"""Changing a vote while the study lets its rater: a new row that stands in the place of the one before.
+
+No counter moves and no order is drawn: the place in the task was taken by the first vote. What was heard for that
+vote was heard; it is not asked for again.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from annotation import access
+from annotation.access import HeldAssignment
+from annotation.errors import Conflict, NotFound
+from annotation.listening.rules.coverage import ListeningRules
+from annotation.models import Answer, Judgment, Study, Task, TaskCandidate, User
+from annotation.rating import judgments, overlap
+from annotation.rating.judgments import Receipt, Submission
+from annotation.rating.rules import answers as rules
+from annotation.review import barred_reviewers, returns
+from annotation.studies import audit
+
+# One statement: the row that stood steps back with its answers, and the next takes its place. Until when and by whom
+# it may is decided before; what was shown, and how loud, is what it was.
+_REVISE = """
+WITH before AS (
+    UPDATE annotation_judgment SET effective = false WHERE id = %(before)s
+    RETURNING id, study_id, task_id, rater_id, assignment_id, protocol_version_id, origin, revision, presentation, gains
+), silenced AS (
+    UPDATE annotation_answer SET counted = false FROM before WHERE judgment_id = before.id
+), judgment AS (
+    INSERT INTO annotation_judgment
+        (study_id, task_id, rater_id, assignment_id, protocol_version_id, client_id, payload_sha256, origin, revision,
+         effective, excluded, surplus, presentation, gains, codes, comment, telemetry, started_at, submitted_at)
+    SELECT study_id, task_id, rater_id, assignment_id, protocol_version_id, %(client_id)s, %(sha256)s, origin,
+           revision + 1, true, false, false, presentation, gains, %(codes)s, %(comment)s, %(telemetry)s::jsonb,
+           NULL, %(now)s
+    FROM before
+    RETURNING id, task_id
+)
+INSERT INTO annotation_answer
+    (judgment_id, task_id, question_id, candidate_id, choice, value, confidence, text, counted)
+SELECT judgment.id, judgment.task_id, a.question, a.candidate, a.choice, a.value, a.confidence, a.text, true
+FROM judgment, unnest(%(questions)s::bigint[], %(candidates)s::bigint[], %(choices)s::smallint[],
+                      %(values)s::float8[], %(confidences)s::float8[], %(texts)s::text[])
+               AS a (question, candidate, choice, value, confidence, text)
+"""
+
+
+@dataclass(frozen=True)
+class OwnJudgment:
+    """A rater's own vote as they gave it: sides, positions and codes as shown to them."""
+
+    client_id: uuid.UUID
+    revision: int
+    answers: list[dict[str, Any]]
+    codes: list[str]
+    comment: str
+    telemetry: dict[str, Any] | None
+    submitted_at: datetime
+    # None: for as long as the expert who returned it waits.
+    changeable_until: datetime | None
+
+
+@transaction.atomic
+def revise(user: User, assignment_id: uuid.UUID, submission: Submission) -> Receipt:
+    """Store a changed vote. A replay of the same change gets the first result.
+
+    Locks the assignment, then the task: two changes come one after the other, and an exclusion before or after them.
+    Where an expert has asked the rater to look again, their case before both; the window is then open until they did.
+    """
+    case = returns.case_awaiting(user, assignment_id)
+    assignment = access.held_assignment(user, assignment_id, lock=True)
+    if receipt := judgments.stored_receipt(Judgment.objects.filter(assignment_id=assignment.id), submission):
+        return receipt
+    overlap.lock_tasks([assignment.task_id])
+    study = Study.objects.only("rules").get(pk=assignment.study_id)
+    standing = _effective_judgment(assignment)
+    _check_not_reviewing(assignment)
+    if case is None:
+        _check_window(assignment, study)
+    judgments.check_answers(assignment, submission)
+    _record(assignment, submission, before=standing)
+    audit.record(
+        "judgment.revised", actor=user, study=study, subject=f"judgment {submission.client_id}",
+        revision=standing.revision + 1, before=str(standing.client_id),
+    )  # fmt: skip
+    if case is not None:
+        returns.close_answered(case, assignment.id, actor=user)
+    return Receipt(submission.client_id, replayed=False, surplus=False)
+
+
+def own_judgment(user: User, assignment_id: uuid.UUID) -> OwnJudgment:
+    """What this account's rater said of an assignment, last of all."""
+    assignment = access.held_assignment(user, assignment_id)
+    last = Judgment.objects.filter(assignment_id=assignment.id).order_by("-revision").first()
+    if last is None:
+        raise NotFound
+    study = Study.objects.only("rules").get(pk=assignment.study_id)
+    return OwnJudgment(
+        client_id=last.client_id,
+        revision=last.revision,
+        answers=_as_shown(assignment, last),
+        codes=last.codes,
+        comment=last.comment,
+        telemetry=last.telemetry,
+        submitted_at=last.submitted_at,
+        changeable_until=None if returns.is_awaited(assignment.id) else _changeable_until(assignment, study),
+    )
+
+
+def _effective_judgment(assignment: HeldAssignment) -> Judgment:
+    """The judgment that a change would replace. Why there is none is not told: quality checks stay unseen."""
+    withdrawn = Task.objects.filter(pk=assignment.task_id, state=Task.State.WITHDRAWN).exists()
+    found = Judgment.objects.filter(assignment_id=assignment.id, effective=True, excluded=False).first()
+    if found is None or withdrawn:
+        raise Conflict("This answer cannot be changed any more.", code="not_changeable")
+    return found
+
+
+def _check_window(assignment: HeldAssignment, study: Study) -> None:
+    if timezone.now() > _changeable_until(assignment, study):
+        raise Conflict("The time to change this answer is over; it stands as it is.", code="window_closed")
+
+
+def _check_not_reviewing(assignment: HeldAssignment) -> None:
+    """Whoever has asked them to look again: an expert who reads what others said changes no vote that counts."""
+    if barred_reviewers.is_reviewer(assignment.task_id, assignment.rater_id):
+        raise Conflict(
+            "You review this item now and see what others said, so your earlier answer stands.",
+            code="reviews",
+        )
+
+
+def _changeable_until(assignment: HeldAssignment, study: Study) -> datetime:
+    """Counted from the first vote: a change does not open the window again."""
+    first = (
+        Judgment.objects.filter(assignment_id=assignment.id)
+        .order_by("revision")
+        .values("submitted_at")[:1]
+        .get()
+    )
+    minutes = ListeningRules.of(study.rules).change_minutes
+    submitted_at: datetime = first["submitted_at"]
+    return submitted_at + timedelta(minutes=minutes)
+
+
+def _record(assignment: HeldAssignment, submission: Submission, *, before: Judgment) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _REVISE,
+            {
+                "before": before.pk,
+                "client_id": submission.client_id,
+                "sha256": submission.sha256,
+                "codes": sorted(submission.codes),
+                "comment": submission.comment.strip(),
+                "telemetry": None if submission.telemetry is None else json.dumps(submission.telemetry),
+                "now": timezone.now(),
+                **judgments.answer_columns(assignment, submission),
+            },
+        )
+
+
+def _as_shown(assignment: HeldAssignment, judgment: Judgment) -> list[dict[str, Any]]:
+    """The answers in the words of the rater's page, the way they were sent."""
+    slots = dict(TaskCandidate.objects.filter(task_id=assignment.task_id).values_list("candidate_id", "slot"))
+    fields = ("question__key", "candidate_id", "choice", "value", "confidence", "text")
+    stored = Answer.objects.filter(judgment=judgment).order_by("pk").values_list(*fields)
+    return [
+        rules.answer_as_shown(
+            rules.CanonicalAnswer(key, slots.get(candidate), *content), assignment.presentation
+        )
+        for key, candidate, *content in stored
+    ]

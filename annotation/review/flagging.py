@@ -1,0 +1,212 @@
+"""Rules at work: what they would find, and cases for what they find.
+
+A rule fires once for a version of an item; after the case was resolved it fires again only on votes that came later.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from annotation.jobs import jobs, sweeps
+from annotation.jobs.sweeps import VisibleHeads
+from annotation.models import FlagSweep, Item, Job, Study, User
+from annotation.review import cases, flag_queries, flag_rules
+from annotation.review.flag_queries import RuleQuery
+from annotation.review.flag_rules import FlagRule, FlagRules
+from annotation.studies import audit
+
+_EXAMPLES = 5
+# Versions looked at in one go: what a worker that is killed does again.
+FLAGGING_CHUNK = 5000
+
+
+@dataclass(frozen=True)
+class RuleCount:
+    """What a rule finds in the data as they are: `n_items` in all, `n_new` of them without this reason on a case yet;
+    `examples` are the names of a few items, new ones first."""
+
+    rule: str
+    n_items: int
+    n_new: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FlaggingResult:
+    """`n_opened` cases, `n_added` further reasons on cases that were there, and new reasons by rule."""
+
+    n_opened: int = 0
+    n_added: int = 0
+    by_rule: dict[str, int] = field(default_factory=dict)
+
+
+def preview_rules(study: Study, rules: FlagRules) -> list[RuleCount]:
+    """What these rules, in force or only wanted, find now; one entry for each that is on. Changes nothing."""
+    queries = {rule.key: query for rule, query in _queries(study, rules)}
+    found = []
+    for rule in rules.in_force():
+        # One that has nothing to ask here (no code, no confidence) finds nothing.
+        counted = (0, 0, list[str]())
+        if query := queries.get(rule.key):
+            counted = flag_queries.count_findings(study, rule, query, examples=_EXAMPLES)
+        n_items, n_new, examples = counted
+        found.append(RuleCount(rule.key, n_items, n_new, tuple(examples)))
+    return found
+
+
+def apply_rules(
+    study: Study, *, actor: User | None, on_progress: Callable[[int, int], None] = lambda done, total: None
+) -> FlaggingResult:
+    """Look at the whole study by its rules and open what they find. Safe to repeat and to run twice at once."""
+    applied = flag_versions(study, current_versions(study), actor=actor, on_progress=on_progress)
+    audit.record("flags.applied", actor=actor, study=study, **asdict(applied))
+    return applied
+
+
+def enqueue_flagging(study: Study, *, actor: User | None) -> Job:
+    """Have `apply` done by a worker, as a job of kind "flag" that shows its progress."""
+    return jobs.enqueue("flag", study=study, params={}, actor=actor)
+
+
+def run_flagging(running: jobs.RunningJob) -> dict[str, Any]:
+    """The work of a job of kind "flag". Each chunk is its own: a job that is done again finds less to do."""
+    study = running.job.study
+    assert study is not None  # `request` gave it one
+    return asdict(apply_rules(study, actor=running.job.created_by, on_progress=running.progress))
+
+
+def flag_versions(
+    study: Study,
+    versions: Sequence[int] | None,
+    *,
+    actor: User | None,
+    only: str = "",
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+) -> FlaggingResult:
+    """Open what the study's rules (or `only` one of them) find about these versions; all current ones for None."""
+    queries = [
+        (rule, query) for rule, query in _queries(study, FlagRules.of(study.rules)) if only in ("", rule.key)
+    ]
+    total = len(versions or ())
+    n_opened, by_rule = 0, Counter[str]()
+    for start in range(0, max(total, 1), FLAGGING_CHUNK):
+        on_progress(start, total)
+        some = None if versions is None else versions[start : start + FLAGGING_CHUNK]
+        for rule, query in queries:
+            if found := flag_queries.new_findings(study, rule, query, versions=some):
+                opened = cases.open_cases(rule.key, found, at=timezone.now(), actor=actor)
+                n_opened += opened.n_opened
+                by_rule[rule.key] += opened.n_opened + opened.n_added
+    on_progress(total, total)
+    return FlaggingResult(n_opened, by_rule.total() - n_opened, dict(by_rule))
+
+
+def _queries(study: Study, rules: FlagRules) -> Iterator[tuple[FlagRule, RuleQuery]]:
+    for rule in rules.in_force():
+        if query := flag_queries.build_query(study, rule):
+            yield rule, query
+
+
+def current_versions(study: Study) -> list[int]:
+    items = Item.objects.filter(study=study, state=Item.State.ACTIVE, current_version__isnull=False)
+    return [pk for pk in items.order_by("pk").values_list("current_version", flat=True) if pk is not None]
+
+
+# The flag rules at work: looking at what is new in every study that has begun (`sweeps` says how).
+
+
+_SWEEP_LOCK = 7_303_016
+
+
+@dataclass(frozen=True)
+class SweepSource:
+    """Rows that rules rest on: `highest` selects the highest id in sight, `changed` the versions that rows after
+    %(low)s speak of, both of %(study)s. One that only `rule` rests on is asked only where that rule is in force."""
+
+    highest: str
+    changed: str
+    rule: str = ""
+
+
+# Other apps add what their rules rest on.
+SWEEP_SOURCES = {
+    "judgments": SweepSource(
+        highest="SELECT max(id) FROM annotation_judgment WHERE study_id = %(study)s",
+        changed="SELECT t.item_version_id FROM annotation_judgment j JOIN annotation_task t ON t.id = j.task_id"
+        " WHERE j.study_id = %(study)s AND j.id > %(low)s",
+    ),
+    "exclusions": SweepSource(
+        highest="SELECT max(id) FROM annotation_exclusion",
+        changed="SELECT t.item_version_id FROM annotation_exclusion e"
+        " JOIN annotation_judgment j ON j.id = e.judgment_id AND j.study_id = %(study)s"
+        " JOIN annotation_task t ON t.id = j.task_id WHERE e.id > %(low)s",
+    ),
+}
+
+
+def sweep_studies() -> FlaggingResult:
+    """Look at what changed in every study that has begun. For beat; a second sweep at the same time does nothing."""
+    n_opened, n_added = 0, 0
+    with _sweep_lock() as alone:
+        begun = (
+            Study.objects.exclude(state=Study.State.DRAFT).order_by("pk") if alone else Study.objects.none()
+        )
+        for study_id in begun.values_list("pk", flat=True):
+            applied = _sweep_study(study_id)
+            n_opened, n_added = n_opened + applied.n_opened, n_added + applied.n_added
+    return FlaggingResult(n_opened, n_added)
+
+
+def reset_sweep(study: Study) -> None:
+    """Have the next sweep look at all of a study: its rules have changed. In the transaction that changes them."""
+    FlagSweep.objects.filter(study=study).delete()
+
+
+def _sweep_study(study_id: int) -> FlaggingResult:
+    # In this order: rules that change after the mark was read take the mark away, so that they are looked at again.
+    mark, _ = FlagSweep.objects.get_or_create(study_id=study_id)
+    study = Study.objects.get(pk=study_id)
+    sight = _visible_ids(study)
+    applied = _flag_changed(study, mark.seen)
+    if applied != FlaggingResult():
+        audit.record("flags.applied", actor=None, study=study, **asdict(applied))
+    sweeps.store_mark(mark, sight)
+    return applied
+
+
+def _flag_changed(study: Study, seen: dict[str, int]) -> FlaggingResult:
+    rules = FlagRules.of(study.rules)
+    versions = _changed_versions(study, seen) if seen else current_versions(study)
+    applied = flag_versions(study, versions, actor=None) if versions else FlaggingResult()
+    if not (seen and rules[flag_rules.UNANNOTATED].on):
+        return applied
+    # What makes an item fire that nobody has judged (a skip, a study that is paused) leaves no row behind.
+    bare = flag_versions(study, None, actor=None, only=flag_rules.UNANNOTATED)
+    return FlaggingResult(applied.n_opened + bare.n_opened, applied.n_added + bare.n_added)
+
+
+def _visible_ids(study: Study) -> VisibleHeads:
+    return sweeps.visible_heads(study, {name: source.highest for name, source in SWEEP_SOURCES.items()})
+
+
+def _changed_versions(study: Study, seen: dict[str, int]) -> list[int]:
+    """Versions that something new was said of."""
+    found: set[int] = set()
+    in_force = {"", *(rule.key for rule in FlagRules.of(study.rules).in_force())}
+    asked = {name: source for name, source in SWEEP_SOURCES.items() if source.rule in in_force}
+    with connection.cursor() as cursor:
+        for name, source in asked.items():
+            cursor.execute(source.changed, {"study": study.pk, "low": seen.get(name, 0)})
+            found.update(pk for (pk,) in cursor.fetchall())
+    return sorted(found)
+
+
+def _sweep_lock() -> AbstractContextManager[bool]:
+    return sweeps.exclusive_sweep(_SWEEP_LOCK)

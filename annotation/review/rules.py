@@ -1,0 +1,104 @@
+"""What a study asks of its review: how cases are worked. Which rules make cases is in `flag_rules`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from annotation.rating.rules.answers import Problem
+
+# Why the review keeps judgments out of analysis; every other reason is somebody's own.
+REVIEW_EXCLUSIONS = ("item_corrected", "item_withdrawn", "correction_undone")
+# The fields of an item that an expert may correct, in the order of the desk.
+CORRECTABLE_FIELDS = ("question", "reference", "rationale", "transcript", "prompt", "lyrics")
+# Why a field was corrected.
+CORRECTION_REASONS = ("incomplete", "wrong", "insufficient", "ambiguous", "wording", "other")
+
+
+@dataclass(frozen=True)
+class ReviewSettings:
+    """`undo_minutes`: how long a decision can be taken back. `claim_minutes`: how long a case stays with an expert who
+    does nothing. `same_raters`: whether those who judged a version may judge the corrected one. `pool_votes`: how many
+    more judgments a return to the pool asks for."""
+
+    undo_minutes: int = 10
+    claim_minutes: int = 30
+    same_raters: bool = False
+    pool_votes: int = 1
+
+    @classmethod
+    def of(cls, rules: Mapping[str, Any]) -> ReviewSettings:
+        """From a study's `rules`, in which only what differs from the defaults need stand."""
+        stated = rules.get("review", {})
+        return cls(**{name: stated[name] for name in SETTING_NAMES if name in stated})
+
+
+SETTING_NAMES = tuple(field.name for field in fields(ReviewSettings))
+# The least and the most of each number.
+SETTING_BOUNDS = {"undo_minutes": (0, 10_080), "claim_minutes": (5, 1440), "pool_votes": (1, 20)}
+
+
+def validate_settings(settings: Mapping[str, Any]) -> list[Problem]:
+    """Every fault of settings that somebody wants, each with the name of its field."""
+    found = []
+    for name, value in settings.items():
+        if name == "same_raters":
+            if not isinstance(value, bool):
+                found.append(Problem(name, "Give true or false."))
+        elif name not in SETTING_BOUNDS:
+            found.append(Problem(name, f"There is no such setting; there are {', '.join(SETTING_NAMES)}."))
+        elif (
+            isinstance(value, bool)
+            or not isinstance(value, int)
+            or not (SETTING_BOUNDS[name][0] <= value <= SETTING_BOUNDS[name][1])
+        ):
+            least, most = SETTING_BOUNDS[name]
+            found.append(Problem(name, f"Give a whole number from {least} to {most}."))
+    return found
+
+
+# What in a corrected item differs from what it was, and what cannot be corrected so.
+
+
+# Without these an item asks nothing, or nothing that can be judged.
+REQUIRED_TEXTS = ("question", "reference", "prompt")
+MAX_TEXT_LENGTH = 100_000
+# What PostgreSQL stores in no text: zero bytes and lone surrogates, which JSON can spell.
+_UNSTORABLE_CHARACTERS = re.compile("[\x00\ud800-\udfff]")
+
+
+def normalize_text(text: str) -> str:
+    """As it is stored: blanks at the ends say nothing, and browsers send two characters for a new line."""
+    return text.replace("\r\n", "\n").strip()
+
+
+def changed_texts(before: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
+    """The new texts of the fields that changed, in the order of the desk."""
+    return {
+        name: normalize_text(texts[name])
+        for name in CORRECTABLE_FIELDS
+        if name in texts and normalize_text(texts[name]) != normalize_text(before[name])
+    }
+
+
+def validate_correction(before: Mapping[str, str], texts: Mapping[str, str], *, reason: str) -> list[Problem]:
+    """Every fault of a correction that somebody wants, each with the name of its field."""
+    found = []
+    if reason not in CORRECTION_REASONS:
+        found.append(Problem("reason", f"Choose one of {', '.join(CORRECTION_REASONS)}."))
+    for name, text in texts.items():
+        if name not in CORRECTABLE_FIELDS:
+            found.append(Problem(f"texts.{name}", f"Only {', '.join(CORRECTABLE_FIELDS)} can be corrected."))
+        elif _UNSTORABLE_CHARACTERS.search(text):
+            found.append(
+                Problem(f"texts.{name}", "Remove zero bytes and half characters; no text holds them.")
+            )
+        elif len(text) > MAX_TEXT_LENGTH:
+            found.append(Problem(f"texts.{name}", f"Write at most {MAX_TEXT_LENGTH} characters."))
+        elif name in REQUIRED_TEXTS and not normalize_text(text) and normalize_text(before[name]):
+            found.append(
+                Problem(f"texts.{name}", "An item cannot do without it: write one, or withdraw the item.")
+            )
+    return found

@@ -1,1 +1,0 @@
-"""Decisions over plain values. A pure island: no Django."""

@@ -1,1 +1,0 @@
-"""Writes: one noun per module, each function one transaction. Pages, API, tasks and commands share them."""

@@ -1,0 +1,518 @@
+"""What the study endpoints take and give."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.db.models import F, OuterRef, QuerySet, Subquery, Sum
+from django.http import StreamingHttpResponse
+from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    PolymorphicProxySerializer,
+    extend_schema,
+    extend_schema_field,
+)
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation import access
+from annotation.access import StudyAccess
+from annotation.api import paging
+from annotation.api.paging import PageOut
+from annotation.api.serializers import In, problem_responses
+from annotation.csv_escaping import escape_formula
+from annotation.items.api import SiteAuditEventOut, SiteAuditPageOut
+from annotation.listening.checks import check_settings
+from annotation.listening.rules.checks import KINDS
+from annotation.listening.rules.coverage import LOUDNESS, ListeningRules
+from annotation.models import AuditEvent, ListeningCheck, Membership, Rater, Study
+from annotation.models.people import Role
+from annotation.protocols import preset_keys
+from annotation.rating.rules import ordering, stopping
+from annotation.studies import audit, members, studies
+
+
+class StudyIn(In):
+    slug = serializers.SlugField(max_length=80)
+    title = serializers.CharField(max_length=200)
+    preset = serializers.ChoiceField(preset_keys())
+    description = serializers.CharField(default="", allow_blank=True, max_length=20_000)
+    overlap = serializers.IntegerField(default=3, min_value=1, max_value=1000)
+    order = serializers.ChoiceField(Study.Order.choices, default=Study.Order.SHUFFLED)
+    lease_minutes = serializers.IntegerField(default=15, min_value=1, max_value=600)
+
+
+class ListeningIn(In):
+    """Zero switches a requirement off. Of a clip up to a minute the short rule holds, of a longer one the long rule."""
+
+    short_seconds = serializers.FloatField(required=False, help_text="To be heard of a short clip.")
+    short_share = serializers.FloatField(required=False, help_text="0 to 1; the larger of the two holds.")
+    long_seconds = serializers.FloatField(required=False)
+    long_share = serializers.FloatField(required=False)
+    min_switches = serializers.IntegerField(required=False, help_text="Between the clips of a comparison.")
+    fade_ms = serializers.IntegerField(required=False, help_text="Of a switch, 0 to 50.")
+    loudness = serializers.ChoiceField(
+        LOUDNESS,
+        required=False,
+        help_text="Play the clips of a task equally loud, or as they are. Fixed once the study runs.",
+    )
+    instruction_seconds = serializers.FloatField(
+        required=False, help_text="On screen before clips can be played."
+    )
+    break_minutes = serializers.IntegerField(required=False, help_text="Of work until a break is suggested.")
+    stop_minutes = serializers.IntegerField(
+        required=False, help_text="Of work until no more tasks are shown."
+    )
+    change_minutes = serializers.IntegerField(required=False, help_text="In which a vote may be changed.")
+    spectrogram = serializers.BooleanField(
+        required=False, help_text="Whether raters may see one of each clip."
+    )
+
+
+class ChecksIn(In):
+    """Which listening checks raters take before their first task, and when again."""
+
+    require = serializers.ListField(
+        child=serializers.ChoiceField(ListeningCheck.Kind.choices), required=False, max_length=len(KINDS)
+    )
+    valid_hours = serializers.IntegerField(required=False, help_text="Until a check is due again.")
+    recheck_minutes = serializers.IntegerField(required=False, help_text="Of work; 0 leaves it to the hours.")
+    gate = serializers.BooleanField(required=False, help_text="Whether only those who pass may work.")
+
+
+class StoppingIn(In):
+    """When a pair needs no more votes. Every task gets the study's overlap first, then one more at a time."""
+
+    question = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=40,
+        help_text="Whose votes decide; empty for no stopping.",
+    )
+    threshold = serializers.FloatField(
+        required=False, help_text="Decided once the majority is right with this chance."
+    )
+    most = serializers.IntegerField(
+        required=False, allow_null=True, help_text="Votes that a task gets at most."
+    )
+
+
+class OrderingIn(In):
+    """Which tasks come first: by what a vote would teach, with a share drawn from all that are open."""
+
+    on = serializers.BooleanField(required=False, help_text="Off: the plain order. On unless said.")
+    uniform = serializers.FloatField(
+        required=False, help_text="Share of draws from all open tasks, from 0.2."
+    )
+    among = serializers.IntegerField(
+        required=False, help_text="From how many of the first the rest is drawn."
+    )
+    uncertainty = serializers.FloatField(required=False, help_text="Weight of what the model is unsure of.")
+    disagreement = serializers.FloatField(
+        required=False, help_text="Weight of where votes so far contradict the model."
+    )
+    coverage = serializers.FloatField(required=False, help_text="Weight of having few judgments yet.")
+    scorer = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=80,
+        help_text="The model's name or a version's digest; empty for the one promoted in this study.",
+    )
+
+
+class StudyChangeIn(In):
+    title = serializers.CharField(required=False, max_length=200)
+    description = serializers.CharField(required=False, allow_blank=True, max_length=20_000)
+    lease_minutes = serializers.IntegerField(required=False, min_value=1, max_value=600)
+    state = serializers.ChoiceField(Study.State.choices, required=False)
+    listening = ListeningIn(required=False)
+    checks = ChecksIn(required=False)
+    stopping = StoppingIn(required=False)
+    ordering = OrderingIn(required=False)
+
+
+class RoleOut(serializers.Serializer):
+    study = serializers.SlugField(source="slug")
+    title = serializers.CharField()
+    role = serializers.ChoiceField(Role.choices)
+
+
+class MeOut(serializers.Serializer):
+    name = serializers.CharField()
+    may_create_studies = serializers.BooleanField()
+    roles = RoleOut(many=True)
+
+
+class StudyOut(serializers.Serializer):
+    """What any member may know; what is asked of raters is at …/protocol/."""
+
+    slug = serializers.SlugField()
+    title = serializers.CharField()
+    description = serializers.CharField(help_text="Written for raters; they see it on the invitation.")
+    state = serializers.ChoiceField(Study.State.choices)
+    role = serializers.ChoiceField(Role.choices, help_text="Yours in this study.")
+
+
+class StudyPageOut(PageOut):
+    results = StudyOut(many=True)
+
+
+class StudyDetailOut(StudyOut):
+    """What those who run the study may know."""
+
+    preset = serializers.CharField(source="protocol_version.preset", default=None)
+    protocol_version = serializers.IntegerField(source="protocol_version.number", default=None)
+    overlap = serializers.IntegerField()
+    order = serializers.ChoiceField(Study.Order.choices)
+    lease_minutes = serializers.IntegerField()
+    n_items = serializers.IntegerField()
+    n_tasks = serializers.IntegerField()
+    n_judgments = serializers.SerializerMethodField(help_text="That count: effective and not excluded.")
+    created_at = serializers.DateTimeField()
+    listening = serializers.SerializerMethodField(help_text="What is asked of listening; all settings.")
+    checks = serializers.SerializerMethodField(help_text="Which listening checks raters take; all settings.")
+    stopping = serializers.SerializerMethodField(help_text="When a pair needs no more votes; all settings.")
+
+    ordering = serializers.SerializerMethodField(help_text="Which tasks come first; all settings.")
+
+    @extend_schema_field(OrderingIn)
+    def get_ordering(self, study: Study) -> dict[str, Any]:
+        return ordering.as_json(study.rules)
+
+    @extend_schema_field(ChecksIn)
+    def get_checks(self, study: Study) -> dict[str, Any]:
+        return check_settings(study)
+
+    @extend_schema_field(ListeningIn)
+    def get_listening(self, study: Study) -> dict[str, Any]:
+        return asdict(ListeningRules.of(study.rules))
+
+    @extend_schema_field(StoppingIn)
+    def get_stopping(self, study: Study) -> dict[str, Any]:
+        return stopping.as_json(study.rules)
+
+    def get_n_judgments(self, study: Study) -> int:
+        by_raters: dict[str, Any] = study.raters.aggregate(n=Sum("n_judgments"))
+        return (by_raters["n"] or 0) + study.n_unnamed_judgments
+
+
+# Studies: those one takes part in, making them, changing their rules and state.
+
+
+STUDY_AS_SEEN = PolymorphicProxySerializer(
+    component_name="StudyAsSeen", serializers=[StudyOut, StudyDetailOut], resource_type_field_name=None
+)
+
+
+class MeView(APIView):
+    @extend_schema(operation_id="me", responses={200: MeOut, **problem_responses(403)})
+    def get(self, request: Request) -> Response:
+        """Who is signed in, and their role in each study they take part in."""
+        user = request.user
+        roles = access.studies_of(user).filter(memberships__user=user).order_by("pk")
+        body = {"name": user.name, "may_create_studies": user.may_create_studies, "roles": roles}
+        return Response(MeOut(body).data)
+
+
+class StudiesView(APIView):
+    of_account = True
+
+    @extend_schema(
+        operation_id="studies",
+        parameters=paging.PARAMETERS,
+        responses={200: StudyPageOut, **problem_responses(400, 403)},
+    )
+    def get(self, request: Request) -> Response:
+        """The studies you take part in."""
+        return Response(paging.page(request, access.studies_of(request.user), StudyOut))
+
+    @extend_schema(
+        operation_id="create_study",
+        request=StudyIn,
+        responses={201: StudyDetailOut, **problem_responses(400, 403, 409)},
+    )
+    def post(self, request: Request) -> Response:
+        """Make a study from a preset. It starts as a draft, and you are its admin."""
+        study = studies.create_study(actor=request.user, **StudyIn.parsed(request.data))
+        return Response(study_as_seen(StudyAccess(study, Role.ADMIN)), status=201)
+
+
+class StudyView(APIView):
+    @extend_schema(operation_id="study", responses={200: STUDY_AS_SEEN, **problem_responses(403, 404)})
+    def get(self, request: Request, slug: str) -> Response:
+        """A study: its name and state to those who rate, all of it to those who run it."""
+        return Response(study_as_seen(access.study_of(request.user, slug)))
+
+    @extend_schema(
+        operation_id="change_study",
+        request=StudyChangeIn,
+        responses={200: StudyDetailOut, **problem_responses(400, 403, 404)},
+    )
+    def patch(self, request: Request, slug: str) -> Response:
+        """Change title, description, minutes per task, listening rules and checks, when to stop early, or state."""
+        study = access.managed_study(request.user, slug)
+        studies.change_study(study, actor=request.user, **StudyChangeIn.parsed(request.data))
+        return Response(study_as_seen(access.study_of(request.user, slug)))
+
+
+def study_as_seen(seen: StudyAccess) -> dict[str, Any]:
+    study: Study = seen.study
+    study.role = seen.role  # type: ignore[attr-defined]
+    return dict((StudyDetailOut if seen.manages else StudyOut)(study).data)
+
+
+# What the endpoints about people take and give.
+
+
+class MemberChangeIn(In):
+    role = serializers.ChoiceField(Role.choices)
+
+
+class InvitationIn(In):
+    role = serializers.ChoiceField(Role.choices)
+    max_uses = serializers.IntegerField(default=1, min_value=1, max_value=10_000)
+    days = serializers.IntegerField(default=14, min_value=1, max_value=365)
+
+
+class JoinIn(In):
+    token = serializers.CharField(max_length=200)
+
+
+class JoinedOut(serializers.Serializer):
+    study = serializers.SlugField()
+    role = serializers.ChoiceField(Role.choices)
+
+
+class MemberOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    name = serializers.CharField(source="user.name")
+    email = serializers.EmailField(source="user.email")
+    role = serializers.ChoiceField(Role.choices)
+    pseudonym = serializers.CharField(allow_null=True, help_text="Of the rater this member is, if any.")
+    created_at = serializers.DateTimeField()
+
+
+class MemberPageOut(PageOut):
+    results = MemberOut(many=True)
+
+
+class InvitationOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    role = serializers.ChoiceField(Role.choices)
+    max_uses = serializers.IntegerField()
+    uses = serializers.IntegerField()
+    is_open = serializers.BooleanField()
+    expires_at = serializers.DateTimeField()
+    revoked_at = serializers.DateTimeField(allow_null=True)
+    created_at = serializers.DateTimeField()
+
+
+class InvitationPageOut(PageOut):
+    results = InvitationOut(many=True)
+
+
+class NewInvitationOut(InvitationOut):
+    token = serializers.CharField(help_text="Shown this once: only a digest of it is kept.")
+    link = serializers.URLField(help_text="Whoever opens it joins the study.")
+
+
+# Who takes part in a study: raters, members, invitations.
+
+
+class MembersView(APIView):
+    @extend_schema(
+        operation_id="members",
+        parameters=paging.PARAMETERS,
+        responses={200: MemberPageOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """The accounts that take part in a study."""
+        study = access.managed_study(request.user, slug)
+        return Response(paging.page(request, _members_with_pseudonyms(study), MemberOut))
+
+
+class MemberView(APIView):
+    @extend_schema(
+        operation_id="change_member",
+        request=MemberChangeIn,
+        responses={200: MemberOut, **problem_responses(400, 403, 404, 409)},
+    )
+    def patch(self, request: Request, slug: str, member_id: int) -> Response:
+        """Give a member another role."""
+        member = access.membership_of(request.user, slug, member_id)
+        role = MemberChangeIn.parsed(request.data)["role"]
+        members.add_member(member.study, member.user, role=role, actor=request.user)
+        return Response(MemberOut(_members_with_pseudonyms(member.study).get(pk=member.pk)).data)
+
+    @extend_schema(operation_id="remove_member", responses={204: None, **problem_responses(403, 404, 409)})
+    def delete(self, request: Request, slug: str, member_id: int) -> Response:
+        """End a membership. What this person said stays in the data."""
+        members.remove_member(access.membership_of(request.user, slug, member_id), actor=request.user)
+        return Response(status=204)
+
+
+class InvitationsView(APIView):
+    answers_secret = True
+
+    @extend_schema(
+        operation_id="invitations",
+        parameters=paging.PARAMETERS,
+        responses={200: InvitationPageOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Invitations to a study, used and unused; their links cannot be shown again."""
+        study = access.managed_study(request.user, slug)
+        return Response(paging.page(request, study.invitations.all(), InvitationOut))
+
+    @extend_schema(
+        operation_id="invite",
+        request=InvitationIn,
+        responses={201: NewInvitationOut, **problem_responses(400, 403, 404)},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """A link that makes whoever opens it a member. Researchers invite raters; admins anyone."""
+        study = access.managed_study(request.user, slug)
+        invitation, token = members.invite(study, actor=request.user, **InvitationIn.parsed(request.data))
+        link = request.build_absolute_uri(reverse("join", args=[token]))
+        return Response({**InvitationOut(invitation).data, "token": token, "link": link}, status=201)
+
+
+class InvitationView(APIView):
+    @extend_schema(operation_id="revoke_invitation", responses={204: None, **problem_responses(403, 404)})
+    def delete(self, request: Request, slug: str, invitation_id: int) -> Response:
+        """Revoke an invitation. Those who joined by it stay."""
+        members.revoke_invitation(access.invitation_of(request.user, slug, invitation_id), actor=request.user)
+        return Response(status=204)
+
+
+class JoinView(APIView):
+    of_account = True
+
+    of_account = True
+
+    @extend_schema(
+        operation_id="join", request=JoinIn, responses={200: JoinedOut, **problem_responses(400, 403, 404)}
+    )
+    def post(self, request: Request) -> Response:
+        """Join the study that an invitation is to, by its token: the last part of its link. Members keep their role."""
+        membership = members.accept_invitation(JoinIn.parsed(request.data)["token"], request.user)
+        return Response({"study": membership.study.slug, "role": membership.role})
+
+
+def _members_with_pseudonyms(study: Study) -> QuerySet[Membership]:
+    raters = Rater.objects.filter(study=study, user=OuterRef("user"))
+    return study.memberships.select_related("user").annotate(pseudonym=Subquery(raters.values("pseudonym")))
+
+
+# The audit log as a file, of one study or of the whole site, and the site's as a list.
+
+
+_AUDIT_COLUMNS = ("id", "at", "actor", "action", "subject", "data")
+_SITE_AUDIT_COLUMNS = ("id", "at", "study", *_AUDIT_COLUMNS[2:])
+_AUDIT_CHUNK = 2000
+_AUDIT_FILE_TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
+
+
+class AuditFileIn(In):
+    format = serializers.ChoiceField(list(_AUDIT_FILE_TYPES), default="jsonl")
+
+
+_AUDIT_FILE_SCHEMA: dict[str, Any] = {
+    "parameters": [
+        OpenApiParameter(
+            "format", str, enum=list(_AUDIT_FILE_TYPES), description="jsonl, unless csv is asked for."
+        )
+    ],
+}
+_AUDIT_FILE_RESPONSES: dict[Any, Any] = {
+    (200, "application/x-ndjson"): OpenApiTypes.STR,
+    (200, "text/csv"): OpenApiTypes.STR,
+}
+
+
+class AuditFileView(APIView):
+    @extend_schema(
+        operation_id="audit_file",
+        responses={**_AUDIT_FILE_RESPONSES, **problem_responses(400, 403, 404)},
+        **_AUDIT_FILE_SCHEMA,
+    )
+    def get(self, request: Request, slug: str) -> StreamingHttpResponse:
+        """The whole audit log of a study, oldest first: a JSON object or a CSV row for each event."""
+        study = access.managed_study(request.user, slug)
+        return _audit_file(request, AuditEvent.objects.filter(study=study), _AUDIT_COLUMNS, name=study.slug)
+
+
+class SiteAuditView(APIView):
+    @extend_schema(
+        operation_id="site_audit",
+        parameters=paging.PARAMETERS,
+        responses={200: SiteAuditPageOut, **problem_responses(400, 403)},
+    )
+    def get(self, request: Request) -> Response:
+        """Who did what on this site, newest first, for those who operate it: in every study, and what is of none, such
+        as signing in and tokens."""
+        access.check_operator(request.user)
+        events = audit.with_actor_names(AuditEvent.objects.annotate(study_slug=F("study__slug")))
+        return Response(paging.page(request, events, SiteAuditEventOut, newest_first=True))
+
+
+class SiteAuditFileView(APIView):
+    @extend_schema(
+        operation_id="site_audit_file",
+        responses={**_AUDIT_FILE_RESPONSES, **problem_responses(400, 403)},
+        **_AUDIT_FILE_SCHEMA,
+    )
+    def get(self, request: Request) -> StreamingHttpResponse:
+        """The whole audit log of this site, oldest first: a JSON object or a CSV row for each event."""
+        access.check_operator(request.user)
+        return _audit_file(request, AuditEvent.objects.all(), _SITE_AUDIT_COLUMNS, name="site")
+
+
+def _audit_file(
+    request: Request, events: QuerySet[AuditEvent], columns: Sequence[str], *, name: str
+) -> StreamingHttpResponse:
+    format = AuditFileIn.parsed(request.query_params.dict())["format"]
+    rows, lines = _audit_events(events), _audit_csv if format == "csv" else _audit_jsonl
+    response = StreamingHttpResponse(lines(rows, columns), content_type=_AUDIT_FILE_TYPES[format])
+    response["Content-Disposition"] = f'attachment; filename="{name}-audit.{format}"'
+    return response
+
+
+def _audit_events(events: QuerySet[AuditEvent]) -> Iterator[dict[str, Any]]:
+    """A chunk at a time, by key: nothing is held open while somebody reads slowly."""
+    rows = audit.with_actor_names(events.annotate(study_slug=F("study__slug"))).order_by("pk")
+    fields = ("id", "at", "study_slug", "actor_name", "action", "subject", "data")
+    last = 0
+    while found := list(rows.filter(pk__gt=last).values(*fields)[:_AUDIT_CHUNK]):
+        for row in found:
+            yield {**row, "actor": row["actor_name"], "study": row["study_slug"], "at": row["at"].isoformat()}
+        last = found[-1]["id"]
+
+
+def _audit_jsonl(events: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[str]:
+    for event in events:
+        yield json.dumps({name: event[name] for name in columns}, ensure_ascii=False) + "\n"
+
+
+class _CsvLine:
+    """What a CSV writer writes to: it hands back each line."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+def _audit_csv(events: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[str]:
+    writer = csv.writer(_CsvLine())
+    yield str(writer.writerow(columns))
+    for event in events:
+        data = json.dumps(event["data"], ensure_ascii=False)
+        cells = [str(event[name] or "") for name in columns[:-1]]
+        yield str(writer.writerow([escape_formula(cell) for cell in [*cells, data]]))

@@ -1,0 +1,164 @@
+"""Who takes part in a study: members, invitations, raters."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from annotation.errors import Conflict, InvalidInput, NotAllowed, NotFound
+from annotation.models import Invitation, Membership, Rater, Study, User
+from annotation.models.people import RATING_ROLES, Role
+from annotation.rating import leases
+from annotation.review import cases
+from annotation.studies import audit
+
+
+@transaction.atomic
+def add_member(study: Study, user: User, *, role: str, actor: User | None) -> Membership:
+    """Make an account a member, or change its role. Annotators and experts become raters of the study."""
+    membership, created = Membership.objects.get_or_create(user=user, study=study, defaults={"role": role})
+    if not created and membership.role != role:
+        _check_last_admin(membership)
+        before, membership.role = membership.role, role
+        membership.save(update_fields=["role"])
+        if before == Role.EXPERT:
+            cases.release_member_cases(study, user, actor=actor)
+        audit.record(
+            "member.role_changed",
+            actor=actor,
+            study=study,
+            subject=f"user {user.pk}",
+            before=before,
+            after=role,
+        )
+    if created:
+        audit.record("member.added", actor=actor, study=study, subject=f"user {user.pk}", role=role)
+    if role in RATING_ROLES:
+        ensure_rater(study, user)
+    elif not created:
+        leases.return_all(study, user)
+    return membership
+
+
+@transaction.atomic
+def remove_member(membership: Membership, *, actor: User) -> None:
+    """End a membership. What the person said stays, under their pseudonym; their open tasks and cases go back."""
+    _check_last_admin(membership)
+    cases.release_member_cases(membership.study, membership.user, actor=actor)
+    audit.record(
+        "member.removed",
+        actor=actor,
+        study=membership.study,
+        subject=f"user {membership.user_id}",
+        role=membership.role,
+    )
+    membership.delete()
+    leases.return_all(membership.study, membership.user)
+
+
+def ensure_rater(study: Study, user: User) -> Rater:
+    rater, _ = Rater.objects.get_or_create(
+        study=study, user=user, defaults={"cursor": leases.start_cursor(study, seed=f"user {user.pk}")}
+    )
+    return rater
+
+
+@transaction.atomic
+def invite(
+    study: Study, *, role: str, actor: User, max_uses: int = 1, days: int = 14
+) -> tuple[Invitation, str]:
+    """A new invitation and its token, which is in nobody's database and cannot be shown again."""
+    if role not in Role.values:
+        raise InvalidInput(f"{role!r} is not a role; use {', '.join(Role.values)}.", code="bad_role")
+    _check_may_grant(study, role, actor=actor)
+    token = secrets.token_urlsafe(24)
+    invitation = Invitation.objects.create(
+        study=study,
+        role=role,
+        token_sha256=_digest(token),
+        max_uses=max_uses,
+        expires_at=timezone.now() + timedelta(days=days),
+        created_by=actor,
+    )
+    audit.record(
+        "invitation.created", actor=actor, study=study, subject=f"invitation {invitation.pk}", role=role
+    )
+    return invitation, token
+
+
+def open_invitation(token: str) -> Invitation:
+    """The invitation behind a link, as long as it can be used."""
+    invitation = Invitation.objects.select_related("study").filter(token_sha256=_digest(token)).first()
+    if invitation is None or not invitation.is_open:
+        raise NotFound("This invitation has been used up, has expired or was withdrawn. Ask for a new one.")
+    return invitation
+
+
+@transaction.atomic
+def accept_invitation(token: str, user: User) -> Membership:
+    """Join the study. A member who follows the link again keeps their role and uses nothing up."""
+    invitation = open_invitation(token)
+    existing = Membership.objects.filter(user=user, study=invitation.study).first()
+    if existing is not None:
+        return existing
+    # The condition in the update decides between two people racing for the last place.
+    used = Invitation.objects.filter(pk=invitation.pk, uses__lt=F("max_uses"), revoked_at=None).update(
+        uses=F("uses") + 1
+    )
+    if not used:
+        raise NotFound("This invitation has just been used up. Ask for a new one.")
+    return add_member(invitation.study, user, role=invitation.role, actor=user)
+
+
+@transaction.atomic
+def revoke_invitation(invitation: Invitation, *, actor: User) -> None:
+    """Close an invitation; those who joined by it stay. Revoking twice is one revocation."""
+    revoked = Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=timezone.now())
+    if revoked:
+        audit.record(
+            "invitation.revoked", actor=actor, study=invitation.study, subject=f"invitation {invitation.pk}"
+        )
+
+
+@transaction.atomic
+def set_rater_state(rater: Rater, state: str, *, actor: User, reason: str) -> None:
+    """Pause, exclude or reinstate a rater. It keeps them from new tasks; their judgments are excluded separately."""
+    if Rater.State.WITHDRAWN in (state, rater.state):
+        raise Conflict(
+            "Raters are withdrawn at their own wish alone, and for good; that has a page of its own.",
+            code="withdrawn",
+        )
+    if state == rater.state:
+        return
+    before, rater.state = rater.state, state
+    rater.save(update_fields=["state"])
+    audit.record(
+        "rater.state_changed", actor=actor, study=rater.study, subject=rater.pseudonym,
+        before=before, after=state, reason=reason,
+    )  # fmt: skip
+
+
+def _check_last_admin(membership: Membership) -> None:
+    if membership.role != Role.ADMIN:
+        return
+    # Locked, in order: of two admins who demote each other at the same moment the second finds themself the last.
+    admins = Membership.objects.select_for_update().filter(study=membership.study, role=Role.ADMIN)
+    if not any(admin.pk != membership.pk for admin in admins.order_by("pk")):
+        raise Conflict("This is the study's only admin; make someone else admin first.", code="last_admin")
+
+
+def _check_may_grant(study: Study, role: str, *, actor: User) -> None:
+    """Researchers bring in raters; who else may run the study is for its admins to say."""
+    if role in RATING_ROLES or actor.is_superuser:
+        return
+    if not Membership.objects.filter(study=study, user=actor, role=Role.ADMIN).exists():
+        raise NotAllowed("Only admins of this study can invite researchers and admins.")
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,119 @@
+"""Making studies and changing their rules and state."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
+from annotation.listening import checks as listening_checks
+from annotation.listening import coverage
+from annotation.models import Membership, Study, User
+from annotation.models.people import Role
+from annotation.rating import stopping as rating_stopping
+from annotation.rating import task_selection as ordering_policies
+from annotation.studies import audit, protocols
+
+# From each state, where a study may go. A closed study can be opened again: closing loses nothing.
+TRANSITIONS = {
+    Study.State.DRAFT: {Study.State.RUNNING, Study.State.CLOSED},
+    Study.State.RUNNING: {Study.State.PAUSED, Study.State.CLOSED},
+    Study.State.PAUSED: {Study.State.RUNNING, Study.State.CLOSED},
+    Study.State.CLOSED: {Study.State.RUNNING},
+}
+# Addresses under /studies/ that are pages of their own.
+RESERVED_SLUGS = {"new", "from-files"}
+
+
+@transaction.atomic
+def create_study(*, slug: str, title: str, preset: str, actor: User | None, **rules: Any) -> Study:
+    """A new study in draft, with its first protocol version; whoever makes it becomes its admin.
+
+    `actor` is None for the command line, where whoever runs it owns the machine.
+    """
+    if actor is not None and not actor.may_create_studies:
+        raise NotAllowed("Your account may not create studies; ask an operator for it.")
+    check_slug(slug)
+    try:
+        with transaction.atomic():
+            study = Study.objects.create(slug=slug, title=title, created_by=actor, **rules)
+    except IntegrityError:
+        raise Conflict(
+            f"A study with the address {slug!r} exists already; choose another.", code="slug_taken"
+        ) from None
+    protocols.add_protocol_version(study, preset=preset, actor=actor)
+    if actor is not None:
+        Membership.objects.create(user=actor, study=study, role=Role.ADMIN)
+    audit.record("study.created", actor=actor, study=study, slug=slug, preset=preset)
+    return study
+
+
+def check_slug(slug: str) -> None:
+    """Refuse what cannot be the last part of a study's address."""
+    problem = ""
+    if slug in RESERVED_SLUGS:
+        problem = f"{slug!r} is the address of a page here; choose another."
+    elif not re.fullmatch(r"[-a-zA-Z0-9_]{1,80}", slug):
+        problem = f"{slug!r} must be 1 to 80 letters, digits, hyphens and underscores."
+    if problem:
+        found = [FieldProblem("slug", problem)]
+        raise InvalidInput(f"This address cannot be used: {problem}", problems=found, code="bad_slug")
+
+
+@transaction.atomic
+def set_study_state(study: Study, state: str, *, actor: User | None) -> Study:
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    before = Study.State(study.state)
+    if state == before:
+        return study
+    if state not in TRANSITIONS[before]:
+        allowed = ", ".join(sorted(TRANSITIONS[before]))
+        raise InvalidInput(
+            f"A study that is {before} can become {allowed}, not {state}.", code="bad_transition"
+        )
+    if state == Study.State.RUNNING and study.n_tasks == 0:
+        raise InvalidInput("There is nothing to rate yet: import items first.", code="empty_study")
+    study.state = state
+    study.save(update_fields=["state"])
+    audit.record("study.state_changed", actor=actor, study=study, before=before, after=state)
+    return study
+
+
+@transaction.atomic
+def change_study(
+    study: Study,
+    *,
+    actor: User | None,
+    state: str | None = None,
+    listening: Mapping[str, Any] | None = None,
+    checks: Mapping[str, Any] | None = None,
+    stopping: Mapping[str, Any] | None = None,
+    ordering: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> Study:
+    """Change title, description, lease time, listening rules, listening checks, when to stop early,
+    which tasks come first, or state.
+
+    Overlap and order hold for tasks imported from now on.
+    """
+    before = {name: getattr(study, name) for name in fields}
+    changes: dict[str, Any] = {
+        name: [before[name], value] for name, value in fields.items() if before[name] != value
+    }
+    if changes:
+        for name, (_, value) in changes.items():
+            setattr(study, name, value)
+        study.save(update_fields=list(changes))
+        audit.record("study.changed", actor=actor, study=study, **changes)
+    if listening:
+        coverage.set_listening_rules(study, actor=actor, **listening)
+    if checks:
+        listening_checks.set_check_rules(study, actor=actor, **checks)
+    if stopping:
+        rating_stopping.set_stopping_rule(study, actor=actor, **stopping)
+    if ordering:
+        ordering_policies.set_ordering(study, actor=actor, **ordering)
+    return study if state is None else set_study_state(study, state, actor=actor)

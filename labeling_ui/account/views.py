@@ -1,0 +1,180 @@
+"""An account's own tokens: what programs sign in with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from math import ceil
+
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView, PasswordChangeView
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.urls import reverse, reverse_lazy
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
+
+from annotation import access
+from annotation.access import tokens as access_tokens
+from annotation.errors import DomainError
+from annotation.models import ApiToken, Rater, User
+from annotation.models.people import MANAGING_ROLES, RATING_ROLES, Role
+from annotation.review import queue
+from annotation.studies import members
+from labeling_ui.account.api_reference import api_reference
+from labeling_ui.account.forms import SignInForm, SignUpForm, TokenForm
+from labeling_ui.domain_errors import add_form_errors
+
+# Signing in and out, passwords, and joining a study by invitation.
+
+
+class SignIn(LoginView):
+    template_name = "labeling_ui/account/sign_in.html"
+    authentication_form = SignInForm
+    redirect_authenticated_user = True
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        response = super().form_invalid(form)
+        if isinstance(form, SignInForm) and form.wait:
+            response.status_code = 429
+            response["Retry-After"] = str(ceil(form.wait))
+        return response
+
+
+class PasswordChange(PasswordChangeView):
+    template_name = "labeling_ui/account/password.html"
+    success_url = reverse_lazy("home")
+
+    def form_valid(self, form) -> HttpResponse:  # type: ignore[no-untyped-def]
+        messages.success(self.request, _("Your password has been changed."))
+        return super().form_valid(form)
+
+
+@never_cache
+@sensitive_post_parameters("password")
+def join(request: HttpRequest, token: str) -> HttpResponse:
+    """What an invitation leads to: an account if there is none yet, then the study."""
+    invitation = members.open_invitation(token)
+    form = None
+    if not request.user.is_authenticated:
+        form = SignUpForm(request.POST or None)
+    if request.method == "POST" and (form is None or form.is_valid()):
+        return _accept_invitation(request, token, form)
+    role = Role(invitation.role)
+    context = {"study": invitation.study, "role": role, "form": form}
+    return render(request, "labeling_ui/account/join.html", context)
+
+
+@transaction.atomic
+def _accept_invitation(request: HttpRequest, token: str, form: SignUpForm | None) -> HttpResponse:
+    """Account and membership together: an invitation that was just used up leaves no account behind."""
+    if form is not None:
+        user = form.save()
+        login(request, user, backend="annotation.access.sign_in.AccountBackend")
+    membership = members.accept_invitation(token, request.user)
+    messages.success(request, _("Welcome to %(study)s.") % {"study": membership.study.title})
+    return redirect("home")
+
+
+# More than can be in use at once; of those that have ended, the latest.
+TOKENS_SHOWN = 100
+
+
+@dataclass(frozen=True)
+class TokenLine:
+    token: ApiToken
+    # Titles of the studies it is limited to; None for all.
+    studies: list[str] | None
+
+
+@login_required
+@never_cache
+def tokens(request: HttpRequest) -> HttpResponse:
+    """A new token stands in the answer to its POST and nowhere else."""
+    form, made, secret = TokenForm(request.POST or None, user=request.user), None, None
+    if form.is_valid():
+        try:
+            made, secret = access_tokens.create_token(request.user, **form.cleaned_data)
+            form = TokenForm(user=request.user)
+        except DomainError as error:
+            add_form_errors(form, error)
+    context = {
+        "form": form,
+        "made": made,
+        "secret": secret,
+        "first_call": request.build_absolute_uri(reverse("api_me")),
+        "lines": list(_token_lines(request.user)),
+    }
+    return render(request, "labeling_ui/account/tokens.html", context)
+
+
+@login_required
+@require_POST
+def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
+    access_tokens.revoke_token(request.user, token_id)
+    messages.success(request, _("The token is revoked. The next request with it is refused."))
+    return redirect("tokens")
+
+
+def _token_lines(user: User) -> Iterator[TokenLine]:
+    """Those in use first, each group latest first."""
+    rows = sorted(
+        ApiToken.objects.filter(user=user).order_by("-pk")[:TOKENS_SHOWN], key=lambda row: not row.is_open
+    )
+    limits = {pk for row in rows for pk in row.study_ids or ()}
+    titles = dict(access.studies_of(user).filter(pk__in=limits).values_list("pk", "title")) if limits else {}
+    for row in rows:
+        limited = row.study_ids is not None
+        yield TokenLine(
+            row, [titles.get(pk, _("a study you have left")) for pk in row.study_ids] if limited else None
+        )
+
+
+# Where everybody lands: the studies they take part in.
+
+
+@login_required
+def home(request: HttpRequest) -> HttpResponse:
+    studies = list(access.studies_of(request.user).order_by("-created_at"))
+    rated = [study for study in studies if study.role in RATING_ROLES]
+    raters = {rater.study_id: rater for rater in Rater.objects.filter(user=request.user, study__in=rated)}
+    reviewed = [study.pk for study in studies if study.role == Role.EXPERT or study.role in MANAGING_ROLES]
+    n_open, n_returned = queue.open_case_counts(reviewed), queue.returned_judgment_counts(raters.values())
+    rows = [
+        {
+            "study": study,
+            "role": Role(study.role),
+            "rater": raters.get(study.pk),
+            "manages": study.role in MANAGING_ROLES,
+            "reviews": study.pk in n_open,
+            "n_open": n_open.get(study.pk, 0),
+            "n_returned": n_returned.get(study.pk, 0),
+        }
+        for study in studies
+    ]
+    context = {"rows": rows, "may_create": request.user.may_create_studies or request.user.is_superuser}
+    return render(request, "labeling_ui/account/home.html", context)
+
+
+# The API's reference, for whoever is signed in.
+
+
+@login_required
+def api_docs(request: HttpRequest) -> HttpResponse:
+    context = {"subjects": api_reference().subjects, "body": _api_reference_html(get_language())}
+    return render(request, "labeling_ui/account/api/reference.html", context)
+
+
+@cache
+def _api_reference_html(language: str) -> str:
+    """All but the frame: the same for everybody, and large. `language` tells one from another."""
+    return render_to_string("labeling_ui/account/api/calls.html", {"reference": api_reference()})

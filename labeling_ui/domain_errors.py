@@ -1,0 +1,89 @@
+"""What the services say when they refuse, listed here so that it is translated where a page shows it."""
+
+from __future__ import annotations
+
+import re
+
+from django import forms
+from django.utils.translation import gettext as look_up
+from django.utils.translation import gettext_noop as _
+
+from annotation.errors import DomainError
+
+ERROR_MESSAGES = (
+    _("There is nothing here, or it is not yours to see."),
+    _("Only researchers and admins of this study can do this."),
+    _("Only admins of this study can do this."),
+    _("Only admins of this study can invite researchers and admins."),
+    _("You manage this study; rating is for its annotators and experts."),
+    _("This invitation has been used up, has expired or was withdrawn. Ask for a new one."),
+    _("This invitation has just been used up. Ask for a new one."),
+    _("This is the study's only admin; make someone else admin first."),
+    _("This study has no protocol yet."),
+    _("Your account may not create studies; ask an operator for it."),
+    _("There is nothing to rate yet: import items first."),
+    _("This job has finished already."),
+    _("A rater's withdrawal cannot be cancelled: what they said leaves the study."),
+    _("A rater has withdrawn from this study since; this file may hold what they said. Start a new one."),
+    _("A release of this study is being made; wait for it, or cancel it."),
+    _("Another import into this study has not finished; wait for it, or cancel it."),
+    _("This run has finished already."),
+    _("Nothing failed in this run, so there is nothing to try again."),
+    _("This list has changed meanwhile: look again."),
+    _("Only experts, researchers and admins of this study can see its review queue."),
+    _("You run this study and see its votes; reviewing is for its experts."),
+    _("Some cases are not there; nothing was changed."),
+    _("This case cannot be given to them."),
+    _("This is not awaited any more: it was answered, or the case was settled."),
+    _("Drafts are published by the expert who decides the case."),
+    _("Nothing in this run waits to be published."),
+    _("This text does not wait to be published any more."),
+    _("There is nothing to write: each of these items has it, has been judged, or is waited for already."),
+    _("A draft is asked for anew at the review desk."),
+    _("Your time with this case ran out, or you put it back. Claim it again."),
+    _("This draft is not there to be rejected (any more)."),
+    _("This model has not been trained to the end."),
+    _("Choose one version to evaluate, or several to compare."),
+    _("Some of these versions are not there, or have not been trained to the end."),
+    _("Some of these scorers have scored nothing in this study."),
+    _("This case is settled; no drafts are written for it."),
+    _("A study has 20 webhooks at the most. Remove one first."),
+    _("Its rater has withdrawn, so it is not sent any more."),
+)
+# With blanks that the services fill.
+ERROR_MESSAGE_PATTERNS = (
+    _("Run %(number)s of this study does the same and has not finished. Wait for it, or cancel it first."),
+    _("This case is settled already: %(decision)s."),
+    _("%(who)s is working on this case now."),
+    _("This case was given to %(who)s. Whoever runs the study can give it to somebody else."),
+    _("%(writer)s is at this already; its draft comes by itself."),
+    _("Choose at most %(most)s versions and scorers; these are %(n)s."),
+    _("You have %(most)s tokens in use. Revoke one that you do not need."),
+    _("A study with the address %(slug)s exists already."),
+    _("There is no item that all of %(versions)s held out. Compare fewer, or train them anew."),
+)
+
+
+def translated_message(error: DomainError) -> str:
+    """An error's sentence in the reader's language; as the service wrote it where it is not listed here."""
+    for pattern in ERROR_MESSAGE_PATTERNS:
+        if found := re.fullmatch(pattern_regex(pattern, r"(?P<\1>.*)"), error.message):
+            return look_up(pattern) % found.groupdict()
+    return look_up(error.message)
+
+
+def pattern_regex(pattern: str, blank: str) -> str:
+    """A pattern as a regular expression, with `blank` in place of its blanks; \\1 is a blank's name."""
+    return re.sub(r"%\\\((\w+)\\\)s", blank, re.escape(pattern))
+
+
+# What a service refused, shown beside the fields of the form that asked for it.
+
+
+def add_form_errors(form: forms.Form, error: DomainError, *, field: str | None = None) -> None:
+    """Each problem at its field; the sentence itself at `field`, or above the form."""
+    if not error.problems:
+        form.add_error(field, translated_message(error))
+    for problem in error.problems:
+        text = f"{problem.message} {problem.remedy}".strip()
+        form.add_error(problem.field if problem.field in form.fields else field, text)

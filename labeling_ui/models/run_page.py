@@ -1,0 +1,358 @@
+"""Scoring runs as pages list them: the scorer's title, how far the run is and how long it still takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from analytics.overview.scorers import ScoreDistribution, ScorerCoverage, ScorerRow
+from annotation.models import Study
+from labeling_ui.durations import throughput, time_left
+from labeling_ui.models.catalogue_texts import scorer_title
+from scoring.metrics import registry
+from scoring.models import Scorer, ScoringRun, WritingRun
+from scoring.runs import scoring_runs
+from scoring.runs.results import FaultCount
+from scoring.runs.scoring_runs import RunProgress
+from scoring.writing import writing_runs
+
+# A run that no worker has taken up after this long most likely has no worker.
+NO_WORKER_AFTER = timedelta(seconds=30)
+# Options that say whose weights a scorer has.
+MODEL_OPTIONS = ("backbone", "checkpoint", "model")
+
+
+@dataclass(frozen=True)
+class RunLine:
+    run: ScoringRun
+    title: str
+    weights: str
+    progress: RunProgress
+    pace: str
+    left: str
+    is_loading: bool
+    waits_in_vain: bool
+
+
+def run_line(run: ScoringRun) -> RunLine:
+    progress = scoring_runs.progress(run)
+    return RunLine(
+        run=run,
+        title=scorer_title(run.metric),
+        weights=model_name(run.options),
+        progress=progress,
+        pace=throughput(progress.per_second),
+        left=time_left(progress.seconds_left),
+        is_loading=scoring_runs.is_loading(run),
+        waits_in_vain=_scoring_has_no_worker(run),
+    )
+
+
+def _scoring_has_no_worker(run: ScoringRun) -> bool:
+    since = scoring_runs.waiting_since(run)
+    return since is not None and not scoring_runs.is_loading(run) and timezone.now() - since > NO_WORKER_AFTER
+
+
+def run_lines(found: Iterable[ScoringRun]) -> list[RunLine]:
+    return [run_line(run) for run in found]
+
+
+def model_name(options: Mapping[str, Any]) -> str:
+    return next((str(options[name]) for name in MODEL_OPTIONS if options.get(name)), "")
+
+
+def non_default_options(metric: str, options: Mapping[str, Any]) -> list[str]:
+    """What tells runs of one scorer and model apart: settings that are not the default."""
+    entry = registry.METRICS.get(metric)
+    usual = {option.name: option.default for option in entry.options} if entry else {}
+    found = {
+        name: value
+        for name, value in options.items()
+        if name not in (*MODEL_OPTIONS, "prompts") and value != usual.get(name)
+    }
+    return [f"{name} {value}" for name, value in sorted(flatten_options(found))]
+
+
+@dataclass(frozen=True)
+class PrescoreLine:
+    metric: str
+    title: str
+    weights: str
+
+
+def prescore_lines(study: Study) -> list[PrescoreLine]:
+    """The scorers that a study's new items get by themselves, in their order."""
+    return [
+        PrescoreLine(each["metric"], scorer_title(each["metric"]), model_name(each["options"]))
+        for each in study.rules.get("prescore", [])
+    ]
+
+
+def run_options(run: ScoringRun) -> list[tuple[str, str]]:
+    """The settings a run was asked for with, as text. Prompts are told by their source: the version has them whole."""
+    found = [
+        pair
+        for name, value in run.options.items()
+        if name != "prompts"
+        for pair in flatten_options({name: value})
+    ]
+    if prompts := run.options.get("prompts"):
+        found.append(("prompts", prompts.get("source", "").strip() or "–"))
+    return found
+
+
+def run_filter(run: ScoringRun) -> list[tuple[str, str]]:
+    """Which part of the study a run is about; empty for all of it."""
+    return list(flatten_options(run.filter))
+
+
+def scorer_provenance(scorer: Scorer) -> list[tuple[str, str]]:
+    """What a scorer version was made of, as text under dotted names."""
+    return list(flatten_options(scorer.config))
+
+
+def flatten_options(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """A table's values as text under dotted names."""
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            yield from flatten_options(value, f"{prefix}{name}.")
+        elif isinstance(value, list | tuple):
+            yield f"{prefix}{name}", ", ".join(str(part) for part in value)
+        elif value is not None:
+            yield f"{prefix}{name}", str(value)
+
+
+# Writers and their runs as pages list them: how far a run is, what it cost and what waits to be published.
+
+
+@dataclass(frozen=True)
+class WritingLine:
+    run: WritingRun
+    title: str
+    progress: RunProgress
+    pace: str
+    left: str
+    cost: str
+    is_loading: bool
+    waits_in_vain: bool
+
+
+def writing_line(run: WritingRun) -> WritingLine:
+    progress = writing_runs.progress(run)
+    cost = writing_runs.cost(run)
+    return WritingLine(
+        run=run,
+        title=run.writer.name if run.writer else run.source,
+        progress=progress,
+        pace=throughput(progress.per_second),
+        left=time_left(progress.seconds_left),
+        cost=f"{cost:,.4f}" if cost else "",
+        is_loading=run.n_openings > 0 and not run.is_finished,
+        waits_in_vain=_writing_has_no_worker(run),
+    )
+
+
+def writing_lines(found: Iterable[WritingRun]) -> list[WritingLine]:
+    return [writing_line(run) for run in found]
+
+
+def _writing_has_no_worker(run: WritingRun) -> bool:
+    """A run that nobody has taken up after a while most likely has no worker."""
+    waits = run.state == WritingRun.State.QUEUED or (run.publishing and run.is_finished)
+    if not waits or run.n_openings:
+        return False
+    return timezone.now() - (run.worked_at or run.created_at) > NO_WORKER_AFTER
+
+
+# Scorer versions as the models page lists them.
+
+
+@dataclass(frozen=True)
+class ScorerLine:
+    """`n_units`: the candidates there are to score; None for pairs, and where there are too many to count at once."""
+
+    row: ScorerRow
+    title: str
+    weights: str
+    settings: list[str]
+    n_units: int | None
+    length: float
+
+    @property
+    def compares_templates(self) -> bool:
+        return len(self.row.scorer.config.get("templates") or {}) > 1
+
+
+def scorer_lines(scored: ScorerCoverage) -> list[ScorerLine]:
+    return [_scorer_line(row, None if row.reads_pairs else scored.n_candidates) for row in scored.rows]
+
+
+def _scorer_line(row: ScorerRow, units: int | None) -> ScorerLine:
+    return ScorerLine(
+        row=row,
+        title=scorer_title(row.scorer.key),
+        weights=model_name(row.latest.options),
+        settings=non_default_options(row.latest.metric, row.latest.options),
+        n_units=units,
+        length=round(100 * (row.n_scored or 0) / units, 2) if units else 0.0,
+    )
+
+
+# Scores drawn as histograms, lengths in per cent so that the drawing stretches.
+
+
+HISTOGRAM_HEIGHT = 96
+
+
+@dataclass(frozen=True)
+class Column:
+    """`x` and `width` are in per cent of the drawing, `y` and `height` in its own units."""
+
+    x: float
+    width: float
+    y: float
+    height: float
+    n: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Histogram:
+    distribution: ScoreDistribution
+    columns: tuple[Column, ...]
+    mean_at: float
+
+
+def histograms(found: Sequence[ScoreDistribution], *, first: Sequence[str] = ()) -> list[Histogram]:
+    """One for each output: those named `first` in that order, the others by name."""
+    places = {output: place for place, output in enumerate(first)}
+    ordered = sorted(found, key=lambda one: (places.get(one.output, len(places)), one.output))
+    return [_histogram(one) for one in ordered]
+
+
+def _histogram(one: ScoreDistribution) -> Histogram:
+    step, tallest = 100 / len(one.bins), max(one.bins)
+    span = one.high - one.low
+    columns = tuple(
+        Column(
+            x=index * step,
+            width=step,
+            y=round(HISTOGRAM_HEIGHT - _column_height(n, tallest), 2),
+            height=_column_height(n, tallest),
+            n=n,
+            low=one.low + span * index / len(one.bins),
+            high=one.low + span * (index + 1) / len(one.bins),
+        )
+        for index, n in enumerate(one.bins)
+        if n
+    )
+    return Histogram(one, columns, round(100 * (one.mean - one.low) / span, 2))
+
+
+def _column_height(n: int, tallest: int) -> float:
+    """A bin with anything in it can be seen."""
+    return round(max(2.0, HISTOGRAM_HEIGHT * n / tallest), 2)
+
+
+# Why something has no score, in plain words: what each fault of a scoring run means, and what to do about
+# it.
+
+
+@dataclass(frozen=True)
+class FaultLine:
+    count: FaultCount
+    meaning: Promise
+    remedy: Promise
+
+
+# Code, what it means, what to do.
+FAULTS: dict[str, tuple[Promise, Promise]] = {
+    "undecodable": (
+        _("The sound file is damaged or of an unknown format."),
+        _("Replace the file and import the item again, then retry."),
+    ),
+    "missing": (
+        _("The sound file is not where it was."),
+        _("Bring the file back into the media storage, then retry."),
+    ),
+    "too_long": (
+        _("The text is longer than the model can read."),
+        _("Shorten the text, or choose a scorer that reads more."),
+    ),
+    "too_long_sound": (
+        _("The sound is longer than the model can hear."),
+        _("Cut the clip, or choose a scorer that hears more."),
+    ),
+    "no_sound": (
+        _("There is no sound to hear."),
+        _("This scorer needs a clip: limit the run to items that have one."),
+    ),
+    "no_text": (
+        _("There is no text to compare the sound with."),
+        _("This scorer needs a text: limit the run to items that have one."),
+    ),
+    "unknown_token": (
+        _("The text becomes a token that the model has no weights for."),
+        _("Write it otherwise, without what a picture or the like is written as, and import the item again."),
+    ),
+    "control_token": (
+        _("The text holds a word that steers the model instead of being read by it."),
+        _("Take it out of the text and import the item again; a new run then scores it."),
+    ),
+    "not_finite": (
+        _("The model gave a value that is no number."),
+        _("Half precision overflows: score again with bfloat16 or float32."),
+    ),
+    "out_of_memory": (
+        _("Even alone it does not fit into the device’s memory."),
+        _("Shorten the sound, or run the worker on a larger device, then retry."),
+    ),
+    "unparsable": (
+        _("The model’s answer is not one of those it was asked for. Nothing is guessed."),
+        _("Read some of the answers; other prompts or another backbone may do better."),
+    ),
+    "server_refused": (
+        _("The model’s server refused the request."),
+        _("Read what it said; its log says more. Then retry."),
+    ),
+    "server_unreachable": (
+        _("The model’s server did not answer."),
+        _("See that it runs and that the worker can reach its address, then retry."),
+    ),
+    "no_logprobs": (
+        _("The model’s server gives no log-probabilities."),
+        _("Start it so that it returns them, or use a local checkpoint."),
+    ),
+    "worker_died": (
+        _("The worker died at it again and again."),
+        _("The worker’s log says why; often it is memory. Then retry."),
+    ),
+    "no_answer": (
+        _("The scorer returned nothing for it."),
+        _("This is a fault of the scorer: tell whoever looks after it."),
+    ),
+    "empty": (
+        _("The model wrote nothing."),
+        _("Where nobody speaks a transcript may well be empty; otherwise try another prompt or model."),
+    ),
+    "not_wanted": (
+        _("Its case was settled before the draft was written."),
+        _("Nothing is to be done."),
+    ),
+    "unforeseen": (
+        _("Something nobody foresaw."),
+        _("The reason beside each row and the worker’s log say more."),
+    ),
+}
+
+
+def fault_lines(counts: list[FaultCount]) -> list[FaultLine]:
+    """A fault that is not listed here goes by what is said of unforeseen ones."""
+    return [FaultLine(count, *FAULTS.get(count.code, FAULTS["unforeseen"])) for count in counts]

@@ -1,0 +1,138 @@
+"""Asking for a training: the settings of a kind of model, how its votes are split, and how often it is repeated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.http import QueryDict
+from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext_lazy as _
+
+from analytics.reports import learned_comparison
+from analytics.reports.learned_comparison import scorers_of
+from analytics.reports.sections.held_out import version_name
+from analytics.training.dataset import GROUPS, SYSTEMS, learnable
+from analytics.training.jobs import HELD_OUT_RATERS, MOST_HELD_OUT, MOST_REPEATS
+from annotation.errors import DomainError
+from annotation.models import Study
+from labeling_ui.domain_errors import translated_message
+from labeling_ui.models.forms import OptionsForm
+from scoring.models import LearnedModel
+from scoring.training.catalogue import Trainable, TrainingSignal
+
+_SCORERS_LISTED = 50
+
+
+class PlanForm(forms.Form):
+    """What is learned where there is a choice, what is held out, and how often. The share of raters is asked for in per
+    cent."""
+
+    question = forms.ChoiceField(
+        label=_("Question whose ratings it learns"),
+        help_text=_("It foretells how people would answer this one."),
+    )
+    split = forms.ChoiceField(
+        label=_("Held out for its figures"),
+        help_text=_(
+            "It learns nothing from what is held out. Versions are compared on what all of them held out."
+        ),
+        choices=[
+            (GROUPS, _("Prompts or questions, with all that was judged about them")),
+            (SYSTEMS, _("Systems, so that it is tried on systems it has not met")),
+        ],
+    )
+    holdout_raters = forms.FloatField(
+        label=_("Raters held out as well, per cent"),
+        help_text=_("So that figures tell how it does for people it has not met. 0: none."),
+        min_value=0,
+        max_value=100 * MOST_HELD_OUT,
+        initial=f"{100 * HELD_OUT_RATERS:g}",
+        widget=forms.NumberInput({"step": "any"}),
+    )
+    repeats = forms.IntegerField(
+        label=_("Trainings"),
+        help_text=_(
+            "Each on another split and from another seed: figures then come with a standard deviation. The first is "
+            "the version that is kept. Papers repeat it five times."
+        ),
+        min_value=1,
+        max_value=MOST_REPEATS,
+        initial=1,
+    )
+    pseudo = forms.MultipleChoiceField(
+        label=_("Scorers whose scores are learned from first"),
+        help_text=_(
+            "Before people’s votes; nothing that is held out is among it. None ticked: people alone."
+        ),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    def __init__(self, study: Study, entry: Trainable, data: QueryDict | None = None) -> None:
+        super().__init__(data, prefix="plan")
+        asked = learnable(study, entry.name, language=get_language() or "en")
+        if entry.learns is TrainingSignal.RATINGS and len(asked) > 1:
+            self.fields["question"].choices = [(one.key, one.title) for one in asked]
+        else:
+            del self.fields["question"]
+        scorers = scorers_of(study).order_by("key", "pk")[:_SCORERS_LISTED]
+        self.fields["pseudo"].choices = [(f"{one.key}@{one.digest}", str(one)) for one in scorers]
+
+    def clean_holdout_raters(self) -> float:
+        share: float = self.cleaned_data["holdout_raters"] / 100
+        return share
+
+
+def add_training_errors(options: OptionsForm, plan: PlanForm, error: DomainError) -> None:
+    """Show what the service refused: each problem beside its field, what has none above the form."""
+    if not error.problems:
+        options.add_error(None, translated_message(error))
+    for problem in error.problems:
+        group, _dot, name = problem.field.rpartition(".")
+        form: forms.Form = options if group == "options" else plan
+        sentence = f"{problem.message} {problem.remedy}".strip()
+        (form if name in form.fields else options).add_error(name if name in form.fields else None, sentence)
+
+
+# Which versions, and which scorers beside them, a comparison is of.
+
+
+# Older versions, and scorers of more runs than anybody compares, are reached through the API.
+_VERSIONS_LISTED = 50
+
+
+class ComparisonForm(forms.Form):
+    versions = forms.TypedMultipleChoiceField(
+        label=_("Versions"),
+        help_text=_(
+            "One is evaluated by itself; several are compared on the items that all of them held out."
+        ),
+        coerce=int,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    scorers = forms.TypedMultipleChoiceField(
+        label=_("Other scorers beside them"),
+        help_text=_("On the same items, where they have scored them."),
+        coerce=int,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    language = forms.ChoiceField(
+        label=_("Language of the report"),
+        help_text=_("Of its words, not of yours."),
+        choices=settings.LANGUAGES,
+    )
+
+    def __init__(self, study: Study, data: Any = None, initial: Any = None) -> None:
+        super().__init__(data, initial=initial)
+        versions = learned_comparison.comparable_models(study)[:_VERSIONS_LISTED]
+        scorers = learned_comparison.scorers_of(study).order_by("key", "pk")[:_VERSIONS_LISTED]
+        self.fields["versions"].choices = [(model.pk, _version_label(model)) for model in versions]
+        self.fields["scorers"].choices = [(scorer.pk, str(scorer)) for scorer in scorers]
+
+
+def _version_label(model: LearnedModel) -> str:
+    name = version_name(model)
+    return gettext("%(version)s, promoted") % {"version": name} if model.promoted_at else name

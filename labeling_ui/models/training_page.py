@@ -1,0 +1,149 @@
+"""Versions of learned models as pages list and show them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext as look_up
+
+from analytics.reports.render.line_plot import Line, LinePoint, line_plot
+from analytics.reports.sections.held_out import version_name
+from labeling_ui.models.catalogue_texts import METRIC_TEXTS
+from labeling_ui.models.run_page import flatten_options
+from scoring.models import LearnedModel, ScoringRun
+
+# Trainings in words: what is asked for first, and figures by how much they say.
+
+
+# Settings that whoever trains has to think of; all others have defaults that papers give, and stand below.
+ESSENTIAL_OPTIONS = ("encoder", "head", "rationale", "transcript", "tuning")
+# The figures that a version is known by; the others follow in the order of the catalogue.
+_KEY_METRICS = ("SRCC", "alignment accuracy", "musicality accuracy", "MAE of the mean")
+
+
+def by_importance(names: Iterable[str]) -> list[str]:
+    places = {name: place for place, name in enumerate(dict.fromkeys((*_KEY_METRICS, *METRIC_TEXTS)))}
+    return sorted(names, key=lambda name: places.get(name, len(places)))
+
+
+# A list names so many; a version's own page has all of them.
+_METRICS_LISTED = 2
+# What the page of a version shows in its own way, and what only its file has: the long list of held-out items.
+_SHOWN_ELSEWHERE = ("figures", "baselines", "ceiling", "repeats", "held_out")
+
+
+@dataclass(frozen=True)
+class TestMetric:
+    """`sd` is over `n` trainings; None for one. An undefined figure has no mean."""
+
+    name: str
+    mean: float | None
+    sd: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class LearnedLine:
+    """share: per cent of the work in hand. n_items: held out."""
+
+    model: LearnedModel
+    name: str
+    figures: list[TestMetric]
+    n_items: int
+    n_raters: int
+    share: int
+    stage: str
+
+
+def learned_lines(models: Iterable[LearnedModel]) -> list[LearnedLine]:
+    return [learned_line(model) for model in models]
+
+
+def learned_line(model: LearnedModel) -> LearnedLine:
+    job, held = model.job, model.record.get("held_out", {})
+    return LearnedLine(
+        model=model,
+        name=version_name(model),
+        figures=test_metrics(model.record.get("figures", {}))[:_METRICS_LISTED],
+        n_items=len(held.get("items", ())),
+        n_raters=len(held.get("raters", ())),
+        share=round(100 * job.done / job.total) if job.total else 0,
+        stage=_stage_title(job.stage),
+    )
+
+
+def test_metrics(stated: Mapping[str, Mapping[str, Any]]) -> list[TestMetric]:
+    """The most telling first."""
+    return [
+        TestMetric(
+            look_up(name), stated[name].get("mean"), stated[name].get("sd"), stated[name].get("n") or 0
+        )
+        for name in by_importance(stated)
+    ]
+
+
+def _stage_title(told: str) -> str:
+    """ "training (2/5)" in the reader's language: which of several trainings stands behind what is done."""
+    name, space, number = told.partition(" (")
+    return f"{look_up(name)}{space}{number}" if name else ""
+
+
+def record_lines(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """A training record as text under dotted names."""
+    return list(
+        flatten_options({name: value for name, value in record.items() if name not in _SHOWN_ELSEWHERE})
+    )
+
+
+def latest_scoring_run(model: LearnedModel) -> ScoringRun | None:
+    """The last run that scored the study with this version."""
+    own = ScoringRun.objects.filter(study=model.study_id, metric=model.kind, options__checkpoint=model.folder)
+    return own.order_by("-pk").first()
+
+
+# How a training goes, drawn: curves that show the same share one pair of axes.
+
+
+# Finer than a screen shows, and light enough to be sent every two seconds.
+_MOST_POINTS = 200
+
+
+@dataclass(frozen=True)
+class Curves:
+    """`title`: what is drawn, as loss. `svg`: colours come from css/line_plot.css."""
+
+    title: str
+    svg: SafeString
+
+
+def training_curves(curves: Mapping[str, Sequence[Sequence[float]]]) -> list[Curves]:
+    """ "train loss" and "dev loss" are two lines of one drawing, named by their last word."""
+    by_title: dict[str, list[Line]] = {}
+    for name, points in sorted(curves.items(), key=lambda one: not one[0].startswith("train")):
+        if kept := _thinned_points(points):
+            by_title.setdefault(name.rpartition(" ")[2], []).append(Line(look_up(name), kept))
+    return [Curves(look_up(title), _curve_svg(look_up(title), lines)) for title, lines in by_title.items()]
+
+
+def _thinned_points(points: Sequence[Sequence[float]]) -> list[LinePoint]:
+    finite = [(step, value) for step, value in points if math.isfinite(step) and math.isfinite(value)]
+    every = max(1, math.ceil(len(finite) / _MOST_POINTS))
+    last = finite[-1:] if (len(finite) - 1) % every else []
+    return [(step, value, None, None) for step, value in [*finite[::every], *last]]
+
+
+def _curve_svg(title: str, lines: Sequence[Line]) -> SafeString:
+    return mark_safe(  # drawn by our own function, which escapes every text
+        line_plot(
+            _("%(what)s by step") % {"what": title},
+            lines,
+            x_label=_("Steps"),
+            y_label=title,
+            on_its_own=False,
+        )
+    )

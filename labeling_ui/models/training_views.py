@@ -1,0 +1,262 @@
+"""Models that learn from a study's votes: training one, how it goes, what came of it, and making it the scorer."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from analytics.reports import learned_comparison
+from analytics.reports.render import files, html
+from analytics.reports.sections.held_out import version_name
+from analytics.training import jobs
+from analytics.training.dataset import learnable
+from annotation import access
+from annotation.errors import DomainError, InvalidInput
+from annotation.jobs import jobs as jobs_jobs
+from annotation.models import Job, Study
+from annotation.studies.protocols import load_protocol
+from labeling_ui.domain_errors import translated_message
+from labeling_ui.models import training_page
+from labeling_ui.models.forms import OptionsForm
+from labeling_ui.models.run_page import run_line
+from labeling_ui.models.training_forms import ComparisonForm, PlanForm, add_training_errors
+from labeling_ui.models.training_page import (
+    ESSENTIAL_OPTIONS,
+    latest_scoring_run,
+    learned_line,
+    record_lines,
+    test_metrics,
+)
+from scoring import learned
+from scoring.access import learned_model_of
+from scoring.models import LearnedModel
+from scoring.training.catalogue import TRAINABLE, Trainable, TrainingSignal
+
+
+def trainable_kinds(study: Study) -> list[Trainable]:
+    """The kinds of models that can learn from what this study asks: of texts one, of clips the other."""
+    learns = (
+        TrainingSignal.RATINGS
+        if load_protocol(study.protocol_version_id).spec.candidate == "text"
+        else TrainingSignal.PREFERENCES
+    )
+    return [entry for entry in TRAINABLE.values() if entry.learns is learns and learnable(study, entry.name)]
+
+
+@login_required
+def new_training(request: HttpRequest, slug: str) -> HttpResponse:
+    """The settings of a training; `?model=` says of which kind where a study could train several."""
+    study = access.managed_study(request.user, slug)
+    kinds = trainable_kinds(study)
+    chosen = request.GET.get("model") or (kinds[0].name if kinds else "")
+    entry = next((kind for kind in kinds if kind.name == chosen), None)
+    context: dict[str, Any] = {"study": study, "kinds": kinds, "entry": entry}
+    if entry is None:
+        return render(request, "labeling_ui/models/training/train.html", context)
+    data = request.POST if request.method == "POST" else None
+    options, plan = OptionsForm(entry, data, request.FILES), PlanForm(study, entry, data)
+    if request.method == "POST" and all([options.is_valid(), plan.is_valid()]):
+        try:
+            model = jobs.start_training(
+                study, entry.name, options.values, actor=request.user, **plan.cleaned_data
+            )
+            return redirect("learned_model", model.pk)
+        except DomainError as error:
+            add_training_errors(options, plan, error)
+    essential = [row for row in options.rows if row[0].name in ESSENTIAL_OPTIONS]
+    further = [row for row in options.rows if row[0].name not in ESSENTIAL_OPTIONS]
+    context |= {
+        "options": options,
+        "plan": plan,
+        "essential": essential,
+        "further": further,
+        "further_open": any(field.errors for _option, field, _kept in further),
+    }
+    return render(request, "labeling_ui/models/training/train.html", context)
+
+
+@login_required
+@never_cache
+@vary_on_headers("HX-Request")
+@require_safe
+def learned_model(request: HttpRequest, model_id: int) -> HttpResponse:
+    """A version's page; only the part that moves when that part asks for itself."""
+    model = learned_model_of(request.user, model_id)
+    run = latest_scoring_run(model) if model.scorer_id else None
+    context = {
+        "study": model.study,
+        "model": model,
+        "job": model.job,
+        "line": learned_line(model),
+        "curves": training_page.training_curves(model.curves),
+        "rescoring": run_line(run) if run else None,
+    }
+    if request.headers.get("HX-Request") == "true":
+        response = render(request, "labeling_ui/models/training/learned_live.html", context)
+        if model.job.is_finished and (run is None or run.is_finished):
+            response["HX-Refresh"] = "true"
+        return response
+    context |= _training_results(model) if model.scorer_id else {}
+    return render(request, "labeling_ui/models/training/learned.html", context)
+
+
+@login_required
+@require_safe
+def learned_record(request: HttpRequest, model_id: int) -> HttpResponse:
+    """The training record as a file."""
+    model = learned_model_of(request.user, model_id)
+    if not model.record:
+        raise Http404
+    name = f"{model.study.slug}-{model.kind}-{model.number}.json"
+    response = JsonResponse(model.record, json_dumps_params={"ensure_ascii": False, "indent": 2})
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@login_required
+@require_POST
+def cancel_training(request: HttpRequest, model_id: int) -> HttpResponse:
+    model = learned_model_of(request.user, model_id)
+    try:
+        jobs_jobs.cancel(model.job, actor=request.user)
+    except DomainError as error:
+        messages.error(request, translated_message(error))
+    return redirect("learned_model", model_id)
+
+
+@login_required
+@require_POST
+def promote_model(request: HttpRequest, model_id: int) -> HttpResponse:
+    """Make it the study's scorer of its kind."""
+    model = learned_model_of(request.user, model_id)
+    try:
+        learned.promote(model, actor=request.user)
+    except DomainError as error:
+        messages.error(request, translated_message(error))
+    else:
+        messages.success(
+            request, _("It is the study’s scorer now; everything is scored with it in the background.")
+        )
+    return redirect("learned_model", model_id)
+
+
+@login_required
+@require_POST
+def demote_model(request: HttpRequest, model_id: int) -> HttpResponse:
+    """Let it be the study's scorer no longer."""
+    model = learned_model_of(request.user, model_id)
+    learned.demote(model, actor=request.user)
+    messages.success(request, _("It is not the study’s scorer any more. Its scores stay."))
+    return redirect("learned_model", model_id)
+
+
+def _training_results(model: LearnedModel) -> dict[str, Any]:
+    record = model.record
+    standing = learned.promoted_version(model.study, model.kind)
+    return {
+        "tables": [
+            (_("Held-out items"), test_metrics(record.get("figures", {}))),
+            (_("Simple rules on the same items"), test_metrics(record.get("baselines", {}))),
+            (_("People on the same items"), test_metrics(record.get("ceiling", {}))),
+        ],
+        "record": record_lines(record),
+        "standing": learned_line(standing) if standing and standing.pk != model.pk else None,
+        "evaluation": learned_comparison.newest_with(model),
+    }
+
+
+# Versions of learned models compared on what none of them learned from.
+
+
+# A page stays light however long a table is; its files have all rows.
+ROWS_SHOWN = 50
+COMPARISONS_SHOWN = 20
+
+
+@login_required
+@never_cache
+def comparisons(request: HttpRequest, slug: str) -> HttpResponse:
+    """What was compared, and asking for more; `?versions=` ticks some."""
+    study = access.managed_study(request.user, slug)
+    asked = request.GET.getlist("versions")
+    form = ComparisonForm(
+        study, request.POST or None, initial={"language": get_language(), "versions": asked}
+    )
+    if form.is_valid():
+        try:
+            job = learned_comparison.start_comparison(study, actor=request.user, **form.cleaned_data)
+            return redirect("comparison", slug, job.pk)
+        except InvalidInput as error:
+            form.add_error("versions", translated_message(error))
+    made = list(learned_comparison.comparisons_of_study(study)[:COMPARISONS_SHOWN])
+    context = {"study": study, "form": form, "made": _with_version_names(study, made)}
+    return render(request, "labeling_ui/models/training/comparisons.html", context)
+
+
+@login_required
+@never_cache
+@vary_on_headers("HX-Request")
+@require_safe
+def comparison(request: HttpRequest, slug: str, job_id: uuid.UUID) -> HttpResponse:
+    """One comparison, under way or made; only the part that moves when that asks for itself."""
+    study, job = _comparison_of(request, slug, job_id)
+    context = {"study": study, "job": job, "named": _with_version_names(study, [job])[0][1]}
+    if request.headers.get("HX-Request") == "true":
+        response = render(request, "labeling_ui/models/training/comparison_live.html", context)
+        if job.is_finished:
+            response["HX-Refresh"] = "true"
+        return response
+    if job.state == Job.State.DONE:
+        context["document"] = found = learned_comparison.document_of_comparison(job)
+        context["shown"] = html.render_part(
+            found,
+            most_rows=ROWS_SHOWN,
+            address=lambda key, extension: reverse("comparison_file", args=[slug, job_id, key, extension]),
+        )
+    return render(request, "labeling_ui/models/training/comparison.html", context)
+
+
+@login_required
+@require_safe
+def comparison_file(
+    request: HttpRequest, slug: str, job_id: uuid.UUID, key: str, extension: str
+) -> HttpResponse:
+    """A comparison as one file, all of its tables and figures, or one of them."""
+    study, job = _comparison_of(request, slug, job_id)
+    stem = f"{study.slug}-comparison"
+    found = (
+        files.document_file(learned_comparison.document_of_comparison(job), key, extension, folder=stem)
+        if job.state == Job.State.DONE
+        else None
+    )
+    if found is None:
+        raise Http404
+    response = HttpResponse(found, content_type=files.CONTENT_TYPES[extension])
+    name = stem if key == files.WHOLE_REPORT else f"{stem}-{key}"
+    response["Content-Disposition"] = f'attachment; filename="{name}.{extension}"'
+    return response
+
+
+def _comparison_of(request: HttpRequest, slug: str, job_id: uuid.UUID) -> tuple[Study, Job]:
+    study = access.managed_study(request.user, slug)
+    return study, learned_comparison.comparison_of(access.job_of(request.user, job_id), study)
+
+
+def _with_version_names(study: Study, made: list[Job]) -> list[tuple[Job, str]]:
+    """Each comparison with the versions that it is of."""
+    wanted = {pk for job in made for pk in job.params["versions"]}
+    names = {
+        model.pk: version_name(model) for model in LearnedModel.objects.filter(study=study, pk__in=wanted)
+    }
+    return [(job, ", ".join(names.get(pk, "–") for pk in job.params["versions"])) for job in made]

@@ -1,0 +1,317 @@
+"""What has scored a study, and asking for more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from analytics.overview import scorers
+from analytics.reports import sensitivity as reports_sensitivity
+from annotation import access
+from annotation.errors import Conflict, DomainError, InvalidInput, NotFound
+from annotation.models import Study
+from annotation.studies.protocols import load_protocol
+from labeling_ui.domain_errors import add_form_errors, translated_message
+from labeling_ui.models import sensitivity_page
+from labeling_ui.models.catalogue_texts import scorer_title
+from labeling_ui.models.forms import OptionsForm, PromptFileForm, ScopeForm, add_scoring_errors, scorer_cards
+from labeling_ui.models.run_page import (
+    FAULTS,
+    Histogram,
+    fault_lines,
+    histograms,
+    prescore_lines,
+    run_filter,
+    run_line,
+    run_lines,
+    run_options,
+    scorer_lines,
+    scorer_provenance,
+)
+from labeling_ui.models.training_page import learned_lines
+from labeling_ui.models.training_views import trainable_kinds
+from scoring import access as scoring_access
+from scoring import learned
+from scoring.access import scorer_of
+from scoring.metrics import registry
+from scoring.metrics.registry import MetricEntry
+from scoring.models import ScoringRun
+from scoring.policies import prescoring, study_prompts
+from scoring.prompts.prompt_files import to_toml
+from scoring.runs import results, scoring_runs, validation
+
+RUNS_SHOWN = 10
+VERSIONS_SHOWN = 50
+
+
+@login_required
+@never_cache
+@vary_on_headers("HX-Request")
+@require_safe
+def models(request: HttpRequest, slug: str) -> HttpResponse:
+    """The page; only the part that moves when that part asks for itself."""
+    study = access.managed_study(request.user, slug)
+    under_way = ScoringRun.objects.filter(study=study, state__in=ScoringRun.UNFINISHED).order_by("-pk")
+    recent = ScoringRun.objects.filter(study=study).exclude(state__in=ScoringRun.UNFINISHED).order_by("-pk")
+    running, versions = (
+        run_lines(under_way[:RUNS_SHOWN]),
+        learned_lines(learned.list_versions(study)[:VERSIONS_SHOWN]),
+    )
+    context = {
+        "study": study,
+        "scorers": scorer_lines(scorers.scorer_coverage(study)),
+        "under_way": running,
+        "recent": run_lines(recent[:RUNS_SHOWN]),
+        "prescore": prescore_lines(study),
+        "kinds": trainable_kinds(study),
+        "versions": versions,
+        "moves": running or any(not line.model.job.is_finished for line in versions),
+    }
+    live = request.headers.get("HX-Request") == "true"
+    return render(request, f"labeling_ui/models/{'live' if live else 'models'}.html", context)
+
+
+@login_required
+def new_run(request: HttpRequest, slug: str) -> HttpResponse:
+    """First the choice of a scorer; with `?metric=` its settings."""
+    study = access.managed_study(request.user, slug)
+    entry = registry.METRICS.get(request.GET.get("metric", ""))
+    context = {"study": study, "cards": scorer_cards(entry.name if entry else ""), "entry": entry}
+    if entry is None:
+        return render(request, "labeling_ui/models/new.html", context)
+    data = request.POST if request.method == "POST" else None
+    options, scope = (
+        OptionsForm(entry, data, request.FILES),
+        ScopeForm(data, parts=scorers.study_parts(study)),
+    )
+    if request.method == "POST" and all([options.is_valid(), scope.is_valid()]):
+        try:
+            return redirect("scoring_run", _start_scoring_run(request, study, entry, options, scope).pk)
+        except DomainError as error:
+            if error.code == "already_under_way" and scope.cleaned_data["prescore"]:
+                return _add_prescore_only(request, study, entry, options, error)
+            add_scoring_errors(options, scope, error)
+    context |= {"options": options, "scope": scope, "question_sets": _question_sets(study, entry)}
+    return render(request, "labeling_ui/models/new.html", context)
+
+
+@login_required
+@require_POST
+def remove_prescore(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Let new items go without one of the scorers that they would get."""
+    study = access.managed_study(request.user, slug)
+    try:
+        prescoring.remove_prescore(study, number, request.POST.get("metric", ""), actor=request.user)
+    except Conflict as error:
+        messages.error(request, translated_message(error))
+    else:
+        messages.success(request, _("New items are no longer scored with it."))
+    return redirect("models", slug)
+
+
+def _question_sets(study: Study, entry: MetricEntry) -> Mapping[str, Mapping[str, str]]:
+    """What a scorer that asks questions by name can be told to ask."""
+    prompts = study_prompts.prompts_in_use(study, validation.metric_family(entry.name))
+    return prompts.questions if prompts else {}
+
+
+@transaction.atomic
+def _start_scoring_run(
+    request: HttpRequest, study: Study, entry: MetricEntry, options: OptionsForm, scope: ScopeForm
+) -> ScoringRun:
+    run = scoring_runs.request(
+        study,
+        entry.name,
+        options.values,
+        filter=scope.filter,
+        again=scope.cleaned_data["again"],
+        actor=request.user,
+    )
+    if scope.cleaned_data["prescore"]:
+        prescoring.add_prescore(study, entry.name, options.values, actor=request.user)
+    return run
+
+
+def _add_prescore_only(
+    request: HttpRequest, study: Study, entry: MetricEntry, options: OptionsForm, error: DomainError
+) -> HttpResponse:
+    """The same run is at work already; what was wanted of new items holds nevertheless."""
+    prescoring.add_prescore(study, entry.name, options.values, actor=request.user)
+    messages.warning(request, translated_message(error))
+    messages.success(request, _("New items are scored with these settings from now on."))
+    return redirect("models", study.slug)
+
+
+# One scoring run as it goes on: how far it is, what failed and why, what its scores look like.
+
+
+@login_required
+@never_cache
+@vary_on_headers("HX-Request")
+@require_safe
+def scoring_run(request: HttpRequest, run_id: int) -> HttpResponse:
+    """The page; only the part that moves when that part asks for itself."""
+    run = scoring_access.run_of(request.user, run_id)
+    context = {
+        "study": run.study,
+        "run": run,
+        "line": run_line(run),
+        "faults": fault_lines(results.count_faults(run)) if run.n_failed else [],
+        "histograms": _score_histograms(run) if run.is_finished and run.n_done else [],
+        "settings": run_options(run),
+        "filter": run_filter(run),
+        "identity": scorer_provenance(run.scorer) if run.scorer else [],
+        "rows_drawn": scorers.ROWS_DRAWN,
+    }
+    live = request.headers.get("HX-Request") == "true"
+    return render(request, f"labeling_ui/models/{'run_live' if live else 'run'}.html", context)
+
+
+@login_required
+@vary_on_headers("HX-Request")
+@require_safe
+def failed_rows(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Rows of a run without a score, a page at a time; a page of its own where there are no scripts."""
+    run = scoring_access.run_of(request.user, run_id)
+    fault, after = request.GET.get("fault", "").replace("\x00", ""), request.GET.get("after", "0")
+    page = scorers.failed_rows(run, fault=fault, after=int(after) if after.isdecimal() else 0)
+    context = {
+        "study": run.study,
+        "run": run,
+        "line": run_line(run),
+        "fault": fault,
+        "meaning": FAULTS[fault][0] if fault in FAULTS else "",
+        "page": page,
+    }
+    part = request.headers.get("HX-Request") == "true"
+    return render(request, f"labeling_ui/models/{'failed_part' if part else 'failed'}.html", context)
+
+
+@login_required
+@require_POST
+def cancel_run(request: HttpRequest, run_id: int) -> HttpResponse:
+    run = scoring_access.run_of(request.user, run_id)
+    try:
+        scoring_runs.cancel(run, actor=request.user)
+    except DomainError as error:
+        messages.error(request, translated_message(error))
+    return redirect("scoring_run", run.pk)
+
+
+@login_required
+@require_POST
+def retry_run(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Try again what has no score yet."""
+    run = scoring_access.run_of(request.user, run_id)
+    try:
+        again: ScoringRun = scoring_runs.retry(run, actor=request.user)
+    except DomainError as error:
+        messages.error(request, translated_message(error))
+        return redirect("scoring_run", run.pk)
+    messages.success(request, _("What failed is tried again."))
+    return redirect("scoring_run", again.pk)
+
+
+def _score_histograms(run: ScoringRun) -> list[Histogram]:
+    templates = run.scorer.config.get("templates", {}) if run.scorer else {}
+    return histograms(scorers.score_distributions(run), first=list(templates))
+
+
+# A study's own prompts: taken as a file, changed by the researcher, given back.
+
+
+@login_required
+@require_safe
+def model_prompts(request: HttpRequest, slug: str) -> HttpResponse:
+    return _render_prompts(request, access.managed_study(request.user, slug))
+
+
+@login_required
+def prompt_file(request: HttpRequest, slug: str, family: str) -> HttpResponse:
+    """The prompts in use, as a file to keep; posted to, they are replaced by another file."""
+    study = access.managed_study(request.user, slug)
+    study_prompts.check_family(family)
+    if request.method != "POST":
+        return _prompt_file_response(study, family)
+    form = PromptFileForm(request.POST, request.FILES, prefix=family)
+    if form.is_valid():
+        try:
+            study_prompts.set_prompts(study, family, form.cleaned_data["file"], actor=request.user)
+        except InvalidInput as error:
+            add_form_errors(form, error, field="file")
+        else:
+            messages.success(request, _("Saved. Runs asked for from now on use these prompts."))
+            return redirect("model_prompts", slug)
+    return _render_prompts(request, study, form)
+
+
+@login_required
+@require_POST
+def remove_prompts(request: HttpRequest, slug: str, family: str) -> HttpResponse:
+    study = access.managed_study(request.user, slug)
+    study_prompts.check_family(family)
+    study_prompts.set_prompts(study, family, None, actor=request.user)
+    messages.success(request, _("Runs asked for from now on use the prompts that come with the scorer."))
+    return redirect("model_prompts", slug)
+
+
+def _render_prompts(request: HttpRequest, study: Study, bound: PromptFileForm | None = None) -> HttpResponse:
+    rows = []
+    for family in study_prompts.prompt_families():
+        form = bound if bound is not None and bound.prefix == family else PromptFileForm(prefix=family)
+        rows.append(
+            (
+                family,
+                study_prompts.own_prompts(study, family),
+                study_prompts.prompts_in_use(study, family),
+                form,
+            )
+        )
+    return render(request, "labeling_ui/models/prompts.html", {"study": study, "rows": rows})
+
+
+def _prompt_file_response(study: Study, family: str) -> HttpResponse:
+    prompts = study_prompts.prompts_in_use(study, family)
+    if prompts is None:
+        raise NotFound
+    response = HttpResponse(to_toml(prompts), content_type="application/toml; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{family}.toml"'
+    return response
+
+
+# How far a scorer's word depends on how it is asked.
+
+
+@login_required
+@never_cache
+def sensitivity(request: HttpRequest, slug: str, scorer_id: int) -> HttpResponse:
+    """The last comparison that was made; posted to, a new one is asked for."""
+    study = access.managed_study(request.user, slug)
+    scorer = scorer_of(study, scorer_id)
+    if request.method == "POST":
+        reports_sensitivity.start_sensitivity(study, scorer, actor=request.user)
+        return redirect("sensitivity", slug, scorer_id)
+    done, newest = reports_sensitivity.latest_sensitivity(study, scorer)
+    found = reports_sensitivity.sensitivity_of_job(done) if done else None
+    protocol = load_protocol(study.protocol_version_id).spec
+    context = {
+        "study": study,
+        "scorer": scorer,
+        "title": scorer_title(scorer.key),
+        "job": newest,
+        "computed_at": done.finished_at if done else None,
+        "found": found,
+        "questions": sensitivity_page.question_charts(found, protocol) if found else [],
+        "templates": sensitivity_page.template_rows(found, scorer.config) if found else [],
+        "reasons": sensitivity_page.undefined_reasons(found) if found else [],
+    }
+    return render(request, "labeling_ui/models/sensitivity/sensitivity.html", context)

@@ -1,0 +1,221 @@
+"""The rater's pages: the guidelines, then the work. The work itself happens in the browser, over the API."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation import access
+from annotation.access.sign_in import account_key
+from annotation.errors import Conflict
+from annotation.listening import checks as listening_checks
+from annotation.listening.rules.checks import is_due
+from annotation.listening.rules.coverage import ListeningRules
+from annotation.models import Judgment, ListeningCheck, Rater, Study
+from annotation.rating import previews
+from annotation.review import returns
+from annotation.studies.protocols import load_protocol
+from labeling_ui import javascript_texts
+from labeling_ui.domain_errors import translated_message
+from labeling_ui.rate.page_data import listening_requirements, own_answers
+
+# In the session: the protocol version, by study, whose guidelines this rater said they had read.
+GUIDELINES_READ = "guidelines_read"
+
+
+@login_required
+def guidelines(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a study asks and how to answer it. Going on to the work counts as having read it."""
+    mine = access.study_of(request.user, slug)
+    protocol = load_protocol(mine.study.protocol_version_id)
+    if request.method == "POST":
+        request.session[GUIDELINES_READ] = {**request.session.get(GUIDELINES_READ, {}), slug: protocol.number}
+        return redirect("work", slug)
+    context = {
+        "study": mine.study,
+        "protocol": protocol.spec,
+        "rates": mine.rates,
+        "listening": listening_requirements(protocol.spec, ListeningRules.of(mine.study.rules)),
+    }
+    return render(request, "labeling_ui/rate/guidelines.html", context)
+
+
+@login_required
+@never_cache
+@require_safe
+def work(request: HttpRequest, slug: str) -> HttpResponse:
+    """The workbench. Guidelines come first, once for each version of the protocol; then listening checks, when due."""
+    rater = access.rater_of(request.user, slug)
+    study = rater.study
+    protocol = load_protocol(study.protocol_version_id)
+    if not _has_read_guidelines(request, rater, number=protocol.number):
+        return redirect("guidelines", slug)
+    if is_due(listening_checks.check_standings(rater.pk, study)):
+        return redirect("checks", slug)
+    workbench = {
+        "account": account_key(request.user),
+        "study": slug,
+        "lease_minutes": study.lease_minutes,
+        "language": get_language(),
+        "texts": javascript_texts.workbench_texts() | javascript_texts.keyboard_shortcut_texts(),
+        "urls": _work_urls(slug),
+        "protocol": {"number": protocol.number, "definition": study.protocol_version.definition},
+        "progress": {"done": rater.n_judgments, "tasks": study.n_tasks},
+    }
+    context = {
+        "study": study,
+        "rater": rater,
+        "workbench": workbench,
+    }
+    return render(request, "labeling_ui/rate/work.html", context)
+
+
+def _has_read_guidelines(request: HttpRequest, rater: Rater, *, number: int) -> bool:
+    """Said so in this session, or has already judged by this version."""
+    if request.session.get(GUIDELINES_READ, {}).get(rater.study.slug) == number:
+        return True
+    judged = Judgment.objects.filter(rater=rater, protocol_version_id=rater.study.protocol_version_id)
+    return judged.exists()
+
+
+def _work_urls(slug: str) -> dict[str, Any]:
+    any_assignment = uuid.UUID(int=0)
+    return {
+        "next": reverse("api_next", args=[slug]),
+        "protocol": reverse("api_protocol", args=[slug]),
+        "assignments": reverse("api_assignment", args=[any_assignment]).removesuffix(f"{any_assignment}/"),
+        "cases": reverse("api_keep_case", args=[0]).removesuffix("0/keep/"),
+        "sign_in": f"{reverse('sign_in')}?next={reverse('home')}",
+        "home": reverse("home"),
+        "returned": reverse("returned", args=[slug]),
+        "checks": reverse("checks", args=[slug]),
+    }
+
+
+# The raters' page for those who run a study: the same page, over an API that keeps nothing.
+
+
+@login_required
+@never_cache
+@require_safe
+def preview(request: HttpRequest, slug: str) -> HttpResponse:
+    study = access.managed_study(request.user, slug)
+    if not study.n_tasks:
+        messages.info(request, _("There is nothing to rate yet: import something first."))
+        return redirect("import", slug)
+    assert study.protocol_version is not None
+    progress = {"done": 0, "tasks": min(study.n_tasks, previews.MAX_PREVIEWS)}
+    workbench = {
+        "account": account_key(request.user),
+        "study": slug,
+        "lease_minutes": study.lease_minutes,
+        "language": get_language(),
+        "texts": javascript_texts.workbench_texts() | javascript_texts.keyboard_shortcut_texts(),
+        "urls": _preview_urls(study),
+        "protocol": {
+            "number": load_protocol(study.protocol_version_id).number,
+            "definition": study.protocol_version.definition,
+        },
+        "progress": progress,
+        "preview": True,
+    }
+    context = {"study": study, "rater": {"n_judgments": 0}, "workbench": workbench}
+    return render(request, "labeling_ui/rate/preview.html", context)
+
+
+def _preview_urls(study: Study) -> dict[str, Any]:
+    """Those of the raters' page, as far as a preview goes."""
+    any_task = uuid.UUID(int=0)
+    return {
+        "next": reverse("api_preview_next", args=[study.slug]),
+        "protocol": reverse("api_protocol", args=[study.slug]),
+        "assignments": reverse("api_preview", args=[study.slug, any_task]).removesuffix(f"{any_task}/"),
+        "sign_in": f"{reverse('sign_in')}?next={reverse('preview', args=[study.slug])}",
+        "home": reverse("study", args=[study.slug]),
+        "returned": reverse("study", args=[study.slug]),
+        "checks": reverse("study", args=[study.slug]),
+    }
+
+
+# The rater's listening checks, and what a study requires of them.
+
+
+@login_required
+@never_cache
+@require_safe
+def checks(request: HttpRequest, slug: str) -> HttpResponse:
+    """The checks that a study requires, one after another; they happen in the browser, over the API."""
+    rater = access.rater_of(request.user, slug)
+    standings = listening_checks.check_standings(rater.pk, rater.study)
+    if not standings:
+        return redirect("work", slug)
+    rows = [(ListeningCheck.Kind(standing.kind).label, standing) for standing in standings]
+    page = {
+        "account": account_key(request.user),
+        "language": get_language(),
+        "texts": javascript_texts.listening_check_texts(),
+        "urls": {"checks": reverse("api_checks", args=[slug]), "check": _check_url_prefix()},
+    }
+    first = next((standing for standing in standings if standing.state != "valid"), None)
+    context = {
+        "study": rater.study,
+        "rows": rows,
+        "due": first is not None,
+        "begin_with": first.kind if first and first.state == "due" else "",
+        "page": page,
+    }
+    return render(request, "labeling_ui/rate/checks.html", context)
+
+
+def _check_url_prefix() -> str:
+    """The address below which every check lies."""
+    nobody = uuid.UUID(int=0)
+    return reverse("api_check_answer", args=[nobody]).removesuffix(f"{nobody}/answers/")
+
+
+# What experts asked a rater to look at again. It shows the rater's own answer and the expert's words,
+# nothing else.
+
+
+RETURNS_SHOWN = 20
+
+
+@login_required
+@never_cache
+@require_safe
+def returned(request: HttpRequest, slug: str) -> HttpResponse:
+    rater = access.rater_of(request.user, slug)
+    waiting = returns.waiting_returns(request.user, slug)
+    shown = waiting[:RETURNS_SHOWN]
+    context = {
+        "study": rater.study,
+        "rows": [(each, own_answers(request.user, each.assignment_id)) for each in shown],
+        "n_more": len(waiting) - len(shown),
+    }
+    return render(request, "labeling_ui/rate/returned.html", context)
+
+
+@login_required
+@require_POST
+def keep_returned(request: HttpRequest, slug: str, return_id: int) -> HttpResponse:
+    """The rater looked again and stays with their answer."""
+    access.rater_of(request.user, slug)
+    try:
+        returns.keep_judgment(
+            request.user, return_id, request.POST.get("reply", "").replace("\x00", "").strip()[:2000]
+        )
+    except Conflict as error:
+        messages.error(request, translated_message(error))
+    else:
+        messages.success(request, _("Your answer stays as it is, and the expert is told."))
+    return redirect("returned", slug)

@@ -1,0 +1,217 @@
+"""A plan in sentences, tables and curves, in the reader's language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+
+from analytics.planning.rules import PlanRequest, PlanResult, rating_hours
+from analytics.reports.render.line_plot import Line, line_plot
+from analytics.statistics.planning.sample_size import SamplePlan
+from labeling_ui.durations import duration
+from labeling_ui.reports.planner_labels import ASSUMPTION_LABELS, NO_PLAN_REASONS
+from labeling_ui.templatetags.formatting import count, decimals, percent
+
+Stored = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Curve:
+    title: str
+    svg: str
+
+
+def plan_sentence(found: PlanResult) -> str:
+    """The answer, first of all as words."""
+    asked, plan = found.asked, found.plan
+    if plan.design is None:
+        return str(NO_PLAN_REASONS[plan.reason or "too_many"])
+    design = plan.design
+    numbers = {
+        "votes": count(design.votes),
+        "systems": count(asked.systems),
+        "items": count(design.items),
+        "outputs": count(design.outputs),
+        "overlap": count(design.overlap),
+        "raters": count(design.raters),
+        "each": count(asked.votes_per_rater),
+    }
+    return _sentence(asked, blocks=design.blocks) % numbers
+
+
+def _sentence(asked: PlanRequest, *, blocks: int) -> str:
+    if asked.goal == "alpha":
+        return _(
+            "About %(votes)s votes: %(items)s units with %(overlap)s votes each, some %(raters)s raters at %(each)s "
+            "votes."
+        )
+    if asked.kind == "rating":
+        return _(
+            "About %(votes)s votes: %(items)s items, answered by each of the systems (%(systems)s), with %(overlap)s "
+            "votes on each answer, some %(raters)s raters at %(each)s votes."
+        )
+    if blocks > 1:
+        return _(
+            "About %(votes)s votes: %(outputs)s comparisons (%(items)s of each pair of systems) with %(overlap)s votes "
+            "each, some %(raters)s raters at %(each)s votes."
+        )
+    return _(
+        "About %(votes)s votes: %(items)s comparisons with %(overlap)s votes each, some %(raters)s raters at %(each)s "
+        "votes."
+    )
+
+
+def plan_notes(found: PlanResult) -> list[str]:
+    """What else is worth saying of the answer."""
+    said, plan, asked = [], found.plan, found.asked
+    if plan.reached is not None:
+        one_vote = found.majority.one_vote if found.majority else None
+        said.append(_precision_sentence(asked, plan.reached, one_vote=one_vote))
+    if found.hours is not None:
+        said.append(_("Raters' time: some %(time)s.") % {"time": duration(found.hours * 3600)})
+    if plan.design_effect is not None and plan.design_effect > 1.005:
+        said.append(
+            _(
+                "%(effect)s of these votes are worth one independent vote, because votes on the same output, and votes "
+                "of the same rater, hang together."
+            )
+            % {"effect": decimals(plan.design_effect, 1)}
+        )
+    if found.majority and found.majority.lead:
+        said.append(
+            _(
+                "If all comparisons were alike, stopping as soon as one side is %(lead)s votes ahead would take "
+                "%(votes)s votes on average."
+            )
+            % {"lead": found.majority.lead, "votes": decimals(found.majority.expected_votes, 1)}
+        )
+    return said
+
+
+def _precision_sentence(asked: PlanRequest, reached: float, *, one_vote: float | None) -> str:
+    if asked.goal == "power":
+        return _("The power is then %(share)s.") % {"share": percent(reached)}
+    if asked.goal == "majority":
+        return _("The majority is then right in %(share)s; a single vote is in %(one)s.") % {
+            "share": percent(reached),
+            "one": percent(one_vote),
+        }
+    shown = percent(reached) if asked.kind == "preference" and asked.goal == "width" else decimals(reached, 3)
+    return _("The interval is then ±%(width)s.") % {"width": shown}
+
+
+def plan_assumptions(plan: SamplePlan) -> list[Promise]:
+    return [ASSUMPTION_LABELS[code] for code in plan.assumptions]
+
+
+def overlap_alternatives(found: PlanResult) -> tuple[tuple[str, ...], list[tuple[bool, tuple[str, ...]]]]:
+    """Columns, and rows with whether it is the plan's own overlap."""
+    items = {
+        ("rating", False): _("Items"),
+        ("preference", False): _("Comparisons"),
+    }.get((found.asked.kind, found.asked.goal == "alpha"), _("Units"))
+    timed = found.asked.seconds is not None
+    columns = (_("Votes on each"), items, _("Votes"), _("Raters"), *((_("Raters' time"),) if timed else ()))
+    rows = []
+    for other in found.alternatives:
+        design = other.plan.design
+        cells = [str(other.overlap)]
+        cells += ["–"] * 3 if design is None else map(count, (design.outputs, design.votes, design.raters))
+        if found.asked.kind == "rating" and design is not None:
+            cells[1] = count(design.items)
+        if timed:
+            spent = rating_hours(found.asked, other.plan)
+            cells.append(duration(None if spent is None else spent * 3600))
+        rows.append((other.overlap == found.asked.overlap, tuple(cells)))
+    return columns, rows
+
+
+def simulation_sentences(stored: Stored, asked: PlanRequest) -> list[str]:
+    last, shown = stored["moments"][-1], percent if asked.kind == "preference" else decimals
+    said = []
+    if last["half_width"]["mean"] is not None:
+        width = last["half_width"]
+        said.append(
+            _("The interval is ±%(mean)s on average; nine studies in ten have ±%(low)s to ±%(high)s.")
+            % {name: shown(value) for name, value in width.items()}
+        )
+    if last["found"] is not None:
+        said.append(
+            _(
+                "The better of the two best systems is shown to be better in %(found)s of the studies, and is ahead in "
+                "%(better)s."
+            )
+            % {"found": percent(last["found"]), "better": percent(last["better"])}
+        )
+    if last["ranked"] is not None and stored["systems"] > 2:
+        said.append(_("All systems are ranked right in %(share)s.") % {"share": percent(last["ranked"])})
+    if last["alpha"]["mean"] is not None:
+        said.append(
+            _("Alpha is %(mean)s on average, from %(low)s to %(high)s in nine studies of ten.")
+            % {name: decimals(value) for name, value in last["alpha"].items()}
+        )
+    return said
+
+
+def simulation_curves(stored: Stored, asked: PlanRequest) -> list[Curve]:
+    moments, drawn = stored["moments"], []
+    target = [
+        (0.0, asked.half_width, None, None),
+        (float(moments[-1]["votes"]), asked.half_width, None, None),
+    ]
+    widths = [Line(_("Half width"), _interval_points(moments, "half_width"))]
+    if asked.goal == "width":
+        widths.append(Line(_("Target"), target, dashed=True))
+    shares = [
+        Line(_("Shown to be better"), _line_points(moments, "found")),
+        *([Line(_("All ranked right"), _line_points(moments, "ranked"))] if stored["systems"] > 2 else []),
+    ]
+    if asked.goal == "power":
+        ends = [(0.0, asked.power, None, None), (float(moments[-1]["votes"]), asked.power, None, None)]
+        shares.append(Line(_("Target"), ends, dashed=True))
+    for title, lines, ends in (
+        (_("Half width of the interval"), widths, None),
+        (_("Share of studies that find it"), shares, (0.0, 1.0)),
+        (_("Alpha"), [Line(_("Alpha"), _interval_points(moments, "alpha"))], None),
+    ):
+        if lines[0].points:
+            svg = line_plot(
+                title, lines, x_label=_("Votes"), y_label=title, x_range=(0, moments[-1]["votes"]),
+                y_range=ends, on_its_own=False,
+            )  # fmt: skip
+            drawn.append(Curve(title, svg))
+    return drawn
+
+
+def simulation_rows(stored: Stored) -> list[tuple[str, ...]]:
+    """The numbers of the curves."""
+    return [
+        (
+            count(one["votes"]),
+            decimals(one["half_width"]["mean"]),
+            percent(one["found"]),
+            percent(one["ranked"]),
+            decimals(one["alpha"]["mean"]),
+        )
+        for one in stored["moments"]
+    ]
+
+
+def _interval_points(
+    moments: Sequence[Stored], name: str
+) -> list[tuple[float, float, float | None, float | None]]:
+    return [
+        (one["votes"], one[name]["mean"], one[name]["low"], one[name]["high"])
+        for one in moments
+        if one[name]["mean"] is not None
+    ]
+
+
+def _line_points(
+    moments: Sequence[Stored], name: str
+) -> list[tuple[float, float, float | None, float | None]]:
+    return [(one["votes"], one[name], None, None) for one in moments if one[name] is not None]

@@ -1,0 +1,196 @@
+"""How many votes a study needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import get_language
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from analytics.data.questions import MeasuredQuestion, measured_questions
+from analytics.planning import pilot
+from analytics.planning.pilot import StartingValues
+from analytics.planning.rules import GOALS, PlanRequest, plan_study
+from analytics.reports import study_report
+from analytics.reports.render import files, html
+from analytics.reports.study_report import STEPS
+from analytics.statistics.bootstrap import REPLICATES
+from annotation import access
+from annotation.models import Job, Study
+from annotation.studies.protocols import load_protocol
+from labeling_ui.reports import planner_page
+from labeling_ui.reports.forms import HabitsForm, PlanForm, ReportForm, submitted_numbers
+from labeling_ui.reports.planner_labels import GOAL_LABELS as GOAL_WORDS
+from labeling_ui.reports.planner_labels import PILOT_NOTES, PUBLISHED_SOURCES
+
+# What a study found, as a paper would print it.
+
+
+# A page stays light however long a table is; its files have all rows.
+ROWS_SHOWN = 50
+
+
+@login_required
+@never_cache
+@vary_on_headers("HX-Request")
+def report(request: HttpRequest, slug: str) -> HttpResponse:
+    """The last report that was made; posted to, a new one is asked for. Only the part that moves when that asks."""
+    study = access.managed_study(request.user, slug)
+    newest = study_report.newest_report_job(study)
+    if request.headers.get("HX-Request") == "true":
+        return _render_live(request, study, newest)
+    done = study_report.last_finished_report(study)
+    form = ReportForm(request.POST or None, initial=_report_initial(done))
+    if form.is_valid():
+        study_report.start_report(study, actor=request.user, **form.cleaned_data)
+        return redirect("report", slug)
+    context = {"study": study, "form": form, "computed_at": done.finished_at if done else None}
+    if done:
+        context["document"] = found = study_report.document_of_job(done)
+        context["shown"] = html.render_part(
+            found, most_rows=ROWS_SHOWN, address=lambda *name: _report_file_url(study, *name)
+        )
+    return render(request, "labeling_ui/reports/report.html", context | _progress(newest))
+
+
+@login_required
+@require_safe
+def report_file(request: HttpRequest, slug: str, key: str, extension: str) -> HttpResponse:
+    """The last report as one file, all of its tables and figures, or one of them."""
+    study = access.managed_study(request.user, slug)
+    done = study_report.last_finished_report(study)
+    found = (
+        None
+        if done is None
+        else files.document_file(study_report.document_of_job(done), key, extension, folder=_file_stem(study))
+    )
+    if found is None:
+        raise Http404
+    response = HttpResponse(found, content_type=files.CONTENT_TYPES[extension])
+    name = _file_stem(study) if key == files.WHOLE_REPORT else f"{_file_stem(study)}-{key}"
+    response["Content-Disposition"] = f'attachment; filename="{name}.{extension}"'
+    return response
+
+
+def _render_live(request: HttpRequest, study: Study, newest: Job | None) -> HttpResponse:
+    response = render(request, "labeling_ui/reports/live.html", {"study": study} | _progress(newest))
+    if newest is None or newest.is_finished:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+def _progress(job: Job | None) -> dict[str, object]:
+    """`step`: what the worker is at, by its name and number."""
+    if job is None or job.is_finished:
+        return {"job": job}
+    place = min(job.done, len(STEPS) - 1)
+    return {"job": job, "step": STEPS[place], "number": place + 1, "steps": len(STEPS)}
+
+
+def _report_initial(done: Job | None) -> dict[str, object]:
+    """As last time."""
+    first = {"interval": "jackknife", "replicates": REPLICATES, "seed": 0, "language": get_language()}
+    return done.params if done else first
+
+
+def _report_file_url(study: Study, key: str, extension: str) -> str:
+    return reverse("report_file", args=[study.slug, key, extension])
+
+
+def _file_stem(study: Study) -> str:
+    return f"{study.slug}-report"
+
+
+@login_required
+@never_cache
+def planner(request: HttpRequest, slug: str) -> HttpResponse:
+    """Formulas of the numbers in the address; posted to, votes are read or the plan is tried in the background."""
+    study = access.managed_study(request.user, slug)
+    questions = measured_questions(study)
+    if not questions:
+        return render(request, "labeling_ui/reports/planner/planner.html", {"study": study})
+    question = next((one for one in questions if one.key == request.GET.get("question")), questions[0])
+    kind = pilot.kind_of(question)
+    start = pilot.starting_values(study, question, pilot.goal_of(kind, request.GET.get("goal", "")))
+    form = PlanForm(submitted_numbers(request.GET), start=start.asked)
+    habits = HabitsForm(request.POST if "try" in request.POST else None, kind=kind)
+    if request.method == "POST" and _start_job(request, study, form, habits):
+        return redirect(request.get_full_path())
+    context = {
+        "study": study,
+        "question": question,
+        "questions": _question_titles(study, questions),
+        "goal": start.asked.goal,
+        "goals": [(goal, GOAL_WORDS[kind, goal]) for goal in GOALS[kind]],
+        "form": form,
+        "habits": habits,
+        **_pilot_context(study, start),
+        **(_answer_context(study, form.asked) if form.is_valid() else {}),
+    }
+    return render(request, "labeling_ui/reports/planner/planner.html", context)
+
+
+def _start_job(request: HttpRequest, study: Study, form: PlanForm, habits: HabitsForm) -> bool:
+    """Whether what was posted started a job."""
+    if "read" in request.POST:
+        pilot.start_pilot(study, actor=request.user)
+        return True
+    if not (form.is_valid() and habits.is_valid()):
+        return False
+    pilot.start_simulation(study, form.asked, habits.habits, actor=request.user)
+    return True
+
+
+def _question_titles(study: Study, questions: list[MeasuredQuestion]) -> list[tuple[str, str]]:
+    spec = load_protocol(study.protocol_version_id).spec
+    asked = ((one, spec.question(one.key)) for one in questions)
+    return [
+        (one.key, one.title if found is None else found.title.in_language(get_language() or "en"))
+        for one, found in asked
+    ]
+
+
+def _pilot_context(study: Study, start: StartingValues) -> dict[str, Any]:
+    _done, newest = pilot.latest_pilot(study, pilot.PILOT)
+    goal = start.asked.goal
+    return {
+        "own": start.own,
+        "votes": start.votes,
+        "computed_at": start.computed_at,
+        "published": PUBLISHED_SOURCES[start.asked.kind, goal == "alpha"],
+        "pilot_notes": [PILOT_NOTES[code] for code in start.votes.get("notes", ())]
+        if goal != "alpha"
+        else [],
+        "pilot_job": newest,
+    }
+
+
+def _answer_context(study: Study, asked: PlanRequest) -> dict[str, Any]:
+    found = plan_study(asked)
+    columns, rows = planner_page.overlap_alternatives(found)
+    done, newest = pilot.latest_simulation(study, asked)
+    return {
+        "answer": found,
+        "sentence": planner_page.plan_sentence(found),
+        "notes": planner_page.plan_notes(found),
+        "assumptions": planner_page.plan_assumptions(found.plan),
+        "columns": columns,
+        "rows": rows,
+        "job": newest,
+        **(_simulation_context(done, asked) if done else {}),
+    }
+
+
+def _simulation_context(done: Job, asked: PlanRequest) -> dict[str, Any]:
+    return {
+        "simulation": done.report,
+        "tried": planner_page.simulation_sentences(done.report, asked),
+        "curves": planner_page.simulation_curves(done.report, asked),
+        "curve_rows": planner_page.simulation_rows(done.report),
+    }

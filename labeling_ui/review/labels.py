@@ -1,0 +1,121 @@
+"""What the review desk's pages call things: the rules that make cases, the fields of an item, why one was corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+# Rule key: what it is called in the queue, and what it looks for.
+RULE_LABELS: dict[str, tuple[Promise, Promise]] = {
+    "codes": (
+        _("Feedback codes"),
+        _("Raters marked the item itself with one of the codes you choose."),
+    ),
+    "disagreement": (
+        _("Disagreement"),
+        _("Ratings of one answer lie far apart, or votes on one pair are split."),
+    ),
+    "low_confidence": (
+        _("Low confidence"),
+        _("Raters answered, but were unsure of it."),
+    ),
+    "model_conflict": (
+        _("Model against people"),
+        _("A model’s score says something else than the raters do."),
+    ),
+    "failed_gold": (
+        _("Failed gold"),
+        _("Many raters failed a task whose answer is known: its key may be wrong."),
+    ),
+    "unannotated": (
+        _("Not annotated"),
+        _("Nobody has judged the item: raters skipped it, or the study has ended."),
+    ),
+    "audit": (
+        _("Random audit"),
+        _("A share of the finished items, drawn at random: it shows what the other rules miss."),
+    ),
+}
+
+FIELD_LABELS: dict[str, Promise] = {
+    "question": _("Question"),
+    "reference": _("Reference answer"),
+    "rationale": _("Rationale"),
+    "transcript": _("Transcript"),
+    "prompt": _("Prompt"),
+    "lyrics": _("Lyrics"),
+}
+
+CORRECTION_REASON_LABELS: dict[str, Promise] = {
+    "incomplete": _("Incomplete"),
+    "wrong": _("Wrong"),
+    "insufficient": _("Cannot be answered from what is heard"),
+    "ambiguous": _("Ambiguous"),
+    "wording": _("Wording"),
+    "other": _("Other"),
+}
+
+
+def rule_title(rule: str) -> Promise | str:
+    """A rule's name for people; its key where it has none."""
+    return RULE_LABELS[rule][0] if rule in RULE_LABELS else rule
+
+
+# What a rule measured, as the page of a case and an item's history name it. What is not here serves programs.
+EVIDENCE_LABELS: dict[str, Promise] = {
+    "codes": _("codes"),
+    "question": _("question"),
+    "n_raters": _("raters"),
+    "n_judgments": _("judgments with one"),
+    "n": _("answers"),
+    "variance": _("variance"),
+    "variance_on_5": _("variance as on a scale from 1 to 5"),
+    "mean": _("mean"),
+    "mean_on_5": _("mean as on a scale from 1 to 5"),
+    "votes": _("votes"),
+    "minority": _("share of the minority"),
+    "confidences": _("confidences"),
+    "n_failed": _("failed it"),
+    "n_tasks": _("tasks"),
+    "n_skipped": _("skipped it"),
+    "reasons": _("reasons"),
+    "difference": _("difference"),
+    "scorer": _("model"),
+    "output": _("output"),
+    "score": _("score"),
+    "first": _("votes for the first"),
+    "second": _("votes for the second"),
+    "model_prefers": _("the model prefers"),
+    "human": _("people, from 0 to 1"),
+    "model": _("the model, from 0 to 1"),
+    "share": _("share"),
+}
+
+# What a choice says; ratings and texts speak for themselves.
+CHOICE_LABELS: dict[str, Promise] = {
+    "first": _("first"),
+    "second": _("second"),
+    "tie": _("tie"),
+    "both_bad": _("both bad"),
+}
+
+# Reasons that the software gives itself for setting judgments aside.
+EXCLUSION_REASON_LABELS: dict[str, Promise] = {
+    "item_corrected": _("The item was corrected."),
+    "item_withdrawn": _("The item was withdrawn."),
+    "correction_undone": _("The correction was taken back."),
+}
+
+
+def evidence_lines(evidence: Mapping[str, Any]) -> list[tuple[Promise, Any]]:
+    """What people are told of a rule's evidence: name and value."""
+    found = {name: evidence[name] for name in EVIDENCE_LABELS if evidence.get(name) not in (None, "", [], {})}
+    for name in ("variance", "mean"):
+        if found.get(f"{name}_on_5") == found.get(name):
+            found.pop(f"{name}_on_5", None)  # it is that scale
+    if "model_prefers" in found:
+        found["model_prefers"] = CHOICE_LABELS["first" if found["model_prefers"] == 1 else "second"]
+    return [(EVIDENCE_LABELS[name], value) for name, value in found.items()]

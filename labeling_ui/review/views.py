@@ -1,0 +1,485 @@
+"""The review queue: what experts should look at, in which order, and who is at it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import get_language, ngettext
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from analytics.overview import scorers
+from analytics.overview.scorers import study_parts
+from analytics.reports import review_report as reports_review_report
+from analytics.review.item_history import item_history as history_of
+from annotation import access
+from annotation.access import StudyAccess
+from annotation.errors import Conflict, DomainError, InvalidInput, NotFound
+from annotation.models import ReviewCase, Study
+from annotation.review import blind_judgments, cases, drafts, flagging, queue, settings
+from annotation.review.flag_rules import FlagRules
+from annotation.review.queue import UNRESOLVED, QueueCounts, QueueFilters
+from annotation.review.rules import CORRECTABLE_FIELDS
+from annotation.studies.protocols import load_protocol
+from labeling_ui.domain_errors import add_form_errors, translated_message
+from labeling_ui.models.catalogue_texts import scorer_title
+from labeling_ui.review import desk_page, report_tables
+from labeling_ui.review.forms import (
+    AssignForm,
+    QueueForm,
+    ReviewRulesForm,
+    SaveViewForm,
+    expert_choices,
+    query_string,
+)
+from scoring.writing import draft_requests
+
+# The review desk: one case, first judged blind, then with everything that is known of it.
+
+
+@login_required
+@never_cache
+@require_safe
+def desk(request: HttpRequest, case_id: int) -> HttpResponse:
+    """Opening a case claims it where it is free. Its expert judges it blind before anything of the rest is sent.
+
+    `?from=` is the query string of the queue that they came from, `?decided=` the case that they have just decided.
+    """
+    case = access.case_in_review_queue(request.user, case_id)
+    if access.study_of(request.user, case.study.slug).manages:
+        return _full_desk(request, case)
+    try:
+        case = cases.claim(request.user, case_id)
+    except Conflict as error:
+        return _claim_refused(request, case, error)
+    if not blind_judgments.may_see_votes(case, request.user):
+        blind_judgments.begin_blind(request.user, case_id)
+        case = access.case_in_review_queue(request.user, case_id)
+    if not blind_judgments.may_see_votes(case, request.user):
+        return _render_desk(request, "blind", case, {"blind": desk_page.blind_review_data(request, case)})
+    with transaction.atomic():
+        draft_requests.request_automatic_drafts(case, actor=request.user)
+    return _full_desk(request, case, decides=True)
+
+
+@login_required
+@require_POST
+def leave_case(request: HttpRequest, case_id: int) -> HttpResponse:
+    """Go on, to the next case (`to=next`) or to the queue, and put this one back where it is not decided."""
+    case = access.case_under_review(request.user, case_id)
+    came_from = request.POST.get("from", "")
+    following = None
+    if request.POST.get("to") == "next":
+        following = cases.claim_next(request.user, case.study.slug, _queue_filters(came_from), but=case_id)
+    cases.put_back(request.user, case_id)
+    decided = request.POST.get("decided", "")
+    if following is not None:
+        return redirect(_desk_url(following.pk, came_from=came_from, decided=decided))
+    if request.POST.get("to") == "next":
+        messages.info(request, _("No further case is open here."))
+    if decided and case.state == ReviewCase.State.RESOLVED:  # where it can be taken back
+        return redirect(_desk_url(case.pk, came_from=came_from))
+    return redirect(f"{reverse('review_queue', args=[case.study.slug])}?{came_from}".rstrip("?"))
+
+
+@login_required
+@never_cache
+def case_drafts(request: HttpRequest, case_id: int, field: str) -> HttpResponse:
+    """The drafts of one field: a part of the desk that asks for itself while one is awaited.
+
+    A POST asks a writer for another (`ask`), or rejects one (`reject`).
+    """
+    case = access.case_under_review(request.user, case_id)
+    if not blind_judgments.may_see_votes(case, request.user) or field not in CORRECTABLE_FIELDS:
+        raise NotFound
+    problem = ""
+    if request.method == "POST":
+        try:
+            _change_drafts(request, case, field)
+        except (Conflict, InvalidInput) as error:
+            problem = translated_message(error)
+    context = {
+        "case": case,
+        "field": desk_page.drafts_of_field(case, field),
+        "decides": True,
+        "problem": problem,
+    }
+    return render(request, "labeling_ui/review/desk/drafts.html", context)
+
+
+@transaction.atomic
+def _change_drafts(request: HttpRequest, case: ReviewCase, field: str) -> None:
+    if draft := request.POST.get("reject", ""):
+        found = case.drafts.filter(pk=int(draft)).first() if draft.isdecimal() else None
+        if found is None:
+            raise NotFound
+        drafts.reject_draft(request.user, found.pk)
+        return
+    wanted = request.POST.get("ask", "")
+    writer = next((one for one in draft_requests.writers_for(case) if str(one.pk) == wanted), None)
+    if writer is None:
+        raise NotFound
+    note = request.POST.get(f"note-{field}", "").replace("\x00", "")
+    draft_requests.request_draft(
+        cases.claimed_case(request.user, case.pk), writer, actor=request.user, note=note
+    )
+
+
+def _queue_filters(came_from: str) -> QueueFilters:
+    """Those of the queue that the expert came from; the queue as it is where they make no sense (any more)."""
+    try:
+        return QueueFilters.of(QueryDict(came_from).dict())
+    except InvalidInput:
+        return QueueFilters()
+
+
+def _claim_refused(request: HttpRequest, case: ReviewCase, error: Conflict) -> HttpResponse:
+    """A case that is not this expert's to work on: what they may know of it, and why."""
+    if blind_judgments.may_see_votes(case, request.user):
+        return _full_desk(request, case, why=translated_message(error))
+    return _render_desk(request, "closed", case, {"why": translated_message(error)}, status=409)
+
+
+def _full_desk(
+    request: HttpRequest, case: ReviewCase, *, decides: bool = False, why: str = ""
+) -> HttpResponse:
+    manages = not decides and not why
+    context = {
+        "page": desk_page.build_desk_page(case, reader=request.user, decides=decides),
+        "desk": desk_page.review_desk_data(
+            request, case, decides=decides, plays=not manages and case.task_id is not None
+        ),
+        "decides": decides,
+        "manages": manages,
+        "why": why,
+    }
+    return _render_desk(request, "desk", case, context)
+
+
+def _render_desk(
+    request: HttpRequest, name: str, case: ReviewCase, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    came_from = request.GET.get("from", "")
+    decided = request.GET.get("decided", "")
+    context |= {
+        "case": case,
+        "study": case.study,
+        "came_from": came_from,
+        "queue": f"{reverse('review_queue', args=[case.study.slug])}?{came_from}".rstrip("?"),
+        "toast": desk_page.decision_toast(request.user, int(decided) if decided.isdecimal() else case.pk),
+    }
+    return render(request, f"labeling_ui/review/desk/{name}.html", context, status=status)
+
+
+def _desk_url(case_id: int, **told: str) -> str:
+    query = urlencode({name.replace("came_from", "from"): value for name, value in told.items() if value})
+    return f"{reverse('desk', args=[case_id])}?{query}".rstrip("?")
+
+
+@login_required
+@never_cache
+@require_safe
+def review_queue(request: HttpRequest, slug: str) -> HttpResponse:
+    found = access.study_with_review_queue(request.user, slug)
+    experts = expert_choices(found.study) if found.manages else []
+    form = _queue_form(found.study, request.GET, experts)
+    after = request.GET.get("after", "")
+    page = queue.queue_page(
+        found.study, form.filters, reader=request.user, after=int(after) if after.isdecimal() else None
+    )
+    query = query_string(form.filters)
+    counts = queue.queue_counts(found.study, reader=request.user)
+    tabs, saved = _tabs(found, counts), _saved_views(request, slug)
+    context = {
+        "study": found.study,
+        "access": found,
+        "form": form,
+        "page": page,
+        "at_work": queue.claimed_rows(found.study, user=request.user) if found.reviews else (),
+        "after": after,
+        "query": query,
+        "filtered": bool(query),
+        "counts": counts,
+        "tabs": tabs,
+        "saved": saved,
+        "is_tab": query in {tab["query"] for tab in [*tabs, *saved]},
+        "save_form": SaveViewForm(auto_id="view_%s"),
+        "assign_form": AssignForm(None, experts=experts) if experts else None,
+        "has_rules": bool(FlagRules.of(found.study.rules).in_force()),
+    }
+    return render(request, "labeling_ui/review/queue.html", context)
+
+
+@login_required
+@require_POST
+def review_next(request: HttpRequest, slug: str) -> HttpResponse:
+    """Claim the next case that the filters let through, and go to it."""
+    found = access.study_with_review_queue(request.user, slug)
+    filters = _queue_form(found.study, request.POST, []).filters
+    case = cases.claim_next(request.user, slug, filters)
+    if case is None:
+        messages.info(request, _("Nothing is left here: every case is settled, or somebody is at it."))
+        return _back_to_queue(slug, filters)
+    query = query_string(filters)
+    return redirect(reverse("desk", args=[case.pk]) + (f"?{urlencode({'from': query})}" if query else ""))
+
+
+@login_required
+@require_POST
+def save_view(request: HttpRequest, slug: str) -> HttpResponse:
+    found = access.study_with_review_queue(request.user, slug)
+    filters = _queue_form(
+        found.study, request.POST, expert_choices(found.study) if found.manages else []
+    ).filters
+    form = SaveViewForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("A view needs a name of at most 80 characters."))
+        return _back_to_queue(slug, filters)
+    try:
+        queue.save_view(request.user, slug, filters=filters, **form.cleaned_data)
+    except InvalidInput as error:
+        messages.error(request, " ".join(problem.message for problem in error.problems))
+    else:
+        messages.success(request, _("The view is saved."))
+    return _back_to_queue(slug, filters)
+
+
+@login_required
+@require_POST
+def delete_view(request: HttpRequest, slug: str, view_id: int) -> HttpResponse:
+    access.study_with_review_queue(request.user, slug)
+    queue.delete_view(request.user, slug, view_id)
+    messages.success(request, _("The view is gone."))
+    return redirect("review_queue", slug)
+
+
+@login_required
+@require_POST
+def assign_cases(request: HttpRequest, slug: str) -> HttpResponse:
+    """Give the chosen cases to an expert; those who run the study do."""
+    study = access.managed_study(request.user, slug)
+    experts = expert_choices(study)
+    filters = _queue_form(study, request.POST, experts).filters
+    form = AssignForm(request.POST, experts=experts)
+    if not form.is_valid():
+        messages.error(request, _("Choose some cases first."))
+        return _back_to_queue(slug, filters)
+    expert = form.cleaned_data["expert"]
+    try:
+        n = cases.assign(
+            request.user, slug, form.cleaned_data["cases"], expert=None if expert == "nobody" else expert
+        )
+    except DomainError as error:
+        messages.error(request, translated_message(error))
+    else:
+        changed = ngettext("%(n)s case has changed hands.", "%(n)s cases have changed hands.", n)
+        messages.success(request, changed % {"n": n})
+    return _back_to_queue(slug, filters)
+
+
+def _queue_form(study: Study, given: QueryDict, experts: list[tuple[str, str]]) -> QueueForm:
+    return QueueForm(given, strata=study_parts(study).strata, experts=experts)
+
+
+def _tabs(found: StudyAccess, counts: QueueCounts) -> list[dict[str, Any]]:
+    """The views that everybody has; what is assigned to oneself, only who reviews."""
+    mine = [(_("Mine"), QueueFilters(state=UNRESOLVED, assigned="me"), counts.mine)] if found.reviews else []
+    tabs = [
+        (_("Open"), QueueFilters(), counts.open),
+        *mine,
+        (_("At work"), QueueFilters(state=ReviewCase.State.CLAIMED), counts.claimed),
+        (_("With raters"), QueueFilters(state=ReviewCase.State.RETURNED), counts.returned),
+        (_("Resolved"), QueueFilters(state=ReviewCase.State.RESOLVED), counts.resolved),
+    ]
+    return [{"title": title, "query": query_string(filters), "n": n} for title, filters, n in tabs]
+
+
+def _saved_views(request: HttpRequest, slug: str) -> list[dict[str, Any]]:
+    """Saved views with the part of the address that shows each."""
+    return [
+        {
+            "view": view,
+            "query": query_string(QueueFilters.of(view.filters)),
+            "is_mine": view.owner_id == request.user.pk,
+        }
+        for view in queue.visible_views(request.user, slug)
+    ]
+
+
+def _back_to_queue(slug: str, filters: QueueFilters) -> HttpResponse:
+    query = query_string(filters)
+    return redirect(reverse("review_queue", args=[slug]) + (f"?{query}" if query else ""))
+
+
+# Which rules bring cases before experts, with what they would find, and how cases are worked.
+
+
+Choice = tuple[str, str]
+
+
+@login_required
+@never_cache
+def review_rules(request: HttpRequest, slug: str) -> HttpResponse:
+    study = access.managed_study(request.user, slug)
+    form = _rules_form(request, study)
+    if form.is_valid():
+        try:
+            settings.change_review_settings(study, actor=request.user, flags=form.flags, **form.wanted)
+        except InvalidInput as error:
+            add_form_errors(form, error)
+        else:
+            return _after_saving(request, study)
+    return render(request, "labeling_ui/review/rules.html", {"study": study, "form": form, "found": {}})
+
+
+@login_required
+@require_POST
+def rules_preview(request: HttpRequest, slug: str) -> HttpResponse:
+    """What the rules in the form would find, without saving them: a part of the page, or a page of its own."""
+    study = access.managed_study(request.user, slug)
+    form = _rules_form(request, study)
+    context: dict[str, Any] = {"study": study, "form": form, "found": {}}
+    if form.is_valid():
+        counts = flagging.preview_rules(study, FlagRules.of(study.rules).changed(form.flags))
+        context["found"] = {count.rule: count for count in counts}
+    part = request.headers.get("HX-Request") == "true"
+    return render(request, f"labeling_ui/review/{'rules_found' if part else 'rules'}.html", context)
+
+
+@login_required
+@require_POST
+def apply_rules(request: HttpRequest, slug: str) -> HttpResponse:
+    """Look at the whole study by its rules as they are saved."""
+    return _start_flagging(request, access.managed_study(request.user, slug))
+
+
+def _after_saving(request: HttpRequest, study: Study) -> HttpResponse:
+    messages.success(request, _("Saved."))
+    if "apply" in request.POST:
+        return _start_flagging(request, study)
+    return redirect("review_rules", study.slug)
+
+
+def _start_flagging(request: HttpRequest, study: Study) -> HttpResponse:
+    try:
+        job = flagging.enqueue_flagging(study, actor=request.user)
+    except DomainError as error:
+        messages.error(request, translated_message(error))
+        return redirect("review_rules", study.slug)
+    return redirect("job", job.pk)
+
+
+def _rules_form(request: HttpRequest, study: Study) -> ReviewRulesForm:
+    data = request.POST if request.method == "POST" else None
+    return ReviewRulesForm(
+        data, study=study, choices={**_protocol_choices(study), "scorer": _scorer_choices(study)}
+    )
+
+
+def _protocol_choices(study: Study) -> dict[str, list[Choice]]:
+    """The protocol's codes, and the questions whose answers can be measured."""
+    if not study.protocol_version_id:
+        return {"codes": [], "question": []}
+    spec, language = load_protocol(study.protocol_version_id).spec, get_language() or "en"
+    return {
+        "codes": [(code.key, f"{code.key} {code.title.in_language(language)}") for code in spec.codes],
+        "question": [(one.key, one.title.in_language(language)) for one in spec.questions if one.level],
+    }
+
+
+def _scorer_choices(study: Study) -> list[Choice]:
+    """By name, which stands for the version that scored last; where there are several, each of them as well."""
+    versions = [row.scorer for row in scorers.scorer_coverage(study).rows]
+    names = Counter(scorer.key for scorer in versions)
+    several = [scorer for scorer in versions if names[scorer.key] > 1]
+    return [
+        *((key, scorer_title(key)) for key in names),
+        *((scorer.digest, f"{scorer_title(scorer.key)} · {scorer.digest[:8]}") for scorer in several),
+    ]
+
+
+# What the review of a study came to, in numbers fit for a paper.
+
+
+@login_required
+@never_cache
+def review_report(request: HttpRequest, slug: str) -> HttpResponse:
+    """The last report that was made; posted to, a new one is asked for."""
+    study = access.managed_study(request.user, slug)
+    if request.method == "POST":
+        reports_review_report.start_review_report(study, actor=request.user)
+        return redirect("review_report", slug)
+    done, newest = reports_review_report.latest_review_report(study)
+    context: dict[str, Any] = {
+        "study": study,
+        "job": newest,
+        "computed_at": done.finished_at if done else None,
+    }
+    if done:
+        found, protocol = done.report, load_protocol(study.protocol_version_id).spec
+        flow = found["flow"]
+        context |= {
+            "found": found,
+            "corrections": report_tables.correction_tables(found["corrections"]),
+            "drafts": report_tables.draft_table(found["drafts"]),
+            "feedback": report_tables.feedback_table(found["feedback"]),
+            "questions": report_tables.question_sections(found["questions"], protocol),
+            "loop": [report_tables.rule_table(flow), report_tables.return_table(flow)],
+        }
+    return render(request, "labeling_ui/review/report.html", context)
+
+
+@login_required
+@require_safe
+def review_report_data(request: HttpRequest, slug: str) -> HttpResponse:
+    """The last report as JSON."""
+    study = access.managed_study(request.user, slug)
+    done, _newest = reports_review_report.latest_review_report(study)
+    if done is None:
+        raise Http404
+    return JsonResponse(done.report, json_dumps_params={"ensure_ascii": False, "indent": 2})
+
+
+@login_required
+@require_safe
+def review_report_figure(request: HttpRequest, slug: str, key: str) -> HttpResponse:
+    """One question's histogram as an SVG file."""
+    study = access.managed_study(request.user, slug)
+    done, _newest = reports_review_report.latest_review_report(study)
+    asked = [one for one in done.report["questions"] if one["key"] == key] if done else []
+    if not asked:
+        raise Http404
+    title = report_tables.question_title(asked[0], load_protocol(study.protocol_version_id).spec)
+    drawn = report_tables.rating_histogram(asked[0], title=title, on_its_own=True)
+    response = HttpResponse(drawn, content_type="image/svg+xml")
+    response["Content-Disposition"] = f'attachment; filename="{study.slug}-{key}.svg"'
+    return response
+
+
+# One item from its import to being judged again, on one page.
+
+
+@login_required
+@never_cache
+@require_safe
+def item_history(request: HttpRequest, slug: str, item_id: int) -> HttpResponse:
+    found = access.item_in_review_queue(request.user, slug, item_id)
+    study = found.access.study
+    questions = load_protocol(study.protocol_version_id).spec.questions if study.protocol_version_id else ()
+    context = {
+        "study": study,
+        "access": found.access,
+        "item": found.item,
+        "history": history_of(found.item, votes_up_to=found.votes_up_to),
+        "questions": {question.key: question.title for question in questions},
+    }
+    return render(request, "labeling_ui/review/item_history.html", context)

@@ -1,0 +1,165 @@
+"""Releases of a study: what there is, what one holds, and making another."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from analytics.data.questions import measured_questions
+from analytics.datasets import exports as datasets_exports
+from analytics.datasets import releases as service
+from analytics.datasets import training_sets as datasets_training_sets
+from analytics.datasets.formats.contract import Row
+from analytics.models import Release
+from annotation import access
+from annotation.errors import DomainError, InvalidInput
+from annotation.models import Job, Study
+from labeling_ui.domain_errors import add_form_errors
+from labeling_ui.study.dataset_forms import TRAINING_SET_DEFAULTS, ExportForm, ReleaseForm, TrainingSetForm
+
+# Writing a study out, and fetching what was written.
+
+
+EXPORTS_SHOWN = 20
+
+
+@login_required
+def export(request: HttpRequest, slug: str) -> HttpResponse:
+    study = access.managed_study(request.user, slug)
+    form = ExportForm(request.POST or None)
+    if form.is_valid():
+        job = datasets_exports.start_export(study, actor=request.user, **form.cleaned_data)
+        return redirect("job", job.pk)
+    exports = study.jobs.filter(kind=datasets_exports.EXPORT_JOB).exclude(state=Job.State.CANCELLED)
+    context = {"study": study, "form": form, "exports": exports.order_by("-created_at")[:EXPORTS_SHOWN]}
+    return render(request, "labeling_ui/study/datasets/export.html", context)
+
+
+RELEASES_SHOWN = 100
+
+
+@login_required
+def releases(request: HttpRequest, slug: str) -> HttpResponse:
+    study = access.managed_study(request.user, slug)
+    form = ReleaseForm(request.POST or None, initial={"audio": ""})
+    if form.is_valid():
+        try:
+            job = service.start_release(study, form.wishes(), actor=request.user)
+        except DomainError as error:
+            add_form_errors(form, error, field="note")
+        else:
+            return redirect("job", job.pk)
+    made = list(study.releases.select_related("study").order_by("-number")[:RELEASES_SHOWN])
+    context = {
+        "study": study,
+        "form": form,
+        "releases": [(release, service.withdrawn_since(release)) for release in made],
+        "preview": service.preview_release(study),
+        "under_way": study.jobs.filter(kind=service.RELEASE_JOB, state__in=Job.UNFINISHED).first(),
+    }
+    return render(request, "labeling_ui/study/datasets/releases.html", context)
+
+
+@login_required
+def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    found = service.managed_release(request.user, slug, number)
+    context = {
+        "study": found.study,
+        "release": found,
+        "withdrawn_since": service.withdrawn_since(found),
+        "manifest": found.manifest,
+        "tables": _release_tables(found),
+        "differences": _release_differences(found),
+    }
+    return render(request, "labeling_ui/study/datasets/release.html", context)
+
+
+@login_required
+@require_POST
+def delete_release_file(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    found = service.managed_release(request.user, slug, number)
+    service.delete_file(found, actor=request.user)
+    messages.success(request, _("The file is deleted. What was released, and its hash, stay on record."))
+    return redirect("release", slug, number)
+
+
+def _release_tables(release: Release) -> list[tuple[str, int, int]]:
+    """By table its rows, and the bytes of its Parquet."""
+    files = release.manifest["files"]
+    sizes = {path.split("/")[1]: file["bytes"] for path, file in files.items() if path.startswith("data/")}
+    configs = release.manifest["configs"]
+    return [(name, config["rows"], sizes.get(name, 0)) for name, config in sorted(configs.items())]
+
+
+def _release_differences(release: Release) -> list[tuple[str, str, int, str]]:
+    """Table, kind, rows, and why, as the comparison tells them."""
+    tables = release.differences.get("tables", {})
+    return [
+        (name, kind, told["rows"], ", ".join(f"{why} ({n})" for why, n in told["why"].items()))
+        for name, kinds in tables.items()
+        for kind, told in kinds.items()
+    ]
+
+
+# Training sets: trying what one would be, and asking for it.
+
+
+SETS_SHOWN = 20
+_CELL_CHARACTERS = 60
+
+
+@login_required
+def training_sets(request: HttpRequest, slug: str) -> HttpResponse:
+    """A form with two buttons: one tries what is asked for, one makes it."""
+    study = access.managed_study(request.user, slug)
+    form = (
+        TrainingSetForm(request.POST)
+        if request.method == "POST"
+        else TrainingSetForm(initial=_training_set_defaults(study))
+    )
+    context: dict[str, Any] = {"study": study, "form": form}
+    if form.is_valid():
+        try:
+            if "preview" not in request.POST:
+                return redirect(
+                    "job",
+                    datasets_training_sets.start_training_set(study, form.options, actor=request.user).pk,
+                )
+            context |= _training_set_preview(study, form)
+        except InvalidInput as error:
+            form.add_error(None, error.message)
+    made = study.jobs.filter(kind=datasets_training_sets.TRAINING_SET_JOB).exclude(state=Job.State.CANCELLED)
+    context["sets"] = made.order_by("-created_at")[:SETS_SHOWN]
+    return render(request, "labeling_ui/study/datasets/training_sets.html", context)
+
+
+def _training_set_defaults(study: Study) -> dict[str, Any]:
+    compares = any(question.is_preference for question in measured_questions(study))
+    return TRAINING_SET_DEFAULTS if compares else {**TRAINING_SET_DEFAULTS, "format": "mos"}
+
+
+def _training_set_preview(study: Study, form: TrainingSetForm) -> dict[str, Any]:
+    found = datasets_training_sets.preview_training_set(study, form.options)
+    shown = [(table, [_cells(row, found.columns) for row in table.first]) for table in found.tables]
+    return {"tried": found, "shown": shown}
+
+
+def _cells(row: Row, columns: tuple[str, ...]) -> list[str]:
+    return [_cell(row[name]) for name in columns]
+
+
+def _cell(value: Any) -> str:
+    """As JSON has it, but texts without their quotes; cut where it is long."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _CELL_CHARACTERS else f"{text[:_CELL_CHARACTERS]}…"

@@ -1,0 +1,220 @@
+"""Making a study and changing its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import Exclusion, Rater, RaterWithdrawal, Study, Webhook
+from annotation.models.people import RATING_ROLES, Role
+from annotation.protocols import Protocol, preset, preset_keys
+
+# Addresses under /studies/ that are pages of their own.
+RESERVED_SLUGS = {"new", "from-files"}
+
+
+@dataclass(frozen=True)
+class PresetCard:
+    """A preset as somebody choosing among them needs it; `what` is how its guidelines begin."""
+
+    key: str
+    title: str
+    what: str
+    source: str
+    chosen: bool
+
+
+class NewStudyForm(forms.Form):
+    title = forms.CharField(
+        label=_("Title"),
+        max_length=200,
+        help_text=_("Raters see it."),
+        widget=forms.TextInput({"autofocus": True}),
+    )
+    slug = forms.SlugField(
+        label=_("Address"),
+        max_length=80,
+        help_text=_("Part of the study's links: letters, digits and hyphens. It cannot be changed later."),
+    )
+    preset = forms.ChoiceField(label=_("What raters are asked"), widget=forms.RadioSelect)
+    overlap = forms.IntegerField(
+        label=_("Judgments wanted per task"),
+        initial=3,
+        min_value=1,
+        max_value=1000,
+        help_text=_("By so many different raters. Agreement needs at least two."),
+    )
+    order = forms.ChoiceField(
+        label=_("Order of tasks"),
+        initial=Study.Order.SHUFFLED,
+        choices=[
+            (Study.Order.SHUFFLED, _("Shuffled: every rater starts somewhere else")),
+            (Study.Order.LISTED, _("As listed: every rater starts at the first item")),
+        ],
+        widget=forms.RadioSelect,
+    )
+    lease_minutes = forms.IntegerField(
+        label=_("Minutes to finish a task"),
+        initial=15,
+        min_value=1,
+        max_value=600,
+        help_text=_(
+            "Then the task goes to somebody else. An answer that comes later is kept, but may not count."
+        ),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["preset"].choices = [(key, _protocol_title(preset(key))) for key in preset_keys()]
+        self.fields["preset"].initial = "cmi-pref"
+
+    def cards(self) -> Iterator[PresetCard]:
+        language = get_language() or "en"
+        for key in preset_keys():
+            protocol = preset(key)
+            beginning = protocol.guidelines.in_language(language).partition("\n\n")[0]
+            yield PresetCard(
+                key, _protocol_title(protocol), beginning, protocol.source, self["preset"].value() == key
+            )
+
+    def clean_slug(self) -> str:
+        slug = str(self.cleaned_data["slug"])
+        if slug in RESERVED_SLUGS:
+            raise forms.ValidationError(_("This address is taken by a page of Concord; choose another."))
+        return slug
+
+
+class SettingsForm(forms.Form):
+    title = forms.CharField(label=_("Title"), max_length=200, help_text=_("Raters see it."))
+    description = forms.CharField(
+        label=_("Description"),
+        required=False,
+        max_length=20_000,
+        help_text=_("Raters see it among their studies and on the invitation."),
+        widget=forms.Textarea({"rows": 4}),
+    )
+    lease_minutes = forms.IntegerField(
+        label=_("Minutes to finish a task"),
+        min_value=1,
+        max_value=600,
+        help_text=_("Holds for tasks handed out from now on."),
+    )
+
+
+def _protocol_title(protocol: Protocol) -> str:
+    return protocol.title.in_language(get_language() or "en")
+
+
+# Inviting people, changing roles, pausing and excluding raters.
+
+
+ROLE_LABELS = {
+    Role.ANNOTATOR: _("Annotator: rates"),
+    Role.EXPERT: _("Expert: rates, and reviews what annotators disagree about"),
+    Role.RESEARCHER: _("Researcher: runs the study, does not rate"),
+    Role.ADMIN: _("Admin: a researcher who can also change roles"),
+}
+
+
+class InvitationForm(forms.Form):
+    role = forms.ChoiceField(label=_("Role"), initial=Role.ANNOTATOR)
+    max_uses = forms.IntegerField(label=_("Number of people"), initial=1, min_value=1, max_value=10_000)
+    days = forms.IntegerField(label=_("Days it stays open"), initial=14, min_value=1, max_value=365)
+
+    def __init__(self, *args: Any, grants_any_role: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        roles = Role if grants_any_role else RATING_ROLES
+        self.fields["role"].choices = [(role, ROLE_LABELS[role]) for role in roles]
+
+
+class RoleForm(forms.Form):
+    role = forms.ChoiceField(label=_("Role"), choices=list(ROLE_LABELS.items()), widget=forms.RadioSelect)
+
+
+class RaterStateForm(forms.Form):
+    state = forms.ChoiceField(
+        label=_("State"),
+        choices=[
+            (Rater.State.ACTIVE, _("Active: gets tasks")),
+            (Rater.State.PAUSED, _("Paused: gets no tasks for now")),
+            (Rater.State.EXCLUDED, _("Excluded: gets no tasks any more")),
+        ],
+        widget=forms.RadioSelect,
+    )
+    reason = forms.CharField(label=_("Reason"), max_length=2000, help_text=_("Kept in the study's log."))
+
+
+class RaterJudgmentsForm(forms.Form):
+    action = forms.ChoiceField(choices=Exclusion.Action.choices, widget=forms.HiddenInput)
+    reason = forms.CharField(
+        label=_("Reason"), max_length=40, help_text=_("A word or two, such as “did not listen”.")
+    )
+    comment = forms.CharField(label=_("Comment"), required=False, max_length=2000)
+
+
+# Which address hears what of a study.
+
+
+class WebhookForm(forms.Form):
+    address = forms.CharField(
+        label=_("Address"),
+        max_length=2000,
+        widget=forms.URLInput(
+            attrs={"placeholder": "https://", "autocomplete": "off", "spellcheck": "false"}
+        ),
+        help_text=_("Requests are sent here, each with one event."),
+    )
+    description = forms.CharField(label=_("Description"), max_length=200, required=False)
+    events = forms.CharField(
+        label=_("Events"),
+        initial="*",
+        max_length=2000,
+        help_text=_(
+            "Names or patterns, separated by commas: judgment.*, study.state_changed. * stands for all."
+        ),
+    )
+    with_answers = forms.BooleanField(
+        label=_("Send the answers, too"),
+        required=False,
+        help_text=_(
+            "Otherwise events of judgments say which task and which pseudonym, and nothing of what was said."
+        ),
+    )
+
+    def clean_events(self) -> list[str]:
+        text: str = self.cleaned_data["events"]
+        return [pattern.strip() for pattern in text.replace("\n", ",").split(",") if pattern.strip()]
+
+
+class WebhookChangeForm(WebhookForm):
+    active = forms.BooleanField(
+        label=_("Switched on"),
+        required=False,
+        help_text=_("While it is off nothing is collected, and what happens meanwhile is not made up for."),
+    )
+
+    @classmethod
+    def initial_of(cls, webhook: Webhook) -> dict[str, Any]:
+        values = {name: getattr(webhook, name) for name in cls.base_fields}
+        return {**values, "events": ", ".join(webhook.events)}
+
+
+class WithdrawalForm(forms.Form):
+    mode = forms.ChoiceField(
+        label=_("What becomes of what they said"),
+        choices=RaterWithdrawal.Mode.choices,
+        initial=RaterWithdrawal.Mode.REMOVED,
+        widget=forms.RadioSelect,
+    )
+    note = forms.CharField(
+        label=_("Note"),
+        required=False,
+        max_length=2000,
+        help_text=_("How they asked for it; it stands on their certificate."),
+    )
+    sure = forms.BooleanField(label=_("I know that this cannot be undone."))

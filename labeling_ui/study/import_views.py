@@ -1,0 +1,210 @@
+"""From files to a study: bring them, say what they hold with the first rows in view, and import."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.files.base import File
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from annotation import access, protocols
+from annotation.errors import Conflict, DomainError, InvalidInput, NotAllowed
+from annotation.importing import import_jobs, uploads
+from annotation.importing.formats import FORMATS, RowProblem
+from annotation.importing.formats.detection import Peek, suggest_preset
+from annotation.models import Study, Upload
+from annotation.studies.protocols import load_protocol
+from labeling_ui.domain_errors import add_form_errors, translated_message
+from labeling_ui.error_pages import too_many_files_message
+from labeling_ui.study.import_forms import MappingForm, NewStudyPart, ReadingForm, import_field_help
+
+# Folders of sounds are read as the protocol compares them.
+AUDIO_FOLDER_FORMAT = "audiofolder"
+DEFAULT_PRESET = "cmi-pref"
+
+
+@login_required
+def from_files(request: HttpRequest) -> HttpResponse:
+    """Bring files that are to make a study."""
+    if not request.user.may_create_studies:
+        raise NotAllowed("Your account may not create studies; ask an operator for it.")
+    return _receive_upload(request, None, "labeling_ui/study/imports/from_files.html", {})
+
+
+@login_required
+def import_items(request: HttpRequest, slug: str) -> HttpResponse:
+    """Bring files for a study that is there."""
+    study = access.managed_study(request.user, slug)
+    protocol = load_protocol(study.protocol_version_id).spec
+    context = {"study": study, "protocol": protocol, "meanings": import_field_help(protocol)}
+    return _receive_upload(request, study, "labeling_ui/study/imports/import.html", context)
+
+
+def _receive_upload(
+    request: HttpRequest, study: Study | None, template: str, context: dict[str, Any]
+) -> HttpResponse:
+    problem = ""
+    if request.method == "POST":
+        try:
+            upload = uploads.receive_upload(_uploaded_files(request), actor=request.user, study=study)
+        except DomainError as error:
+            problem = " ".join(
+                f"{one.message} {one.remedy}".strip() for one in error.problems
+            ) or translated_message(error)
+        else:
+            return _redirect_or_json(request, reverse("upload", args=[upload.pk]))
+    if problem and request.headers.get("Accept", "").startswith("application/json"):
+        return JsonResponse({"detail": problem}, status=400)
+    limits = {"most_files": settings.DATA_UPLOAD_MAX_NUMBER_FILES, "too_many_files": too_many_files_message()}
+    context = {**context, **limits, "problem": problem}
+    return render(request, template, context, status=400 if problem else 200)
+
+
+def _redirect_or_json(request: HttpRequest, address: str) -> HttpResponse:
+    """The script that shows how far the upload is goes there by itself."""
+    if request.headers.get("Accept", "").startswith("application/json"):
+        return JsonResponse({"next": address})
+    return redirect(address)
+
+
+def _uploaded_files(request: HttpRequest) -> Sequence[tuple[str, File[bytes]]]:
+    """With their paths inside the chosen folder, which a browser sends apart: a form's files have bare names."""
+    files = request.FILES.getlist("file")
+    paths = request.POST.getlist("path")
+    named = paths if len(paths) == len(files) else [file.name or "file" for file in files]
+    return list(zip(named, files, strict=True))
+
+
+@login_required
+def upload(request: HttpRequest, upload_id: uuid.UUID) -> HttpResponse:
+    """Say what the files hold, with their first rows in view."""
+    brought = access.upload_of(request.user, upload_id)
+    asked = request.POST or request.GET
+    guessed = uploads.detect_upload_format(brought)
+    format = asked.get("format") or ("csv" if isinstance(guessed, RowProblem) else guessed[0])
+    trouble = guessed.problem if isinstance(guessed, RowProblem) and "format" not in asked else ""
+    look, unreadable = _first_rows(brought, format)
+    preset_key = _suggested_preset(brought, format, asked.get("preset", ""), look)
+    protocol = (
+        load_protocol(brought.study.protocol_version_id).spec
+        if brought.study
+        else protocols.preset(preset_key)
+    )
+    if format == AUDIO_FOLDER_FORMAT and not unreadable:
+        look = uploads.preview_upload(brought, format=format, protocol=protocol)
+    reading = ReadingForm(
+        initial={"format": format, "preset": preset_key}, study=brought.study, preset_key=preset_key
+    )
+    mapping = MappingForm(request.POST or None, look=look, protocol=protocol)
+    part = None if brought.study else NewStudyPart(request.POST or None, initial=_suggested_title(brought))
+    if request.method == "POST" and not unreadable and _all_valid(mapping, part):
+        try:
+            return redirect("job", _start_import(request, brought, format, preset_key, mapping, part).pk)
+        except DomainError as error:
+            add_form_errors(part if part and error.code in ("slug_taken", "bad_slug") else mapping, error)
+    context = {
+        "study": brought.study,
+        "upload": brought,
+        "why": "" if isinstance(guessed, RowProblem) else guessed[1],
+        "guessed": not isinstance(guessed, RowProblem) and format == guessed[0],
+        "problem": unreadable or trouble,
+        "reading": reading,
+        "mapping": mapping,
+        "part": part,
+        "look": look,
+        "controls": format in FORMATS and FORMATS[format].controls,
+        "format": format,
+        "preset_key": preset_key,
+        "protocol": protocol,
+        "meanings": import_field_help(protocol),
+    }
+    return render(request, "labeling_ui/study/imports/upload.html", context)
+
+
+def _first_rows(brought: Upload, format: str) -> tuple[Peek | None, str]:
+    """The first rows, and why there are none."""
+    if format not in FORMATS:
+        return None, f"{format!r} is not a format."
+    try:
+        return uploads.preview_upload(brought, format=format), ""
+    except DomainError as error:
+        return None, " ".join(
+            f"{one.message} {one.remedy}".strip() for one in error.problems
+        ) or translated_message(error)
+
+
+def _suggested_preset(brought: Upload, format: str, asked: str, look: Peek | None) -> str:
+    if brought.study is not None:
+        return load_protocol(brought.study.protocol_version_id).spec.key
+    if asked in protocols.preset_keys():
+        return asked
+    if own := FORMATS[format].protocol if format in FORMATS else "":
+        return own
+    if look is None:
+        return DEFAULT_PRESET
+    fields = {look.suggested[name]: place for place, name in enumerate(look.columns)}
+    items = (
+        [row[fields["item_id"]] for row in look.rows]
+        if format == AUDIO_FOLDER_FORMAT and "item_id" in fields
+        else ()
+    )
+    return suggest_preset(fields, items=items)
+
+
+def _suggested_title(brought: Upload) -> dict[str, str]:
+    stem = PurePath(brought.name).stem
+    title = re.sub(r"[_\-.]+", " ", stem).strip().capitalize()[:200]
+    return {"title": title, "slug": slugify(stem)[:80]}
+
+
+def _all_valid(mapping: MappingForm, part: NewStudyPart | None) -> bool:
+    return all([mapping.is_valid(), part is None or part.is_valid()])
+
+
+def _start_import(
+    request: HttpRequest,
+    brought: Upload,
+    format: str,
+    preset_key: str,
+    mapping: MappingForm,
+    part: NewStudyPart | None,
+) -> Any:
+    return uploads.import_upload(
+        brought,
+        format=format,
+        actor=request.user,
+        new_study=part.study(preset_key) if part else None,
+        column_map=mapping.column_map() if FORMATS[format].fields else None,
+        **mapping.options,
+    )
+
+
+# Doing in earnest what a trial import has tried.
+
+
+@login_required
+@require_POST
+def import_for_real(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+    """Do what a trial import has tried, with the same file and options."""
+    trial = access.job_of(request.user, job_id)
+    try:
+        job = import_jobs.start_from_dry_run(trial, actor=request.user)
+    except InvalidInput:
+        messages.error(request, _("The file of this trial is not kept any more: upload it again."))
+        return redirect("import", trial.study.slug) if trial.study else redirect("from_files")
+    except Conflict as error:
+        messages.error(request, translated_message(error))
+        return redirect("job", trial.pk)
+    return redirect("job", job.pk)

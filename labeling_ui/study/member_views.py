@@ -1,0 +1,94 @@
+"""Members of a study and invitations to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from annotation import access
+from annotation.errors import Conflict
+from annotation.models import Membership, Rater, Study, User
+from annotation.models.people import Role
+from annotation.studies import members as service
+from labeling_ui.domain_errors import add_form_errors, translated_message
+from labeling_ui.study.forms import InvitationForm, RoleForm
+
+INVITATIONS_SHOWN = 50
+
+
+@login_required
+@never_cache
+def people(request: HttpRequest, slug: str) -> HttpResponse:
+    """A new invitation's link stands in the answer to its POST and nowhere else: it cannot be shown again."""
+    study = access.managed_study(request.user, slug)
+    members = list(_members_with_pseudonyms(study))
+    is_admin = _is_admin(request.user, members)
+    form = InvitationForm(request.POST or None, grants_any_role=is_admin)
+    link = None
+    if form.is_valid():
+        _invitation, token = service.invite(study, actor=request.user, **form.cleaned_data)
+        link = request.build_absolute_uri(reverse("join", args=[token]))
+        form = InvitationForm(grants_any_role=is_admin)
+    invitations = study.invitations.select_related("created_by").order_by("-pk")[:INVITATIONS_SHOWN]
+    context = {"study": study, "members": members, "is_admin": is_admin, "form": form, "link": link}
+    return render(request, "labeling_ui/study/people/people.html", {**context, "invitations": invitations})
+
+
+@login_required
+@require_POST
+def revoke_invitation(request: HttpRequest, slug: str, invitation_id: int) -> HttpResponse:
+    invitation = access.invitation_of(request.user, slug, invitation_id)
+    service.revoke_invitation(invitation, actor=request.user)
+    messages.success(request, _("The invitation is withdrawn. Those who joined by it stay."))
+    return redirect("people", slug)
+
+
+@login_required
+def member(request: HttpRequest, slug: str, member_id: int) -> HttpResponse:
+    """What one member may do here: admins change it."""
+    membership = access.membership_of(request.user, slug, member_id)
+    form = RoleForm(request.POST or None, initial={"role": membership.role})
+    if form.is_valid():
+        try:
+            service.add_member(membership.study, membership.user, actor=request.user, **form.cleaned_data)
+        except Conflict as error:
+            add_form_errors(form, error, field="role")
+        else:
+            messages.success(request, _("The role is changed."))
+            return redirect("people", slug)
+    context = {"study": membership.study, "membership": membership, "form": form}
+    return render(request, "labeling_ui/study/people/member.html", context)
+
+
+@login_required
+@require_POST
+def remove_member(request: HttpRequest, slug: str, member_id: int) -> HttpResponse:
+    membership = access.membership_of(request.user, slug, member_id)
+    try:
+        service.remove_member(membership, actor=request.user)
+    except Conflict as error:
+        messages.error(request, translated_message(error))
+        return redirect("member", slug, member_id)
+    messages.success(request, _("%(name)s is no longer a member.") % {"name": membership.user})
+    return redirect("home") if membership.user == request.user else redirect("people", slug)
+
+
+def _members_with_pseudonyms(study: Study) -> QuerySet[Membership]:
+    raters = Rater.objects.filter(study=study, user=OuterRef("user"))
+    members = study.memberships.select_related("user").annotate(
+        pseudonym=Subquery(raters.values("pseudonym"))
+    )
+    return members.order_by("user__name", "user__email")
+
+
+def _is_admin(user: User, members: Iterable[Membership]) -> bool:
+    return user.is_superuser or any(m.user_id == user.pk and m.role == Role.ADMIN for m in members)

@@ -1,0 +1,264 @@
+"""A study's figures as its page draws them: texts in the reader's language, lengths of bars in per cent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import get_language, gettext_lazy, ngettext
+from django.utils.translation import gettext as _
+
+from analytics.overview.figures import StoppedEarly
+from analytics.overview.study import QuestionOverview, StudyOverview
+from analytics.reports.agreement import reason_sentence
+from annotation.models import Study
+from annotation.protocols import Protocol, QuestionSpec
+
+MEASUREMENT_LEVEL_LABELS: dict[str, Promise] = {
+    "nominal": gettext_lazy("nominal"),
+    "ordinal": gettext_lazy("ordinal"),
+    "interval": gettext_lazy("interval"),
+    "ratio": gettext_lazy("ratio"),
+    "nominal-symmetric": gettext_lazy("nominal, sides interchangeable, without ties"),
+}
+
+
+@dataclass(frozen=True)
+class Bar:
+    """`length` is in per cent of the longest bar. `share` is of all, 0 to 1; None where the parts make no whole."""
+
+    label: str
+    n: int
+    share: float | None
+    length: float
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where alpha, its interval and the ticks lie on a line that ends at 1, in per cent from its left end.
+
+    ticks: place, label, and the side to which the label leans.
+    """
+
+    start: float
+    at: float
+    low: float | None
+    high: float | None
+    ticks: tuple[tuple[float, str, str], ...]
+
+
+@dataclass(frozen=True)
+class SystemRow:
+    """A system's mean rating or its win rate, `value`; None where nothing was decided. `strength`: of the ranking."""
+
+    system: str
+    n: int
+    value: float | None
+    length: float
+    sd: float | None = None
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    strength: float | None = None
+
+
+@dataclass(frozen=True)
+class QuestionCard:
+    key: str
+    title: str
+    level: str
+    compares: bool
+    alpha: float | None
+    ci: tuple[float, float] | None
+    interval: Interval | None
+    reason: str
+    as_stored: float | None
+    percent: float | None
+    units: int
+    pairable_units: int
+    ratings: int
+    raters: str
+    versions_left_out: str
+    first_votes: int | None
+    histogram: tuple[Bar, ...]
+    systems: tuple[SystemRow, ...]
+
+
+@dataclass(frozen=True)
+class StoppingCard:
+    """What stopping early has saved; `by_votes`: decided tasks by how many votes it took."""
+
+    figure: StoppedEarly
+    title: str
+    by_votes: tuple[Bar, ...]
+
+
+def question_cards(found: StudyOverview, protocol: Protocol) -> list[QuestionCard]:
+    return [_question_card(question, protocol.question(question.key)) for question in found.questions]
+
+
+def code_bars(found: StudyOverview, protocol: Protocol) -> list[Bar]:
+    """The most frequent first. A judgment may give several codes, so there is no whole to have shares of."""
+    titles = {code.key: code.title.in_language(_language()) for code in protocol.codes}
+    rows = ((f"{code} · {titles[code]}" if code in titles else code, n) for code, n in found.codes)
+    return [replace(bar, share=None) for bar in _bars(rows)]
+
+
+def stopped_early(found: StudyOverview, protocol: Protocol) -> StoppingCard | None:
+    """None where the study has no rule, or nothing was computed since it has."""
+    figure = found.stopped_early
+    if figure is None:
+        return None
+    spec = protocol.question(figure.question)
+    counts = ((ngettext("%(n)d vote", "%(n)d votes", n) % {"n": n}, tasks) for n, tasks in figure.by_votes)
+    return StoppingCard(
+        figure=figure,
+        title=figure.question if spec is None else spec.title.in_language(_language()),
+        by_votes=tuple(_bars(counts)),
+    )
+
+
+def _question_card(question: QuestionOverview, spec: QuestionSpec | None) -> QuestionCard:
+    result = question.agreement
+    # Which candidate of a comparison is stored first is arbitrary: what leads must not depend on it.
+    leading = result.get("symmetric", result)
+    ci = None if leading["ci95"] is None else (leading["ci95"][0], leading["ci95"][1])
+    compares = question.kind == "preference"
+    return QuestionCard(
+        key=question.key,
+        title=question.title if spec is None else spec.title.in_language(_language()),
+        level=str(MEASUREMENT_LEVEL_LABELS[leading["level"]]),
+        compares=compares,
+        alpha=leading["alpha"],
+        ci=ci,
+        interval=None if leading["alpha"] is None else _interval(leading["alpha"], ci),
+        reason=reason_sentence(leading["reason"]) or "",
+        as_stored=result["alpha"] if leading is not result and result["level"] == "nominal" else None,
+        percent=result["percent_agreement"],
+        units=result["units"],
+        pairable_units=result["pairable_units"],
+        ratings=result["ratings"],
+        raters=_rater_count_text(result),
+        first_votes=result.get("first_votes"),
+        versions_left_out=", ".join(map(str, result["protocol_versions_left_out"])),
+        histogram=() if compares else tuple(_bars(_labelled_histogram(question, spec))),
+        systems=tuple(_win_rates(question) if compares else _mean_ratings(question, spec)),
+    )
+
+
+def _interval(alpha: float, ci: tuple[float, float] | None) -> Interval:
+    lowest = min(alpha, ci[0] if ci else alpha)
+    start = 0.0 if lowest >= 0 else max(-1.0, round(lowest - 0.05, 1))
+
+    def place(value: float) -> float:
+        return round(100 * (min(1.0, max(start, value)) - start) / (1.0 - start), 2)
+
+    # Labels of neighbours lean away from each other, so that they stay apart on a narrow screen.
+    anchored = ((start, "start"), (0.667, "end"), (0.8, "start"), (1.0, "end"))
+    ticks = tuple((place(value), f"{value:g}".replace("-", "−"), anchor) for value, anchor in anchored)
+    low, high = (place(ci[0]), place(ci[1])) if ci else (None, None)
+    return Interval(start, place(alpha), low, high, ticks)
+
+
+def _rater_count_text(result: Mapping[str, Any]) -> str:
+    if result["raters"] is None:
+        return _("not named")
+    if result["unnamed_raters"]:
+        return _("%(named)s, and others not named") % {"named": result["raters"]}
+    return str(result["raters"])
+
+
+def _labelled_histogram(question: QuestionOverview, spec: QuestionSpec | None) -> Iterator[tuple[str, int]]:
+    points = {} if spec is None else {f"{p.value:g}": p.label.in_language(_language()) for p in spec.points}
+    for value, n in question.histogram:
+        yield (f"{value} · {points[value]}" if points.get(value) else value), n
+
+
+def _bars(rows: Iterable[tuple[str, int]]) -> Iterator[Bar]:
+    counted = list(rows)
+    total, longest = sum(n for _label, n in counted), max((n for _label, n in counted), default=0)
+    for label, n in counted:
+        yield Bar(label, n, n / total if total else 0.0, round(100 * n / longest, 2) if longest else 0.0)
+
+
+def _mean_ratings(question: QuestionOverview, spec: QuestionSpec | None) -> Iterator[SystemRow]:
+    """The bar begins at the scale's lowest value and fills it at the highest."""
+    low, high = _scale_range(question, spec)
+    for one in question.means:
+        length = 100 * (one.mean - low) / (high - low) if high > low else 0.0
+        yield SystemRow(one.system, one.n, one.mean, round(length, 2), sd=one.sd)
+
+
+def _scale_range(question: QuestionOverview, spec: QuestionSpec | None) -> tuple[float, float]:
+    if spec is not None and spec.values:
+        return min(spec.values), max(spec.values)
+    if spec is not None and spec.minimum is not None and spec.maximum is not None:
+        return spec.minimum, spec.maximum
+    return 0.0, max((one.mean for one in question.means), default=0.0)
+
+
+def _win_rates(question: QuestionOverview) -> Iterator[SystemRow]:
+    for one in question.wins:
+        length = round(100 * one.win_rate, 2) if one.win_rate is not None else 0.0
+        yield SystemRow(
+            one.system,
+            one.n,
+            one.win_rate,
+            length,
+            wins=one.wins,
+            ties=one.ties,
+            losses=one.losses,
+            strength=one.strength,
+        )
+
+
+def _language() -> str:
+    return get_language() or "en"
+
+
+# The one thing a study needs next, decided from plain values.
+
+
+State = Study.State
+
+
+class Step(Enum):
+    WATCH_IMPORT = "watch_import"
+    IMPORT = "import"
+    READ_RESULTS = "read_results"
+    START = "start"
+    INVITE = "invite"
+    WAIT = "wait"
+    CLOSE = "close"
+    RESUME = "resume"
+    EXPORT = "export"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What the decision rests on. `complete`: every task has the judgments it wants. `people`: can anybody rate?"""
+
+    state: str
+    tasks: int
+    complete: bool
+    people: bool
+    importing: bool
+
+
+def next_step(now: Situation) -> Step:
+    if now.importing:
+        return Step.WATCH_IMPORT
+    if now.state == State.CLOSED:
+        return Step.EXPORT
+    if now.tasks == 0:
+        return Step.IMPORT
+    if now.complete:
+        return Step.CLOSE if now.state == State.RUNNING else Step.READ_RESULTS
+    if now.state == State.DRAFT:
+        return Step.START
+    if now.state == State.PAUSED:
+        return Step.RESUME
+    return Step.WAIT if now.people else Step.INVITE

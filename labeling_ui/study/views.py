@@ -1,0 +1,183 @@
+"""The researcher's page of a study, and its state."""
+
+from __future__ import annotations
+
+import csv
+import uuid
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from analytics.overview.study import Progress, StudyOverview, study_overview
+from annotation import access
+from annotation.csv_escaping import escape_formula
+from annotation.errors import Conflict, InvalidInput
+from annotation.importing import uploads
+from annotation.jobs import jobs
+from annotation.listening import checks
+from annotation.listening.rules.checks import CheckRules
+from annotation.models import Job, ListeningCheck, Study
+from annotation.models.people import RATING_ROLES
+from annotation.rating.rules import hints
+from annotation.studies import studies
+from annotation.studies.protocols import load_protocol
+from labeling_ui.domain_errors import translated_message
+from labeling_ui.study import page_data
+from labeling_ui.study.page_data import Situation, next_step
+
+# Figures follow an import within a minute. A page that has not seen them by now shows what there is.
+FIGURES_DEADLINE = timedelta(minutes=3)
+_STATE_CHANGED_MESSAGES = {
+    Study.State.RUNNING: _("The study is running: raters can work."),
+    Study.State.PAUSED: _("The study is paused: nobody gets new tasks."),
+    Study.State.CLOSED: _("The study is closed. Nothing is lost, and it can be opened again."),
+}
+
+
+@login_required
+@require_safe
+def study(request: HttpRequest, slug: str) -> HttpResponse:
+    study = access.managed_study(request.user, slug)
+    found = study_overview(study, raters_after=request.GET.get("raters_after", ""))
+    protocol = load_protocol(study.protocol_version_id).spec
+    jobs = list(study.jobs.order_by("-created_at")[:5])
+    pending = _figures_pending(found, jobs)
+    shows_checks = bool(CheckRules.of(study.rules).require)
+    context = {
+        "study": study,
+        "overview": found,
+        "shows_checks": shows_checks,
+        "checks": _latest_checks(study, found) if shows_checks else {},
+        "progress": found.progress,
+        "step": next_step(_situation(study, found.progress, jobs)).value,
+        "questions": page_data.question_cards(found, protocol),
+        "stopped_early": page_data.stopped_early(found, protocol),
+        "codes": page_data.code_bars(found, protocol),
+        "jobs": jobs,
+        "hints_withheld": _hints_withheld(study),
+        "pending": pending,
+        "look_again": _refresh_seconds(study, pending=pending),
+    }
+    return render(request, "labeling_ui/study/study.html", context)
+
+
+@login_required
+@require_POST
+def study_state(request: HttpRequest, slug: str) -> HttpResponse:
+    study = access.managed_study(request.user, slug)
+    try:
+        study = studies.set_study_state(study, request.POST.get("state", ""), actor=request.user)
+    except InvalidInput as error:
+        messages.error(request, translated_message(error))
+    else:
+        messages.success(request, _STATE_CHANGED_MESSAGES[Study.State(study.state)])
+    return redirect("study", slug)
+
+
+def _latest_checks(study: Study, found: StudyOverview) -> dict[str, list[ListeningCheck]]:
+    return checks.latest_checks(study, [row.pseudonym for row in found.raters.rows])
+
+
+def _hints_withheld(study: Study) -> str | None:
+    """In per cent; None where raters see no scores."""
+    rule = hints.settings(study.rules)
+    return None if rule is None else f"{100 * rule.withheld:g}"
+
+
+def _figures_pending(found: StudyOverview, jobs: Sequence[Job]) -> bool:
+    """Whether an import has brought in what the stored figures do not know yet."""
+    if found.computed_at is None:
+        return True
+    since = max(found.computed_at, timezone.now() - FIGURES_DEADLINE)
+    return any(job.report.get("created") and job.finished_at > since for job in jobs if job.finished_at)
+
+
+def _refresh_seconds(study: Study, *, pending: bool) -> int | None:
+    """How long the page waits before it asks for its figures again; None where nothing moves by itself."""
+    if pending:
+        return 5
+    return 20 if study.state == Study.State.RUNNING else None
+
+
+def _situation(study: Study, progress: Progress, jobs: Sequence[Job]) -> Situation:
+    return Situation(
+        state=study.state,
+        tasks=progress.tasks,
+        complete=progress.tasks_complete >= progress.tasks > 0,
+        people=study.memberships.filter(role__in=RATING_ROLES).exists(),
+        importing=any(job.kind == "import" and not job.is_finished for job in jobs),
+    )
+
+
+# Background work as it goes on: an import, an export.
+
+
+PROBLEMS_SHOWN = 100
+PROBLEM_COLUMNS = ("row", "field", "problem", "remedy")
+
+
+@login_required
+@never_cache
+@vary_on_headers("HX-Request")
+@require_safe
+def job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+    """The page; only the part that moves when that part asks for itself."""
+    job = access.job_of(request.user, job_id)
+    problems = job.report.get("problems", [])
+    context = {
+        "job": job,
+        "study": job.study,
+        "problems": problems[:PROBLEMS_SHOWN],
+        "n_listed": job.problems.count() or len(problems),
+        "n_problems": job.report.get("n_problems", 0),
+    }
+    if job.is_finished and not (job.state == Job.State.DONE and not job.report.get("dry_run")):
+        context["upload"] = uploads.upload_of_job(job, by=request.user)
+    live = request.headers.get("HX-Request") == "true"
+    return render(request, f"labeling_ui/study/jobs/{'job_live' if live else 'job'}.html", context)
+
+
+@login_required
+@require_POST
+def cancel_job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
+    try:
+        jobs.cancel(access.job_of(request.user, job_id), actor=request.user)
+    except Conflict as error:
+        messages.error(request, translated_message(error))
+    return redirect("job", job_id)
+
+
+@login_required
+@require_safe
+def job_problems(request: HttpRequest, job_id: uuid.UUID) -> StreamingHttpResponse:
+    """The rows that an import found fault with, as CSV."""
+    job = access.job_of(request.user, job_id)
+    response = StreamingHttpResponse(_problems_csv(job), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="problems-{job.pk}.csv"'
+    return response
+
+
+def _problems_csv(job: Job) -> Iterator[str]:
+    """There may be as many as the source has rows. Jobs of earlier versions have them in their report alone."""
+    writer = csv.writer(_Echo())
+    yield writer.writerow(PROBLEM_COLUMNS)
+    kept = job.problems.order_by("number").values(*PROBLEM_COLUMNS)
+    found = kept.iterator(chunk_size=2000) if job.problems.exists() else job.report.get("problems", [])
+    for problem in found:
+        yield writer.writerow(escape_formula(str(problem.get(name, ""))) for name in PROBLEM_COLUMNS)
+
+
+class _Echo:
+    """A file that hands back what is written to it."""
+
+    def write(self, text: str) -> str:
+        return text

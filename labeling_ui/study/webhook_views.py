@@ -1,0 +1,156 @@
+"""Addresses that hear what happens in a study, and what was sent to them."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from annotation import access
+from annotation.errors import DomainError
+from annotation.models import Webhook, WebhookDelivery
+from annotation.webhooks import webhooks as service
+from labeling_ui.domain_errors import add_form_errors, translated_message
+from labeling_ui.study.forms import WebhookChangeForm, WebhookForm
+
+DELIVERIES_SHOWN = 50
+
+
+@login_required
+@never_cache
+def webhooks(request: HttpRequest, slug: str) -> HttpResponse:
+    """A new webhook's secret stands in the answer to its POST and nowhere else."""
+    study = access.managed_study(request.user, slug)
+    form, secret, made = WebhookForm(request.POST or None), None, None
+    if form.is_valid():
+        try:
+            made, secret = service.add(study, actor=request.user, **form.cleaned_data)
+            form = WebhookForm()
+        except DomainError as error:
+            _add_webhook_errors(form, error)
+    failed = Count("deliveries", filter=Q(deliveries__state=WebhookDelivery.State.FAILED))
+    rows = study.webhooks.annotate(n_failed=failed).order_by("pk")
+    context = {"study": study, "form": form, "secret": secret, "made": made, "webhooks": rows}
+    return render(request, "labeling_ui/study/webhooks/webhooks.html", context)
+
+
+@login_required
+@never_cache
+def webhook(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
+    found = access.webhook_of(request.user, slug, webhook_id)
+    form = WebhookChangeForm(request.POST or None, initial=WebhookChangeForm.initial_of(found))
+    if form.is_valid():
+        try:
+            service.change(found, actor=request.user, **form.cleaned_data)
+        except DomainError as error:
+            _add_webhook_errors(form, error)
+        else:
+            messages.success(request, _("Saved."))
+            return redirect("webhook", slug, webhook_id)
+    return _render_webhook(request, found, form=form)
+
+
+@login_required
+@never_cache
+@require_POST
+def webhook_secret(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
+    found = access.webhook_of(request.user, slug, webhook_id)
+    secret = service.change_secret(found, actor=request.user)
+    found.refresh_from_db()
+    return _render_webhook(request, found, secret=secret)
+
+
+@login_required
+@require_POST
+def webhook_test(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
+    service.send_test(access.webhook_of(request.user, slug, webhook_id), actor=request.user)
+    messages.success(
+        request, _("A test is on its way. Load this page again in a few seconds to see how it went.")
+    )
+    return redirect("webhook", slug, webhook_id)
+
+
+@login_required
+@require_POST
+def webhook_resume(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
+    service.resume(access.webhook_of(request.user, slug, webhook_id), actor=request.user)
+    messages.success(request, _("It goes on with what has happened meanwhile."))
+    return redirect("webhook", slug, webhook_id)
+
+
+@login_required
+@require_POST
+def webhook_remove(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
+    service.remove(access.webhook_of(request.user, slug, webhook_id), actor=request.user)
+    messages.success(request, _("The webhook is removed."))
+    return redirect("webhooks", slug)
+
+
+@login_required
+@require_POST
+def webhook_replay(request: HttpRequest, slug: str, webhook_id: int, delivery_id: int) -> HttpResponse:
+    delivery = access.delivery_of(request.user, slug, webhook_id, delivery_id)
+    try:
+        service.replay(delivery, actor=request.user)
+    except DomainError as error:
+        messages.error(request, translated_message(error))
+    else:
+        messages.success(request, _("It is sent again."))
+    return redirect("webhook", slug, webhook_id)
+
+
+@login_required
+@require_POST
+def webhook_replay_failed(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
+    n = service.replay_failed(access.webhook_of(request.user, slug, webhook_id), actor=request.user)
+    messages.success(
+        request, ngettext("%(n)d delivery is sent again.", "%(n)d deliveries are sent again.", n) % {"n": n}
+    )
+    return redirect("webhook", slug, webhook_id)
+
+
+def _add_webhook_errors(form: WebhookForm, error: DomainError) -> None:
+    """Problems with one of several patterns stand at the field that lists them all."""
+    for problem in error.problems:
+        field = problem.field.partition("[")[0]
+        form.add_error(field if field in form.fields else None, problem.message)
+    if not error.problems:
+        add_form_errors(form, error)
+
+
+def _render_webhook(
+    request: HttpRequest, found: Webhook, *, form: WebhookChangeForm | None = None, secret: str | None = None
+) -> HttpResponse:
+    state, after = request.GET.get("state", ""), request.GET.get("after", "")
+    rows = found.deliveries.all()
+    if state in WebhookDelivery.State.values:
+        rows = rows.filter(state=state)
+    if after.isdecimal() and len(after) < 19:
+        rows = rows.filter(pk__lt=int(after))
+    deliveries = list(rows.order_by("-pk")[: DELIVERIES_SHOWN + 1])
+    older = (
+        urlencode({"state": state, "after": deliveries[DELIVERIES_SHOWN - 1].pk})
+        if len(deliveries) > DELIVERIES_SHOWN
+        else ""
+    )
+    context = {
+        "study": found.study,
+        "webhook": found,
+        "form": form or WebhookChangeForm(initial=WebhookChangeForm.initial_of(found)),
+        "secret": secret,
+        "deliveries": deliveries[:DELIVERIES_SHOWN],
+        "states": WebhookDelivery.State.choices,
+        "state": state,
+        "older": older,
+        "n_failed": found.deliveries.filter(state=WebhookDelivery.State.FAILED).count(),
+        "n_waiting": found.deliveries.filter(state=WebhookDelivery.State.WAITING).count(),
+    }
+    return render(request, "labeling_ui/study/webhooks/webhook.html", context)

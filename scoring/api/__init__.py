@@ -1,1 +1,0 @@
-"""Scoring over HTTP."""

@@ -1,0 +1,1 @@
+"""Audio language models run on this machine."""

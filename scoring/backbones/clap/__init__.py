@@ -1,0 +1,1 @@
+"""CLAP: contrastive embeddings of sounds and texts."""

@@ -1,0 +1,291 @@
+"""Embeddings of sounds and texts by CLAP, each computed once.
+
+CLAP hears ten seconds. What becomes of longer sounds is ours to say, because the published code crops them at random
+and so scores one clip differently each time:
+
+- `families`: the mean of the embeddings of as many windows as cover the sound, evenly spread from its start to its end;
+- `crop`: one window, as published, at a place drawn from the sound's own content, so that it is always the same.
+
+Shorter sounds are repeated as often as they fit and then padded with silence, as published. Models with feature fusion
+hear each window as they hear short sounds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from scoring.backbones.loading.feature_cache import FeatureCache
+from scoring.backbones.loading.sounds import SoundPrefetcher, decode
+from scoring.metrics.contract import ExampleError, Sound
+
+# An hour or two of sound would take gigabytes in each of the threads that prepare it, and the mean of hundreds of
+# windows says little of any text.
+MAX_SECONDS = 600.0
+
+# Longer texts were cut here in training (`clap_module`, `training/data.py` of LAION-AI/CLAP).
+MAX_TOKENS = 77
+
+_WINDOWS_AT_ONCE = 32
+_TEXTS_AT_ONCE = 256
+
+# Of the embeddings kept between runs: a change of this code that changes them takes a new number.
+_VERSION = 2
+
+Embedding = torch.Tensor
+"""Of length 1, float32 on the CPU, shape (dimensions,)."""
+
+
+@dataclass(frozen=True)
+class ClapParts:
+    """A checkpoint in memory: ClapModel, its feature extractor and tokenizer. `weights` is a digest of the first.
+
+    `pcm16` says that samples are cut to 16 bits first, as LAION's code does and transformers' does not: it shows in the
+    quiet bands of a clean sound.
+    """
+
+    model: Any
+    extractor: Any
+    tokenizer: Any
+    weights: str
+    pcm16: bool = False
+
+
+class Clap:
+    """`long_sounds` is "windows" or "crop", as above."""
+
+    def __init__(
+        self, parts: ClapParts, *, long_sounds: str, device: torch.device, cache: FeatureCache
+    ) -> None:
+        self._parts = parts
+        self._model = parts.model.to(device)
+        self._device = device
+        self._long_sounds = long_sounds
+        self._cache = cache
+        self._preparation: SoundPrefetcher[Embedding | torch.Tensor] = SoundPrefetcher(self._hear)
+        self.identity = self._identity()
+        self._sound_space = _digest(["sound", self.identity])
+        self._text_space = _digest(["text", self.identity])
+
+    def prepare(self, sounds: Sequence[Sound]) -> None:
+        """Begin to decode these in threads, and return at once."""
+        self._preparation.begin(sounds)
+
+    def of_sounds(self, sounds: Sequence[Sound]) -> list[Embedding | Exception]:
+        """In the order asked; an ExampleError in the place of each sound that cannot be decoded."""
+        heard = self._preparation.take(sounds)
+        found: dict[str, Embedding | Exception] = {}
+        windows: dict[str, torch.Tensor] = {}
+        for key, future in heard.items():
+            try:
+                result = future.result()
+            except ExampleError as error:
+                found[key] = error
+                continue
+            (found if result.dim() == 1 else windows)[key] = result
+        for key, embedding in self._embed_windows(windows).items():
+            found[key] = embedding
+            self._cache.put(self._sound_space, key, {"embedding": embedding})
+        return [found[sound.sha256] for sound in sounds]
+
+    def of_texts(self, texts: Sequence[str]) -> list[Embedding | Exception]:
+        """In the order asked; an ExampleError in the place of each text that is empty or too long."""
+        found: dict[str, Embedding | Exception] = {}
+        unknown: list[str] = []
+        for text in dict.fromkeys(texts):
+            kept = self._cache.get(self._text_space, _sha256(text)) if text.strip() else None
+            if kept is not None:
+                found[text] = kept["embedding"]
+            else:
+                unknown.append(text)
+        found |= self._read(unknown)
+        return [found[text] for text in texts]
+
+    def _identity(self) -> Mapping[str, Any]:
+        extractor = self._parts.extractor
+        return {
+            "code": f"clap/{_VERSION}",
+            "weights": self._parts.weights,
+            "tokenizer": _sha256(self._parts.tokenizer.backend_tokenizer.to_str()),
+            "features": {
+                "mel_filters": hashlib.sha256(_mel_filters(extractor).tobytes()).hexdigest(),
+                "sampling_rate": extractor.sampling_rate,
+                "window": extractor.nb_max_samples,
+                "hop_length": extractor.hop_length,
+                "fft_window_size": extractor.fft_window_size,
+                "padding": extractor.padding,
+                "pcm16": self._parts.pcm16,
+            },
+            "long_sounds": self._long_sounds,
+            "dtype": "float32",
+        }
+
+    def _hear(self, sound: Sound) -> Embedding | torch.Tensor:
+        """The embedding if it is kept, else what the model needs for it: (windows, frames, mels)."""
+        kept = self._cache.get(self._sound_space, sound.sha256)
+        if kept is not None:
+            return kept["embedding"]
+        extractor = self._parts.extractor
+        samples = decode(sound, rate=extractor.sampling_rate, seconds=MAX_SECONDS)
+        if self._long_sounds == "crop":
+            samples = _crop(samples, extractor.nb_max_samples, seed=sound.sha256)
+        return self._features(samples)
+
+    def _features(self, samples: NDArray[np.float32]) -> torch.Tensor:
+        """(windows, frames, mels)."""
+        extractor = self._parts.extractor
+        if self._parts.pcm16:
+            samples = _quantize_16_bits(samples)
+        windows = windows_of(samples, extractor.nb_max_samples, padding=extractor.padding)
+        return torch.stack([log_mel(window, extractor) for window in windows])
+
+    @torch.inference_mode()
+    def of_windows(self, samples: NDArray[np.float32]) -> torch.Tensor:
+        """The embeddings of a sound's windows, in order of time: (windows, dimensions), each of length 1; not kept."""
+        features = self._features(samples)
+        return torch.cat([self._forward(part) for part in torch.split(features, _WINDOWS_AT_ONCE)])
+
+    @torch.inference_mode()
+    def of_pieces(self, text: str) -> torch.Tensor:
+        """The embeddings of a text's pieces, each as long as CLAP reads: (pieces, dimensions), each of length 1; not
+        kept. The empty text is one piece."""
+        pieces = self._parts.tokenizer(
+            text,
+            truncation=True,
+            max_length=MAX_TOKENS,
+            return_overflowing_tokens=True,
+            padding=True,
+            return_tensors="pt",
+        )
+        return self._forward_text(pieces)
+
+    @torch.inference_mode()
+    def _embed_windows(self, windows: Mapping[str, torch.Tensor]) -> dict[str, Embedding]:
+        if not windows:
+            return {}
+        together = torch.cat(list(windows.values()))
+        embedded = torch.cat([self._forward(part) for part in torch.split(together, _WINDOWS_AT_ONCE)])
+        parts = torch.split(embedded, [len(part) for part in windows.values()])
+        return {key: _normalized(part.mean(dim=0)) for key, part in zip(windows, parts, strict=True)}
+
+    def _forward(self, windows: torch.Tensor) -> torch.Tensor:
+        features = windows[:, None].to(self._device)
+        if self._model.config.audio_config.enable_fusion:
+            features = features.expand(-1, 4, -1, -1)
+        longer = torch.zeros(len(windows), 1, dtype=torch.bool, device=self._device)
+        output = self._model.get_audio_features(input_features=features, is_longer=longer)
+        return _normalized(output.pooler_output.float().cpu())
+
+    def _read(self, texts: Sequence[str]) -> dict[str, Embedding | Exception]:
+        found: dict[str, Embedding | Exception] = {}
+        readable: list[str] = []
+        for text in texts:
+            fault = _text_fault(text, self._parts.tokenizer)
+            if fault is None:
+                readable.append(text)
+            else:
+                found[text] = fault
+        # By length: little is wasted on padding.
+        readable.sort(key=len)
+        for start in range(0, len(readable), _TEXTS_AT_ONCE):
+            batch = readable[start : start + _TEXTS_AT_ONCE]
+            for text, embedding in zip(batch, self._embed_texts(batch), strict=True):
+                found[text] = embedding
+                self._cache.put(self._text_space, _sha256(text), {"embedding": embedding})
+        return found
+
+    @torch.inference_mode()
+    def _embed_texts(self, texts: list[str]) -> torch.Tensor:
+        return self._forward_text(self._parts.tokenizer(texts, padding=True, return_tensors="pt"))
+
+    def _forward_text(self, tokens: Any) -> torch.Tensor:
+        tokens = tokens.to(self._device)
+        output = self._model.get_text_features(tokens["input_ids"], attention_mask=tokens["attention_mask"])
+        return _normalized(output.pooler_output.float().cpu())
+
+
+def windows_of(samples: NDArray[np.float32], size: int, *, padding: str) -> list[NDArray[np.float32]]:
+    """As many windows of `size` samples as cover the sound, spread evenly; one, filled up, if it is shorter."""
+    if len(samples) <= size:
+        return [_pad_to(samples, size, padding=padding)]
+    number = -(-len(samples) // size)
+    starts = np.linspace(0, len(samples) - size, number).round().astype(int)
+    return [samples[start : start + size] for start in starts]
+
+
+def log_mel(samples: NDArray[np.float32], extractor: Any) -> torch.Tensor:
+    """What ClapFeatureExtractor computes, in decibels, float32, shape (frames, mels): without Python's lock held, so
+    that threads are of use, and with nothing drawn at random."""
+    size = extractor.fft_window_size
+    spectrum = torch.stft(
+        torch.from_numpy(samples).double(),
+        n_fft=size,
+        hop_length=extractor.hop_length,
+        window=torch.hann_window(size, periodic=True, dtype=torch.float64),
+        center=True,
+        pad_mode="reflect",
+        return_complex=True,
+    )
+    power = spectrum.real.square() + spectrum.imag.square()
+    mel = torch.from_numpy(_mel_filters(extractor)).T @ power
+    return (10 * mel.clamp(min=1e-10).log10()).T.float()
+
+
+def _mel_filters(extractor: Any) -> NDArray[np.float64]:
+    """Shape (frequencies, mels). Models with feature fusion were trained with other filters than those without."""
+    filters = extractor.mel_filters if extractor.truncation == "fusion" else extractor.mel_filters_slaney
+    return np.asarray(filters, np.float64)
+
+
+def _pad_to(samples: NDArray[np.float32], size: int, *, padding: str) -> NDArray[np.float32]:
+    times = size // len(samples)
+    if padding == "repeat":
+        return np.tile(samples, times + 1)[:size]
+    if padding == "repeatpad":
+        samples = np.tile(samples, times)
+    return np.pad(samples, (0, size - len(samples)))
+
+
+def _quantize_16_bits(samples: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Towards zero, and from -32767 to 32767, as LAION's code has it."""
+    return np.asarray(
+        (samples.clip(-1, 1) * np.float32(32767)).astype(np.int16) / np.float32(32767), np.float32
+    )
+
+
+def _crop(samples: NDArray[np.float32], size: int, *, seed: str) -> NDArray[np.float32]:
+    overflow = len(samples) - size
+    start = int(_sha256(seed), 16) % (overflow + 1) if overflow > 0 else 0
+    return samples[start : start + size]
+
+
+def _text_fault(text: str, tokenizer: Callable[..., Any]) -> ExampleError | None:
+    if not text.strip():
+        return ExampleError("no_text", "There is no text to compare the sound with. Give the item a prompt.")
+    length = len(tokenizer(text)["input_ids"])
+    if length > MAX_TOKENS:
+        return ExampleError(
+            "too_long",
+            f"This text takes {length} tokens and CLAP reads {MAX_TOKENS}, begin and end among them. Shorten it, or "
+            "use a scorer that reads long texts.",
+        )
+    return None
+
+
+def _normalized(vectors: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.normalize(vectors, dim=-1)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _digest(parts: Any) -> str:
+    return _sha256(json.dumps(parts, sort_keys=True))

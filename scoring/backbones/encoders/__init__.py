@@ -1,0 +1,1 @@
+"""Encoders of music (for CMI-RM) and of text answers (for ORCA)."""

@@ -1,0 +1,70 @@
+"""Registry of encoders: from a name to a music encoder or a built-in answer encoder.
+
+Looking at this module loads no model code besides torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib import import_module
+from typing import Any
+
+from scoring.backbones.encoders.contract import AnswerEncoder, MusicEncoder, TextFields
+from scoring.backbones.loading.feature_cache import FeatureCache
+from scoring.backbones.loading.pretrained import device_of
+from scoring.metrics.registry import OptionError, Runtime
+
+# Encoders that need no download, by the name that settings give them: "module:class". Each is made as
+# `Class(question=…, rationale=…, transcript=…)`, its first weights drawn from torch's own generator, which the training
+# seeds.
+BUILT_IN_ANSWER_ENCODERS = {"built-in": "scoring.backbones.encoders.ngram_answers:NgramAnswers"}
+
+
+def new_answer_encoder(name: str, fields: TextFields) -> AnswerEncoder:
+    """An untrained one."""
+    return make_answer_encoder(name, asdict(fields))
+
+
+def make_answer_encoder(name: str, settings: Mapping[str, Any]) -> AnswerEncoder:
+    """A built-in encoder again from its `settings`, its weights still to be loaded."""
+    module, _, kind = BUILT_IN_ANSWER_ENCODERS[name].partition(":")
+    encoder: AnswerEncoder = getattr(import_module(module), kind)(**settings)
+    return encoder
+
+
+BUILT_IN_MUSIC_ENCODER = "built-in"
+
+_MUSIC_ENCODERS = {
+    "clap": "scoring.backbones.encoders.clap_music:open_clap_music",
+    "muq-mulan": "scoring.backbones.encoders.muq_mulan:open_muq_mulan",
+}
+
+
+def open_music_encoder(name: str, workplace: Runtime) -> MusicEncoder:
+    """`name` is built-in, or clap: or muq-mulan: with a hub name or a folder. Raises OptionError, SetupError."""
+    kind, _, checkpoint = name.partition(":")
+    if name == BUILT_IN_MUSIC_ENCODER:
+        # Imported here: whoever has another encoder need not load it.
+        from scoring.backbones.encoders.mel_music import MelMusic
+
+        encoder: MusicEncoder = MelMusic(open_feature_cache(workplace))
+        return encoder
+    if kind not in _MUSIC_ENCODERS or not checkpoint.strip():
+        raise OptionError(
+            "encoder",
+            f"there is no encoder {name!r}: use {BUILT_IN_MUSIC_ENCODER}, clap:laion/clap-htsat-unfused or "
+            "muq-mulan:OpenMuQ/MuQ-MuLan-large, the latter two with any hub name or folder of their kind",
+        )
+    module, _, function = _MUSIC_ENCODERS[kind].partition(":")
+    opened: MusicEncoder = getattr(import_module(module), function)(
+        checkpoint.strip(),
+        folder=workplace.checkpoints,
+        device=device_of(workplace.device),
+        cache=open_feature_cache(workplace),
+    )
+    return opened
+
+
+def open_feature_cache(workplace: Runtime) -> FeatureCache:
+    return FeatureCache(workplace.cache, limit_bytes=workplace.cache_bytes)

@@ -1,0 +1,1 @@
+"""Loading: checkpoints, weights, adapters, the feature cache and decoded sounds."""

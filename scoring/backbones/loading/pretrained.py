@@ -1,0 +1,93 @@
+"""Loading pretrained weights: device, dtype and the model, whole or not at all."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import cache
+from typing import Any
+
+import torch
+import transformers
+
+from scoring.backbones.loading.checkpoints import Checkpoint
+from scoring.metrics.contract import SetupError
+
+_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+# Large enough for the kernels that models get.
+_TRIAL = "import torch; x = torch.ones(64, 256, dtype=torch.bfloat16); torch.nn.functional.linear(x, x)"
+
+
+def device_of(wanted: str) -> torch.device:
+    """`auto` is the first GPU there is, or the CPU. Raises SetupError."""
+    if wanted == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(wanted)
+    except RuntimeError as error:
+        raise SetupError(f"{wanted!r} is no device: use auto, cpu, cuda or cuda:1.") from error
+    if device.type not in ("cpu", "cuda"):
+        raise SetupError(
+            f"{wanted} is a device that scores have not been checked on: use auto, cpu, cuda or cuda:1."
+        )
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise SetupError(
+            f"{wanted} is asked for and this machine offers {torch.cuda.device_count()} GPUs to torch. "
+            "Use auto or cpu, or install the driver and a torch built for it."
+        )
+    return device
+
+
+def dtype_of(wanted: str, device: torch.device) -> torch.dtype:
+    """`auto` is bfloat16 on a GPU, float32 on a CPU. Raises SetupError."""
+    if wanted == "bfloat16" and device.type == "cpu" and not _supports_bfloat16():
+        raise SetupError(
+            "This machine's processor announces instructions for bfloat16 and refuses them, which would end the "
+            "worker. Set ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16 for the workers, or use dtype=float32."
+        )
+    if wanted == "auto":
+        return torch.bfloat16 if device.type == "cuda" else torch.float32
+    return _DTYPES[wanted]
+
+
+@cache
+def _supports_bfloat16() -> bool:
+    """Tried in another process: where the processor refuses (virtual machines that announce AMX), none survives it."""
+    return subprocess.run([sys.executable, "-c", _TRIAL], capture_output=True).returncode == 0
+
+
+def load_model(
+    model_class: str,
+    checkpoint: Checkpoint,
+    *,
+    dtype: torch.dtype,
+    device: torch.device,
+    attention: str = "sdpa",
+) -> Any:
+    """The model, for inference. Raises SetupError where a weight is missing: transformers would put random numbers in
+    its place and go on."""
+    try:
+        model, report = getattr(transformers, model_class).from_pretrained(
+            checkpoint.folder,
+            dtype=dtype,
+            device_map={"": device},
+            attn_implementation=attention,
+            local_files_only=True,
+            output_loading_info=True,
+        )
+    except torch.OutOfMemoryError as error:
+        raise SetupError(
+            f"{checkpoint.name} does not fit into the memory of {device}: use a smaller model, bfloat16, or a server."
+        ) from error
+    except Exception as error:
+        raise SetupError(f"{checkpoint.name} cannot be loaded: {_first_line(error)}") from error
+    if missing := sorted(report["missing_keys"]):
+        raise SetupError(
+            f"{checkpoint.name} lacks {len(missing)} weights, {missing[0]} among them. Download it again."
+        )
+    return model.eval().requires_grad_(False)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]

@@ -1,0 +1,1 @@
+"""Servers with the OpenAI API (vLLM mostly) as backbones."""

@@ -1,0 +1,207 @@
+"""HTTP client of a server with the OpenAI API: retry with backoff, and errors in the server's own words."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from scoring.metrics.contract import ExampleError, SetupError
+
+# Whoever may ask for a run may name any server: the key is for the one server it belongs to.
+KEY_VARIABLE = "CONCORD_SERVER_KEY"
+SERVER_VARIABLE = "CONCORD_SERVER_URL"
+ALLOWED_VARIABLE = "CONCORD_SERVERS"
+
+# Waits of 0.5, 1, 2, 4 and 8 s: a proxy that restarts or a queue that drains is met again, a server that is gone
+# costs each request a quarter of a minute.
+TRIES = 6
+FIRST_BACKOFF_S = 0.5
+LONGEST_BACKOFF_S = 60.0
+# What is still failing after this long is given up whatever tries are left, since a request may itself take as long.
+RETRY_FOR_S = 120.0
+_TIMEOUT = httpx2.Timeout(120.0, connect=10.0)
+
+_LONGEST_MESSAGE = 200
+
+
+@dataclass(frozen=True)
+class TokenUsage:
+    """What a server has counted so far, in its own tokens."""
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.requests:,} requests, {self.prompt_tokens:,} tokens read, {self.completion_tokens:,} written"
+
+
+class _TransientError(Exception):
+    """This try failed in a way that the next may not."""
+
+    def __init__(self, code: str, message: str, after: float | None = None) -> None:
+        super().__init__(code, message)
+        self.fault = code, message
+        self.after = after
+
+
+class ApiClient:
+    """One client for many threads. `base` ends where the API's paths begin (…/v1); the key is kept here and nowhere
+    else."""
+
+    def __init__(self, base: str, *, key: str, at_once: int) -> None:
+        self.base = base
+        self._key = key
+        limits = httpx2.Limits(max_connections=at_once, max_keepalive_connections=at_once)
+        headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {key}"} if key else {})
+        self._client = httpx2.Client(timeout=_TIMEOUT, limits=limits, headers=headers)
+        self._counting = threading.Lock()
+        self._spent = TokenUsage()
+
+    @property
+    def spent(self) -> TokenUsage:
+        return self._spent
+
+    def send(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """POST `body`, or GET where there is none, and return the answer.
+
+        Raises ExampleError `server_unreachable` where no answer came, `server_refused` where it is an error; SetupError
+        where the key, the address or the model is wrong, which concerns every request.
+        """
+        content = None if body is None else json.dumps(body).encode()
+        began = time.monotonic()
+        for attempt in range(1, TRIES + 1):
+            try:
+                return self._once(f"{self.base}{path}", content)
+            except _TransientError as again:
+                if attempt == TRIES or time.monotonic() - began > RETRY_FOR_S:
+                    raise ExampleError(*again.fault) from again
+                time.sleep(_backoff_seconds(attempt, again.after))
+        raise AssertionError("the last try returns or raises")
+
+    def attempt(self, url: str, body: dict[str, Any]) -> dict[str, Any] | None:
+        """The answer to a POST of what only some servers offer; None where this one does not, or does not answer."""
+        for attempt in range(1, TRIES + 1):
+            try:
+                response = self._client.post(url, json=body)
+                if response.status_code < 500:
+                    found = response.json()
+                    return found if isinstance(found, dict) else None
+            except ValueError:
+                return None
+            except httpx2.HTTPError:
+                pass
+            time.sleep(_backoff_seconds(attempt, None))
+        return None
+
+    def _once(self, url: str, content: bytes | None) -> dict[str, Any]:
+        try:
+            response = self._client.request("GET" if content is None else "POST", url, content=content)
+        except httpx2.HTTPError as error:
+            reason = self._said(str(error)) or type(error).__name__
+            raise _TransientError("server_unreachable", f"No answer from {self.base}: {reason}.") from error
+        if response.status_code != 200:
+            raise self._refusal(response)
+        try:
+            found = response.json()
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise _TransientError(
+                "server_refused", f"{self.base} answered with something that is no JSON object."
+            )
+        self._count(found.get("usage"))
+        return found
+
+    def _refusal(self, response: httpx2.Response) -> Exception:
+        status = response.status_code
+        sentence = self._said(
+            _error_message(response)
+            or (_other_error_message(response) if is_operators_server(self.base) else "")
+        )
+        told = f"{status}: {sentence}" if sentence else str(status)
+        if status in (401, 403):
+            tail = (
+                f"does not accept the key in {KEY_VARIABLE}"
+                if self._key
+                else f"asks for a key: set {KEY_VARIABLE}, and {SERVER_VARIABLE} to the server that it is for"
+            )
+            return SetupError(f"{self.base} {tail} ({told}).")
+        if status == 404:
+            return SetupError(
+                f"{self.base} does not know what is asked of it ({told}). Check that the URL ends where the "
+                "API begins, mostly in /v1, and that the server still serves this model."
+            )
+        after = _retry_after(response)
+        if status in (502, 503, 504):  # a proxy's: what stands behind it does not answer
+            return _TransientError(
+                "server_unreachable", f"No answer from behind {self.base} ({told}).", after
+            )
+        message = f"The server refused this one ({told})."
+        if status in (408, 425, 429) or status >= 500:
+            return _TransientError("server_refused", message, after)
+        return ExampleError("server_refused", message)
+
+    def _said(self, sentence: str) -> str:
+        """A server's words as they may be shown: on one line, short, and without the key should they repeat it."""
+        if self._key:
+            sentence = sentence.replace(self._key, "…")
+        sentence = " ".join(sentence.encode(errors="replace").decode().split()).rstrip(".")
+        return sentence if len(sentence) <= _LONGEST_MESSAGE else sentence[:_LONGEST_MESSAGE] + "…"
+
+    def _count(self, usage: Any) -> None:
+        counts = usage if isinstance(usage, dict) else {}
+        with self._counting:
+            self._spent = TokenUsage(
+                self._spent.requests + 1,
+                self._spent.prompt_tokens + int(counts.get("prompt_tokens") or 0),
+                self._spent.completion_tokens + int(counts.get("completion_tokens") or 0),
+            )
+
+
+def _backoff_seconds(attempt: int, after: float | None) -> float:
+    """Seconds until the next try: as long as the server asks for, or twice as long each time, less a random part, so
+    that threads refused together do not come back together."""
+    if after is not None:
+        return min(after, LONGEST_BACKOFF_S)
+    return min(FIRST_BACKOFF_S * 2.0 ** (attempt - 1), LONGEST_BACKOFF_S) * random.uniform(0.5, 1.0)
+
+
+def _retry_after(response: httpx2.Response) -> float | None:
+    try:
+        return max(0.0, float(response.headers.get("retry-after", "")))
+    except ValueError:
+        return None  # a date, or nothing
+
+
+def is_operators_server(base: str) -> bool:
+    """Whether the operator named this server, which then gets the key."""
+    return os.environ.get(SERVER_VARIABLE, "").strip().rstrip("/") == base
+
+
+def _error_message(response: httpx2.Response) -> str:
+    """What an error in OpenAI's form says: {"error": {"message"}}."""
+    try:
+        found = response.json()
+    except ValueError:
+        return ""
+    error = found.get("error") if isinstance(found, dict) else None
+    message = error.get("message") if isinstance(error, dict) else None
+    return message if isinstance(message, str) else ""
+
+
+def _other_error_message(response: httpx2.Response) -> str:
+    """What an error in another form says: {"message"} as older vLLM, {"detail"} as proxies, or all of it."""
+    try:
+        found = response.json()
+    except ValueError:
+        return response.text
+    inner = found.get("message") or found.get("detail") or found if isinstance(found, dict) else found
+    return inner if isinstance(inner, str) else json.dumps(inner)

@@ -1,0 +1,410 @@
+"""Any server that speaks the OpenAI API as a backbone: vLLM on another machine, mostly.
+
+What is relied on, as vLLM documents it:
+
+- a sound travels inside the message, as `input_audio` with base64 and its format;
+- `logprobs` with `top_logprobs` lists the likeliest tokens of each position with log-probabilities over the whole
+  vocabulary, before any temperature (`--logprobs-mode raw_logprobs`, the default); no more than `--max-logprobs` of
+  them, 20 unless set, which is OpenAI's own limit;
+- since mid-2026 `logprob_token_ids` asks for chosen tokens instead, however unlikely they are. It takes token ids,
+  which vLLM's /tokenize tells. A server that does not know both is asked for the list alone, and an answer that is not
+  on it is known by an upper bound only.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import logging
+import math
+import os
+import threading
+import wave
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.backbones.contract import AnswerTokens, Hearing, Written, YesNo
+from scoring.backbones.loading.sounds import decode
+from scoring.backbones.openai.client import (
+    ALLOWED_VARIABLE,
+    KEY_VARIABLE,
+    ApiClient,
+    TokenUsage,
+    is_operators_server,
+)
+from scoring.metrics.contract import ExampleError, SetupError, Sound
+from scoring.metrics.registry import Runtime
+
+# What is said to a server with the OpenAI API and how its log-probabilities are read: plain values, no
+# network.
+
+
+# Spellings that a list leaves out may hold so much of an answer's probability before it counts as bounded: 1 % moves
+# a score by a quarter of a hundredth at most.
+NEGLIGIBLE = 0.01
+
+
+def wav_base64(samples: NDArray[np.float32], *, rate: int) -> str:
+    """Mono samples, full scale at -1 and 1, as a 16-bit WAV file in base64."""
+    pcm = np.clip(np.rint(samples * 32768.0), -32768, 32767).astype("<i2")
+    file = io.BytesIO()
+    with wave.open(file, "wb") as writer:
+        writer.setnchannels(1)
+        writer.setsampwidth(2)
+        writer.setframerate(rate)
+        writer.writeframes(pcm.tobytes())
+    return base64.b64encode(file.getvalue()).decode("ascii")
+
+
+def chat_messages(sounds: Sequence[str], question: str, *, system: str) -> list[dict[str, Any]]:
+    """The conversation that asks one question: sounds (WAV, base64) first, in their order, then the text."""
+    parts: list[dict[str, Any]] = [
+        {"type": "input_audio", "input_audio": {"data": sound, "format": "wav"}} for sound in sounds
+    ]
+    # A text alone is sent as a text: models without ears know no parts.
+    content: Any = [*parts, {"type": "text", "text": question}] if parts else question
+    spoken = [{"role": "user", "content": content}]
+    return [{"role": "system", "content": system}, *spoken] if system else spoken
+
+
+def parse_written(answer: Mapping[str, Any]) -> Written:
+    """The text of an answer, and whether it was cut off. Raises ExampleError `no_answer`."""
+    text = _choice_part(answer, "message", "content")
+    if not isinstance(text, str):
+        raise ExampleError("no_answer", "The server's answer holds no text.")
+    # JSON can hold halves of characters, where a server cut an answer short; nothing else can.
+    whole = text.encode(errors="replace").decode()
+    n_read, n_written = parse_usage(answer.get("usage"))
+    cut = _first_choice(answer).get("finish_reason") == "length"
+    return Written(whole, cut=cut, prompt_tokens=n_read, completion_tokens=n_written)
+
+
+def parse_usage(usage: Any) -> tuple[int, int]:
+    """Tokens read and written, as an answer counts them; 0 where it does not say."""
+    counts = usage if isinstance(usage, dict) else {}
+    read, written = counts.get("prompt_tokens"), counts.get("completion_tokens")
+    return (int(read) if isinstance(read, int) else 0), (int(written) if isinstance(written, int) else 0)
+
+
+def parse_top_logprobs(answer: Mapping[str, Any]) -> dict[str, float]:
+    """The log-probabilities that an answer lists for its first token, by spelling.
+
+    Raises SetupError where the server gives none at all, ExampleError `no_logprobs` where it wrote nothing.
+    """
+    positions = _choice_part(answer, "logprobs", "content")
+    if positions is None:
+        raise SetupError(
+            "The server returns no log-probabilities. Use one that answers `logprobs` and `top_logprobs`, as vLLM does "
+            "for every model, or a scorer that reads what the model writes: prompting or cascade."
+        )
+    if not positions:
+        raise ExampleError(
+            "no_logprobs", "The model wrote nothing, so there are no log-probabilities to read."
+        )
+    try:
+        # Two tokens may read alike once decoded; the likelier one stands first.
+        entries = reversed(positions[0].get("top_logprobs") or [])
+        found = {str(entry["token"]): float(entry["logprob"]) for entry in entries}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ExampleError(
+            "no_logprobs", f"The server's log-probabilities are not in the form of the API ({error!r})."
+        ) from error
+    if not found:
+        raise SetupError(
+            "The server lists no likely tokens beside the one it chose (`top_logprobs`), and both answers are needed."
+        )
+    return found
+
+
+def yes_no_logprobs(found: Mapping[str, float], answers: AnswerTokens) -> YesNo:
+    """What a list of the likeliest tokens says of both answers.
+
+    A spelling that is not listed is no likelier than the least likely one that is. Raises ExampleError `no_logprobs`
+    where neither answer is listed: then nothing is known of their ratio.
+    """
+    if not any(spelling in found for spelling in (*answers.yes, *answers.no)):
+        likeliest = max(found, key=lambda token: found[token])
+        raise ExampleError(
+            "no_logprobs",
+            f"Neither answer is among the {len(found)} tokens that the server lists; the likeliest is {likeliest!r}. "
+            "The model does not answer with yes or no here, or spells them otherwise.",
+        )
+    least = min(found.values())
+    yes, yes_bounded = _summed(found, answers.yes, least)
+    no, no_bounded = _summed(found, answers.no, least)
+    bounded = [name for name, is_bounded in (("yes", yes_bounded), ("no", no_bounded)) if is_bounded]
+    return YesNo(yes, no, tuple(bounded))
+
+
+def _summed(found: Mapping[str, float], spellings: Sequence[str], least: float) -> tuple[float, bool]:
+    """The log of the spellings' summed probability, and whether it is no more than an upper bound."""
+    known = [found[spelling] for spelling in spellings if spelling in found]
+    n_unknown = len(spellings) - len(known)
+    total = _log_sum(known)
+    if not n_unknown or (known and math.log(n_unknown) + least - total < math.log(NEGLIGIBLE)):
+        return total, False
+    return _log_sum([*known, *[least] * n_unknown]), True
+
+
+def _log_sum(values: Sequence[float]) -> float:
+    if not values:
+        return -math.inf
+    top = max(values)
+    return top + math.log(sum(math.exp(value - top) for value in values))
+
+
+def _choice_part(answer: Mapping[str, Any], of: str, name: str) -> Any:
+    """`choices[0].of.name`, None where something on the way is missing."""
+    part = _first_choice(answer).get(of)
+    return part.get(name) if isinstance(part, dict) else None
+
+
+def _first_choice(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    choices = answer.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first if isinstance(first, dict) else {}
+
+
+_log = logging.getLogger(__name__)
+_AnswerT = TypeVar("_AnswerT")
+
+CODE = 1
+AT_ONCE = 8
+TOP_LOGPROBS = 20
+# What the supported models hear themselves. One form for every file: the same sound must not score differently for
+# its container, and WAV is what every such server reads (OpenAI's own takes WAV and MP3 only).
+SAMPLE_RATE = 16_000
+# What the model behind hears is its own to say, but nothing longer is any of the supported models' to hear, and each
+# minute is 2.6 MB in a request.
+LONGEST_S = 40 * 60.0
+
+
+def open_server(url: str, *, workplace: Runtime) -> OpenAIServer:
+    """A backbone from a name such as http://host:8000/v1#Qwen/Qwen2.5-Omni-7B. Raises SetupError.
+
+    The key, where the server wants one, is read from CONCORD_SERVER_KEY; it goes to CONCORD_SERVER_URL alone.
+    """
+    base, model = check_address(url)
+    calls = ApiClient(base, key=_key_for(base), at_once=AT_ONCE)
+    try:
+        served = _served_models(calls)
+    except ExampleError as error:
+        raise SetupError(
+            f"{error.fault.message} Start the server, for example `vllm serve {model or 'MODEL'} --port 8000`, or "
+            "correct the address."
+        ) from error
+    if model not in served:
+        names = ", ".join(served) or "nothing"
+        raise SetupError(
+            f"{base} does not serve {model!r} but {names}. Name one of them after the #: {base}#MODEL."
+        )
+    return OpenAIServer(calls, model=model, weights=served[model])
+
+
+class OpenAIServer:
+    """See Backbone. The served name, and the weights that the server says it stands for, are taken at their word; the
+    address is not part of the identity, since clusters give the same server a new one each day."""
+
+    def __init__(self, calls: ApiClient, *, model: str, weights: str) -> None:
+        self.identity: Mapping[str, Any] = {
+            "backbone": "server",
+            "code": CODE,
+            "model": model,
+            "weights": weights,
+            "sound": f"{SAMPLE_RATE} Hz, mono, 16-bit WAV",
+        }
+        self._calls = calls
+        self._model = model
+        self._tokens: dict[AnswerTokens, _AnswerTokenIds] = {}
+        self._is_silent = False
+
+    @property
+    def spent(self) -> TokenUsage:
+        """Requests and tokens so far, as the server counts them."""
+        return self._calls.spent
+
+    def prepare(self, sounds: Sequence[Sound]) -> None:
+        """Nothing: a request's own thread reads its sound, while the other threads wait for the server."""
+
+    def ask(
+        self, hearings: Sequence[Hearing], *, system: str, answers: AnswerTokens
+    ) -> list[Sequence[YesNo] | Exception]:
+        if answers not in self._tokens:
+            self._tokens[answers] = self._told(answers)
+
+        def one(sounds: Sequence[str], question: str) -> YesNo:
+            return self._yes_no(chat_messages(sounds, question, system=system), self._tokens[answers])
+
+        return self._each(hearings, one)
+
+    def write(
+        self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int
+    ) -> list[Sequence[Written] | Exception]:
+        def one(sounds: Sequence[str], question: str) -> Written:
+            said = chat_messages(sounds, question, system=system)
+            return parse_written(self._chat(said, max_tokens=max_new_tokens))
+
+        return self._each(hearings, one)
+
+    def _yes_no(self, said: list[dict[str, Any]], tokens: _AnswerTokenIds) -> YesNo:
+        asked = {"logprob_token_ids": tokens.ids} if tokens.ids else {}
+        try:
+            found = parse_top_logprobs(
+                self._chat(said, max_tokens=1, logprobs=True, top_logprobs=TOP_LOGPROBS, **asked)
+            )
+        except ExampleError as error:
+            if "logprob" not in error.fault.message or error.fault.code != "server_refused":
+                raise
+            if not asked:
+                raise SetupError(
+                    f"{error.fault.message} The log-probabilities of {TOP_LOGPROBS} tokens are needed; vLLM gives "
+                    "them unless it was started with a smaller --max-logprobs."
+                ) from error
+            tokens.ids = []
+            return self._yes_no(said, tokens)
+        counted = tokens.counted
+        if asked and not all(spelling in found for spelling in (*counted.yes, *counted.no)):
+            tokens.ids = []  # an older server, which lists its likeliest tokens all the same
+        return yes_no_logprobs(found, counted)
+
+    def _told(self, answers: AnswerTokens) -> _AnswerTokenIds:
+        """What the server's tokenizer says of the spellings. Where it says nothing, any of them may count."""
+        ids: dict[str, int] = {}
+        for spelling in (*answers.yes, *answers.no):
+            body = {"model": self._model, "prompt": spelling, "add_special_tokens": False}
+            told = self._calls.attempt(self._calls.base.removesuffix("/v1") + "/tokenize", body)
+            tokens = told.get("tokens") if told else None
+            if not isinstance(tokens, list):
+                return _AnswerTokenIds([], answers)
+            if len(tokens) == 1 and isinstance(tokens[0], int):
+                ids[spelling] = tokens[0]
+        counted = AnswerTokens(
+            *(tuple(one for one in both if one in ids) for both in (answers.yes, answers.no))
+        )
+        return (
+            _AnswerTokenIds(list(ids.values()), counted)
+            if counted.yes and counted.no
+            else _AnswerTokenIds([], answers)
+        )
+
+    def _chat(self, said: list[dict[str, Any]], **settings: Any) -> dict[str, Any]:
+        return self._calls.send(
+            "/chat/completions", {"model": self._model, "messages": said, "temperature": 0, **settings}
+        )
+
+    def _each(
+        self, hearings: Sequence[Hearing], one: Callable[[Sequence[str], str], _AnswerT]
+    ) -> list[Sequence[_AnswerT] | Exception]:
+        """`one(sounds, question)` for every question, AT_ONCE of them at a time."""
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="openai-server") as pool:
+            futures = [
+                [pool.submit(_answer, one, heard, question) for question in hearing.questions]
+                for hearing in hearings
+                for heard in [_EncodedSounds(hearing.sounds)]
+            ]
+            try:
+                found = [_gather(answers) for answers in futures]
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        _log.info("%s: %s so far", self._model, self.spent)
+        self._listen_for_silence(found)
+        return found
+
+    def _listen_for_silence(self, found: Sequence[object]) -> None:
+        """A row that was not answered keeps its fault: it may be what brought the server down. Two batches without one
+        answer are about the server."""
+        silent = [isinstance(one, ExampleError) and one.fault.code == "server_unreachable" for one in found]
+        if not silent:
+            return
+        if all(silent) and self._is_silent:
+            raise SetupError(
+                f"{self._calls.base} has answered nothing for two batches. Start it again and retry the run: it "
+                "goes on where it stopped."
+            )
+        self._is_silent = all(silent)
+
+
+@dataclass
+class _AnswerTokenIds:
+    """The spellings that count, those being left out that are no single token, and the ids to ask for; no ids where
+    the server takes none."""
+
+    ids: list[int]
+    counted: AnswerTokens
+
+
+class _EncodedSounds:
+    """A hearing's sounds as they are sent: read by the first question that is asked, let go with the last."""
+
+    def __init__(self, sounds: Sequence[Sound]) -> None:
+        self._sounds = sounds
+        self._reading = threading.Lock()
+        self._encoded: list[str] | None = None
+
+    def encoded(self) -> list[str]:
+        with self._reading:
+            if self._encoded is None:
+                self._encoded = [
+                    wav_base64(decode(sound, rate=SAMPLE_RATE, seconds=LONGEST_S), rate=SAMPLE_RATE)
+                    for sound in self._sounds
+                ]
+            return self._encoded
+
+
+def _answer(one: Callable[[Sequence[str], str], _AnswerT], heard: _EncodedSounds, question: str) -> _AnswerT:
+    return one(heard.encoded(), question)
+
+
+def _gather(answers: Sequence[Future[_AnswerT]]) -> Sequence[_AnswerT] | Exception:
+    """All answers of a hearing, or the first fault among them. Raises what concerns every hearing."""
+    try:
+        return [answer.result() for answer in answers]
+    except ExampleError as error:
+        return error
+
+
+def check_address(url: str) -> tuple[str, str]:
+    """Where the API begins, and the model's name. Nothing is sent.
+
+    Raises SetupError for what is no address, or that of a server that may not be asked here.
+    """
+    base, model = _parse_address(url)
+    _require_allowed(base)
+    return base, model
+
+
+def _parse_address(url: str) -> tuple[str, str]:
+    """Where the API begins, and the model's name."""
+    base, _, model = url.strip().partition("#")
+    address = urlsplit(base)
+    if address.scheme not in ("http", "https") or not address.hostname or address.query:
+        raise SetupError(f"{base} is no address of a server. Write it as http://host:8000/v1#MODEL.")
+    if address.username is not None or address.password is not None:
+        raise SetupError(f"Leave the key out of the address, where everyone sees it, and set {KEY_VARIABLE}.")
+    return base.rstrip("/"), model.strip()
+
+
+def _key_for(base: str) -> str:
+    return os.environ.get(KEY_VARIABLE, "") if is_operators_server(base) else ""
+
+
+def _require_allowed(base: str) -> None:
+    allowed = [each.strip().rstrip("/") for each in os.environ.get(ALLOWED_VARIABLE, "").split(",")]
+    if any(allowed) and base not in allowed:
+        raise SetupError(
+            f"{base} is not among the servers that may be asked here. The operator adds it to {ALLOWED_VARIABLE}."
+        )
+
+
+def _served_models(calls: ApiClient) -> dict[str, str]:
+    """The models that a server offers and what it says of their weights (vLLM's `root`)."""
+    models = calls.send("/models").get("data")
+    entries = [entry for entry in models if isinstance(entry, dict)] if isinstance(models, list) else []
+    return {str(entry["id"]): str(entry.get("root") or entry["id"]) for entry in entries if "id" in entry}

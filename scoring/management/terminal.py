@@ -1,0 +1,134 @@
+"""Terminal output of the commands: progress lines, scorer options, error sentences."""
+
+from __future__ import annotations
+
+import threading
+import time
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser, OutputWrapper
+from django.db import DatabaseError, connection
+
+from annotation.errors import DomainError
+from scoring.models import ScoringRun
+from scoring.runs import scoring_runs
+from scoring.runs.scoring_runs import RunProgress
+
+_EVERY_SECONDS = 0.5
+_LINE_WIDTH = 79
+
+
+class ProgressLine:
+    """A thread with a database connection of its own: the work goes on in the main one, or in a worker."""
+
+    def __init__(self, tell: Callable[[], str], stream: OutputWrapper, *, shown: bool) -> None:
+        self._tell_now, self._stream, self._over = tell, stream, threading.Event()
+        self._thread = threading.Thread(target=self._tell, daemon=True) if shown else None
+
+    def __enter__(self) -> ProgressLine:
+        if self._thread:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._over.set()
+        if self._thread:
+            self._thread.join()
+            self._write("")
+
+    def _tell(self) -> None:
+        try:
+            while not self._over.wait(_EVERY_SECONDS):
+                try:
+                    self._write(self._tell_now())
+                except DatabaseError:
+                    connection.close()  # restarted; the work waits for it as well
+        finally:
+            connection.close()
+
+    def _write(self, line: str) -> None:
+        self._stream.write(f"\r{line[:_LINE_WIDTH]:<{_LINE_WIDTH}}\r", ending="")
+        self._stream.flush()
+
+
+def run_describer(run: ScoringRun) -> Callable[[], str]:
+    """How far a scoring run is at the moment of each call."""
+    return lambda: describe_run(ScoringRun.objects.get(pk=run.pk))
+
+
+def describe_run(run: ScoringRun) -> str:
+    return "waiting for the model" if run.scorer_id is None else describe_progress(scoring_runs.progress(run))
+
+
+def describe_progress(now: RunProgress) -> str:
+    words = [f"{now.n_done + now.n_failed} of {now.n_rows}"]
+    if now.per_second:
+        words.append(f"{now.per_second:.2f} a second")
+    if now.seconds_left is not None:
+        minutes, seconds = divmod(round(now.seconds_left), 60)
+        words.append(f"{minutes // 60}:{minutes % 60:02}:{seconds:02} left")
+    if now.n_failed:
+        words.append(f"{now.n_failed} failed")
+    return ", ".join(words)
+
+
+# A scorer's options on a command line.
+
+
+# Options that have a flag of their own; every other is given by --option.
+SHORTHANDS = ("backbone", "checkpoint", "template", "dtype")
+
+
+def add_scorer_options(parser: CommandParser) -> None:
+    for name in SHORTHANDS:
+        parser.add_argument(f"--{name}", help=f"short for --option {name}=…")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="any of the scorer's options"
+    )
+    parser.add_argument("--prompts", type=Path, metavar="FILE.toml", help="ask in these words instead")
+
+
+def parse_scorer_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Raises CommandError."""
+    options: dict[str, Any] = {name: given[name] for name in SHORTHANDS if given[name] is not None}
+    for pair in given["option"]:
+        name, sign, value = pair.partition("=")
+        if not sign:
+            raise CommandError(f"--option {pair}: write NAME=VALUE.")
+        options[name] = value
+    if given["prompts"]:
+        try:
+            options["prompts"] = tomllib.loads(given["prompts"].read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise CommandError(f"--prompts {given['prompts']}: {error}") from error
+    return options
+
+
+def error_lines(error: DomainError) -> str:
+    lines = [error.message, *(f"{each.field}: {each.message} {each.remedy}" for each in error.problems)]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+_ROW_LINE_WIDTH = 79
+
+
+class RowProgress:
+    def __init__(self, stream: OutputWrapper) -> None:
+        self._stream = stream
+        self._began = time.monotonic()
+
+    def __call__(self, n_settled: int, n_rows: int) -> None:
+        per_second = n_settled / max(time.monotonic() - self._began, 1e-3)
+        left = (n_rows - n_settled) / per_second
+        line = f"{n_settled} of {n_rows}, {per_second:.2f} a second, {left:.0f} s left"
+        if self._stream.isatty():
+            self._stream.write(
+                f"\r{line:<{_ROW_LINE_WIDTH}}" + ("\n" if n_settled == n_rows else ""), ending=""
+            )
+            self._stream.flush()

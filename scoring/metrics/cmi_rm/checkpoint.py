@@ -1,0 +1,338 @@
+"""CMI-RM on disk: a folder with config.json and model.safetensors, or the released layout with config.yaml."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+import yaml
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from scoring.metrics.cmi_rm.inputs import AbsentModality, InputSettings, Reduction
+from scoring.metrics.cmi_rm.model import CmiRm, Shape
+from scoring.metrics.contract import SetupError
+
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+_KIND, _FORMAT = "cmi-rm", 1
+_REMEDY = "Put the configuration that the weights were written with beside them, or copy the model again."
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All of a model but its weights. `encoder` is a name as `open_encoder` takes it and `encoder_identity` what that
+    encoder said of itself in training, None where nobody kept it."""
+
+    shape: Shape
+    encoder: str
+    encoder_identity: Mapping[str, Any] | None
+    feeding: InputSettings
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model in memory, on the CPU, for inference. `sha256` is of the file of its weights."""
+
+    model: CmiRm
+    recipe: Recipe
+    sha256: str
+
+
+def save_checkpoint(folder: Path, model: CmiRm, recipe: Recipe) -> None:
+    """Into a folder that is made where it is not there. The same model gives the same bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    save_file(weights, folder / WEIGHTS)
+    config = {
+        "kind": _KIND,
+        "format": _FORMAT,
+        "encoder": recipe.encoder,
+        "encoder_identity": recipe.encoder_identity,
+        "shape": asdict(recipe.shape),
+        "absent": recipe.feeding.absent.value,
+        "reduction": asdict(recipe.feeding.reduction),
+    }
+    text = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False)
+    (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
+
+
+def load_checkpoint(folder: Path) -> Checkpoint:
+    """A folder as `save` leaves it. Raises SetupError where it is not whole."""
+    recipe = _read_recipe(folder / CONFIG)
+    weights, sha256 = read_weights(folder / WEIGHTS)
+    return Checkpoint(build_model(recipe.shape, weights, source=folder / WEIGHTS), recipe, sha256)
+
+
+def read_weights(file: Path) -> tuple[dict[str, torch.Tensor], str]:
+    """Tensors by name, and the file's digest. Raises SetupError."""
+    try:
+        with file.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+        return load_file(file), digest
+    except (OSError, SafetensorError) as error:
+        raise SetupError(
+            f"{file} cannot be read ({error}). Copy the whole folder of the model again, or train it again."
+        ) from error
+
+
+def build_model(
+    shape: Shape,
+    weights: Mapping[str, torch.Tensor],
+    *,
+    source: Path,
+    called: Callable[[str, Shape], str] = lambda name, _: name,
+) -> CmiRm:
+    """A model of this shape with these weights, for inference; `called` says what `source` calls one of ours. Raises
+    SetupError where they do not fit."""
+    model = CmiRm(shape)
+    names = {name: called(name, shape) for name in model.state_dict()}
+    _check_names(set(weights), set(names.values()), source=source)
+    found = {name: weights[theirs].float() for name, theirs in names.items()}
+    _check_shapes(found, model.state_dict(), names, source=source)
+    if broken := [names[name] for name, tensor in found.items() if not tensor.isfinite().all()]:
+        raise SetupError(
+            f"{source} holds what is no number in {broken[0]}. Train again, at a lower learning rate."
+        )
+    model.load_state_dict(found)
+    return model.eval().requires_grad_(False)
+
+
+def _check_names(there: set[str], wanted: set[str], *, source: Path) -> None:
+    missing, unknown = sorted(wanted - there), sorted(there - wanted)
+    said = [
+        f"{word} {len(names)} weights, {', '.join(names[:3])}{' and more' if len(names) > 3 else ''}"
+        for word, names in (("lacks", missing), ("has no use for", unknown))
+        if names
+    ]
+    if said:
+        raise SetupError(
+            f"{source} is no whole CMI-RM of its configuration: it {'; it '.join(said)}. {_REMEDY}"
+        )
+
+
+def _check_shapes(
+    found: Mapping[str, torch.Tensor],
+    wanted: Mapping[str, torch.Tensor],
+    names: Mapping[str, str],
+    *,
+    source: Path,
+) -> None:
+    if wrong := [name for name, tensor in wanted.items() if tensor.shape != found[name].shape]:
+        first = wrong[0]
+        raise SetupError(
+            f"{len(wrong)} weights of {source} have another shape than the others and its configuration say: "
+            f"{names[first]} is {list(found[first].shape)} and should be {list(wanted[first].shape)}. {_REMEDY}"
+        )
+
+
+def _read_recipe(file: Path) -> Recipe:
+    config = _read_config(file)
+    try:
+        return Recipe(
+            shape=_parse_shape(config["shape"]),
+            encoder=str(config["encoder"]),
+            encoder_identity=config["encoder_identity"],
+            feeding=InputSettings(AbsentModality(config["absent"]), _parse_reduction(config["reduction"])),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise SetupError(
+            f"{file} is not what it was when the model was saved ({type(error).__name__}: {error}). Copy the whole "
+            "folder of the model again."
+        ) from error
+
+
+def _parse_shape(given: Mapping[str, Any]) -> Shape:
+    """Raises ValueError where a size is none, TypeError where one is unknown or left out."""
+    shape = Shape(**given)
+    if len(given) != len(fields(Shape)):
+        raise TypeError("a size is missing")
+    for name, size in given.items():
+        if name == "joint" and size not in ("self", "cross"):
+            raise ValueError(f"joint is {size!r}")
+        if name != "joint" and (type(size) is not int or size < (0 if name.endswith("depth") else 1)):
+            raise ValueError(f"{name} is {size!r}")
+    return shape
+
+
+def _parse_reduction(given: Mapping[str, Any]) -> Reduction:
+    for name, factor in given.items():
+        if type(factor) is not int or factor < 1:
+            raise ValueError(f"{name} is {factor!r}")
+    return Reduction(**given)
+
+
+def _read_config(file: Path) -> dict[str, Any]:
+    try:
+        config = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SetupError(
+            f"{file} cannot be read ({error}). Copy the whole folder of the model again."
+        ) from error
+    if not isinstance(config, dict) or config.get("kind") != _KIND:
+        raise SetupError(
+            f"{file} is not of a CMI-RM. Give the folder that a training left, or that of the released model, which "
+            "has a config.yaml."
+        )
+    if config.get("format") != _FORMAT:
+        raise SetupError(
+            f"{file} is of format {config.get('format')!r}, and this version of Concord reads {_FORMAT}."
+        )
+    return config
+
+
+# CMI-RM as its authors publish it: config.yaml and model.safetensors, whose names are those of their code.
+# How many layers there are and how wide they are is counted from the weights: the paper and the code's
+# defaults have the depths of the two transformers the other way round. What weights cannot tell (the
+# encoder, how tokens are reduced) is read from the configuration, and what is not known here is refused by
+# name.
+
+
+RELEASED_CONFIG = "config.yaml"
+
+# The encoders' own weights, which are those of the published encoder; heads of other trainings; what stood in training
+# for modalities left out. Inference needs none of them here.
+_UNUSED_WEIGHTS = (
+    "audio_module.", "text_module.", "single_score_projector.", "alignment_head.", "quality_head.",
+    "null_text_embedding", "null_lyrics_embedding", "null_audio_embedding",
+)  # fmt: skip
+_DOWNSAMPLER = re.compile(r"(text|lyrics|eval|ref)_downsampler\.")
+
+# Parts of a layer: our beginning of a name, and theirs in a layer that attends to itself and in one that also attends
+# to the prompt.
+_PARTS = {
+    "self": {"attention.": "0.", "feed_forward.": "1."},
+    "cross": {"attention.": "self_attn.", "cross_attention.": "cross_attn.", "feed_forward.": "ffn."},
+}
+_ENDINGS = {
+    "feed_forward.norm.gain": "0.learned_gamma",
+    "feed_forward.widen.weight": "1.weight",
+    "feed_forward.narrow.weight": "4.weight",
+}
+
+
+def load_released_checkpoint(folder: Path) -> Checkpoint:
+    """Raises SetupError."""
+    config = _read_released_config(folder / RELEASED_CONFIG)
+    feeding = InputSettings(AbsentModality.ENCODED, _released_reduction(config, folder / RELEASED_CONFIG))
+    encoder = _released_encoder(config, folder / RELEASED_CONFIG)
+    source = folder / WEIGHTS
+    weights, sha256 = read_weights(source)
+    if learned := sorted({found[0] for name in weights if (found := _DOWNSAMPLER.match(name))}):
+        raise SetupError(f"{source} reduces tokens by learned maps ({learned[0]}*), which are not read here.")
+    shape = infer_shape(weights, source=source)
+    used = {name: tensor for name, tensor in weights.items() if not name.startswith(_UNUSED_WEIGHTS)}
+    model = build_model(shape, used, source=source, called=published_name)
+    return Checkpoint(model, Recipe(shape, encoder, None, feeding), sha256)
+
+
+def infer_shape(weights: Mapping[str, Tensor], *, source: Path) -> Shape:
+    """Counted from weights under their published names. Raises SetupError where those to count by are not there."""
+    first = "prompt_transformer.layers.0."
+    to_q, q_scale, narrow = f"{first}0.to_q.weight", f"{first}0.q_scale", f"{first}1.4.weight"
+    for name in (to_q, q_scale, narrow, "score_projector.1.weight"):
+        if name not in weights or weights[name].dim() != (1 if name == q_scale else 2):
+            raise SetupError(
+                f"{source} is no CMI-RM: it has no {name} of its shape among its {len(weights)} weights. Give "
+                "the folder of HaiwenXia/CMI-RM, or one that a training left."
+            )
+    inner, width = weights[to_q].shape
+    joint: Literal["self", "cross"] = "cross" if any(".cross_attn." in name for name in weights) else "self"
+    return Shape(
+        encoder_width=width,
+        width=width,
+        heads=inner // weights[q_scale].shape[0],
+        head_width=weights[q_scale].shape[0],
+        feed_forward=weights[narrow].shape[1],
+        prompt_depth=_depth(weights, "prompt_transformer.layers."),
+        joint_depth=_depth(weights, f"joint_transformer.{'' if joint == 'cross' else 'layers.'}"),
+        joint=joint,
+        score_width=weights["score_projector.1.weight"].shape[0],
+    )
+
+
+def published_name(ours: str, shape: Shape) -> str:
+    """What their code calls a weight of ours."""
+    if ours.startswith("score."):
+        return ours.replace("score.", "score_projector.", 1)
+    stack, number, rest = ours.split(".", 2)
+    kind = "self" if stack == "prompt_layers" else shape.joint
+    layers = "" if kind == "cross" else "layers."
+    tower = "prompt_transformer" if stack == "prompt_layers" else "joint_transformer"
+    begin, theirs = next((begin, theirs) for begin, theirs in _PARTS[kind].items() if rest.startswith(begin))
+    ending = _ENDINGS.get(rest) or rest.removeprefix(begin).replace(".gain", ".learned_gamma").replace(
+        "to_out.", "to_out.0."
+    )
+    return f"{tower}.{layers}{number}.{theirs}{ending}"
+
+
+def _depth(weights: Mapping[str, Tensor], beginning: str) -> int:
+    numbers = (name.removeprefix(beginning).split(".")[0] for name in weights if name.startswith(beginning))
+    return max((int(number) for number in numbers if number.isdigit()), default=-1) + 1
+
+
+def _read_released_config(file: Path) -> dict[str, Any]:
+    try:
+        config = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SetupError(f"{file} cannot be read ({error}). Download the model again.") from error
+    if not isinstance(config, dict):
+        raise SetupError(f"{file} is not what it should be: names and values. Download the model again.")
+    # The code reads the model's own settings from below this name, its exports have them at the top.
+    return config["model"] if isinstance(config.get("model"), dict) else config
+
+
+# Settings that change what the model is fed, and the one value of each that is known here.
+_KNOWN_SETTINGS = {
+    "mode": "concat_text_late",
+    "text_encoder": "muqmulan",
+    "output_dim": 2,
+    "sr": 24_000,
+    "freeze_audio": True,
+    "freeze_text": True,
+    "train_muq_depth": 0,
+    "text_lora_config": None,
+}
+
+
+def _released_encoder(config: Mapping[str, Any], file: Path) -> str:
+    for name, known in _KNOWN_SETTINGS.items():
+        if (given := config.get(name, known)) != known:
+            raise SetupError(
+                f"{file} has {name}: {given!r}, and only {known!r} is read here. Scores of such a model would be of "
+                "features it was not trained on."
+            )
+    return f"muq-mulan:{config.get('model_name', 'OpenMuQ/MuQ-MuLan-large')}"
+
+
+def _released_reduction(config: Mapping[str, Any], file: Path) -> Reduction:
+    """By text, lyrics (which are text), reference and evaluated sound."""
+    given = config.get("downsample") or {}
+    kinds = given.get("configs") or {}
+    text = _released_factor(given.get("text"), kinds, file)
+    return Reduction(
+        text=text,
+        lyrics=_released_factor(given["lyrics"], kinds, file) if "lyrics" in given else text,
+        reference=_released_factor(given.get("ref"), kinds, file),
+        sound=_released_factor(given.get("eval"), kinds, file),
+    )
+
+
+def _released_factor(name: str | None, kinds: Mapping[str, Any], file: Path) -> int:
+    if name in (None, "none"):
+        return 1
+    kind = kinds.get(name)
+    if isinstance(kind, dict) and kind.get("kind") == "none":
+        return 1
+    factor = kind.get("factor") if isinstance(kind, dict) else None
+    if not isinstance(kind, dict) or kind.get("kind") != "mean" or type(factor) is not int or factor < 1:
+        raise SetupError(
+            f"{file} reduces tokens by {name!r}, which is {kind!r}; none and mean with a whole factor are read here."
+        )
+    return factor

@@ -1,0 +1,1 @@
+"""ORCA: judge of text answers that predicts the distribution of people's ratings."""

@@ -1,0 +1,372 @@
+"""Database models of models in the loop: scorers, scores, scoring runs and rows; writers, writing runs and rows;
+learned models."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+# A scorer version and the values it gave.
+
+
+class Scorer(models.Model):
+    """One version of a scorer: the digest covers code version, weights, prompt, preprocessing and dtype.
+
+    `config` is what the digest was made of. `key` is the registry's name of the metric.
+    """
+
+    key = models.CharField(max_length=60)
+    digest = models.CharField(max_length=64, unique=True)
+    config = models.JSONField(default=dict)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.key}@{self.digest[:8]}"
+
+
+class Score(models.Model):
+    """What one scorer said of one candidate (or of a pair, when `other` is set). Hidden from raters.
+
+    A scorer may have several outputs: one per question template, say. `distribution` holds the numbers behind the value
+    (the two log-probabilities, the weights of five ratings), `provenance` what is true of this score alone (the text of
+    a model's answer).
+    """
+
+    scorer = models.ForeignKey(Scorer, models.PROTECT, related_name="scores")
+    candidate = models.ForeignKey("annotation.Candidate", models.CASCADE, related_name="scores")
+    other = models.ForeignKey("annotation.Candidate", models.CASCADE, null=True, blank=True, related_name="+")
+    output = models.CharField(max_length=40, default="value")
+    value = models.FloatField(null=True)
+    distribution = models.JSONField(null=True)
+    provenance = models.JSONField(default=dict)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["scorer", "candidate", "other", "output"], nulls_distinct=False, name="score_once"
+            )
+        ]
+
+
+# Models trained on a study's votes: what was asked for, how it went and what came of it.
+
+
+class LearnedModel(models.Model):
+    """One version of a model of a study. Its job says how far it is and why it failed.
+
+    `kind` names an entry of the training catalogue and `options` its settings; `plan` is what else was asked for (how
+    votes are split, how often the training is repeated). `curves` are points by name, [[step, value], …], written
+    while it trains. `record` is the training record: data hash, seeds, configuration, figures, hardware, wall time.
+    `folder`, below the folder of learned models, holds the checkpoint; `scorer` is the version that it opens as.
+
+    `promoted_at`: since when it has been the study's scorer of its kind; empty for one that is not, or no longer.
+    """
+
+    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="learned_models")
+    kind = models.CharField(max_length=20)
+    number = models.PositiveIntegerField()
+    options = models.JSONField(default=dict)
+    plan = models.JSONField(default=dict)
+    job = models.OneToOneField("annotation.Job", models.PROTECT, related_name="learned_model")
+    curves = models.JSONField(default=dict)
+    record = models.JSONField(default=dict)
+    folder = models.CharField(max_length=200, blank=True, default="")
+    scorer = models.ForeignKey(
+        "scoring.Scorer", models.PROTECT, null=True, blank=True, related_name="learned_models"
+    )
+    promoted_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["study", "kind", "number"], name="learned_model_number_once"),
+            models.UniqueConstraint(
+                fields=["study", "kind"],
+                condition=models.Q(promoted_at__isnull=False),
+                name="learned_model_one_promoted",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.number}"
+
+
+# A scorer applied to a study: one row per thing to score, claimed in batches.
+
+
+class ScoringRun(models.Model):
+    """What was asked for, and how far it is.
+
+    `metric` names an entry of the registry and `options` its settings. Which scorer version that is turns out when a
+    worker has opened the model; until then `scorer` is empty and there are no rows.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("Waiting")
+        RUNNING = "running", _("Running")
+        DONE = "done", _("Done")
+        FAILED = "failed", _("Failed")
+        CANCELLED = "cancelled", _("Cancelled")
+
+    UNFINISHED = (State.QUEUED, State.RUNNING)
+
+    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="scoring_runs")
+    scorer = models.ForeignKey("scoring.Scorer", models.PROTECT, null=True, blank=True, related_name="runs")
+    metric = models.CharField(max_length=60)
+    options = models.JSONField(default=dict)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    filter = models.JSONField(default=dict)
+    # Score again what this very scorer has scored already.
+    again = models.BooleanField(default=False)
+    n_rows = models.IntegerField(default=0)
+    n_done = models.IntegerField(default=0)
+    n_failed = models.IntegerField(default=0)
+    message = models.TextField(blank=True, default="")
+    created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+    # When the first row was claimed, and how many rows were settled by then: what the rate is reckoned from.
+    working_since = models.DateTimeField(null=True, blank=True)
+    n_settled_before = models.IntegerField(default=0)
+    # When rows were last settled, or put back to be tried again.
+    worked_at = models.DateTimeField(null=True, blank=True)
+    # Workers that have begun to load the model since it was last loaded: those of them that are gone died of it.
+    n_openings = models.PositiveSmallIntegerField(default=0)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["study", "-id"], name="run_by_study"),
+            models.Index(fields=["id"], condition=Q(state__in=("queued", "running")), name="run_unfinished"),
+        ]
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state not in self.UNFINISHED
+
+    @property
+    def n_settled(self) -> int:
+        return self.n_done + self.n_failed
+
+
+class ScoringRow(models.Model):
+    """One unit of a run. `length` (seconds of sound, or characters of text) forms even batches.
+
+    `claim` names the worker that holds it: the number of an advisory lock that lives as long as that worker's
+    connection. `fault` (a word for programs) and `reason` (a sentence) say why there is no score.
+    """
+
+    class State(models.IntegerChoices):
+        WAITING = 1, _("Waiting")
+        CLAIMED = 2, _("Claimed")
+        DONE = 3, _("Done")
+        FAILED = 4, _("Failed")
+
+    run = models.ForeignKey(ScoringRun, models.CASCADE, related_name="rows")
+    candidate = models.ForeignKey("annotation.Candidate", models.CASCADE, related_name="+")
+    other = models.ForeignKey("annotation.Candidate", models.CASCADE, null=True, blank=True, related_name="+")
+    length = models.FloatField(default=0.0)
+    state = models.PositiveSmallIntegerField(choices=State.choices, default=State.WAITING)
+    claim = models.BigIntegerField(null=True, blank=True)
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    fault = models.CharField(max_length=40, blank=True, default="")
+    reason = models.TextField(blank=True, default="")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "candidate", "other"], nulls_distinct=False, name="scoring_row_once"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["run", "length"], condition=Q(state=1), name="scoring_row_waiting"),
+            models.Index(fields=["run"], condition=Q(state=2), name="scoring_row_claimed"),
+            models.Index(fields=["run", "id"], condition=Q(state=4), name="scoring_row_failed"),
+        ]
+
+
+# Models that write: the writers a study has set up, runs of them over its items, and what each row came to.
+
+
+class Writer(models.Model):
+    """A model set up to write one kind of text for a study's items: a checkpoint or a server, and a prompt.
+
+    Prices are per million tokens, in whatever currency the study reckons in; without them only tokens are counted.
+    """
+
+    class Writes(models.TextChoices):
+        TRANSCRIPT = "transcript", _("Transcript")
+        RATIONALE = "rationale", _("Rationale")
+        QUESTION = "question", _("Question")
+        REFERENCE = "reference", _("Reference answer")
+        ANSWER = "answer", _("Candidate answer")
+
+    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="writers")
+    name = models.CharField(max_length=80)
+    writes = models.CharField(max_length=12, choices=Writes.choices)
+    # A name on the hub, a folder, or a server's address with the model's name.
+    backbone = models.CharField(max_length=500)
+    options = models.JSONField(default=dict)
+    # A study's own prompt in place of the one that comes along.
+    prompt = models.JSONField(default=dict)
+    # Whose answers it writes.
+    system = models.ForeignKey(
+        "annotation.System", models.PROTECT, null=True, blank=True, related_name="writers"
+    )
+    per_minute = models.PositiveIntegerField(null=True, blank=True)
+    price_in = models.FloatField(null=True, blank=True)
+    price_out = models.FloatField(null=True, blank=True)
+    # Whether experts find its drafts at the review desk without asking.
+    drafts = models.BooleanField(default=False)
+    retired = models.BooleanField(default=False)
+    # With `per_minute`: when its next text may be begun, whichever worker begins it.
+    next_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["study", "name"], name="writer_name_once_per_study")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class WritingRun(models.Model):
+    """A writer at some of a study's items, or at the drafts of a case.
+
+    `identity` is what opened: weights, prompt, dtype. `publishes`: what is written goes to the items as it comes; else
+    somebody looks at it first. `publishing`: some of it that was looked at is `wanted` and waits, whatever the state.
+    """
+
+    class Purpose(models.TextChoices):
+        DRAFTS = "drafts", _("Drafts for a case")
+        ITEMS = "items", _("Texts of items")
+        ANSWERS = "answers", _("Candidate answers")
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("Waiting")
+        RUNNING = "running", _("Running")
+        DONE = "done", _("Done")
+        FAILED = "failed", _("Failed")
+        CANCELLED = "cancelled", _("Cancelled")
+
+    UNFINISHED = (State.QUEUED, State.RUNNING)
+
+    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="writing_runs")
+    # None for texts that came in a file.
+    writer = models.ForeignKey(Writer, models.PROTECT, null=True, blank=True, related_name="runs")
+    source = models.CharField(max_length=300, blank=True, default="")
+    purpose = models.CharField(max_length=8, choices=Purpose.choices)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    filter = models.JSONField(default=dict)
+    publishes = models.BooleanField(default=False)
+    publishing = models.BooleanField(default=False)
+    identity = models.JSONField(default=dict)
+    n_rows = models.IntegerField(default=0)
+    n_done = models.IntegerField(default=0)
+    n_failed = models.IntegerField(default=0)
+    n_published = models.IntegerField(default=0)
+    prompt_tokens = models.BigIntegerField(default=0)
+    completion_tokens = models.BigIntegerField(default=0)
+    message = models.TextField(blank=True, default="")
+    created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+    working_since = models.DateTimeField(null=True, blank=True)
+    n_settled_before = models.IntegerField(default=0)
+    worked_at = models.DateTimeField(null=True, blank=True)
+    # Workers that have begun to load the model since it was last loaded: those of them that are gone died of it.
+    n_openings = models.PositiveSmallIntegerField(default=0)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["study", "-id"], name="writing_run_by_study"),
+            models.Index(
+                fields=["id"],
+                condition=Q(state__in=("queued", "running")) | Q(publishing=True),
+                name="writing_run_unfinished",
+            ),
+        ]
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state not in self.UNFINISHED
+
+    @property
+    def n_settled(self) -> int:
+        return self.n_done + self.n_failed
+
+
+class WritingRow(models.Model):
+    """One text to be written. `claim` names the worker that holds it, as in scoring runs.
+
+    `field` is the item's field, or empty for an answer of `system`. `text` stays here whether it is published or not.
+    `fault` and `reason` say why there is no text; or, of a row that is done, why its text was not published.
+    """
+
+    class State(models.IntegerChoices):
+        WAITING = 1, _("Waiting")
+        CLAIMED = 2, _("Claimed")
+        DONE = 3, _("Done")
+        FAILED = 4, _("Failed")
+
+    run = models.ForeignKey(WritingRun, models.CASCADE, related_name="rows")
+    item_version = models.ForeignKey("annotation.ItemVersion", models.CASCADE, related_name="+")
+    system = models.ForeignKey(
+        "annotation.System", models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    field = models.CharField(max_length=20, blank=True, default="")
+    draft = models.OneToOneField(
+        "annotation.Draft", models.CASCADE, null=True, blank=True, related_name="writing_row"
+    )
+    state = models.PositiveSmallIntegerField(choices=State.choices, default=State.WAITING)
+    claim = models.BigIntegerField(null=True, blank=True)
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    fault = models.CharField(max_length=40, blank=True, default="")
+    reason = models.TextField(blank=True, default="")
+    text = models.TextField(blank=True, default="")
+    # It had more to say and was stopped: the last word may not be whole.
+    cut = models.BooleanField(default=False)
+    prompt_tokens = models.IntegerField(default=0)
+    completion_tokens = models.IntegerField(default=0)
+    seconds = models.FloatField(default=0.0)
+    written_at = models.DateTimeField(null=True, blank=True)
+    # Somebody has asked for this very text to be published.
+    wanted = models.BooleanField(default=False)
+    published_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "item_version", "field", "system"],
+                nulls_distinct=False,
+                name="writing_row_once",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["run", "id"], condition=Q(state=1), name="writing_row_waiting"),
+            models.Index(fields=["run"], condition=Q(state=2), name="writing_row_claimed"),
+            models.Index(fields=["run", "id"], condition=Q(state=4), name="writing_row_failed"),
+            models.Index(
+                fields=["run", "id"],
+                condition=Q(state=3, published_at=None, fault=""),
+                name="writing_row_unpublished",
+            ),
+        ]
+
+
+__all__ = [
+    "LearnedModel",
+    "Score",
+    "Scorer",
+    "ScoringRow",
+    "ScoringRun",
+    "Writer",
+    "WritingRow",
+    "WritingRun",
+]

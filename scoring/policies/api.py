@@ -1,0 +1,202 @@
+"""API of a study's model settings: hints, prescoring, prompts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation import access
+from annotation.api.json_fields import TableField
+from annotation.api.serializers import In, problem_responses
+from annotation.models import Study
+from annotation.rating.rules import hints as rules
+from scoring.policies import hints, prescoring, study_prompts
+
+# What the endpoints about a study's models take and give: hints, what scores new items, prompts.
+
+
+class HintsIn(In):
+    scorer = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=80,
+        help_text="A scorer's name or the digest of a version; empty shows raters nothing.",
+    )
+    withheld = serializers.FloatField(
+        required=False, help_text="Share of assignments that it is kept from, drawn by rater and task."
+    )
+
+
+class HintsOut(serializers.Serializer):
+    scorer = serializers.CharField()
+    withheld = serializers.FloatField()
+    offered = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Versions, as name@digest, that say something of what the study asks; the newest first.",
+    )
+
+
+class PrescoreIn(In):
+    scorer = serializers.CharField(max_length=60, help_text="A name from …/scorers/.")
+    options = TableField(default=dict, help_text="That scorer's settings.")
+
+
+class PrescoreRowOut(serializers.Serializer):
+    number = serializers.IntegerField(help_text="Its place in the list.")
+    scorer = serializers.CharField()
+    options = serializers.DictField()
+
+
+class PrescoreOut(serializers.Serializer):
+    results = PrescoreRowOut(many=True)
+
+
+class PrescoreRemovalIn(In):
+    scorer = serializers.CharField(
+        max_length=60, help_text="Whose place it is: it may be another's by now, and stays then."
+    )
+
+
+class PromptsIn(In):
+    definition = TableField(
+        help_text='A prompt file as an object: {"source": …, "system": …, "questions": {set: {name: text}}}.'
+    )
+
+
+class PromptsOut(serializers.Serializer):
+    """The prompts of one family of scorers."""
+
+    family = serializers.CharField()
+    own = serializers.BooleanField(help_text="Whether they are the study's, or those that come along.")
+    definition = serializers.DictField(allow_null=True, help_text="Null where none come along.")
+
+
+class PromptFamiliesOut(serializers.Serializer):
+    results = PromptsOut(many=True)
+
+
+class HintsView(APIView):
+    @extend_schema(operation_id="hints", responses={200: HintsOut, **problem_responses(403, 404)})
+    def get(self, request: Request, slug: str) -> Response:
+        """Whether raters see what a model says, and of which models they could."""
+        return Response(_hints_body(access.managed_study(request.user, slug)))
+
+    @extend_schema(
+        operation_id="change_hints",
+        request=HintsIn,
+        responses={200: HintsOut, **problem_responses(400, 403, 404)},
+    )
+    def patch(self, request: Request, slug: str) -> Response:
+        """Show raters what a scorer says, or nothing. What they have at hand stays as they first saw it."""
+        study = access.managed_study(request.user, slug)
+        wanted = {**rules.as_json(study.rules), **HintsIn.parsed(request.data)}
+        changed = hints.set_rule(
+            study, actor=request.user, scorer=wanted["scorer"], withheld=wanted["withheld"]
+        )
+        return Response(_hints_body(changed))
+
+
+class PrescoreView(APIView):
+    @extend_schema(operation_id="prescore", responses={200: PrescoreOut, **problem_responses(403, 404)})
+    def get(self, request: Request, slug: str) -> Response:
+        """The scorers that new items get by themselves."""
+        return Response(_prescore_body(access.managed_study(request.user, slug)))
+
+    @extend_schema(
+        operation_id="add_prescore",
+        request=PrescoreIn,
+        responses={200: PrescoreOut, **problem_responses(400, 403, 404)},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Let new items get one more scorer; the same one a second time changes nothing."""
+        study = access.managed_study(request.user, slug)
+        body = PrescoreIn.parsed(request.data)
+        changed = prescoring.add_prescore(study, body["scorer"], body["options"], actor=request.user)
+        return Response(_prescore_body(changed))
+
+
+class PrescoreRowView(APIView):
+    @extend_schema(
+        operation_id="remove_prescore",
+        request=PrescoreRemovalIn,
+        responses={200: PrescoreOut, **problem_responses(400, 403, 404, 409)},
+    )
+    def post(self, request: Request, slug: str, number: int) -> Response:
+        """Let new items go without a scorer that they would get."""
+        study = access.managed_study(request.user, slug)
+        scorer = PrescoreRemovalIn.parsed(request.data)["scorer"]
+        return Response(_prescore_body(prescoring.remove_prescore(study, number, scorer, actor=request.user)))
+
+
+class PromptFamiliesView(APIView):
+    @extend_schema(operation_id="prompts", responses={200: PromptFamiliesOut, **problem_responses(403, 404)})
+    def get(self, request: Request, slug: str) -> Response:
+        """Every family of scorers that speaks to models, with the prompts that its runs use from now on."""
+        study = access.managed_study(request.user, slug)
+        return Response(
+            {"results": [_prompts_body(study, family) for family in study_prompts.prompt_families()]}
+        )
+
+
+class PromptsView(APIView):
+    @extend_schema(
+        operation_id="prompts_of_family", responses={200: PromptsOut, **problem_responses(403, 404)}
+    )
+    def get(self, request: Request, slug: str, family: str) -> Response:
+        """The prompts of one family, as they can be changed and given back."""
+        study = access.managed_study(request.user, slug)
+        study_prompts.check_family(family)
+        return Response(_prompts_body(study, family))
+
+    @extend_schema(
+        operation_id="set_prompts",
+        request=PromptsIn,
+        responses={200: PromptsOut, **problem_responses(400, 403, 404)},
+    )
+    def put(self, request: Request, slug: str, family: str) -> Response:
+        """Use the study's own prompts from now on."""
+        study = access.managed_study(request.user, slug)
+        study_prompts.check_family(family)
+        definition = PromptsIn.parsed(request.data)["definition"]
+        changed = study_prompts.set_prompts(study, family, definition, actor=request.user)
+        return Response(_prompts_body(changed, family))
+
+    @extend_schema(operation_id="remove_prompts", responses={200: PromptsOut, **problem_responses(403, 404)})
+    def delete(self, request: Request, slug: str, family: str) -> Response:
+        """Use the prompts that come with the scorer from now on."""
+        study = access.managed_study(request.user, slug)
+        study_prompts.check_family(family)
+        return Response(
+            _prompts_body(study_prompts.set_prompts(study, family, None, actor=request.user), family)
+        )
+
+
+def _hints_body(study: Study) -> dict[str, Any]:
+    return {
+        **rules.as_json(study.rules),
+        "offered": [str(scorer) for scorer in hints.eligible_scorers(study)],
+    }
+
+
+def _prescore_body(study: Study) -> dict[str, Any]:
+    there = study.rules.get("prescore", [])
+    rows = [
+        {"number": number, "scorer": one["metric"], "options": one["options"]}
+        for number, one in enumerate(there)
+    ]
+    return {"results": rows}
+
+
+def _prompts_body(study: Study, family: str) -> dict[str, Any]:
+    prompts = study_prompts.prompts_in_use(study, family)
+    return {
+        "family": family,
+        "own": study_prompts.own_prompts(study, family) is not None,
+        "definition": None if prompts is None else asdict(prompts),
+    }

@@ -1,0 +1,1 @@
+"""Scoring runs: requests, rows, leases (claims), the worker, scores and faults."""

@@ -1,0 +1,261 @@
+"""API of scorers, scoring runs and scores, for those who run the study."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation import access
+from annotation.api import paging
+from annotation.api.paging import PageIn, PageOut
+from annotation.api.serializers import In, problem_responses
+from scoring.access import run_of
+from scoring.metrics import registry
+from scoring.metrics.registry import Reads
+from scoring.models import ScoringRun
+from scoring.runs import results, scoring_runs
+
+
+class OptionOut(serializers.Serializer):
+    name = serializers.CharField()
+    kind = serializers.CharField(help_text="text, texts, number, choice, flag or table.")
+    help = serializers.CharField()
+    default = serializers.JSONField(allow_null=True)
+    required = serializers.BooleanField()
+    choices = serializers.ListField(child=serializers.CharField())
+
+
+class ScorerOut(serializers.Serializer):
+    """A scorer that can be asked for, and its settings."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    summary = serializers.CharField()
+    reads = serializers.ChoiceField([each.value for each in Reads], help_text="One candidate, or two.")
+    options = OptionOut(many=True)
+
+
+class ScorersOut(serializers.Serializer):
+    results = ScorerOut(many=True)
+
+
+class FilterIn(In):
+    """Which part of a study; what is left out narrows nothing."""
+
+    systems = serializers.ListField(child=serializers.CharField(), required=False, max_length=1000)
+    items = serializers.ListField(
+        child=serializers.CharField(), required=False, max_length=10_000, help_text="By external id."
+    )
+    strata = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField()),
+        required=False,
+        help_text='For example {"modality": ["music"]}.',
+    )
+
+
+class RunIn(In):
+    scorer = serializers.CharField(max_length=60, help_text="A name from …/scorers/.")
+    options = serializers.DictField(default=dict, help_text="That scorer's settings.")
+    filter = FilterIn(default=dict)
+    again = serializers.BooleanField(
+        default=False, help_text="Score what this very version has scored already, too."
+    )
+
+
+class VersionOut(serializers.Serializer):
+    """One version of a scorer: its digest covers code, weights, prompts, preprocessing and precision."""
+
+    scorer = serializers.CharField(source="key")
+    digest = serializers.CharField()
+    config = serializers.DictField(help_text="What the digest was made of.")
+
+
+class RunOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    study = serializers.SlugField(source="study.slug")
+    scorer = serializers.CharField(source="metric")
+    version = VersionOut(source="scorer", allow_null=True, help_text="Null until the model was loaded.")
+    options = serializers.DictField()
+    filter = serializers.DictField()
+    again = serializers.BooleanField()
+    state = serializers.ChoiceField(ScoringRun.State.choices)
+    message = serializers.CharField(help_text="What went wrong, when something did.")
+    n_rows = serializers.IntegerField(help_text="0 until the model was loaded.")
+    n_done = serializers.IntegerField()
+    n_failed = serializers.IntegerField(help_text="Their reasons are in …/faults/.")
+    per_second = serializers.SerializerMethodField(help_text="Rows; null before the first are settled.")
+    seconds_left = serializers.SerializerMethodField(help_text="Null where that cannot be told.")
+    created_by = serializers.CharField(source="created_by.name", default=None, allow_null=True)
+    created_at = serializers.DateTimeField()
+    working_since = serializers.DateTimeField(allow_null=True)
+    worked_at = serializers.DateTimeField(
+        allow_null=True, help_text="When rows were last settled, or put back."
+    )
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+    @extend_schema_field(serializers.FloatField(allow_null=True))
+    def get_per_second(self, run: ScoringRun) -> float | None:
+        return scoring_runs.progress(run).per_second
+
+    @extend_schema_field(serializers.FloatField(allow_null=True))
+    def get_seconds_left(self, run: ScoringRun) -> float | None:
+        return scoring_runs.progress(run).seconds_left
+
+
+class RunPageOut(PageOut):
+    results = RunOut(many=True)
+
+
+class FaultCountOut(serializers.Serializer):
+    """Rows that failed for one reason; reason, item and system are those of the first."""
+
+    code = serializers.CharField()
+    n = serializers.IntegerField()
+    at_least = serializers.BooleanField(help_text="Only the first 10,000 failed rows were counted.")
+    reason = serializers.CharField()
+    item = serializers.CharField()
+    system = serializers.CharField()
+
+
+class FailedRowOut(serializers.Serializer):
+    item = serializers.CharField()
+    system = serializers.CharField()
+    take = serializers.IntegerField()
+    other_system = serializers.CharField(allow_null=True, help_text="Of the second candidate of a pair.")
+    code = serializers.CharField(source="fault")
+    reason = serializers.CharField()
+
+
+class FaultPageOut(PageOut):
+    counts = FaultCountOut(many=True, help_text="All of the run's, whatever the page.")
+    results = FailedRowOut(many=True)
+
+
+class ScoresIn(PageIn):
+    scorer = serializers.RegexField(
+        r"\A(?:[0-9a-f]{64}|[a-z][a-z0-9-]{0,59})\Z",
+        required=False,
+        help_text="A scorer's name, or the digest of one version of it.",
+    )
+
+
+class ScoreOut(serializers.Serializer):
+    item = serializers.CharField()
+    version = serializers.IntegerField(source="version_number", help_text="Of the item.")
+    system = serializers.CharField()
+    take = serializers.IntegerField()
+    other_system = serializers.CharField(allow_null=True)
+    other_take = serializers.IntegerField(allow_null=True)
+    scorer = serializers.CharField(source="key")
+    digest = serializers.CharField()
+    output = serializers.CharField()
+    value = serializers.FloatField(allow_null=True)
+    distribution = serializers.DictField(allow_null=True)
+    provenance = serializers.DictField()
+    created_at = serializers.DateTimeField()
+
+
+class ScorePageOut(PageOut):
+    results = ScoreOut(many=True)
+
+
+# Scorers, runs of them over a study, and the scores they left: for those who run the study.
+
+
+class ScorersView(APIView):
+    @extend_schema(operation_id="scorers", responses={200: ScorersOut, **problem_responses(403)})
+    def get(self, request: Request) -> Response:
+        """The scorers there are, and their settings."""
+        entries = [registry.METRICS[name] for name in sorted(registry.METRICS)]
+        return Response({"results": ScorerOut(entries, many=True).data})
+
+
+class RunsView(APIView):
+    @extend_schema(
+        operation_id="scoring_runs",
+        parameters=paging.PARAMETERS,
+        responses={200: RunPageOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """The scoring runs of a study, newest first."""
+        study = access.managed_study(request.user, slug)
+        found = ScoringRun.objects.filter(study=study).select_related("study", "scorer", "created_by")
+        return Response(paging.page(request, found, RunOut, newest_first=True))
+
+    @extend_schema(
+        operation_id="start_scoring_run",
+        request=RunIn,
+        responses={202: RunOut, **problem_responses(400, 403, 404, 409)},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Score a study, or a part of it, in the background: what this version of the scorer has not scored yet."""
+        study = access.managed_study(request.user, slug)
+        body = RunIn.parsed(request.data)
+        run = scoring_runs.request(study, body.pop("scorer"), body.pop("options"), actor=request.user, **body)
+        return Response(RunOut(run).data, status=202)
+
+
+class RunView(APIView):
+    @extend_schema(operation_id="scoring_run", responses={200: RunOut, **problem_responses(403, 404)})
+    def get(self, request: Request, run_id: int) -> Response:
+        """A run over a study that you run, with its progress."""
+        return Response(RunOut(run_of(request.user, run_id)).data)
+
+
+class CancelView(APIView):
+    @extend_schema(
+        operation_id="cancel_scoring_run",
+        request=None,
+        responses={200: RunOut, **problem_responses(403, 404, 409)},
+    )
+    def post(self, request: Request, run_id: int) -> Response:
+        """Stop a run. What it has scored stays."""
+        return Response(RunOut(scoring_runs.cancel(run_of(request.user, run_id), actor=request.user)).data)
+
+
+class RetryView(APIView):
+    @extend_schema(
+        operation_id="retry_scoring_run",
+        request=None,
+        responses={200: RunOut, **problem_responses(403, 404, 409)},
+    )
+    def post(self, request: Request, run_id: int) -> Response:
+        """Try again what failed, and go on with a run that failed or was cancelled."""
+        return Response(RunOut(scoring_runs.retry(run_of(request.user, run_id), actor=request.user)).data)
+
+
+class FaultsView(APIView):
+    @extend_schema(
+        operation_id="scoring_faults",
+        parameters=paging.PARAMETERS,
+        responses={200: FaultPageOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, run_id: int) -> Response:
+        """What could not be scored in a run, counted by reason (the first 10,000) and row by row."""
+        run = run_of(request.user, run_id)
+        counts = FaultCountOut(results.count_faults(run), many=True).data
+        return Response({"counts": counts, **paging.page(request, results.failed_rows(run), FailedRowOut)})
+
+
+class ScoresView(APIView):
+    @extend_schema(
+        operation_id="scores",
+        parameters=[
+            *paging.PARAMETERS,
+            OpenApiParameter(
+                "scorer",
+                {"type": "string", "pattern": "^([0-9a-f]{64}|[a-z][a-z0-9-]{0,59})$"},
+                description="A scorer's name, or the digest of one version of it.",
+            ),
+        ],
+        responses={200: ScorePageOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """What scorers said of a study's candidates. Raters never see it."""
+        study = access.managed_study(request.user, slug)
+        asked = ScoresIn.parsed(request.query_params.dict())
+        found = results.study_scores(study, scorer=asked.get("scorer", ""))
+        return Response(paging.page(request, found, ScoreOut, asked=ScoresIn))

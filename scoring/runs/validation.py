@@ -1,0 +1,149 @@
+"""Validation of a scoring request: options, prompts and filter, before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db.models import Func, TextField, Value
+
+from annotation.bulk_queries import existing_values
+from annotation.errors import FieldProblem, InvalidInput
+from annotation.models import Study, System
+from scoring.metrics import registry
+from scoring.metrics.registry import OptionError, Reads
+from scoring.prompts import PromptError, parse, prompt_files
+
+FILTERS = ("systems", "items", "strata")
+_MOST_NAMES_SHOWN = 20  # names shown to whoever misspelt one
+
+
+def metric_family(metric: str) -> str:
+    """Metrics for one candidate and for pairs share a family, and with it a study's own prompts."""
+    return metric.removesuffix("-pairs")
+
+
+def validate_options(study: Study | None, metric: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with defaults filled in, and the study's own prompts unless others are given. No model is loaded.
+    Raises InvalidInput."""
+    check_storable(given, field="options")
+    try:
+        known = {option.name: option for option in registry.entry(metric).options}
+        options = dict(given)
+        if "prompts" in known and not options.get("prompts") and study is not None:
+            options["prompts"] = study.rules.get("prompts", {}).get(metric_family(metric))
+        options = registry.validate_options(metric, options)
+    except OptionError as error:
+        option = known.get(error.option) if error.option != "scorer" else None
+        name = "scorer" if error.option == "scorer" else f"options.{error.option}"
+        problem = FieldProblem(name, error.message, option.help if option else "")
+        raise InvalidInput(f"This scorer cannot be used so: {error}", problems=[problem]) from None
+    if options.get("prompts"):
+        check_prompts(options["prompts"], metric_family(metric), field="options.prompts")
+    return options
+
+
+def check_prompts(definition: Mapping[str, Any], of: str, *, field: str) -> None:
+    """Whether a prompt file can be used for a family of scorers. Raises InvalidInput."""
+    try:
+        prompt_files.check_prompts(parse(definition), of)
+    except PromptError as error:
+        problem = FieldProblem(field, str(error))
+        raise InvalidInput(f"These prompts cannot be used: {error}", problems=[problem]) from None
+
+
+def validate_filter(study: Study, given: Mapping[str, Any], *, reads: Reads) -> dict[str, Any]:
+    """Which part of a study: {"systems": [names], "items": [external ids], "strata": {"modality": [values]}}, each in
+    order and without what says nothing; {} is all of it. Both candidates of a pair are of the systems named. Raises
+    InvalidInput for names that are not there."""
+    check_storable(given, field="filter")
+    problems = [
+        FieldProblem(f"filter.{name}", "There is no such filter.", f"Use {', '.join(FILTERS)}.")
+        for name in given
+        if name not in FILTERS
+    ]
+    wanted: dict[str, Any] = {}
+    for name, check in (("systems", _unknown_systems), ("items", _unknown_items)):
+        if names := _validate_names(given.get(name), f"filter.{name}", problems):
+            wanted[name] = names
+            problems += check(study, names)
+    if reads is Reads.PAIR and len(wanted.get("systems", [])) == 1:
+        problems.append(FieldProblem("filter.systems", "A pair is of two systems.", "Name both, or none."))
+    strata = given.get("strata") or {}
+    if not isinstance(strata, Mapping):
+        problems.append(FieldProblem("filter.strata", 'Give a table such as {"modality": ["music"]}.'))
+    elif found := {
+        key: _validate_names(strata[key], f"filter.strata.{key}", problems) for key in sorted(strata)
+    }:
+        wanted["strata"] = {key: values for key, values in found.items() if values}
+        problems += _unknown_strata(study, wanted["strata"])
+    if problems:
+        raise InvalidInput(
+            f"This part of the study cannot be chosen: {problems[0].message}", problems=problems
+        )
+    return {name: value for name, value in wanted.items() if value}
+
+
+def check_storable(given: Any, *, field: str) -> None:
+    """What JSON can say and the database cannot hold. Not by recursion: it may be nested as deep as somebody likes."""
+    left = [given]
+    while left:
+        value = left.pop()
+        if isinstance(value, Mapping):
+            left += [*value, *value.values()]
+        elif isinstance(value, list | tuple):
+            left += value
+        elif isinstance(value, str) and ("\x00" in value or value != value.encode(errors="replace").decode()):
+            problem = FieldProblem(
+                field, "A text in it holds a character that cannot be kept (NUL, or a lone surrogate).",
+                "Take the character out.",
+            )  # fmt: skip
+            raise InvalidInput(problem.message, problems=[problem])
+
+
+def _validate_names(given: Any, field: str, problems: list[FieldProblem]) -> list[str]:
+    names = [given] if isinstance(given, str) else given or []
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        problems.append(FieldProblem(field, "must be a list of names"))
+        return []
+    return sorted(set(names))
+
+
+def _unknown_systems(study: Study, names: Sequence[str]) -> list[FieldProblem]:
+    rows = System.objects.filter(study=study, role=System.Role.JUDGED).order_by("name")
+    there = list(rows.values_list("name", flat=True))
+    return [
+        FieldProblem("filter.systems", f"There is no system {name!r} in this study.", _available(there))
+        for name in names
+        if name not in there
+    ]
+
+
+def _unknown_items(study: Study, names: Sequence[str]) -> list[FieldProblem]:
+    there = set(existing_values(study.items.all(), "external_id", names))
+    return [
+        FieldProblem("filter.items", f"There is no item {name!r} in this study.")
+        for name in names
+        if name not in there
+    ]
+
+
+def _unknown_strata(study: Study, strata: Mapping[str, Sequence[str]]) -> list[FieldProblem]:
+    problems = []
+    for key, values in strata.items():
+        # As text, which is how a run compares it; and a key may be one that Django's lookups would take apart.
+        stratum = Func("strata", Value(key), function="jsonb_extract_path_text", output_field=TextField())
+        rows = study.items.annotate(stratum=stratum).filter(stratum__isnull=False)
+        there = sorted(rows.order_by().values_list("stratum", flat=True).distinct())
+        problems += [
+            FieldProblem(f"filter.strata.{key}", f"No item has {key} {value!r}.", _available(there))
+            for value in values
+            if value not in there
+        ]
+    return problems
+
+
+def _available(names: Sequence[str]) -> str:
+    if not names:
+        return "There are none at all."
+    return f"There are {', '.join(names[:_MOST_NAMES_SHOWN])}{' and others' if len(names) > _MOST_NAMES_SHOWN else ''}."

@@ -1,1 +1,0 @@
-"""What may be written about scorers: one noun a module."""

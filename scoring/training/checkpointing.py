@@ -1,0 +1,130 @@
+"""Training checkpoints: resume after a kill, the best weights, and the finished model with its record."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from scoring.training.contract import TrainedModel
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """Where the training stands (plain values), what learns, and how."""
+
+    at: Mapping[str, Any]
+    module: torch.nn.Module
+    optimizer: torch.optim.Optimizer
+
+
+class CheckpointStore:
+    """In `work`. What was kept under another `fingerprint`, which stands for data, settings and seed, is passed over.
+
+    Files are written to one side and moved into place: a kill leaves the last whole ones. Torch's own generators are
+    kept too, so that what is drawn at random goes on where it was.
+    """
+
+    def __init__(self, work: Path, *, fingerprint: str) -> None:
+        self._resume, self._best = work / "resume.pt", work / "best.pt"
+        self._fingerprint = fingerprint
+
+    def keep(self, kept: TrainingState) -> None:
+        _save_atomically(
+            self._resume,
+            {
+                "fingerprint": self._fingerprint,
+                "at": dict(kept.at),
+                "weights": _trainable_state(kept.module),
+                "optimizer": kept.optimizer.state_dict(),
+                "drawn": torch.get_rng_state(),
+                "drawn_on_gpus": torch.cuda.get_rng_state_all(),
+            },
+        )
+
+    def keep_best(self, module: torch.nn.Module) -> None:
+        _save_atomically(self._best, {"fingerprint": self._fingerprint, "weights": _trainable_state(module)})
+
+    def put(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any] | None:
+        """Everything back in its place, and where the training stood; None where it is to begin."""
+        found = self._read(self._resume)
+        if found is None or self._read(self._best) is None:
+            return None
+        _restore(module, found["weights"])
+        optimizer.load_state_dict(found["optimizer"])
+        torch.set_rng_state(found["drawn"])
+        # A training runs on one GPU; the host that goes on with it may have fewer than the one that began, or more.
+        for device, drawn in zip(range(torch.cuda.device_count()), found["drawn_on_gpus"], strict=False):
+            torch.cuda.set_rng_state(drawn, device)
+        at: dict[str, Any] = found["at"]
+        return at
+
+    def put_best(self, module: torch.nn.Module) -> None:
+        found = self._read(self._best)
+        if found is None:
+            raise FileNotFoundError(f"{self._best} was removed while the training went on.")
+        _restore(module, found["weights"])
+
+    def clear(self) -> None:
+        for file in (self._resume, self._best):
+            file.unlink(missing_ok=True)
+
+    def _read(self, file: Path) -> dict[str, Any] | None:
+        if not file.is_file():
+            return None
+        found: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+        return found if found["fingerprint"] == self._fingerprint else None
+
+
+def _save_atomically(file: Path, content: Mapping[str, Any]) -> None:
+    part = file.with_name(f".{file.name}.part")
+    torch.save(content, part)
+    part.replace(file)
+
+
+def _trainable_state(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """What can have changed: weights that learn, and buffers. A frozen model of billions is not written again."""
+    learning = {name: weight.detach() for name, weight in module.named_parameters() if weight.requires_grad}
+    return learning | dict(module.named_buffers())
+
+
+@torch.no_grad()
+def _restore(module: torch.nn.Module, weights: Mapping[str, torch.Tensor]) -> None:
+    places = dict(module.named_parameters()) | dict(module.named_buffers())
+    for name, weight in weights.items():
+        places[name].copy_(weight)
+
+
+# What a finished training leaves: a folder of the model, and beside it the record by which it is known
+# again.
+
+
+_MODEL, _RECORD = "model", "trained.json"
+
+
+def save_trained_model(
+    work: Path, *, fingerprint: str, record: Mapping[str, Any], save: Callable[[Path], None]
+) -> TrainedModel:
+    """`save` writes the model into the folder that it is given. What is there under its own name is whole."""
+    part = work / f".{_MODEL}.part"
+    shutil.rmtree(part, ignore_errors=True)
+    save(part)
+    shutil.rmtree(work / _MODEL, ignore_errors=True)
+    part.rename(work / _MODEL)
+    written = work / f".{_RECORD}.part"
+    written.write_text(json.dumps({"fingerprint": fingerprint, "record": record}), encoding="utf-8")
+    written.replace(work / _RECORD)
+    return TrainedModel(work / _MODEL, record)
+
+
+def load_trained_model(work: Path, *, fingerprint: str) -> TrainedModel | None:
+    """What this training came to before, where it is called again although it had ended."""
+    if not (work / _RECORD).is_file() or not (work / _MODEL).is_dir():
+        return None
+    found = json.loads((work / _RECORD).read_text(encoding="utf-8"))
+    return TrainedModel(work / _MODEL, found["record"]) if found["fingerprint"] == fingerprint else None

@@ -1,0 +1,161 @@
+"""Training examples of CMI-RM: votes and ratings with targets and weights, encoded to tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import torch
+from torch import Tensor
+
+from scoring.backbones.encoders.contract import HEARD_SECONDS, MusicEncoder, Span
+from scoring.metrics.cmi_rm.inputs import InputSettings, PromptInput, tokens_of_prompts, tokens_of_sounds
+from scoring.metrics.contract import ExampleError, Sound
+from scoring.training.contract import (
+    HEADS,
+    ComparedPair,
+    PairVote,
+    Prompt,
+    RatedClip,
+    TrainingError,
+)
+
+# A vote without a confidence weighs as one in the middle of the scale.
+_MIDDLE_CONFIDENCE = 3.0
+# So many things are encoded between two words to whoever watches.
+_AT_ONCE = 64
+
+OnEncoded = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class EncodedExample:
+    """A pair (two sounds) or a rated clip (one), its prompt's and its sounds' tokens. By head, in the order of HEADS:
+    `target` is the share of votes for the first sound or the mean rating, `weight` how many votes or ratings that is;
+    0 for a head that nobody was asked about, or where all votes are ties."""
+
+    prompt: Tensor
+    sounds: tuple[Tensor, ...]
+    target: Tensor
+    weight: Tensor
+
+    @property
+    def is_pair(self) -> bool:
+        return len(self.sounds) == 2
+
+    @property
+    def size(self) -> int:
+        return sum(len(self.prompt) + len(sound) for sound in self.sounds)
+
+
+@dataclass(frozen=True)
+class VotedExample:
+    """One thing that was judged, before it is heard."""
+
+    key: str
+    prompt: Prompt
+    sounds: tuple[Sound, ...]
+    target: tuple[float, ...]
+    weight: tuple[float, ...]
+
+
+def voted_examples(
+    pairs: Sequence[ComparedPair], clips: Sequence[RatedClip] = (), *, by_confidence: bool
+) -> list[VotedExample]:
+    """Those that teach something, pairs first."""
+    found = [_of_pair(pair, by_confidence=by_confidence) for pair in pairs] + [
+        _of_clip(clip) for clip in clips
+    ]
+    return [one for one in found if any(one.weight)]
+
+
+def encode_examples(
+    said: Sequence[VotedExample], encoder: MusicEncoder, feeding: InputSettings, *, heard: OnEncoded
+) -> tuple[list[EncodedExample], dict[str, str]]:
+    """Each sound and prompt is encoded and held once, however many pairs it is in. Beside the units, why some of what
+    was judged cannot be heard, by key."""
+    units: list[EncodedExample] = []
+    left_out: dict[str, str] = {}
+    prompts: dict[PromptInput, Tensor | ExampleError] = {}
+    sounds: dict[Span, Tensor | ExampleError] = {}
+    for start in range(0, len(said), _AT_ONCE):
+        part = said[start : start + _AT_ONCE]
+        asked = [asked for asked in dict.fromkeys(map(_prompt_input, part)) if asked not in prompts]
+        prompts |= zip(asked, tokens_of_prompts(asked, encoder, feeding), strict=True)
+        spans = [span for span in dict.fromkeys(chain.from_iterable(map(_spans, part))) if span not in sounds]
+        sounds |= zip(spans, tokens_of_sounds(spans, encoder, feeding), strict=True)
+        for one in part:
+            tokens = [prompts[_prompt_input(one)], *(sounds[span] for span in _spans(one))]
+            fault = next((token for token in tokens if isinstance(token, ExampleError)), None)
+            if fault is not None:
+                left_out[one.key] = fault.fault.message
+                continue
+            whole = [token for token in tokens if isinstance(token, Tensor)]
+            units.append(
+                EncodedExample(whole[0], tuple(whole[1:]), torch.tensor(one.target), torch.tensor(one.weight))
+            )
+        heard(min(start + _AT_ONCE, len(said)))
+    return units, left_out
+
+
+def _prompt_input(said: VotedExample) -> PromptInput:
+    return PromptInput(said.prompt.text, said.prompt.lyrics, said.prompt.reference)
+
+
+def _spans(said: VotedExample) -> list[Span]:
+    return [Span(sound, 0.0, HEARD_SECONDS) for sound in said.sounds]
+
+
+def refuse_too_few_encoded(
+    units: Sequence[EncodedExample], left_out: dict[str, str], *, part: str, fewest: int
+) -> None:
+    """Raises TrainingError where too little can be heard."""
+    if len(units) >= fewest:
+        return
+    first = next(iter(left_out.values()), "")
+    raise TrainingError(
+        "unheard",
+        f"Of {len(units) + len(left_out)} judged pairs and clips in {part}, {len(left_out)} cannot be heard, and "
+        f"{fewest} are needed. The first: {first}",
+    )
+
+
+def _of_pair(pair: ComparedPair, *, by_confidence: bool) -> VotedExample:
+    by_head = [_preference_share(pair.votes.get(head, ()), by_confidence=by_confidence) for head in HEADS]
+    return _voted_example(pair.key, pair.prompt, (pair.first, pair.second), by_head)
+
+
+def _of_clip(clip: RatedClip) -> VotedExample:
+    by_head = [
+        (sum(ratings) / len(ratings), float(len(ratings)))
+        if (ratings := clip.ratings.get(head))
+        else (0.0, 0.0)
+        for head in HEADS
+    ]
+    return _voted_example(clip.key, clip.prompt, (clip.sound,), by_head)
+
+
+def _voted_example(
+    key: str, prompt: Prompt, sounds: tuple[Sound, ...], by_head: Sequence[tuple[float, float]]
+) -> VotedExample:
+    return VotedExample(
+        key,
+        prompt,
+        sounds,
+        target=tuple(target for target, _ in by_head),
+        weight=tuple(weight for _, weight in by_head),
+    )
+
+
+def _preference_share(votes: Sequence[PairVote], *, by_confidence: bool) -> tuple[float, float]:
+    """Of the weight of votes for a side, what is for the first; and that weight. Ties are left out (§3.3.2)."""
+    weights = [(vote.first, _weight(vote) if by_confidence else 1.0) for vote in votes if vote.first != 0.5]
+    whole = sum(weight for _, weight in weights)
+    if not whole:
+        return 0.0, 0.0
+    return sum(first * weight for first, weight in weights) / whole, whole
+
+
+def _weight(vote: PairVote) -> float:
+    return (_MIDDLE_CONFIDENCE if vote.confidence is None else vote.confidence) / _MIDDLE_CONFIDENCE

@@ -1,0 +1,381 @@
+"""Training a CMI-RM on people's preferences and ratings (CMI-RewardBench, §3.3.2)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from scoring.backbones.encoders.contract import MusicEncoder
+from scoring.backbones.encoders.encoder_registry import BUILT_IN_MUSIC_ENCODER, open_music_encoder
+from scoring.backbones.loading.pretrained import device_of
+from scoring.metrics.cmi_rm import checkpoint
+from scoring.metrics.cmi_rm.checkpoint import Checkpoint, Recipe
+from scoring.metrics.cmi_rm.inputs import InputSettings
+from scoring.metrics.cmi_rm.model import CmiRm, Shape
+from scoring.metrics.cmi_rm.scorer import open_checkpoint
+from scoring.metrics.contract import SetupError
+from scoring.metrics.registry import OptionError, Runtime
+from scoring.training import checkpointing
+from scoring.training.checkpointing import CheckpointStore
+from scoring.training.cmi_rm.examples import (
+    EncodedExample,
+    VotedExample,
+    encode_examples,
+    refuse_too_few_encoded,
+    voted_examples,
+)
+from scoring.training.cmi_rm.loop import Settings, TrainingLoop
+from scoring.training.contract import HEADS, MusicVotes, TrainedModel, TrainingError, TrainingObserver
+
+# Whether votes can train a CMI-RM, said before anything is loaded.
+
+
+# Below these there is nothing to learn from, or to choose by.
+FEWEST_TRAIN, FEWEST_DEV = 10, 2
+_ABOVE_0 = ("width", "batch", "learning_rate", "steps", "validate_every", "patience")
+_NOT_BELOW_0 = ("prompt_depth", "joint_depth", "weight_decay", "dropout", "first_steps", "smoothing")
+_BELOW_1 = ("dropout", "smoothing")
+_MORE = "Collect more votes, or give this part a larger share of the prompts."
+# As the published model has it: everything is so many times as wide, or this part of it.
+WIDTH_STEP = 12
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raises OptionError for what the options' kinds cannot tell."""
+    for name in _ABOVE_0:
+        if options[name] is not None and options[name] <= 0:
+            raise OptionError(name, "must be more than 0")
+    for name in _NOT_BELOW_0:
+        if options[name] is not None and options[name] < 0:
+            raise OptionError(name, "must not be below 0")
+    for name in _BELOW_1:
+        if options[name] is not None and options[name] >= 1:
+            raise OptionError(name, "must be below 1")
+    if options["width"] is not None and options["width"] % WIDTH_STEP:
+        raise OptionError("width", f"must be a multiple of {WIDTH_STEP}, such as 96 or 768")
+
+
+def check_votes(votes: MusicVotes) -> None:
+    """Raises TrainingError, with the count and the remedy, where these cannot train a model."""
+    _check_ties(votes)
+    decided = {"train": _count_decided(votes, "train"), "dev": _count_decided(votes, "dev")}
+    if not decided["dev"]:
+        raise TrainingError(
+            "no_dev",
+            "There is no decided vote and no rating in dev, which says when to stop. Split the prompts again with a "
+            f"share for it; {FEWEST_DEV} pairs or rated clips are the least.",
+        )
+    for part, fewest in (("train", FEWEST_TRAIN), ("dev", FEWEST_DEV)):
+        if decided[part] < fewest:
+            raise TrainingError(
+                "too_few",
+                f"There are {decided[part]} pairs with a decided vote and rated clips in {part}; a CMI-RM training "
+                f"needs {fewest} at least. {_MORE}",
+            )
+    for head in HEADS:
+        _check_classes(votes, head)
+
+
+def _check_ties(votes: MusicVotes) -> None:
+    said = [vote.first for pair in votes.pairs.train for head in pair.votes.values() for vote in head]
+    if said and set(said) == {0.5} and not votes.rated.train:
+        raise TrainingError(
+            "all_ties",
+            f"All {len(said)} votes in train are ties, and a tie teaches nothing of which sound is better. Collect "
+            "votes on pairs that differ more, or rate the clips.",
+        )
+
+
+def _count_decided(votes: MusicVotes, part: str) -> int:
+    pairs, clips = getattr(votes.pairs, part), getattr(votes.rated, part)
+    return sum(
+        any(vote.first != 0.5 for head in HEADS for vote in pair.votes.get(head, ())) for pair in pairs
+    ) + sum(any(clip.ratings.get(head) for head in HEADS) for clip in clips)
+
+
+def _check_classes(votes: MusicVotes, head: str) -> None:
+    sides = [
+        vote.first for pair in votes.pairs.train for vote in pair.votes.get(head, ()) if vote.first != 0.5
+    ]
+    ratings = [rating for clip in votes.rated.train for rating in clip.ratings.get(head, ())]
+    _check_rating_scale(ratings, head)
+    if ratings and not sides and len(set(ratings)) == 1:
+        raise TrainingError(
+            "one_class",
+            f"All {len(ratings)} ratings of {head} in train are {ratings[0]:g}: there is nothing to tell apart. "
+            f"{_MORE}",
+        )
+    if sides and not ratings and len(set(sides)) == 1:
+        first = sides[0] == 1
+        raise TrainingError(
+            "one_class",
+            f"All {len(sides)} decided votes on {head} in train are for the {'first' if first else 'second'} sound, "
+            "as the pairs are listed, whatever was heard. Where these were imported, look whether votes and sounds "
+            "came from the right columns; else collect votes on pairs whose first sound is not always the better one.",
+        )
+
+
+def _check_rating_scale(ratings: Sequence[float], head: str) -> None:
+    off = [rating for rating in ratings if not 1 <= rating <= 5]
+    if off:
+        raise TrainingError(
+            "off_scale",
+            f"{len(off)} ratings of {head} are not from 1 to 5, the first is {off[0]:g}. Train on a question with a "
+            "five-point scale, or bring the ratings onto one.",
+        )
+
+
+# What a CMI-RM training begins with: weights drawn at random, or a trained model's.
+
+
+PUBLISHED_SETTINGS: Mapping[str, Any] = {
+    "width": 768,
+    "prompt_depth": 4,
+    "joint_depth": 1,
+    "learning_rate": 1e-4,
+    "weight_decay": 0.01,
+    "dropout": 0.0,
+    "first_steps": 2000,
+    "steps": 1000,
+    "validate_every": 50,
+}
+# Chosen on the demo's prompts: a few dozen pairs, features that are already about music.
+BUILT_IN_SETTINGS: Mapping[str, Any] = {
+    "width": 96,
+    "prompt_depth": 1,
+    "joint_depth": 1,
+    "learning_rate": 1e-3,
+    "weight_decay": 0.1,
+    "dropout": 0.2,
+    "first_steps": 100,
+    "steps": 150,
+    "validate_every": 10,
+}
+
+
+@dataclass(frozen=True)
+class InitialModel:
+    """`sha256` is of the weights that the training begins with, "" where they were drawn."""
+
+    model: CmiRm
+    encoder: MusicEncoder
+    recipe: Recipe
+    sha256: str
+
+
+def fill_defaults(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What the user gave; for the rest, what suits the encoder."""
+    own = BUILT_IN_SETTINGS if options["encoder"] == BUILT_IN_MUSIC_ENCODER else PUBLISHED_SETTINGS
+    return {name: own.get(name) if value is None else value for name, value in options.items()}
+
+
+def initialize(options: Mapping[str, Any], workplace: Runtime) -> InitialModel:
+    """Weights that are not there yet are drawn from torch's own generator. Raises OptionError, SetupError,
+    TrainingError."""
+    encoder = open_music_encoder(options["encoder"], workplace)
+    if options["start_from"]:
+        return _initialize_from_checkpoint(options, workplace, encoder)
+    settings = fill_defaults(options)
+    shape = scaled_shape(
+        settings["width"],
+        encoder_width=encoder.width,
+        prompt_depth=settings["prompt_depth"],
+        joint_depth=settings["joint_depth"],
+    )
+    recipe = Recipe(shape, options["encoder"], encoder.identity, InputSettings())
+    return InitialModel(CmiRm(shape), encoder, recipe, sha256="")
+
+
+def scaled_shape(width: int, *, encoder_width: int, prompt_depth: int, joint_depth: int) -> Shape:
+    """All as much wider or narrower as `width` is than the published 768."""
+    return Shape(
+        encoder_width=encoder_width,
+        width=width,
+        head_width=width // 12,
+        feed_forward=width * 8 // 3,
+        prompt_depth=prompt_depth,
+        joint_depth=joint_depth,
+        score_width=width * 2 // 3,
+    )
+
+
+def _initialize_from_checkpoint(
+    options: Mapping[str, Any], workplace: Runtime, encoder: MusicEncoder
+) -> InitialModel:
+    try:
+        found = open_checkpoint(options["start_from"], below=workplace.checkpoints)
+    except SetupError as error:
+        raise TrainingError("bad_checkpoint", f"start_from: {error}") from error
+    _check_encoder(found, options, encoder)
+    _check_shape(found, options)
+    recipe = Recipe(found.recipe.shape, options["encoder"], encoder.identity, found.recipe.feeding)
+    return InitialModel(found.model.requires_grad_(True), encoder, recipe, found.sha256)
+
+
+def _check_encoder(found: Checkpoint, options: Mapping[str, Any], encoder: MusicEncoder) -> None:
+    recipe = found.recipe
+    said = recipe.encoder_identity
+    same = said is None or said == json.loads(json.dumps(encoder.identity))
+    if recipe.shape.encoder_width == encoder.width and same:
+        return
+    raise TrainingError(
+        "bad_checkpoint",
+        f"start_from: {options['start_from']} was trained on features {recipe.shape.encoder_width} wide of "
+        f"{recipe.encoder}, and {options['encoder']} gives other ones, {encoder.width} wide. Set encoder to "
+        f"{recipe.encoder}, or start from a model of this encoder.",
+    )
+
+
+def _check_shape(found: Checkpoint, options: Mapping[str, Any]) -> None:
+    shape = found.recipe.shape
+    wrong = [
+        f"{name} is {getattr(shape, name)} there and {options[name]} here"
+        for name in ("width", "prompt_depth", "joint_depth")
+        if options[name] not in (None, getattr(shape, name))
+    ]
+    if wrong:
+        raise TrainingError(
+            "bad_checkpoint",
+            f"start_from: {options['start_from']} has another shape: {', '.join(wrong)}. Leave these settings empty, "
+            "or train from the beginning.",
+        )
+
+
+# A change of this code that changes what a training comes to takes a new number.
+_VERSION = 1
+
+
+def train(
+    votes: MusicVotes,
+    options: Mapping[str, Any],
+    *,
+    seed: int,
+    work: Path,
+    workplace: Runtime,
+    watch: TrainingObserver,
+) -> TrainedModel:
+    """A contract.Train."""
+    check_options(options)
+    check_votes(votes)
+    work.mkdir(parents=True, exist_ok=True)
+    said = _examples_by_part(votes, by_confidence=options["by_confidence"])
+    device = device_of(workplace.device)
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(seed)
+        start = initialize(options, workplace)
+        fingerprint = _fingerprint(said, options, start, seed)
+        if done := checkpointing.load_trained_model(work, fingerprint=fingerprint):
+            return done
+        keeping = CheckpointStore(work, fingerprint=fingerprint)
+        start.model.to(device)
+        record = _fit(start, said, options, seed=seed, keeping=keeping, watch=watch)
+    trained = checkpointing.save_trained_model(
+        work,
+        fingerprint=fingerprint,
+        record=record,
+        save=lambda folder: checkpoint.save_checkpoint(folder, start.model, start.recipe),
+    )
+    keeping.clear()
+    return trained
+
+
+def _examples_by_part(votes: MusicVotes, *, by_confidence: bool) -> dict[str, list[VotedExample]]:
+    pairs, rated = votes.pairs, votes.rated
+    return {
+        "first": voted_examples(votes.pseudo, by_confidence=by_confidence),
+        "train": voted_examples(pairs.train, rated.train, by_confidence=by_confidence),
+        "dev": voted_examples(pairs.dev, rated.dev, by_confidence=by_confidence),
+    }
+
+
+def _fit(
+    start: InitialModel,
+    said: Mapping[str, Sequence[VotedExample]],
+    options: Mapping[str, Any],
+    *,
+    seed: int,
+    keeping: CheckpointStore,
+    watch: TrainingObserver,
+) -> dict[str, Any]:
+    units, left_out = _encode_parts(start, said, watch)
+    settings = settings_of(options)
+    loop = TrainingLoop(
+        start.model,
+        first=units["first"],
+        train=units["train"],
+        dev=units["dev"],
+        settings=settings,
+        seed=seed,
+        started=bool(start.sha256),
+        keeping=keeping,
+        watch=watch,
+    )
+    at = loop.run()
+    return {
+        "settings": asdict(settings),
+        "shape": asdict(start.recipe.shape),
+        "encoder": start.recipe.encoder,
+        "started_from": start.sha256,
+        "parameters": sum(weight.numel() for weight in start.model.parameters()),
+        "units": {name: _counts(part) for name, part in units.items()},
+        "left_out": left_out,
+        "steps": at.step,
+        "stopped": "early" if at.looks >= settings.patience else "at the last step",
+        "dev": {"step": at.best_step, **asdict(loop.figures())},
+    }
+
+
+def settings_of(options: Mapping[str, Any]) -> Settings:
+    whole = fill_defaults(options)
+    return Settings(**{name: whole[name] for name in Settings.__dataclass_fields__})
+
+
+def _encode_parts(
+    start: InitialModel, said: Mapping[str, Sequence[VotedExample]], watch: TrainingObserver
+) -> tuple[dict[str, list[EncodedExample]], dict[str, str]]:
+    units: dict[str, list[EncodedExample]] = {}
+    left_out: dict[str, str] = {}
+    of = sum(len(part) for part in said.values())
+    for name, part in said.items():
+        before = sum(len(said[earlier]) for earlier in units)
+
+        def heard(done: int, before: int = before) -> None:
+            watch.progress(before + done, of, stage="listening")
+
+        units[name], silent = encode_examples(part, start.encoder, start.recipe.feeding, heard=heard)
+        left_out |= silent
+    refuse_too_few_encoded(units["train"], left_out, part="train", fewest=FEWEST_TRAIN)
+    refuse_too_few_encoded(units["dev"], left_out, part="dev", fewest=FEWEST_DEV)
+    return units, left_out
+
+
+def _counts(units: Sequence[EncodedExample]) -> dict[str, float]:
+    """`votes` and `ratings` over both heads; by confidence, their weight."""
+    weight = {
+        is_pair: sum(float(one.weight.sum()) for one in units if one.is_pair == is_pair)
+        for is_pair in (True, False)
+    }
+    pairs = sum(one.is_pair for one in units)
+    return {"pairs": pairs, "votes": weight[True], "clips": len(units) - pairs, "ratings": weight[False]}
+
+
+def _fingerprint(
+    said: Mapping[str, Sequence[VotedExample]], options: Mapping[str, Any], start: InitialModel, seed: int
+) -> str:
+    """Of all that a training comes from. A sound is known by its content, wherever it lies."""
+    facts = {name: [_fingerprint_of_example(one) for one in part] for name, part in said.items()}
+    content = [_VERSION, seed, dict(options), start.sha256, start.encoder.identity, facts]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _fingerprint_of_example(said: VotedExample) -> list[Any]:
+    prompt = said.prompt
+    reference = prompt.reference.sha256 if prompt.reference else None
+    asked = [prompt.text, prompt.lyrics, reference]
+    return [asked, [sound.sha256 for sound in said.sounds], said.target, said.weight]

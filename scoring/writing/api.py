@@ -1,0 +1,530 @@
+"""API of writers, writing runs, imported texts and AI drafts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation import access
+from annotation.api import paging
+from annotation.api.authentication import Scope
+from annotation.api.json_fields import TableField
+from annotation.api.paging import PageIn, PageOut
+from annotation.api.serializers import In, problem_responses
+from annotation.errors import NotFound
+from annotation.models import ReviewCase, User
+from annotation.review import blind_judgments, cases, drafts
+from annotation.review.rules import CORRECTABLE_FIELDS
+from scoring.access import writer_of, writing_run_of
+from scoring.models import Writer, WritingRow, WritingRun
+from scoring.runs.api import OptionOut
+from scoring.writing import draft_requests, publishing, text_files, writers, writing_runs
+from scoring.writing.kinds import KINDS
+from scoring.writing.text_files import ImportPermissions
+from scoring.writing.writers import WriterSettings
+
+
+class WriterKindOut(serializers.Serializer):
+    writes = serializers.ChoiceField(Writer.Writes.choices)
+    title = serializers.CharField()
+    summary = serializers.CharField()
+    options = OptionOut(many=True)
+
+
+class WriterKindsOut(serializers.Serializer):
+    results = WriterKindOut(many=True)
+
+
+class WriterChangeIn(In):
+    name = serializers.CharField(required=False, max_length=80)
+    backbone = serializers.CharField(
+        required=False,
+        max_length=500,
+        help_text="A name on the hub, a folder, or a server's address with the model's name after a #.",
+    )
+    options = TableField(required=False)
+    prompt = TableField(
+        required=False, help_text="A prompt file as an object; empty for the words that come along."
+    )
+    system = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=200,
+        help_text="Whose answers it writes; made where it is new.",
+    )
+    per_minute = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=100_000)
+    price_in = serializers.FloatField(
+        required=False, allow_null=True, help_text="Of a million tokens read, in whatever currency."
+    )
+    price_out = serializers.FloatField(required=False, allow_null=True)
+    drafts = serializers.BooleanField(
+        required=False, help_text="Whether experts find its drafts at the review desk without asking."
+    )
+    retired = serializers.BooleanField(required=False, help_text="Asked for nothing any more.")
+
+
+class WriterIn(WriterChangeIn):
+    writes = serializers.ChoiceField(Writer.Writes.choices)
+    name = serializers.CharField(max_length=80)
+    backbone = serializers.CharField(max_length=500)
+
+
+class WriterOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    writes = serializers.ChoiceField(Writer.Writes.choices)
+    backbone = serializers.CharField()
+    options = serializers.DictField()
+    prompt = serializers.DictField()
+    system = serializers.CharField(source="system.name", default="")
+    per_minute = serializers.IntegerField(allow_null=True)
+    price_in = serializers.FloatField(allow_null=True)
+    price_out = serializers.FloatField(allow_null=True)
+    drafts = serializers.BooleanField()
+    retired = serializers.BooleanField()
+    created_at = serializers.DateTimeField()
+
+
+class WriterPageOut(PageOut):
+    results = WriterOut(many=True)
+
+
+class WritingFilterIn(In):
+    items = serializers.ListField(
+        child=serializers.CharField(max_length=300), required=False, max_length=10_000
+    )
+    strata = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField(max_length=300)), required=False
+    )
+
+
+class WritingIn(In):
+    filter = WritingFilterIn(default=dict)
+    anew = serializers.BooleanField(default=False, help_text="Also items that have such a text.")
+    judged = serializers.BooleanField(
+        default=False, help_text="Also items that people have judged; their new version is judged anew."
+    )
+    publishes = serializers.BooleanField(
+        default=False, help_text="Texts go to the items as they come, and nobody looks first."
+    )
+
+
+class TextsIn(In):
+    file = serializers.FileField(help_text="CSV, TSV or JSONL: item, text, and either system or field.")
+    new_systems = serializers.BooleanField(default=False, help_text="It may name new systems.")
+    anew = serializers.BooleanField(default=False, help_text="It may replace texts that are there.")
+    judged = serializers.BooleanField(default=False, help_text="It may change items that people have judged.")
+    publishes = serializers.BooleanField(default=True, help_text="Publish at once.")
+
+
+class WritingRunOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    study = serializers.SlugField(source="study.slug")
+    writer = serializers.IntegerField(source="writer_id", allow_null=True, help_text="Null for a file.")
+    name = serializers.SerializerMethodField(help_text="Of the writer or the file.")
+    purpose = serializers.CharField()
+    state = serializers.CharField()
+    filter = serializers.DictField()
+    publishes = serializers.BooleanField()
+    publishing = serializers.BooleanField(help_text="Texts that were looked at are being published.")
+    identity = serializers.DictField(help_text="What opened: weights, prompt, dtype.")
+    n_rows = serializers.IntegerField()
+    n_done = serializers.IntegerField()
+    n_failed = serializers.IntegerField()
+    n_published = serializers.IntegerField()
+    prompt_tokens = serializers.IntegerField()
+    completion_tokens = serializers.IntegerField()
+    cost = serializers.SerializerMethodField(help_text="At the writer's prices now; null without any.")
+    message = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+    def get_name(self, run: WritingRun) -> str:
+        return run.writer.name if run.writer else run.source
+
+    @extend_schema_field(serializers.FloatField(allow_null=True))
+    def get_cost(self, run: WritingRun) -> float | None:
+        return writing_runs.cost(run)
+
+
+class WritingRunPageOut(PageOut):
+    results = WritingRunOut(many=True)
+
+
+class TakenInOut(serializers.Serializer):
+    n_rows = serializers.IntegerField()
+    n_there = serializers.IntegerField(help_text="Rows that say what is there already.")
+    run = WritingRunOut(allow_null=True, help_text="Null where nothing was new.")
+
+
+class WrittenRowsIn(PageIn):
+    fault = serializers.CharField(required=False, max_length=40)
+
+
+class WrittenRowOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    item = serializers.CharField(source="item_version.item.external_id")
+    version = serializers.IntegerField(source="item_version.number")
+    field = serializers.CharField(help_text="Empty for an answer.")
+    system = serializers.CharField(source="system.name", default=None, allow_null=True)
+    state = serializers.SerializerMethodField()
+    fault = serializers.CharField(help_text="Why there is no text, or why it was not published.")
+    reason = serializers.CharField()
+    text = serializers.CharField()
+    cut = serializers.BooleanField(help_text="It had more to say and was stopped.")
+    written_at = serializers.DateTimeField(allow_null=True)
+    published_at = serializers.DateTimeField(allow_null=True)
+
+    def get_state(self, row: WritingRow) -> str:
+        return WritingRow.State(row.state).name.lower()
+
+
+class WrittenPageOut(PageOut):
+    results = WrittenRowOut(many=True)
+
+
+class PublishIn(In):
+    cut = serializers.BooleanField(default=False, help_text="Also texts that were stopped before their end.")
+
+
+class AskDraftIn(In):
+    writer = serializers.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=2**63 - 1,
+        help_text="Left out: each writer that drafts by itself and has not yet, as opening the desk does.",
+    )
+    note = serializers.CharField(
+        default="", allow_blank=True, max_length=2000, help_text="What the model is told beside the item."
+    )
+
+
+class DraftOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    field = serializers.ChoiceField([(name, name) for name in CORRECTABLE_FIELDS])
+    writer = serializers.CharField()
+    state = serializers.CharField()
+    text = serializers.CharField()
+    problem = serializers.CharField()
+    provenance = serializers.DictField()
+    created_at = serializers.DateTimeField()
+    written_at = serializers.DateTimeField(allow_null=True)
+
+
+class DraftWriterOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    field = serializers.CharField(source="writes")
+    drafts = serializers.BooleanField()
+
+
+class DraftsOut(serializers.Serializer):
+    results = DraftOut(many=True)
+    writers = DraftWriterOut(many=True, help_text="Those that can be asked.")
+
+
+class DraftOutcomeOut(serializers.Serializer):
+    writer = serializers.CharField()
+    field = serializers.CharField()
+    waiting = serializers.IntegerField()
+    proposed = serializers.IntegerField()
+    accepted = serializers.IntegerField()
+    edited = serializers.IntegerField()
+    rejected = serializers.IntegerField()
+    unused = serializers.IntegerField()
+    late = serializers.IntegerField(help_text="Had not come when their case was decided.")
+    failed = serializers.IntegerField()
+    accepted_unedited = serializers.FloatField(allow_null=True, help_text="Share of those decided about.")
+
+
+class DraftOutcomesOut(serializers.Serializer):
+    results = DraftOutcomeOut(many=True)
+
+
+def writer_settings(body: dict[str, Any], writer: Writer | None = None) -> dict[str, Any]:
+    """A writer's settings: as it is, where it is, with what was asked for."""
+    names = (
+        "name",
+        "writes",
+        "backbone",
+        "options",
+        "prompt",
+        "per_minute",
+        "price_in",
+        "price_out",
+        "drafts",
+    )
+    now = {name: getattr(writer, name) for name in names} if writer else {}
+    if writer and writer.system:
+        now["system"] = writer.system.name
+    return {**now, **{name: value for name, value in body.items() if name != "retired"}}
+
+
+# A study's writers, starting them, and texts that were written elsewhere: for those who run the study.
+
+
+class WriterKindsView(APIView):
+    @extend_schema(operation_id="writer_kinds", responses={200: WriterKindsOut, **problem_responses(403)})
+    def get(self, request: Request) -> Response:
+        """What models can be set up to write, and their settings."""
+        return Response({"results": WriterKindOut([*KINDS.values()], many=True).data})
+
+
+class WritersView(APIView):
+    @extend_schema(
+        operation_id="writers",
+        parameters=paging.PARAMETERS,
+        responses={200: WriterPageOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """The writers that a study has set up, retired ones too."""
+        study = access.managed_study(request.user, slug)
+        found = Writer.objects.filter(study=study).select_related("system")
+        return Response(paging.page(request, found, WriterOut))
+
+    @extend_schema(
+        operation_id="add_writer",
+        request=WriterIn,
+        responses={201: WriterOut, **problem_responses(400, 403, 404)},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Set up a writer. No model is loaded: whether it opens is seen when it is first asked."""
+        study = access.managed_study(request.user, slug)
+        body = WriterIn.parsed(request.data)
+        writer = writers.add(study, WriterSettings(**writer_settings(body)), actor=request.user)
+        return Response(WriterOut(writer).data, status=201)
+
+
+class WriterView(APIView):
+    @extend_schema(operation_id="writer", responses={200: WriterOut, **problem_responses(403, 404)})
+    def get(self, request: Request, slug: str, writer_id: int) -> Response:
+        """One writer and its settings."""
+        return Response(WriterOut(writer_of(request.user, slug, writer_id)).data)
+
+    @extend_schema(
+        operation_id="change_writer",
+        request=WriterChangeIn,
+        responses={200: WriterOut, **problem_responses(400, 403, 404)},
+    )
+    def patch(self, request: Request, slug: str, writer_id: int) -> Response:
+        """Set a writer up otherwise for what is asked of it from now on; retire it, or bring it back."""
+        writer = writer_of(request.user, slug, writer_id)
+        body = WriterChangeIn.parsed(request.data)
+        if set(body) - {"retired"}:
+            writer = writers.change(
+                writer, WriterSettings(**writer_settings(body, writer)), actor=request.user
+            )
+        if body.get("retired", writer.retired) != writer.retired:
+            writer = writers.retire(writer, retired=body["retired"], actor=request.user)
+        return Response(WriterOut(writer).data)
+
+
+class StartWriterView(APIView):
+    @extend_schema(
+        operation_id="start_writing",
+        request=WritingIn,
+        responses={202: WritingRunOut, **problem_responses(400, 403, 404, 409)},
+    )
+    def post(self, request: Request, slug: str, writer_id: int) -> Response:
+        """Have a writer write, in the background, for the items that lack what it writes."""
+        writer = writer_of(request.user, slug, writer_id)
+        run = writing_runs.request(writer, **WritingIn.parsed(request.data), actor=request.user)
+        return Response(WritingRunOut(run).data, status=202)
+
+
+class TextsView(APIView):
+    parser_classes = [MultiPartParser]
+
+    @extend_schema(
+        operation_id="take_in_texts",
+        request={"multipart/form-data": TextsIn},
+        responses={202: TakenInOut, **problem_responses(400, 403, 404, 413)},
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Texts and answers that were written elsewhere, all or nothing; what is there already is passed over."""
+        study = access.managed_study(request.user, slug)
+        body = TextsIn.parsed(request.data)
+        taken = text_files.import_uploaded_texts(
+            study,
+            body["file"],
+            allowing=ImportPermissions(body["anew"], body["judged"], body["new_systems"]),
+            publishes=body["publishes"],
+            actor=request.user,
+        )
+        return Response(TakenInOut(taken).data, status=202)
+
+
+class DraftOutcomesView(APIView):
+    @extend_schema(
+        operation_id="draft_outcomes", responses={200: DraftOutcomesOut, **problem_responses(403, 404)}
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """What became of the drafts that models wrote for experts, by writer and field."""
+        found = draft_requests.draft_outcomes(access.managed_study(request.user, slug))
+        return Response({"results": DraftOutcomeOut(found, many=True).data})
+
+
+# Writing runs: how far they are, what they wrote, publishing it. For those who run the study.
+
+
+class WritingRunsView(APIView):
+    @extend_schema(
+        operation_id="writing_runs",
+        parameters=paging.PARAMETERS,
+        responses={200: WritingRunPageOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """What writers wrote for a study's items, the newest run first. Drafts for cases are with the cases."""
+        study = access.managed_study(request.user, slug)
+        found = WritingRun.objects.filter(study=study).exclude(purpose=WritingRun.Purpose.DRAFTS)
+        found = found.select_related("study", "writer")
+        return Response(paging.page(request, found, WritingRunOut, newest_first=True))
+
+
+class WritingRunView(APIView):
+    @extend_schema(operation_id="writing_run", responses={200: WritingRunOut, **problem_responses(403, 404)})
+    def get(self, request: Request, run_id: int) -> Response:
+        """One run, and how far it is."""
+        return Response(WritingRunOut(writing_run_of(request.user, run_id)).data)
+
+
+class WrittenRowsView(APIView):
+    @extend_schema(
+        operation_id="written_rows",
+        parameters=[
+            *paging.PARAMETERS,
+            OpenApiParameter(
+                "fault", str, description="Only rows with this fault; otherwise what was written."
+            ),
+        ],
+        responses={200: WrittenPageOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, run_id: int) -> Response:
+        """What a run has written; or what became nothing, or was not published, for one reason."""
+        run = writing_run_of(request.user, run_id)
+        fault = WrittenRowsIn.parsed(request.query_params.dict()).get("fault")
+        rows = WritingRow.objects.filter(run=run).select_related("item_version__item", "system")
+        rows = rows.filter(fault=fault) if fault else rows.filter(state=WritingRow.State.DONE)
+        return Response(paging.page(request, rows, WrittenRowOut, asked=WrittenRowsIn))
+
+
+class PublishView(APIView):
+    @extend_schema(
+        operation_id="publish_writing",
+        request=PublishIn,
+        responses={200: WritingRunOut, **problem_responses(400, 403, 404, 409)},
+    )
+    def post(self, request: Request, run_id: int) -> Response:
+        """Give what a run has written to the items, in the background, but for what was left out."""
+        run = writing_run_of(request.user, run_id)
+        cut = PublishIn.parsed(request.data)["cut"]
+        return Response(WritingRunOut(publishing.publish(run, cut=cut, actor=request.user)).data)
+
+
+class CancelWritingView(APIView):
+    @extend_schema(
+        operation_id="cancel_writing",
+        request=None,
+        responses={200: WritingRunOut, **problem_responses(403, 404, 409)},
+    )
+    def post(self, request: Request, run_id: int) -> Response:
+        """Stop a run, and the publishing of what was looked at. What it has written stays."""
+        run = writing_run_of(request.user, run_id)
+        return Response(WritingRunOut(writing_runs.cancel(run, actor=request.user)).data)
+
+
+class RetryWritingView(APIView):
+    @extend_schema(
+        operation_id="retry_writing",
+        request=None,
+        responses={200: WritingRunOut, **problem_responses(403, 404, 409)},
+    )
+    def post(self, request: Request, run_id: int) -> Response:
+        """Try what failed once more, and go on with a run that failed or was cancelled."""
+        run = writing_run_of(request.user, run_id)
+        return Response(WritingRunOut(writing_runs.retry(run, actor=request.user)).data)
+
+
+class LeaveOutView(APIView):
+    @extend_schema(
+        operation_id="leave_out_written",
+        request=None,
+        responses={200: WrittenRowOut, **problem_responses(403, 404, 409)},
+    )
+    def post(self, request: Request, run_id: int, row_id: int) -> Response:
+        """Keep one text from being published. It stays with the run."""
+        run = writing_run_of(request.user, run_id)
+        return Response(WrittenRowOut(publishing.leave_out(run, row_id, actor=request.user)).data)
+
+
+# Drafts of a case's texts, for the expert who works on it and has judged it blind.
+
+
+class DraftsView(APIView):
+    writes = Scope.REVIEW
+
+    @extend_schema(operation_id="case_drafts", responses={200: DraftsOut, **problem_responses(403, 404)})
+    def get(self, request: Request, case_id: int) -> Response:
+        """What models proposed for the texts of a case that you have judged, and which of them can be asked."""
+        return Response(_drafts_body(_judged_case(request.user, case_id)))
+
+    @extend_schema(
+        operation_id="ask_for_draft",
+        request=AskDraftIn,
+        responses={202: DraftsOut, **problem_responses(400, 403, 404, 409)},
+    )
+    def post(self, request: Request, case_id: int) -> Response:
+        """Ask a writer for a draft of its field; it comes in the background."""
+        case = _judged_case(request.user, case_id)
+        body = AskDraftIn.parsed(request.data)
+        with transaction.atomic():
+            held = cases.claimed_case(request.user, case.pk)
+            if "writer" not in body:
+                draft_requests.request_automatic_drafts(held, actor=request.user)
+            else:
+                writer = _draft_writer(held, body["writer"])
+                draft_requests.request_draft(held, writer, actor=request.user, note=body["note"])
+        return Response(_drafts_body(case), status=202)
+
+
+class RejectDraftView(APIView):
+    writes = Scope.REVIEW
+
+    @extend_schema(
+        operation_id="reject_draft",
+        request=None,
+        responses={200: DraftOut, **problem_responses(403, 404, 409)},
+    )
+    def post(self, request: Request, case_id: int, draft_id: int) -> Response:
+        """Say that a draft is not wanted. Rejecting twice is once."""
+        case = _judged_case(request.user, case_id)
+        if not case.drafts.filter(pk=draft_id).exists():
+            raise NotFound
+        return Response(DraftOut(drafts.reject_draft(request.user, draft_id)).data)
+
+
+def _judged_case(user: User, case_id: int) -> ReviewCase:
+    case = access.case_under_review(user, case_id)
+    if not blind_judgments.may_see_votes(case, user):
+        raise NotFound
+    return case
+
+
+def _draft_writer(case: ReviewCase, writer_id: int) -> Writer:
+    writer = next((one for one in draft_requests.writers_for(case) if one.pk == writer_id), None)
+    if writer is None:
+        raise NotFound
+    return writer
+
+
+def _drafts_body(case: ReviewCase) -> dict[str, Any]:
+    found = case.drafts.filter(item_version_id=case.item_version_id).order_by("-pk")
+    writers = draft_requests.writers_for(case)
+    return {"results": DraftOut(found, many=True).data, "writers": DraftWriterOut(writers, many=True).data}

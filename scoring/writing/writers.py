@@ -1,0 +1,175 @@
+"""A study's writers: set up, changed, retired. Their runs are requested in `writing_runs`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+
+from annotation.errors import FieldProblem, InvalidInput
+from annotation.importing.records import LIST_SEPARATOR
+from annotation.models import Study, System, User
+from annotation.studies import audit
+from scoring.metrics.contract import SetupError
+from scoring.metrics.registry import OptionError
+from scoring.models import Writer
+from scoring.prompts import PromptError
+from scoring.runs.validation import check_storable
+from scoring.writing.kinds import validate_options, wording_of
+
+_NAME_LENGTH, _BACKBONE_LENGTH, _SYSTEM_LENGTH = 80, 500, 200
+_MOST_PER_MINUTE = 100_000
+
+
+@dataclass(frozen=True)
+class WriterSettings:
+    """A writer as somebody wants it. `system` names the system whose answers it writes, made where it is new; `prompt`
+    is a prompt file as parsed, or empty for the words that come along; prices are per million tokens."""
+
+    name: str
+    writes: str
+    backbone: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    prompt: Mapping[str, Any] = field(default_factory=dict)
+    system: str = ""
+    per_minute: int | None = None
+    price_in: float | None = None
+    price_out: float | None = None
+    drafts: bool = False
+
+
+@transaction.atomic
+def add(study: Study, wanted: WriterSettings, *, actor: User | None) -> Writer:
+    """Set up a writer. No model is loaded: whether it opens is seen when it is first asked. Raises InvalidInput."""
+    writer = Writer(study=study, created_by=actor)
+    _save_settings(writer, wanted)
+    audit.record("writer.added", actor=actor, study=study, subject=writer.name, writes=writer.writes)
+    return writer
+
+
+@transaction.atomic
+def change(writer: Writer, wanted: WriterSettings, *, actor: User | None) -> Writer:
+    """Set a writer up otherwise, for what is asked of it from now on. What it writes cannot be changed. Raises
+    InvalidInput."""
+    writer = (
+        Writer.objects.select_related("study", "system").select_for_update(of=("self",)).get(pk=writer.pk)
+    )
+    if wanted.writes != writer.writes:
+        problem = FieldProblem("writes", "What a writer writes cannot be changed.", "Add another writer.")
+        raise InvalidInput(problem.message, problems=[problem])
+    _save_settings(writer, wanted)
+    audit.record("writer.changed", actor=actor, study=writer.study, subject=writer.name)
+    return writer
+
+
+@transaction.atomic
+def retire(writer: Writer, *, retired: bool = True, actor: User | None) -> Writer:
+    """Ask it for nothing any more, or bring it back. Runs under way go on."""
+    Writer.objects.filter(pk=writer.pk).update(retired=retired)
+    audit.record(
+        "writer.retired" if retired else "writer.returned",
+        actor=actor,
+        study=writer.study,
+        subject=writer.name,
+    )
+    writer.refresh_from_db()
+    return writer
+
+
+def _save_settings(writer: Writer, wanted: WriterSettings) -> None:
+    check_storable(
+        [wanted.name, wanted.backbone, wanted.system, wanted.options, wanted.prompt], field="writer"
+    )
+    options, problems = _validate(writer, wanted)
+    if problems:
+        raise InvalidInput(f"This writer cannot be set up so: {problems[0].message}", problems=problems)
+    writer.name, writer.writes, writer.backbone = wanted.name.strip(), wanted.writes, wanted.backbone.strip()
+    writer.options, writer.prompt = options, dict(wanted.prompt)
+    writer.per_minute, writer.drafts = (
+        wanted.per_minute,
+        wanted.drafts and wanted.writes != Writer.Writes.ANSWER,
+    )
+    writer.price_in, writer.price_out = wanted.price_in, wanted.price_out
+    if not wanted.per_minute:
+        writer.next_at = None
+    if wanted.writes == Writer.Writes.ANSWER:
+        writer.system, _ = System.objects.get_or_create(study=writer.study, name=wanted.system.strip())
+    writer.save()
+
+
+def _validate(writer: Writer, wanted: WriterSettings) -> tuple[dict[str, Any], list[FieldProblem]]:
+    problems = [*_name_problems(writer, wanted), *_backbone_problems(wanted.backbone)]
+    problems += _system_problems(wanted) + _number_problems(wanted)
+    options: dict[str, Any] = {}
+    try:
+        options = validate_options(wanted.writes, wanted.options)
+    except OptionError as error:
+        name = error.option if error.option == "writes" else f"options.{error.option}"
+        problems.append(FieldProblem(name, f"{error.option}: {error.message}."))
+    try:
+        if not any(problem.field == "writes" for problem in problems):
+            wording_of(wanted.writes, wanted.prompt or None)
+    except PromptError as error:
+        problems.append(FieldProblem("prompt", str(error)))
+    return options, problems
+
+
+def _name_problems(writer: Writer, wanted: WriterSettings) -> list[FieldProblem]:
+    name = wanted.name.strip()
+    if not name or len(name) > _NAME_LENGTH:
+        return [FieldProblem("name", f"Give it a name of {_NAME_LENGTH} characters at most.")]
+    if Writer.objects.filter(study=writer.study, name=name).exclude(pk=writer.pk).exists():
+        return [
+            FieldProblem("name", f"This study has a writer called {name!r} already.", "Use another name.")
+        ]
+    return []
+
+
+def _backbone_problems(backbone: str) -> list[FieldProblem]:
+    backbone = backbone.strip()
+    if not backbone or len(backbone) > _BACKBONE_LENGTH:
+        message = (
+            "Name a model: as on the hub, a folder, or a server's address with the model's name after a #."
+        )
+        return [FieldProblem("backbone", message)]
+    if re.match(r"https?://", backbone):
+        from scoring.backbones.openai.server import check_address  # brings decoders along
+
+        try:
+            check_address(backbone)
+        except SetupError as error:
+            return [FieldProblem("backbone", str(error))]
+    return []
+
+
+def _system_problems(wanted: WriterSettings) -> list[FieldProblem]:
+    name = wanted.system.strip()
+    if wanted.writes == Writer.Writes.ANSWER and not 0 < len(name) <= _SYSTEM_LENGTH:
+        return [
+            FieldProblem(
+                "system", f"Name the system whose answers it writes, in {_SYSTEM_LENGTH} characters."
+            )
+        ]
+    if LIST_SEPARATOR in name:
+        return [FieldProblem("system", "It holds the control character U+001F.", "Remove it.")]
+    if wanted.writes != Writer.Writes.ANSWER and name:
+        return [FieldProblem("system", "Only candidate answers are a system's.", "Leave it empty.")]
+    return []
+
+
+def _number_problems(wanted: WriterSettings) -> list[FieldProblem]:
+    problems = []
+    if wanted.per_minute is not None and not 1 <= wanted.per_minute <= _MOST_PER_MINUTE:
+        problems.append(
+            FieldProblem(
+                "per_minute", f"Give a whole number from 1 to {_MOST_PER_MINUTE:,}, or none for no limit."
+            )
+        )
+    for name in ("price_in", "price_out"):
+        price = getattr(wanted, name)
+        if price is not None and not 0 <= price < 1e9:
+            problems.append(FieldProblem(name, "Give what a million tokens cost, or nothing."))
+    return problems

@@ -1,0 +1,289 @@
+"""Models against people, from stored scores and votes to the tables of the report."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analytics.data.questions import measured_questions
+from analytics.data.votes import load_votes as read
+from analytics.reports.document import Figure, Section, Table
+from analytics.reports.sections.answer_length import length_section
+from analytics.reports.sections.material import ReportData, ReportSettings
+from analytics.reports.sections.models import models_section
+from analytics.statistics.bootstrap import Resampling
+from annotation.models import Answer, Item, Judgment, Study, Task, TaskCandidate
+from annotation.rating import exclusions
+from annotation.rating.rules import stopping
+from scoring.models import Score, Scorer
+from tests import factories
+from tests.analytics.votes import vote, votes
+
+pytestmark = pytest.mark.django_db
+
+RATINGS = {"a": [1, 2], "b": [3, 3, 4], "c": [2, 3, 4], "d": [5, 5], "e": [4], "f": [1, 1, 1]}
+SCORES = {"a": 0.1, "b": 0.5, "c": 0.8, "d": 0.9, "e": 0.6, "f": 0.0}
+MEANS = {name: sum(given) / len(given) for name, given in RATINGS.items()}
+FIRST, SECOND, TIE = Answer.Choice.FIRST, Answer.Choice.SECOND, Answer.Choice.TIE
+
+
+def material(study: Study) -> ReportData:
+    asked = tuple(read(question) for question in measured_questions(study))
+    return ReportData(study, asked, ReportSettings(resampling=Resampling(replicates=20)))
+
+
+def tables(section: Section | None) -> dict[str, Table]:
+    assert section is not None
+    found = [block for block in section.blocks if isinstance(block, Table)]
+    for table in found:
+        assert {len(row) for row in table.rows} <= {len(table.columns)}
+    assert len({table.key for table in found}) == len(found)
+    return {table.key: table for table in found}
+
+
+def row(table: Table, *starts: str) -> dict:
+    (found,) = [one for one in table.rows if list(one[: len(starts)]) == list(starts)]
+    return {column.key: cell for column, cell in zip(table.columns, found, strict=True)}
+
+
+def scorer(key: str = "judge", **config) -> Scorer:
+    return Scorer.objects.create(key=key, digest=(key[0] * 64), config=config)
+
+
+def score(one: Scorer, task: Task, slot: int = 0, **outputs: float) -> None:
+    candidate = TaskCandidate.objects.get(task=task, slot=slot).candidate
+    for output, value in outputs.items():
+        Score.objects.create(scorer=one, candidate=candidate, output=output, value=value)
+
+
+@pytest.fixture
+def rated() -> Study:
+    study = factories.StudyFactory(overlap=9)
+    judge, flat, half = scorer(), scorer("flat"), scorer("half")
+    for number, (name, given) in enumerate(RATINGS.items()):
+        task = factories.rating_task(study, name, system=f"system-{number % 3}")
+        votes(task, given)
+        score(judge, task, value=SCORES[name])
+        score(flat, task, value=3.0)
+        if number < 4:
+            score(half, task, default=10.0 * number, variance=0.1)
+    Item.objects.filter(study=study, external_id__in="abc").update(strata={"kind": "music"})
+    Item.objects.filter(study=study, external_id__in="def").update(strata={"kind": "speech"})
+    return study
+
+
+def test_a_study_without_scores_has_no_section():
+    study = factories.StudyFactory()
+    votes(factories.rating_task(study, "a"), [1, 2])
+    assert models_section(material(study)) is None
+
+
+def test_items_are_compared_by_their_mean_ratings(rated):
+    items = tables(models_section(material(rated)))["models_correctness_items"]
+    found = row(items, "judge@jjjjjjjj")
+    x, y = [*SCORES.values()], [*MEANS.values()]
+    assert (found["n"], found["missing"]) == (6, 0)
+    assert found["pearson"].value == pytest.approx(stats.pearsonr(x, y).statistic)
+    assert found["spearman"].value == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert found["kendall"].value == pytest.approx(stats.kendalltau(x, y).statistic)
+    human = (np.array(y) - 1) / 4
+    assert found["mae"].value == pytest.approx(np.abs(np.array(x) - human).mean())
+    assert found["constant"] == pytest.approx(np.abs(human - np.median(human)).mean())
+    # What has no score is told; from 0 to 30 lies neither on 0 to 1 nor on the scale; a constant score has a reason.
+    half, flat = row(items, "half@hhhhhhhh, default"), row(items, "flat@ffffffff")
+    assert (half["n"], half["missing"], half["mae"]) == (4, 2, None)
+    assert (flat["pearson"].value, "same value" in flat["pearson"].reason) == (None, True)
+    assert flat["mae"].value == pytest.approx(np.abs(human - 0.5).mean())
+
+
+def test_systems_and_parts_of_the_items_are_compared_by_themselves(rated):
+    found = tables(models_section(material(rated)))
+    systems = row(found["models_correctness_systems"], "judge@jjjjjjjj")
+    x, y = ([np.mean([each[a], each[b]]) for a, b in ("ad", "be", "cf")] for each in (SCORES, MEANS))
+    assert systems["systems"] == 3
+    assert systems["pearson"].value == pytest.approx(stats.pearsonr(x, y).statistic)
+    parts = found["models_correctness_parts"]
+    music = row(parts, "kind", "music", "judge@jjjjjjjj")
+    expected = stats.spearmanr([SCORES[n] for n in "abc"], [MEANS[n] for n in "abc"]).statistic
+    assert (music["n"], music["spearman"].value) == (3, pytest.approx(expected))
+    assert {one[0] for one in parts.rows} == {"kind", "answer", "system"}
+    assert {one[2] for one in parts.rows} == {"judge@jjjjjjjj", "half@hhhhhhhh, default"}
+
+
+def test_one_person_variances_and_what_is_missed_rest_on_the_items_that_a_scorer_has(rated):
+    found = tables(models_section(material(rated)))
+    ceiling = found["models_correctness_ceiling"]
+    assert row(ceiling, "judge@jjjjjjjj", "Pearson")["units"] == 5
+    assert row(ceiling, "half@hhhhhhhh, default", "Pearson")["answers"] == 10
+    assert 0.7 < row(ceiling, "judge@jjjjjjjj", "Spearman")["person"].value < 1
+    variance = row(found["models_correctness_variance"], "half@hhhhhhhh, variance")
+    own = [np.var(np.array(RATINGS[name]) / 4, ddof=1) for name in "bc"]
+    assert (variance["n"], variance["mae"].value) == (
+        2,
+        pytest.approx(np.mean([abs(0.1 - one) for one in own])),
+    )
+    missed = found["models_correctness_missed"]
+    assert "judge@jjjjjjjj" in missed.caption
+    # Fifth of six by score, third by what people say.
+    assert (missed.rows[0][:2], missed.rows[0][-1]) == (["c", "system-2"], pytest.approx(0.4))
+
+
+def test_excluded_votes_do_not_count_and_the_section_is_the_same_each_time(rated):
+    before = models_section(material(rated))
+    out = vote(Task.objects.get(study=rated, external_id="a"), 5)
+    chosen = Judgment.objects.filter(pk=out.pk)
+    assert models_section(material(rated)) != before
+    exclusions.exclude_or_restore(chosen, study=rated, action="exclude", reason="careless", actor=None)
+    assert models_section(material(rated)) == before
+    figures = [block for block in before.blocks if isinstance(block, Figure)]
+    assert figures == []  # of so few items there is one bin
+
+
+VOTES = {
+    "p": [FIRST, FIRST, SECOND],
+    "q": [SECOND, SECOND],
+    "r": [FIRST],
+    "s": [FIRST, SECOND],
+    "t": [TIE, TIE],
+}
+HEADS = {"p": (1.0, 0.2), "q": (0.5, -0.2), "r": (0.0, 0.4), "s": (1.0, 1.0), "t": (1.0, 1.0)}
+
+
+@pytest.fixture
+def compared() -> Study:
+    study = factories.StudyFactory(preset="cmi-pref", overlap=9)
+    heads, pairs = scorer("heads"), scorer("pairs", prefers_first_above=0.5)
+    for name, given in VOTES.items():
+        task = factories.comparison_task(study, name)
+        for choice in given:
+            vote(task, question="alignment", choice=choice, confidence={"p": 2, "q": 3}.get(name, 5))
+        musicality, alignment = HEADS[name]
+        score(heads, task, 0, musicality=musicality, alignment=alignment)
+        score(heads, task, 1, musicality=0.0, alignment=0.0)
+        first, second = (TaskCandidate.objects.get(task=task, slot=slot).candidate for slot in (0, 1))
+        if name != "q":
+            Score.objects.create(scorer=pairs, candidate=first, other=second, value=0.25)
+    return study
+
+
+def test_accuracy_counts_pairs_that_people_decided(compared):
+    found = tables(models_section(material(compared)))
+    pairs = found["models_alignment_pairs"]
+    heads = row(pairs, "heads@hhhhhhhh, alignment")
+    assert (heads["n"], heads["ties"], heads["accuracy"].value) == (3, 0, pytest.approx(1.0))
+    judge = row(pairs, "pairs@pppppppp")
+    assert (judge["n"], judge["missing"], judge["accuracy"].value) == (2, 1, 0.0)
+    assert "2 of 5" in pairs.notes[1]
+    by_confidence = {
+        one[1]: one[3]
+        for one in found["models_alignment_parts"].rows
+        if one[2] == "heads@hhhhhhhh, alignment"
+    }
+    assert by_confidence == {"< 3": 1, "= 3": 1, "> 3": 1}
+    assert length_section(material(compared)) is None  # there is no text
+
+
+def test_calibration_stands_between_its_references_and_both_heads_explain_the_preference(compared):
+    section = models_section(material(compared))
+    found = tables(section)
+    table = found["models_alignment_calibration"]
+    # Pairs with a vote for either side: 2:1, 0:2, 1:0 and 1:1.
+    p, share = 1 / (1 + np.exp(-np.array([0.2, -0.2, 0.4, 1.0]))), np.array([2 / 3, 0, 1, 0.5])
+    scored = row(table, "heads@hhhhhhhh, alignment", "as scored")
+    entropy = -(share * np.log(p) + (1 - share) * np.log(1 - p)).mean()
+    assert (scored["n"], scored["cross_entropy"].value) == (4, pytest.approx(entropy))
+    assert scored["brier"].value == pytest.approx(((p - share) ** 2).mean())
+    half = row(table, "heads@hhhhhhhh, alignment", "one half for every pair")
+    assert half["cross_entropy"] == pytest.approx(np.log(2))
+    assert half["brier"] == pytest.approx(((share - 0.5) ** 2).mean())
+    own = row(table, "heads@hhhhhhhh, alignment", "each pair’s own share of votes")
+    assert 0 < own["cross_entropy"] < half["cross_entropy"]
+    # The other scorer has no score of the pair of 0:2, so its references are not about it either.
+    fewer = row(table, "pairs@pppppppp", "one half for every pair")
+    assert (fewer["n"], fewer["brier"]) == (3, pytest.approx(((share[[0, 2, 3]] - 0.5) ** 2).mean()))
+    regression = found["models_alignment_heads_hhhhhhhh"]
+    assert row(regression, "Musicality difference")["accuracy"].value == pytest.approx(
+        0.5 * (2 / 3) + 0.5 / 3
+    )
+    assert row(regression, "Alignment difference")["accuracy"].value == pytest.approx(1.0)
+    drawn = [block.key for block in section.blocks if isinstance(block, Figure)]
+    assert drawn == ["models_alignment_reliability_1", "models_alignment_reliability_2"]
+
+
+def test_votes_that_were_asked_for_because_the_first_differed_tell_nothing_of_one_person(compared):
+    Study.objects.filter(pk=compared.pk).update(
+        overlap=2,
+        rules={
+            **compared.rules,
+            stopping.LAST_RULE_KEY: {"question": "alignment", "most": 9, "threshold": 0.9},
+        },
+    )
+    compared.refresh_from_db()
+    found = tables(models_section(material(compared)))
+    person = row(found["models_alignment_ceiling"], "heads@hhhhhhhh, alignment")
+    # The first two of p and q agree; those of s differ, of t are undecided, and r has but one.
+    assert (person["units"], person["answers"], person["person"].value) == (3, 6, pytest.approx(2 / 3))
+    calibrated = row(
+        found["models_alignment_calibration"], "heads@hhhhhhhh, alignment", "one half for every pair"
+    )
+    assert calibrated["brier"] == pytest.approx((3 * 0.25 + 0) / 4)
+    assert row(found["models_alignment_pairs"], "heads@hhhhhhhh, alignment")["n"] == 3
+    for table in ("ceiling", "calibration", "reliability"):
+        assert any("first 2 votes" in note for note in found[f"models_alignment_{table}"].notes)
+
+
+def test_what_a_scorer_prefers_wrongly_names_who_should_have_won(compared):
+    Score.objects.filter(scorer__key="heads", output="alignment").delete()
+    Score.objects.filter(scorer__key="pairs").delete()
+    missed = tables(models_section(material(compared)))["models_alignment_missed"]
+    assert [list(one[:6]) for one in missed.rows] == [["q", "system-2", "system-1", 2, 0, 0]]
+    assert missed.rows[0][6] == pytest.approx(-0.5)
+
+
+def test_ties_alone_leave_nothing_to_be_right_about():
+    study = factories.StudyFactory(preset="cmi-pref", overlap=9)
+    judge = scorer()
+    task = factories.comparison_task(study, "a")
+    vote(task, question="alignment", choice=TIE)
+    for slot in (0, 1):
+        score(judge, task, slot, value=float(slot))
+    found = tables(models_section(material(study)))
+    accuracy = row(found["models_alignment_pairs"], "judge@jjjjjjjj")["accuracy"]
+    assert (accuracy.value, bool(accuracy.reason)) == (None, True)
+    assert "models_alignment_calibration" not in found
+    assert "models_alignment_missed" not in found
+
+
+def test_longer_answers_are_held_against_their_ratings():
+    study = factories.StudyFactory(overlap=9)
+    judge = scorer()
+    for number in range(20):
+        task = factories.rating_task(study, f"n{number:02}", system="word " * number + "end")
+        votes(task, [5 if number < 10 else 1])
+        score(judge, task, value=float(number % 7))
+    found = tables(length_section(material(study)))
+    # "… says: a bell." adds three words to the name of the system.
+    bins = found["length_correctness_rating"].rows
+    assert [one[1:4] for one in bins] == [[10, 4.0, 13.0], [10, 14.0, 23.0]]
+    assert [one[-1].value for one in bins] == [5.0, 1.0]
+    rank = found["length_correctness_rating_rank"].rows[0][-1].value
+    assert rank == pytest.approx(stats.spearmanr(range(20), [5] * 10 + [1] * 10).statistic)
+    assert [one[0] for one in found["length_correctness_error_rank"].rows] == ["judge@jjjjjjjj"]
+
+
+def test_of_two_texts_the_longer_is_followed():
+    study = factories.StudyFactory(preset="fense", overlap=9)
+    judge = scorer()
+    for number in range(4):
+        texts = [f"{'very ' * (number + 1)}loud", "loud"]
+        task = factories.panel_task(study, f"n{number}", texts)
+        vote(task, question="better", choice=FIRST if number else SECOND)
+        for slot in (0, 1):
+            score(judge, task, slot, value=float(slot == 0))
+    found = tables(length_section(material(study)))
+    (only,) = found["length_better_longer"].rows
+    assert (only[1], only[-1].value) == (4, pytest.approx(0.75))
+    assert found["length_better_longer_rank"].rows[0][-1].value == pytest.approx(
+        stats.spearmanr([1, 2, 3, 4], [0, 1, 1, 1]).statistic
+    )

@@ -1,0 +1,296 @@
+"""What the section on preferences prints, against plain counting; and what it says where there is nothing to print."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from analytics.data.votes import EXCLUDED, EXCLUDED_BY_REVIEW, NOBODY, Votes
+from analytics.reports.document import Block, Figure, Measured, Paragraph, Table
+from analytics.reports.sections import preferences
+from analytics.reports.sections.material import ReportData, ReportSettings
+from analytics.reports.sections.preference_agreement import agreement_blocks
+from analytics.reports.sections.preference_ranking import ranking_blocks, variant_blocks
+from analytics.reports.sections.preference_votes import REASONS, PreferenceVotes, ranking_reason
+from analytics.reports.sections.preferences import pair_blocks, position_blocks
+from analytics.statistics import intervals
+from analytics.statistics.bootstrap import Resampling
+from analytics.statistics.ranking import ranking
+from annotation.models import Study
+from tests.analytics.vote_columns import made_votes, preference_question
+
+SETTINGS = ReportSettings(resampling=Resampling(replicates=20))
+FIRST, SECOND, TIE, BOTH_BAD = 1, 2, 3, 4
+NAMES = ("alto", "bass", "cello")
+PARTS = (ranking_blocks, variant_blocks, pair_blocks, position_blocks)
+
+
+def asked(rows, *, raters: int = 5, **columns) -> Votes:
+    """A row is (first system, second system, choice); every row is a pair of its own, shown as listed or swapped."""
+    first, second, choice = zip(*rows, strict=True)
+    n = len(rows)
+    defaults = {"rater": [k % raters for k in range(n)], "shown_first": [k % 2 for k in range(n)]}
+    units = list(range(n))
+    return made_votes(
+        preference_question(title="Which?"),
+        units,
+        choice,
+        first=first,
+        second=second,
+        item=[k % 8 for k in units],
+        **{**defaults, **columns},
+    )
+
+
+def drawn(n: int = 90, seed: int = 5) -> list[tuple[int, int, int]]:
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(n):
+        one, other = rng.choice(3, size=2, replace=False)
+        better = rng.random() < 1 / (1 + np.exp(0.8 * (one - other)))
+        rows.append((int(one), int(other), int(rng.choice([2 - better, TIE, BOTH_BAD], p=[0.7, 0.2, 0.1]))))
+    return rows
+
+
+def blocks(votes: Votes) -> list[Block]:
+    pairs = PreferenceVotes(votes.counted())
+    found = [block for part in PARTS for block in part(votes, pairs, SETTINGS)]
+    return found + list(agreement_blocks([pairs], SETTINGS))
+
+
+def tables(votes: Votes) -> dict[str, Table]:
+    found = [block for block in blocks(votes) if isinstance(block, Table)]
+    return {table.key.removeprefix("preferences-").removeprefix("quality-"): table for table in found}
+
+
+def warnings(votes: Votes) -> list[str]:
+    return [block.text for block in blocks(votes) if isinstance(block, Paragraph) and block.warning]
+
+
+def counts(rows) -> dict[str, Counter[str]]:
+    found = {name: Counter() for name in NAMES}
+    for one, other, choice in rows:
+        here, there = found[NAMES[one]], found[NAMES[other]]
+        here.update({FIRST: ["wins"], SECOND: ["losses"], TIE: ["ties"], BOTH_BAD: ["both_bad"]}[choice])
+        there.update({FIRST: ["losses"], SECOND: ["wins"], TIE: ["ties"], BOTH_BAD: ["both_bad"]}[choice])
+    return found
+
+
+def turned(rows, which) -> list[tuple[int, int, int]]:
+    sides = {FIRST: SECOND, SECOND: FIRST}
+    return [
+        (other, one, sides.get(choice, choice)) if turn else (one, other, choice)
+        for (one, other, choice), turn in zip(rows, which, strict=True)
+    ]
+
+
+def test_wins_and_win_rates_are_those_counted_by_hand():
+    rows = drawn()
+    expected = counts(rows)
+    for name, by_rater, by_prompt, *numbers in tables(asked(rows))["wins"].rows:
+        here = expected[name]
+        assert numbers == [here["wins"], here["losses"], here["ties"], here["both_bad"]]
+        rate = (here["wins"] + here["ties"] / 2) / (here["wins"] + here["losses"] + here["ties"])
+        assert by_rater.value == by_prompt.value == pytest.approx(rate)
+        assert (by_rater.low, by_rater.high) != (by_prompt.low, by_prompt.high)
+
+
+def test_every_pair_has_its_votes():
+    rows = drawn()
+    for one, other, votes, wins, losses, ties, both_bad, rate in tables(asked(rows))["pairs"].rows:
+        here = [row for row in rows if {NAMES[row[0]], NAMES[row[1]]} == {one, other}]
+        won = sum(NAMES[row[row[2] - 1]] == one for row in here if row[2] < TIE)
+        told = [row[2] for row in here]
+        assert (votes, ties, both_bad) == (len(here), told.count(TIE), told.count(BOTH_BAD))
+        assert (wins, losses) == (won, len(here) - told.count(TIE) - told.count(BOTH_BAD) - won)
+        assert rate.value == pytest.approx((wins + ties / 2) / (wins + losses + ties))
+
+
+def test_which_candidate_is_listed_first_changes_nothing_but_the_table_of_orders():
+    rows = drawn()
+    which = np.random.default_rng(2).random(len(rows)) < 0.5
+    as_stored = asked(rows)
+    shown = np.where(which, 1 - as_stored.shown_first, as_stored.shown_first)
+    found, otherwise = tables(as_stored), tables(asked(turned(rows, which), shown_first=shown))
+    assert otherwise.pop("orders") != found.pop("orders")
+    assert otherwise == found
+
+
+def test_the_order_of_votes_changes_nothing_but_what_time_tells():
+    votes = asked(drawn())
+    mixed = votes.select(np.random.default_rng(3).permutation(len(votes)))
+    found, otherwise = tables(votes), tables(mixed)
+    found.pop("sequential"), otherwise.pop("sequential")
+    assert otherwise == found
+
+
+def test_the_share_preferring_what_is_shown_first_is_counted_over_decided_votes():
+    rows, votes = drawn(), asked(drawn())
+    decided = [
+        (choice - 1) == shown
+        for (*_, choice), shown in zip(rows, votes.shown_first, strict=True)
+        if choice < 3
+    ]
+    found = {row[0]: row for row in tables(votes)["position"].rows}
+    share = found["Share that prefers the side shown first"]
+    assert share[1].value == pytest.approx(sum(decided) / len(decided))
+    assert share[3] == len(decided)
+    assert found["p, exact binomial test of one half"][2] is None
+
+
+def test_the_shares_of_either_side_are_told_by_order():
+    rows, votes = drawn(), asked(drawn())
+    for name, n, *shares in tables(votes)["orders"].rows:
+        here = [
+            row[2] for row, shown in zip(rows, votes.shown_first, strict=True) if shown == (name == "B first")
+        ]
+        assert n == len(here)
+        assert shares == pytest.approx([here.count(choice) / n for choice in (FIRST, SECOND, TIE, BOTH_BAD)])
+
+
+def test_without_an_order_nothing_is_said_of_position_and_time():
+    votes = asked(drawn(), shown_first=[NOBODY] * 90)
+    assert any("Position bias cannot be tested" in text for text in warnings(votes))
+    assert not {"position", "orders", "sequential"} & tables(votes).keys()
+
+
+def test_votes_without_an_order_are_left_out_of_the_tests_of_position_alone():
+    shown = [k % 2 if k < 60 else NOBODY for k in range(90)]
+    decided = sum(choice < TIE for *_, choice in drawn()[:60])
+    assert tables(asked(drawn(), shown_first=shown))["position"].rows[0][3] == decided
+
+
+def test_where_nobody_is_named_intervals_are_by_prompt():
+    found = tables(asked(drawn(), rater=[NOBODY] * 90))
+    assert [column.key for column in found["ranking"].columns] == [
+        "system", "strength_by_prompt", "rank_by_prompt",
+    ]  # fmt: skip
+    assert any("resamples of 8 prompts" in note for note in found["ranking"].notes)
+
+
+def test_a_system_that_never_lost_is_ranked_with_a_ridge_and_that_is_said():
+    rows = [(0, 1, FIRST)] * 6 + [(1, 2, FIRST)] * 4 + [(1, 2, SECOND)] * 3
+    (said,) = warnings(asked(rows))
+    assert "alto › bass, cello" in said
+    assert "ridge of 0.1" in said
+    strengths = {row[0]: row[1].value for row in tables(asked(rows))["ranking"].rows}
+    assert strengths["alto"] > strengths["bass"] > strengths["cello"]
+
+
+def test_systems_that_were_never_compared_are_ranked_apart():
+    rows = [(0, 1, FIRST), (0, 1, SECOND), (0, 1, FIRST), (2, 3, FIRST), (2, 3, SECOND)] * 3
+    votes = asked(rows, systems=(*NAMES, "drum"))
+    assert any("alto, bass; cello, drum" in text for text in warnings(votes))
+    found = tables(votes)
+    assert [row[:2] for row in found["ranking"].rows] == [(1, "alto"), (1, "bass"), (2, "cello"), (2, "drum")]
+    assert len([row for row in found["position"].rows if "log-odds" in row[0]]) == 2
+
+
+def test_ties_alone_rank_nobody_and_say_why():
+    votes = asked([(0, 1, TIE), (1, 2, TIE)] * 4)
+    assert warnings(votes) == [ranking_reason("only_ties")]
+    strength = tables(votes)["ranking"].rows[0][1]
+    assert strength == Measured(None, reason=ranking_reason("only_ties"))
+    assert tables(votes)["agreement"].rows[0][5] == Measured(None, reason=ranking_reason("no_votes"))
+
+
+def test_outputs_of_one_system_rank_nothing():
+    assert warnings(asked([(0, 0, FIRST), (NOBODY, 1, SECOND)]))[0].startswith(
+        "No vote compares two different"
+    )
+
+
+def test_excluded_votes_are_put_back_for_comparison_but_not_those_of_the_review():
+    rows = [(0, 1, FIRST)] * 5 + [(0, 1, SECOND)] * 2 + [(0, 1, SECOND)] * 8 + [(0, 1, FIRST)] * 9
+    status = [0] * 7 + [EXCLUDED] * 8 + [EXCLUDED_BY_REVIEW] * 9
+    found = tables(asked(rows, status=status))
+    assert [row[:3] for row in found["excluded"].rows] == [("alto", 1, 2), ("bass", 2, 1)]
+    assert found["excluded"].rows[0][4] == pytest.approx(np.log(5 / 10) / 2)
+    assert (
+        "2 of 2 systems change ranks; Kendall's tau-b of the two orders is −1.00"
+        in found["excluded"].notes[0]
+    )
+    assert found["wins"].rows[0][3:5] == (5, 2)
+    assert "excluded" not in tables(asked(rows))
+
+
+def test_figures_show_every_system():
+    drawings = [block.svg for block in blocks(asked(drawn())) if isinstance(block, Figure)]
+    assert len(drawings) == 2
+    assert all(name in drawing for drawing in drawings for name in NAMES)
+
+
+def test_every_reason_has_a_sentence():
+    assert REASONS.keys() == ranking.SENTENCES.keys() | intervals.SENTENCES.keys()
+    assert "500" in ranking_reason("too_many")
+
+
+def test_a_win_rate_that_no_resample_changes_has_no_interval():
+    rows = tables(asked([(0, 1, FIRST)] * 9 + [(1, 2, FIRST)] * 9))["wins"].rows
+    assert [row[0] for row in rows] == ["alto", "bass", "cello"]
+    assert rows[0][1] == Measured(1.0, reason=ranking_reason("all_alike"))
+    assert rows[2][1] == Measured(0.0, reason=ranking_reason("all_alike"))
+
+
+def test_agreement_rests_on_the_first_votes_where_later_ones_were_asked_for_while_these_differed():
+    unit, choice = [0, 0, 0, 1, 1], [FIRST, SECOND, SECOND, FIRST, FIRST]
+    question = preference_question(title="Which?", first_votes=2)
+    table = tables(made_votes(question, unit, choice, first=[0, 0], second=[1, 1]))["agreement"]
+    assert table.rows[0][1:5] == (2, 4, 1, 1)
+    assert "Which? The first 2 votes of each comparison" in table.notes[-1]
+
+
+def test_the_effect_of_being_shown_first_is_positive_where_the_first_wins_more():
+    """Alto wins three in four when shown first and one in two when second: log 3 apart, half of that for the place."""
+    rows = [(0, 1, FIRST)] * 6 + [(0, 1, SECOND)] * 2 + [(0, 1, FIRST)] * 4 + [(0, 1, SECOND)] * 4
+    votes = asked(rows, shown_first=[0] * 8 + [1] * 8, rater=[k % 2 for k in range(16)])
+    found = {row[0]: row[1] for row in tables(votes)["position"].rows}
+    assert found["Effect of being shown first (log-odds)"].value == pytest.approx(np.log(3) / 2)
+    assert found["Share that prefers the side shown first"].value == 10 / 16
+
+
+def test_systems_are_ranked_by_first_votes_where_later_ones_were_asked_for_while_these_differed(
+    monkeypatch,
+):
+    """Alto is preferred by three of four; what was asked for where people differ draws all votes towards even."""
+    unit, choice = [], []
+    for number, said in enumerate([(1, 1), (1, 1), (1, 2, 2, 2, 1), (2, 1, 2, 1, 2)]):
+        unit += [number] * len(said)
+        choice += said
+    question = preference_question(title="Which?", first_votes=2)
+    votes = made_votes(
+        question, unit, choice, first=[0] * 4, second=[1] * 4, shown_first=[k % 2 for k in range(14)]
+    )
+    monkeypatch.setattr(preferences, "trial_blocks", lambda material: ())  # these are of a stored study
+    section = preferences.preferences_section(ReportData(Study(), (votes,), SETTINGS))
+    found = {block.key: block for block in section.blocks if isinstance(block, Table)}
+    assert found["preferences-quality-wins"].rows[0][:4:2] == ("alto", 6)
+    strength = found["preferences-quality-ranking"].rows[0][1]
+    assert strength.value == pytest.approx(np.log(3) / 2)
+    assert found["preferences-quality-pairs"].rows[0][2:5] == (8, 6, 2)
+    assert found["preferences-quality-sequential"].rows[0][2] == 8
+    for key in ("wins", "ranking", "pairs", "sequential"):
+        assert "The first 2 votes of each comparison" in found[f"preferences-quality-{key}"].notes[-1]
+
+
+def test_every_table_of_resamples_says_what_few_raters_cannot_tell():
+    few, several = (tables(asked(drawn(), raters=n)) for n in (3, 7))
+    for key in ("ranking", "wins", "pairs", "position"):
+        assert any("3 raters cannot say" in note for note in few[key].notes)
+        assert any(
+            "With 7 raters such intervals may still be too narrow" in note for note in several[key].notes
+        )
+    assert few["wins"].rows[0][1].reason == ranking_reason("few_clusters")
+    assert few["ranking"].rows[0][1].low is None
+    assert several["ranking"].rows[0][1].low is not None
+
+
+def test_evidence_beyond_counting_stays_readable():
+    rows = [(0, 1, FIRST if k % 4 else SECOND) for k in range(8000)]
+    (row,) = tables(asked(rows))["sequential"].rows
+    e_value = math.lgamma(6001) + math.lgamma(2001) - math.lgamma(8002) + 8000 * math.log(2)
+    assert row[4] == pytest.approx(e_value / math.log(10))
+    assert row[4] > 400

@@ -1,0 +1,248 @@
+"""Training on a study's votes: asked for, cut off, taken up, kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from analytics.training import jobs, run
+from annotation.errors import InvalidInput
+from annotation.jobs import jobs as jobs_jobs
+from annotation.models import Job, Judgment, Study
+from scoring import learned
+from scoring.models import LearnedModel, Score, Scorer, ScoringRun
+from scoring.policies import predictions
+from scoring.runs import worker
+from tests import factories
+from tests.analytics import learning
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch, settings, tmp_path):
+    settings.SCORING_CHECKPOINTS = tmp_path / "checkpoints"
+    return learning.register(monkeypatch)
+
+
+def trained(study: Study, **plan) -> LearnedModel:
+    model = jobs.start_training(study, "cmi-rm", {}, actor=None, **plan)
+    jobs_jobs.run(model.job_id)
+    return LearnedModel.objects.select_related("job", "scorer", "study").get(pk=model.pk)
+
+
+def test_a_training_leaves_a_version_with_its_record_its_curves_and_scores_of_what_it_has_not_seen():
+    model = trained(learning.music())
+    assert model.job.state == Job.State.DONE
+    assert (learned.checkpoint_path(model) / "sounds.json").exists()
+    assert model.curves["train loss"] == [[step + 1, 1 / (step + 1)] for step in range(learning.STEPS)]
+    record = model.record
+    assert record["figures"]["musicality accuracy"] == {"mean": pytest.approx(5 / 6), "sd": None, "n": 1}
+    assert record["counts"]["units"] == 12
+    assert len(record["data_sha256"]) == 64
+    assert record["grouped_by"] == ["clip", "item", "prompt"]
+    scored = Score.objects.filter(scorer=model.scorer).values_list("candidate__item_version__item", flat=True)
+    assert set(scored) == set(record["held_out"]["items"])
+    assert len(record["held_out"]["items"]) == record["counts"]["test_units"]
+
+
+def test_what_held_out_raters_said_is_not_learned_from_and_is_told_apart(toy):
+    model = trained(learning.music(raters=10), holdout_raters=0.2)
+    assert len(model.record["held_out"]["raters"]) == 2
+    assert {len(pair.votes["musicality"]) for pair in toy.given[0].pairs.train} == {8}
+    assert "musicality accuracy, held-out raters" in model.record["figures"]
+
+
+def test_few_raters_are_all_learned_from(toy):
+    model = trained(learning.music(raters=3))
+    assert model.record["held_out"]["raters"] == []
+    assert {len(pair.votes["musicality"]) for pair in toy.given[0].pairs.train} == {3}
+
+
+def test_repeats_tell_how_much_figures_vary():
+    record = trained(learning.music(), repeats=3).record
+    assert record["figures"]["musicality accuracy"]["n"] == 3
+    assert record["figures"]["musicality accuracy"]["sd"] == pytest.approx(0.0)
+    assert [repeat["seed"] for repeat in record["repeats"]] == [0, 1, 2]
+
+
+def test_systems_can_be_held_out():
+    record = trained(learning.music(prompts=24), split="systems", repeats=5).record
+    assert len(record["repeats"]) == 2  # of four systems, two at a time, none twice
+
+
+def test_a_killed_training_goes_on_where_it_was(toy):
+    study = learning.music()
+    model = jobs.start_training(study, "cmi-rm", {}, actor=None, repeats=2)
+    toy.kill_at = 2
+    with pytest.raises(learning.Stopped):
+        jobs_jobs.run(model.job_id)
+    Job.objects.filter(pk=model.job_id).update(lease_expires_at="2000-01-01T00:00:00Z")
+    assert jobs_jobs.run(model.job_id)
+    model.refresh_from_db()
+    assert toy.steps == [0, 1, 2, 3, 0, 1, 2, 3]
+    assert [step for step, _ in model.curves["train loss"]] == [1, 2, 3, 4]
+    assert not learned.checkpoint_path(model).with_name("cmi-rm-1.work").exists()
+
+
+def test_a_training_that_is_taken_up_after_votes_came_in_learns_from_them(toy):
+    study = learning.music()
+    late = Judgment.objects.filter(study=study, task__external_id__in=["item-10", "item-11"])
+    late.update(effective=False)
+    model = jobs.start_training(study, "cmi-rm", {}, actor=None, repeats=2)
+    train = toy.train
+
+    def killed_in_the_second(*args, **how):
+        toy.kill_at = 2 if how["seed"] == 1 else None
+        return train(*args, **how)
+
+    toy.train = killed_in_the_second
+    with pytest.raises(learning.Stopped):
+        jobs_jobs.run(model.job_id)
+    toy.train = train
+    late.update(effective=True)
+    Job.objects.filter(pk=model.job_id).update(lease_expires_at="2000-01-01T00:00:00Z")
+    assert jobs_jobs.run(model.job_id)
+    model.refresh_from_db()
+    pairs = [given.pairs for given in toy.given]
+    assert [len([*each.train, *each.dev, *each.test]) for each in pairs] == [10, 10, 12, 12]
+    assert [each["counts"]["units"] for each in model.record["repeats"]] == [12, 12]
+
+
+def test_a_cancelled_training_leaves_nothing(toy, monkeypatch):
+    study = learning.music()
+    model = jobs.start_training(study, "cmi-rm", {}, actor=None)
+    researcher = factories.UserFactory()
+    monkeypatch.setattr(jobs_jobs, "_REPORT_EVERY_SECONDS", 0)
+    train = toy.train
+
+    def cancelled(*args, **how):
+        jobs_jobs.cancel(model.job, actor=researcher)
+        return train(*args, **how)
+
+    monkeypatch.setattr(toy, "train", cancelled)
+    jobs_jobs.run(model.job_id)
+    model.refresh_from_db()
+    assert (model.record, model.scorer, toy.steps) == ({}, None, [])
+    assert not list(learned.checkpoint_path(model).parent.glob("*"))
+
+
+def test_a_training_cancelled_at_its_very_end_leaves_nothing(monkeypatch):
+    model = jobs.start_training(learning.music(), "cmi-rm", {}, actor=None)
+    of_record = run.training_record
+
+    def cancelled(*args, **how):
+        jobs_jobs.cancel(model.job, actor=factories.UserFactory())
+        return of_record(*args, **how)
+
+    monkeypatch.setattr(run, "training_record", cancelled)
+    jobs_jobs.run(model.job_id)
+    model.refresh_from_db()
+    assert (model.record, model.scorer) == ({}, None)
+    assert not list(learned.checkpoint_path(model).parent.glob("*"))
+
+
+def test_what_a_training_left_that_was_cancelled_while_no_worker_was_at_it_goes_with_the_next(toy):
+    study = learning.music()
+    model = jobs.start_training(study, "cmi-rm", {}, actor=None)
+    toy.kill_at = 2
+    with pytest.raises(learning.Stopped):
+        jobs_jobs.run(model.job_id)
+    jobs_jobs.cancel(model.job, actor=factories.UserFactory())
+    work = learned.checkpoint_path(model).with_name("cmi-rm-1.work")
+    assert work.exists()
+    after = trained(study)
+    assert not work.exists()
+    assert learned.checkpoint_path(after).exists()
+
+
+def test_a_refused_training_says_why(toy):
+    toy.refuse = "There are 3 votes and 20 are needed. Collect more."
+    model = trained(learning.music())
+    assert (model.job.state, model.job.message) == (Job.State.FAILED, toy.refuse)
+
+
+def test_a_study_whose_items_all_hang_together_is_refused():
+    model = trained(learning.music(prompt="the same for all"))
+    assert model.job.state == Job.State.FAILED
+    assert "The 12 judged units hang together in 1 group" in model.job.message
+
+
+def test_a_study_without_votes_is_refused():
+    model = trained(learning.music(raters=0))
+    assert "no judged clips with votes" in model.job.message
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("repeats", 0), ("holdout_raters", 0.9), ("split", "by the moon"), ("question", "musicality")],
+)
+def test_a_plan_that_makes_no_sense_is_refused_by_name(field, value):
+    with pytest.raises(InvalidInput) as refused:
+        jobs.start_training(learning.music(prompts=3), "cmi-rm", {}, actor=None, **{field: value})
+    assert refused.value.problems[0].field == field
+    assert not LearnedModel.objects.exists()
+
+
+def test_a_kind_that_cannot_learn_from_the_study_is_refused():
+    with pytest.raises(InvalidInput, match="cannot learn"):
+        jobs.start_training(factories.StudyFactory(preset="fense"), "orca", {}, actor=None)
+
+
+def test_promotion_makes_a_version_the_studys_scorer_and_scores_the_rest():
+    study = learning.music()
+    first, second = trained(study), trained(study)
+    learned.promote(first, actor=None)
+    learned.promote(second, actor=None)
+    study.refresh_from_db()
+    assert study.rules["prescore"] == [{"metric": "cmi-rm", "options": {"checkpoint": second.folder}}]
+    assert learned.promoted_version(study) == second
+    assert ScoringRun.objects.filter(study=study, metric="cmi-rm").count() == 2
+    learned.demote(second, actor=None)
+    study.refresh_from_db()
+    assert (study.rules["prescore"], learned.promoted_version(study)) == ([], None)
+
+
+def test_what_a_promoted_version_opens_as_on_the_scoring_worker_is_what_counts():
+    study = learning.music()
+    model = trained(study)
+    learned.promote(model, actor=None)
+    assert learned.promoted_scorer(study, "cmi-rm") == model.scorer
+    elsewhere = Scorer.objects.create(key="cmi-rm", digest="opened on another device")
+    ScoringRun.objects.update(scorer=elsewhere)
+    assert predictions.study_scorer(study, "cmi-rm") == elsewhere
+    assert learned.promoted_scorer(study) == elsewhere
+    # With other settings, or of a part of the study, it is asked for something else.
+    other = Scorer.objects.create(key="cmi-rm", digest="other settings")
+    for asked in ({"options": {"checkpoint": "another"}}, {"filter": {"systems": ["good"]}}):
+        run = {"options": learned.scorer_options(model), **asked}
+        ScoringRun.objects.create(study=study, metric="cmi-rm", scorer=other, **run)
+    assert predictions.study_scorer(study, "cmi-rm") == elsewhere
+
+
+def test_a_version_that_was_not_trained_to_the_end_is_not_promoted():
+    model = jobs.start_training(learning.music(), "cmi-rm", {}, actor=None)
+    with pytest.raises(learned.Conflict, match="not been trained"):
+        learned.promote(model, actor=None)
+
+
+def test_what_a_scorer_says_of_what_is_not_held_out_is_learned_from_first(toy, monkeypatch):
+    study = learning.music(prompts=20)
+    teacher = trained(study)
+    learned.promote(teacher, actor=None)
+    worker.score_in_foreground(ScoringRun.objects.get(study=study))
+    model = trained(study, pseudo=[str(teacher.scorer)])
+    given = toy.given[-1]
+    assert model.record["counts"]["first"] == len(given.pseudo) > 0
+    assert model.record["data_sha256"] != teacher.record["data_sha256"]
+    held_out = {pair.prompt.text for part in (given.pairs.dev, given.pairs.test) for pair in part}
+    assert not {pair.prompt.text for pair in given.pseudo} & held_out
+    # The toy prefers the longer.
+    assert all(
+        (pair.votes["musicality"][0].first == 1.0) == (pair.first.seconds > pair.second.seconds)
+        for pair in given.pseudo
+    )
+
+
+def test_a_scorer_that_has_not_scored_the_study_cannot_be_learned_from():
+    with pytest.raises(InvalidInput, match="has not scored this study"):
+        jobs.start_training(learning.music(prompts=3), "cmi-rm", {}, actor=None, pseudo=["clapscore"])

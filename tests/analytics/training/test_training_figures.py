@@ -1,0 +1,38 @@
+"""What a model's predictions are worth beside what people achieve, by the same measure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analytics.training.dataset import TrainingSplit
+from analytics.training.evaluation import held_out_figures
+from analytics.training.examples import TrainingExample
+from scoring.metrics.contract import Reading, Sound
+from scoring.training.contract import ComparedPair, MusicVotes, PairVote, Prompt, Split
+
+
+def pair(number: int, votes: list[float]) -> TrainingExample:
+    """`votes`: 1 for the first clip, which candidate `2 * number` is."""
+    sounds = [Sound(f"{number}{side}", Path("none"), 1.0) for side in "ab"]
+    said = {"alignment": [PairVote(vote) for vote in votes]}
+    thing = ComparedPair(
+        str(number), str(number), Prompt("a bell"), sounds[0], sounds[1], said, ("one", "two")
+    )
+    return TrainingExample(thing, number, (2 * number, 2 * number + 1), {"alignment": ("",) * len(votes)}, ())
+
+
+def test_a_model_of_pairs_is_compared_with_the_others_as_one_rater_is():
+    pairs = [pair(0, [1.0, 1.0, 0.0]), pair(1, [0.0, 0.0, 0.0]), pair(2, [1.0])]
+    leads = {0: 1.0, 1: -1.0, 2: -1.0}
+    said = {2 * number: {"alignment": Reading(lead)} for number, lead in leads.items()}
+    said |= {2 * number + 1: {"alignment": Reading(0.0)} for number in leads}
+    nothing = MusicVotes(pairs=Split([], [], []), rated=Split([], [], []))
+    found = held_out_figures("cmi-rm", TrainingSplit(nothing, [], pairs, frozenset(), {}), said)
+    # Of the first pair only who is alone has others who agree: a turn of a third. All three turns of the second count.
+    assert found["ceiling"] == {
+        "alignment accuracy, one rater against the others": pytest.approx(3 / 4),
+        "alignment accuracy, the model against the same": pytest.approx(1.0),
+    }
+    assert found["figures"]["alignment accuracy"] == pytest.approx(5 / 7)

@@ -1,0 +1,204 @@
+"""Folders of sounds: with tables beside them, and paired by nothing but their names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from annotation.importing import records
+from annotation.importing.formats import FORMATS, RowProblem, audio_folder
+from annotation.protocols import preset
+from tests.annotation.importing.formats import sounds, tables
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    return tmp_path.resolve()
+
+
+def put(folder: Path, *names: str) -> None:
+    for name in names:
+        sounds.tone(folder / name, seconds=0.2)
+
+
+def table(folder: Path, *rows: dict) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def rows(folder: Path) -> list[dict]:
+    return [
+        entry if isinstance(entry, RowProblem) else entry[1]
+        for entry in audio_folder.audio_folder_rows(folder)
+    ]
+
+
+def read(folder: Path, protocol: str, **column_map: str) -> list:
+    return list(FORMATS["audiofolder"].read(folder, preset(protocol), column_map))
+
+
+def test_file_names_become_sounds_and_items(folder):
+    put(folder, "a.wav", "sub/b.mp3")
+    table(folder, {"file_name": "a.wav", "text": "A waltz"}, {"file_name": "sub/b.mp3", "text": "B"})
+    assert rows(folder) == [
+        {"item_id": "a", "audio": folder / "a.wav", "text": "A waltz"},
+        {"item_id": "sub/b", "audio": folder / "sub/b.mp3", "text": "B"},
+    ]
+    first, _ = read(folder, "pam", text="prompt")
+    assert (first.item.texts["prompt"], first.candidates[0].system) == ("A waltz", "unnamed")
+
+
+def test_several_files_of_a_row_become_columns_of_their_own(folder):
+    put(folder, "x.wav", "y.wav")
+    table(folder, {"chosen_file_name": "x.wav", "rejected_file_name": "y.wav", "prompt": "P", "item_id": "i"})
+    assert rows(folder)[0]["rejected"] == folder / "y.wav"
+    (record,) = read(folder, "cmi-pref", chosen="audio_a", rejected="audio_b")
+    assert [(c.system, c.audio.name) for c in record.candidates] == [("A", "x.wav"), ("B", "y.wav")]
+
+
+@pytest.mark.parametrize("name", ["metadata.csv", "metadata.parquet"])
+def test_tables_of_other_kinds_are_read_alike(folder, name):
+    put(folder, "a.wav")
+    if name.endswith("csv"):
+        (folder / name).write_text("file_name,prompt\na.wav,P\n")
+    else:
+        tables.write(folder / name, {"file_name": ["a.wav"], "prompt": ["P"]})
+    assert rows(folder) == [{"item_id": "a", "audio": folder / "a.wav", "prompt": "P"}]
+
+
+def test_a_table_per_split_says_the_split(folder):
+    for split in ("train", "test"):
+        put(folder, f"{split}/a.wav")
+        table(folder / split, {"file_name": "a.wav"})
+    assert [(row["item_id"], row["stratum.split"]) for row in rows(folder)] == [
+        ("test/a", "test"),
+        ("train/a", "train"),
+    ]
+    assert [row for row, _ in audio_folder.audio_folder_rows(folder)] == [
+        "test/metadata.jsonl 1",
+        "train/metadata.jsonl 1",
+    ]
+
+
+def test_a_file_without_a_row_and_a_row_without_a_file_are_told(folder):
+    put(folder, "a.wav", "forgotten.wav")
+    table(folder, {"file_name": "a.wav"}, {"file_name": "lost.wav"}, {"file_name": ""}, {"other": 1})
+    problems = [entry for entry in rows(folder) if isinstance(entry, RowProblem)]
+    assert [(p.row, p.problem) for p in problems] == [
+        ("2", "lost.wav is not there"),
+        ("3", "is empty"),
+        ("4", "is missing"),
+        ("forgotten.wav", "has no row in the table"),
+    ]
+    assert all(p.remedy for p in problems)
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        ({"file_names": ["a.wav"]}, "file_names"),
+        ({"take_file_names": ["a.wav"]}, "take_file_names"),
+        ({"file_name": "a.wav", "audio": "b.wav"}, "audio"),
+        ({"file_name": "../a.wav"}, "file_name"),
+        ({"file_name": ["a.wav"]}, "file_name"),
+    ],
+)
+def test_a_row_whose_sound_is_unclear_is_refused(folder, row, field):
+    table(folder, row)
+    (problem,) = rows(folder)
+    assert isinstance(problem, RowProblem)
+    assert (problem.row, problem.field) == ("1", field)
+
+
+def test_links_out_of_the_folder_are_told_and_not_followed(folder):
+    put(folder, "study/alpha/a.wav", "study/beta/a.wav", "elsewhere/a.wav")
+    (folder / "study/gamma").symlink_to(folder / "elsewhere")
+    (folder / "study/alpha/b.wav").symlink_to(folder / "elsewhere/a.wav")
+    problems = [entry for entry in rows(folder / "study") if isinstance(entry, RowProblem)]
+    assert [p.row for p in problems] == ["gamma", "alpha/b.wav"]
+    assert len(rows(folder / "study")) == 4
+
+
+def test_two_folders_of_one_set_of_names_are_comparisons(folder):
+    put(folder, "alpha/1.wav", "alpha/2.wav", "beta/1.mp3", "beta/2.wav")
+    (folder / "1.txt").write_text("A waltz\n")
+    (folder / "prompts").mkdir()
+    (folder / "prompts/2.txt").write_text("\ufeffA song", encoding="utf-8")
+    one, two = read(folder, "cmi-pref")
+    assert [c.system for c in one.candidates] == ["alpha", "beta"]
+    assert [c.audio.name for c in one.candidates] == ["1.wav", "1.mp3"]
+    assert [(r.item.external_id, r.item.texts["prompt"]) for r in (one, two)] == [
+        ("1", "A waltz"),
+        ("2", "A song"),
+    ]
+
+
+def test_three_folders_are_every_pair_and_each_clip_alone(folder):
+    put(folder, *(f"{system}/{item}.wav" for system in ("a", "b", "c") for item in ("1", "2")))
+    assert len(read(folder, "cmi-pref")) == 6
+    assert len(read(folder, "pam")) == 6
+    assert [len(record.candidates) for record in read(folder, "aqeval")] == [3, 3]
+
+
+def test_a_folder_of_references_goes_with_the_items(folder):
+    put(folder, "reference/1.wav", "a/1.wav", "b/1.wav")
+    (record,) = read(folder, "cmi-pref")
+    assert record.item.reference_audio == folder / "reference/1.wav"
+
+
+def test_a_table_of_prompts_says_more_of_the_items(folder):
+    put(folder, "a/1.wav", "a/2.wav", "b/1.wav", "b/2.wav")
+    (folder / "prompts.csv").write_text("item_id,prompt,stratum.genre\n1,P,rock\n3,Q,jazz\n")
+    *records, problem = sorted(read(folder, "cmi-pref"), key=lambda entry: isinstance(entry, RowProblem))
+    assert (records[0].item.texts["prompt"], records[0].item.strata) == ("P", {"genre": "rock"})
+    assert (problem.row, problem.problem) == ("prompts.csv 3", "'3' is no sound's name")
+
+
+def test_what_has_no_partner_is_told(folder):
+    put(folder, "alpha/1.wav", "alpha/Two.wav", "beta/1.wav", "beta/two.wav")
+    problems = [entry for entry in read(folder, "cmi-pref") if isinstance(entry, RowProblem)]
+    assert [(p.row, p.field, p.problem) for p in problems] == [
+        ("Two", "beta", "has no Two, but two"),
+        ("two", "alpha", "has no two, but Two"),
+    ]
+    assert len(read(folder, "pam")) == 4
+
+
+def test_two_sounds_of_one_name_are_told(folder):
+    put(folder, "alpha/1.wav", "alpha/1.mp3")
+    (_, problem) = sorted(read(folder, "pam"), key=lambda entry: isinstance(entry, RowProblem))
+    assert problem.row == "alpha/1.wav"
+
+
+@pytest.mark.parametrize(
+    "names", [["a.wav", "b.wav"], ["one/a.wav"], ["one/a.wav", "two/a.wav", "stray.wav"]]
+)
+def test_comparisons_need_a_folder_per_system(folder, names):
+    put(folder, *names)
+    (problem,) = read(folder, "cmi-pref")
+    assert "folder for each of 2" in problem.remedy
+
+
+def test_an_archive_is_no_folder_and_its_neighbours_are_left_alone(folder):
+    put(folder, "a.wav")
+    (folder / "study.zip").write_bytes(b"PK\x03\x04")
+    (problem,) = read(folder / "study.zip", "pam")
+    assert problem.problem == "study.zip is no folder"
+
+
+def test_a_folder_without_sounds_is_told(folder):
+    (problem,) = read(folder, "pam")
+    assert "no sounds" in problem.problem
+
+
+def test_a_prompt_in_another_encoding_or_without_end_is_told(folder):
+    put(folder, "1.wav", "2.wav")
+    (folder / "1.txt").write_bytes("café".encode("latin-1"))
+    (folder / "2.txt").write_bytes(b"x" * (records.MAX_TEXT_LENGTH + 1))
+    problems = [entry for entry in read(folder, "pam") if isinstance(entry, RowProblem)]
+    assert [(p.row, p.problem) for p in problems] == [
+        ("1.txt", "is not UTF-8"),
+        ("2.txt", "is longer than 1 MB"),
+    ]

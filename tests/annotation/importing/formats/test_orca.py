@@ -1,0 +1,180 @@
+"""The ORCA layout: what becomes of ratings and feedback, and every row it refuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from annotation.importing.formats import RowProblem, TaskRecord, orca
+from annotation.protocols import preset
+
+
+def read(path):
+    return list(orca.read(path, preset("orca"), {}))
+
+
+def problems(path):
+    return [(p.row, p.field) for p in read(path) if isinstance(p, RowProblem)]
+
+
+def test_a_key_names_the_item_and_the_system(orca_file):
+    [record] = read(orca_file({"clip_07_M2_1": {}}))
+    assert isinstance(record, TaskRecord)
+    assert (record.item.external_id, record.candidates[0].system) == ("clip_07", "M2_1")
+    assert record.external_id == "clip_07_M2_1"
+
+
+def test_each_rating_is_a_judgment_of_somebody_unnamed(orca_file):
+    [record] = read(orca_file({"x_M1_0": {"ratings": [1, 5, 5], "feedback": [None, None, None]}}))
+    assert [j.rater for j in record.judgments] == ["", "", ""]
+    assert [j.answers[0].value for j in record.judgments] == [1.0, 5.0, 5.0]
+
+
+def test_letters_are_codes_and_sentences_are_remarks(orca_file):
+    said = [["a", "E"], ["r", "The reference is a guess."]]
+    [record] = read(orca_file({"x_M1_0": {"feedback": said}}))
+    assert [j.codes for j in record.judgments] == [("A", "E"), ("R",)]
+    assert [j.comment for j in record.judgments] == ["", "The reference is a guess."]
+
+
+def test_feedback_without_a_rating_is_kept_and_an_empty_place_is_nobody(orca_file):
+    [record] = read(orca_file({"x_M1_0": {"ratings": [None, None], "feedback": [["e"], None]}}))
+    assert [(j.codes, j.answers) for j in record.judgments] == [(("E",), ())]
+
+
+def test_a_folder_is_all_its_files(orca_file, tmp_path):
+    orca_file({"x_M1_0": {}}, "train.json")
+    orca_file({"y_M1_0": {}}, "test.json")
+    assert {record.external_id for record in read(tmp_path)} == {"x_M1_0", "y_M1_0"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "field"),
+    [
+        ({"ratings": [6, 5]}, "ratings[0]"),
+        ({"ratings": [4, 2.5]}, "ratings[1]"),
+        ({"ratings": [True, 5]}, "ratings[0]"),
+        ({"feedback": [None, ["z"]]}, "feedback[1]"),
+        ({"feedback": [None]}, "feedback"),
+        ({"ratings": "45"}, "feedback"),
+        ({"question": 7}, "question"),
+        ({"audio": "gone.wav"}, "audio"),
+        ({"audio": "../outside.wav"}, "audio"),
+    ],
+)
+def test_a_bad_entry_is_reported_with_its_field(orca_file, entry, field):
+    assert problems(orca_file({"good_M1_0": {}, "bad_M1_0": entry})) == [("train.json #2", field)]
+
+
+def test_it_goes_on_after_a_bad_entry(orca_file):
+    path = orca_file({"a_M1_0": {"ratings": [9, 9]}, "b_M1_0": {}, "no-system": {}})
+    assert problems(path) == [
+        ("train.json #1", "ratings[0]"),
+        ("train.json #1", "ratings[1]"),
+        ("train.json #3", "key"),
+    ]
+    assert [r.external_id for r in read(path) if isinstance(r, TaskRecord)] == ["b_M1_0"]
+
+
+def test_a_missing_field_is_reported(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text('{"x_M1_0": {"question": "Q", "reference": "R", "ratings": []}}')
+    assert problems(path) == [("x.json #1", "candidate")]
+
+
+@pytest.mark.parametrize("content", [b"[1, 2]", b"{broken", b'{"x_M1_0": "\xff"}', b""])
+def test_a_file_of_another_kind_is_one_problem(tmp_path, content):
+    (tmp_path / "x.json").write_bytes(content)
+    assert [row for row, _ in problems(tmp_path / "x.json")] == ["x.json"]
+
+
+def test_an_empty_folder_is_a_problem(tmp_path):
+    assert len(problems(tmp_path)) == 1
+
+
+def test_two_entries_with_one_key_are_both_seen(tmp_path):
+    entry = '{"question": "Q", "reference": "R", "candidate": "C", "ratings": []}'
+    (tmp_path / "x.json").write_text(f'{{"x_M1_0": {entry}, "x_M1_0": {entry}}}')
+    assert len(read(tmp_path / "x.json")) == 2
+
+
+def line(**changes):
+    entry = {
+        "id": "clip_07_M2_1",
+        "question": "How many bells ring?",
+        "reference": "Two",
+        "candidate": "Two bells.",
+        "rationale": "Two bells ring.",
+        "ratings": [4, None, 5],
+    }
+    return json.dumps({**entry, **changes})
+
+
+@pytest.fixture
+def lines(tmp_path):
+    """Write lines of the second generation."""
+
+    def write(*entries):
+        path = tmp_path / "ratings.jsonl"
+        path.write_text("\n".join(entries))
+        return path
+
+    return write
+
+
+def test_a_line_is_what_an_entry_of_a_file_was(lines, orca_file):
+    [new] = read(lines(line()))
+    [old] = read(orca_file({"clip_07_M2_1": {"ratings": [4, None, 5], "feedback": [None] * 3}}))
+    assert (new.external_id, new.item, new.candidates) == (old.external_id, old.item, old.candidates)
+    assert [said.answers for said in new.judgments] == [said.answers for said in old.judgments]
+
+
+def test_answers_to_a_question_whose_id_names_no_system_are_tasks_of_one_item(lines):
+    one, two, note = read(lines(line(id="Xy_ab_3"), line(id="Xy_ab_3", candidate="One bell.")))
+    assert one.item.external_id == two.item.external_id == "Xy_ab_3"
+    assert one.external_id != two.external_id
+    assert note.text.startswith("2 answers do not say which system")
+
+
+def test_a_line_may_name_its_item_whatever_its_id_is(lines):
+    one, two, _ = read(
+        lines(line(id="7", item="clip_M1_0", system="x"), line(id="clip_M1_0_9", item="clip_M1_0"))
+    )
+    assert [record.item.external_id for record in (one, two)] == ["clip_M1_0", "clip_M1_0"]
+    assert [record.candidates[0].system for record in (one, two)] == ["x", "unnamed"]
+    assert one.external_id != two.external_id
+
+
+def test_what_later_releases_say_of_a_question_is_left_out_with_a_note(lines):
+    [_, note] = read(lines(line(rubric=[{"name": "count"}], transcription=None)))
+    assert note.text.startswith("rubric of 1 answers was left out")
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"ratings": [0]}, "ratings[0]"),
+        ({"ratings": [4, 6]}, "ratings[1]"),
+        ({"ratings": None}, "feedback"),
+        ({"id": None}, "id"),
+        ({"item": ["clip"]}, "item"),
+        ({"candidate": None}, "candidate"),
+    ],
+)
+def test_a_bad_line_is_reported_by_number(lines, changes, field):
+    assert problems(lines(line(), line(**changes))) == [("ratings.jsonl #2", field)]
+
+
+def test_a_folder_may_hold_both_generations(orca_file, lines, tmp_path):
+    orca_file({"x_M1_0": {}})
+    lines(line())
+    assert {record.external_id for record in read(tmp_path)} == {"x_M1_0", "clip_07_M2_1"}
+
+
+def test_half_a_file_is_read_as_far_as_it_goes_and_told(orca_file):
+    path = orca_file({"x_M1_0": {}, "y_M1_0": {}})
+    path.write_text(path.read_text()[:-40])
+    [record, problem] = read(path)
+    assert record.external_id == "x_M1_0"
+    assert "after 1 entries" in problem.problem

@@ -1,0 +1,224 @@
+"""The first rows of a source, what its columns may mean, and which format it is in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from annotation.importing.formats import FORMATS, RowProblem, table
+from annotation.importing.formats.columns import suggest_fields
+from annotation.importing.formats.detection import guess_format, peek
+from tests.annotation.importing.formats import sounds, tables
+from tests.presets import EXAMPLES
+
+
+def test_no_more_is_read_than_is_shown(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("Item,Caption\n" + "".join(f"i{n},text {n}\n" for n in range(10)))
+    with path.open("ab") as file:
+        file.truncate(10 * 1024**3)
+    found = peek(path, "csv", rows=3)
+    assert found.columns == ("Item", "Caption")
+    assert found.rows == (("i0", "text 0"), ("i1", "text 1"), ("i2", "text 2"))
+    assert found.suggested == {"Item": "item_id", "Caption": "prompt"}
+
+
+def test_types_are_those_of_the_rows_that_were_read(tmp_path):
+    path = tmp_path / "table.jsonl"
+    lines = [
+        {"n": 1, "x": 1, "t": "a", "clip": "a b.wav", "l": [1], "o": {"a": 1}, "e": None, "m": 1, "d": "3"},
+        {
+            "n": 2,
+            "x": 1.5,
+            "t": "b",
+            "clip": "https://h/c.mp3?x=1",
+            "l": [],
+            "o": {},
+            "e": "",
+            "m": [1],
+            "d": "4",
+        },
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert peek(path, "jsonl").types == {
+        "n": "whole number",
+        "x": "number",
+        "t": "text",
+        "clip": "sound",
+        "l": "list",
+        "o": "object",
+        "e": "empty",
+        "m": "mixed",
+        "d": "whole number",
+    }
+
+
+def test_long_cells_are_cut(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(f"prompt\n{'x' * 1000}\n")
+    assert len(peek(path, "csv").rows[0][0]) == 200
+
+
+def test_problems_are_shown_and_not_all_of_them(tmp_path):
+    path = tmp_path / "table.jsonl"
+    path.write_text("no\n" * 1000)
+    found = peek(path, "jsonl")
+    assert (len(found.problems), found.rows, found.columns) == (20, (), ())
+
+
+@pytest.mark.parametrize(
+    ("columns", "meant"),
+    [
+        ("item_id prompt audio_a audio_b", "item_id prompt audio_a audio_b"),
+        ("id caption worker_id rating", "item_id prompt rater_id value"),
+        ("ID Caption Worker-ID Rating", "item_id prompt rater_id value"),
+        ("model_a model_b response_a response_b", "system_a system_b answer_a answer_b"),
+        ("text description prompt", "- - prompt"),
+        ("rater annotator", "rater_id -"),
+        ("split genre stratum.mood", "stratum.split stratum.genre stratum.mood"),
+        ("banana", "-"),
+        ("media data papa", "- - -"),
+    ],
+)
+def test_columns_are_known_by_what_they_are_called_elsewhere(columns, meant):
+    found = suggest_fields(columns.split(), {})
+    assert " ".join(field or "-" for field in found.values()) == meant
+
+
+@pytest.mark.parametrize("pair", ["chosen rejected", "audio_1 audio_2", "clip1 clip2", "A B", "left right"])
+def test_two_sounds_are_the_two_sides(pair):
+    columns = pair.split()
+    found = suggest_fields(columns, dict.fromkeys(columns, "sound"))
+    assert list(found.values()) == ["audio_a", "audio_b"]
+
+
+@pytest.mark.parametrize(
+    "path", sorted([*EXAMPLES.glob("*.csv"), *EXAMPLES.glob("*.jsonl")]), ids=lambda path: path.name
+)
+def test_our_own_columns_are_known_by_their_names(path):
+    kind, _ = guess_format(path)
+    assert kind == path.suffix[1:]
+    found = peek(path, kind)
+    if all(column in FORMATS["csv"].fields or column.startswith("stratum.") for column in found.columns):
+        assert all(column == field for column, field in found.suggested.items())
+    assert not found.problems
+
+
+@pytest.mark.parametrize(("name", "format"), [("label-studio.json", "label-studio"), ("potato", "potato")])
+def test_the_examples_of_other_tools_are_known(name, format):
+    assert guess_format(EXAMPLES / name)[0] == format
+
+
+def tone(path: Path) -> None:
+    sounds.tone(path, seconds=0.2)
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+LABEL_STUDIO = '[{"id": 1, "data": {"audio": "a.wav"}, "annotations": []}]'
+ORCA = '{"i_M1_0": {"question": "Q", "reference": "R", "candidate": "C", "ratings": [4]}}'
+CMI = '{"prompt": "p", "model_a": "a", "model_b": "b", "audio-path": "a.wav", "audio2": "b.wav"}\n'
+FENSE = '[{"raw_name": "a.wav", "references": [], "HC": []}]'
+FILES = [
+    ("t.csv", "item_id,prompt\n1,P\n", "csv"),
+    ("t.tsv", "item_id\tprompt\n1\tP\n", "tsv"),
+    ("t.json", '[{"a": 1}]', "json"),
+    ("t.json", '{"a": [1], "b": [2]}', "json"),
+    ("t.json", '{"a": 1}\n{"a": 2}\n', "jsonl"),
+    ("t.jsonl", '{"a": {"b": 1}, "c": 1}\n', "jsonl"),
+    ("t.json", LABEL_STUDIO, "label-studio"),
+    ("t.json", ORCA, "orca"),
+    ("t.json", FENSE, "fense"),
+    ("t.jsonl", CMI, "cmi-pref"),
+    ("t.jsonl", '{"data_path": "a", "Production_Quality": [1]}\n', "aes"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "format"), FILES)
+def test_a_file_is_known_by_what_it_holds(tmp_path, name, text, format):
+    write(tmp_path / name, text)
+    assert guess_format(tmp_path / name)[0] == format
+
+
+@pytest.mark.parametrize(("name", "text", "format"), FILES)
+def test_a_table_with_its_sounds_is_known_by_the_table(tmp_path, name, text, format):
+    write(tmp_path / name, text)
+    tone(tmp_path / "audio/a.wav")
+    assert guess_format(tmp_path)[0] == format
+
+
+def test_parquet_is_known_by_its_first_bytes(tmp_path):
+    assert guess_format(tables.write(tmp_path / "t.dat", {"a": [1]}))[0] == "parquet"
+
+
+@pytest.mark.parametrize(
+    ("names", "format"),
+    [
+        (["alpha/1.wav", "beta/1.wav"], "audiofolder"),
+        (["alpha/1.wav", "beta/1.wav", "prompts.csv"], "audiofolder"),
+        (["1.wav", "metadata.csv"], "audiofolder"),
+        (["train/1.wav", "train/metadata.jsonl"], "audiofolder"),
+        (["data/train.jsonl", "data/test.jsonl"], "huggingface"),
+        (["train.jsonl", "test.jsonl"], "huggingface"),
+        (["annotation_output/ann/user_state.json"], "potato"),
+    ],
+)
+def test_a_folder_is_known_by_what_it_holds(tmp_path, names, format):
+    for name in names:
+        tone(tmp_path / name) if name.endswith(".wav") else write(tmp_path / name, '{"a": 1}\n')
+    assert guess_format(tmp_path)[0] == format
+
+
+def test_a_described_data_set_is_one(tmp_path):
+    write(tmp_path / "README.md", "---\nconfigs:\n- {config_name: a, data_files: rows.csv}\n---\n")
+    write(tmp_path / "rows.csv", "a,b\n1,2\n")
+    assert guess_format(tmp_path)[0] == "huggingface"
+
+
+def test_a_folder_of_releases_is_known_by_all_of_them(tmp_path):
+    write(tmp_path / "train.json", ORCA)
+    write(tmp_path / "test.json", ORCA)
+    assert guess_format(tmp_path)[0] == "orca"
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ([], "nothing that can be imported"),
+        (["a.csv", "b.csv"], "several tables: a.csv, b.csv"),
+        (["notes.md"], "nothing that can be imported"),
+    ],
+)
+def test_a_folder_that_holds_nothing_known_is_told(tmp_path, names, said):
+    for name in names:
+        write(tmp_path / name, "a,b\n1,2\n")
+    found = guess_format(tmp_path)
+    assert isinstance(found, RowProblem)
+    assert said in found.problem
+    assert found.remedy
+
+
+@pytest.mark.parametrize(
+    "content", [b"PK\x03\x04...", b"\xff\xfea\0", b"<html>", b"", b"[1, 2]", b'{"a": {"b": 1}}']
+)
+def test_a_file_in_no_known_format_is_told(tmp_path, content):
+    (tmp_path / "x.html").write_bytes(content)
+    assert isinstance(guess_format(tmp_path / "x.html"), RowProblem)
+
+
+def test_every_guess_is_a_format_or_a_table():
+    assert {format for _, _, format in FILES} <= FORMATS.keys()
+    assert table.TABLE_READERS.keys() <= FORMATS.keys()
+
+
+def test_half_a_character_is_spelled_out_and_keeps_nobody_from_the_other_columns(tmp_path):
+    path = tmp_path / "table.jsonl"
+    path.write_text(json.dumps({"item_id": "\ud800", "k\ud800": 1, "z\0": 2}))
+    found = peek(path, "jsonl")
+    assert (found.columns, found.rows) == (("item_id",), (("\\ud800",),))
+    assert [problem.field for problem in found.problems] == ["k\\ud800", "z\0"]

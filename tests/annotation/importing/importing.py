@@ -1,0 +1,68 @@
+"""Bringing small tables in, and counting what that left."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from django.apps import apps
+from django.db.models import Sum
+
+from annotation.importing import import_jobs
+from annotation.jobs import jobs
+from annotation.models import Job, Judgment, Study
+
+COLUMNS = (
+    "item_id",
+    "question_text",
+    "reference",
+    "system",
+    "answer",
+    "audio",
+    "rater_id",
+    "question",
+    "value",
+    "codes",
+)
+
+
+def write(path: Path, *rows: dict) -> Path:
+    complete = {"item_id": "i1", "question_text": "Q?", "reference": "R", "system": "s1", "answer": "Yes"}
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows({**complete, **row} for row in rows)
+    return path
+
+
+def bring(study: Study | None, source: Path, **options) -> Job:
+    job = import_jobs.start(study, source, format=options.pop("format", "csv"), actor=None, **options)
+    jobs.run_inline(job)
+    return job
+
+
+def counted() -> dict[str, int]:
+    """Rows of every table of the product but the record of jobs and events, and files in the media folder."""
+    models = [
+        m for name in ("annotation", "scoring", "analytics") for m in apps.get_app_config(name).get_models()
+    ]
+    return {
+        m.__name__: m.objects.count() for m in models if m.__name__ not in ("Job", "JobProblem", "AuditEvent")
+    }
+
+
+def files(settings) -> list[Path]:
+    return [path for path in Path(settings.MEDIA_ROOT).rglob("*") if path.is_file()]
+
+
+def check_counters(study: Study) -> None:
+    """Every maintained counter equals its rows, counted one by one."""
+    study.refresh_from_db()
+    valid = Judgment.objects.filter(study=study, effective=True, excluded=False)
+    named = study.raters.aggregate(n=Sum("n_judgments"), filled=Sum("n_tasks_filled"))
+    full = sum(task.n_judgments >= task.overlap for task in study.tasks.all())
+    assert (study.n_items, study.n_tasks) == (study.items.count(), study.tasks.count())
+    assert study.n_unnamed_judgments + (named["n"] or 0) == valid.count()
+    assert study.n_unnamed_tasks_filled + (named["filled"] or 0) == full
+    for task in study.tasks.all():
+        assert task.n_judgments == valid.filter(task=task).count()

@@ -1,0 +1,366 @@
+"""Sources of any size: whoever takes an import over goes on where the last stopped; memory does not grow with them."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from threading import Thread
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from annotation.importing import checking, import_jobs, records, writing
+from annotation.importing import staging as importing_staging
+from annotation.importing.formats import source_files
+from annotation.jobs import jobs
+from annotation.models import (
+    Item,
+    Job,
+    JobProblem,
+    Judgment,
+    StagedImport,
+    StagedSound,
+    StagedTask,
+    Study,
+    Task,
+)
+from tests import factories
+from tests.annotation.importing.importing import bring, check_counters, counted
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return factories.StudyFactory(overlap=2)
+
+
+@pytest.fixture(autouse=True)
+def small_pages(monkeypatch):
+    monkeypatch.setattr(importing_staging, "READ_BATCH", 10)
+    monkeypatch.setattr(checking, "CHECK_PAGE", 10)
+    monkeypatch.setattr(writing, "WRITE_PAGE", 10)
+    monkeypatch.setattr(jobs, "_REPORT_EVERY_SECONDS", 0)
+
+
+def rows(n: int, **more) -> list[dict]:
+    said = {"system": "s", "question": "correctness", "value": 4}
+    return [
+        {"item_id": f"i{place}", "answer": f"Yes {place}", "rater_id": rater, **said, **more}
+        for place in range(n)
+        for rater in ("ann", "bob")
+    ]
+
+
+def write(path, entries):
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    return path
+
+
+def staged() -> int:
+    return sum(table.objects.count() for table in (StagedImport, StagedTask, StagedSound))
+
+
+class Killed(BaseException):
+    """Nothing of the process is left to tidy up."""
+
+
+def killed() -> None:
+    raise Killed
+
+
+def elsewhere(act) -> None:
+    """Do it over another connection, as a page does."""
+
+    def done() -> None:
+        act()
+        connection.close()
+
+    thread = Thread(target=done)
+    thread.start()
+    thread.join()
+
+
+def die_at(monkeypatch, stage: str, done: int):
+    genuine = jobs.RunningJob.progress
+
+    def progress(running, at, total=None, *, stage=""):
+        genuine(running, at, total, stage=stage)
+        if (stage, at) == wanted:
+            raise Killed
+
+    wanted = (stage, done)
+    monkeypatch.setattr(jobs.RunningJob, "progress", progress)
+    return genuine
+
+
+def taken_over(job: Job) -> None:
+    Job.objects.filter(pk=job.pk).update(lease_expires_at="2020-01-01T00:00Z")
+    assert jobs.run(job.pk)
+    job.refresh_from_db()
+
+
+@pytest.mark.parametrize(
+    ("stage", "done"),
+    [("reading", 15), ("reading", 55), ("checking", 20), ("writing", 20)],
+)
+def test_whoever_takes_over_goes_on_where_the_last_was_killed(study, tmp_path, monkeypatch, stage, done):
+    source = write(tmp_path / "x.jsonl", rows(30))
+    job = import_jobs.start(study, source, format="jsonl", actor=None)
+    genuine = die_at(monkeypatch, stage, done)
+    with pytest.raises(Killed):
+        jobs.run(job.pk)
+    assert Task.objects.count() == 0
+    monkeypatch.setattr(jobs.RunningJob, "progress", genuine)
+    read: list[int] = []
+    real = source_files.raw_lines
+
+    def lines(path, place=None):
+        for line in real(path, place):
+            read.append(line[0])
+            yield line
+
+    monkeypatch.setattr(source_files, "raw_lines", lines)
+    taken_over(job)
+    kept = {15: 10, 55: 50}.get(done, 60) if stage == "reading" else 60
+    assert read == list(range(kept + 1, 61))
+    assert (job.state, job.report["created"]) == (
+        "done",
+        {"items": 30, "tasks": 30, "judgments": 60, "raters": 2},
+    )
+    assert staged() == 0
+    check_counters(study)
+
+
+def test_what_a_row_adds_is_told_by_whoever_reads_it_again(study, tmp_path, monkeypatch):
+    entries = rows(30)
+    entries[10]["extra"] = "the first row behind a full batch"
+    job = import_jobs.start(study, write(tmp_path / "x.jsonl", entries), format="jsonl", actor=None)
+    genuine = die_at(monkeypatch, "reading", 15)
+    with pytest.raises(Killed):
+        jobs.run(job.pk)
+    monkeypatch.setattr(jobs.RunningJob, "progress", genuine)
+    taken_over(job)
+    told = [(problem["row"], problem["field"]) for problem in job.report["problems"]]
+    assert (job.state, told) == ("failed", [("11", "extra")])
+
+
+def test_what_was_told_before_a_worker_was_killed_is_not_told_again(study, tmp_path, monkeypatch):
+    entries = rows(30)
+    entries[3]["extra"] = entries[40]["extra"] = "in two batches"
+    job = import_jobs.start(study, write(tmp_path / "x.jsonl", entries), format="jsonl", actor=None)
+    genuine = die_at(monkeypatch, "reading", 15)
+    with pytest.raises(Killed):
+        jobs.run(job.pk)
+    monkeypatch.setattr(jobs.RunningJob, "progress", genuine)
+    taken_over(job)
+    assert [problem["row"] for problem in job.report["problems"]] == ["4"]
+
+
+def test_a_worker_killed_behind_the_writing_leaves_its_report_to_the_next(study, tmp_path, monkeypatch):
+    job = import_jobs.start(study, write(tmp_path / "x.jsonl", rows(3)), format="jsonl", actor=None)
+    genuine = import_jobs.rows.analyze
+    monkeypatch.setattr(import_jobs.rows, "analyze", killed)
+    with pytest.raises(Killed):
+        jobs.run(job.pk)
+    monkeypatch.setattr(import_jobs.rows, "analyze", genuine)
+    taken_over(job)
+    assert job.report["created"] == {"items": 3, "tasks": 3, "judgments": 6, "raters": 2}
+    assert (Judgment.objects.count(), staged()) == (6, 0)
+
+
+def test_a_source_that_changed_meanwhile_is_read_anew(study, tmp_path, monkeypatch):
+    source = write(tmp_path / "x.jsonl", rows(30))
+    job = import_jobs.start(study, source, format="jsonl", actor=None)
+    genuine = die_at(monkeypatch, "reading", 25)
+    with pytest.raises(Killed):
+        jobs.run(job.pk)
+    monkeypatch.setattr(jobs.RunningJob, "progress", genuine)
+    write(source, rows(2))
+    taken_over(job)
+    assert (job.state, Item.objects.count()) == ("done", 2)
+
+
+def test_readers_that_know_no_place_are_passed_over_what_is_staged(study, tmp_path, monkeypatch):
+    source = tmp_path / "x.json"
+    source.write_text(json.dumps(rows(30)))
+    job = import_jobs.start(study, source, format="json", actor=None)
+    genuine = die_at(monkeypatch, "reading", 25)
+    with pytest.raises(Killed):
+        jobs.run(job.pk)
+    assert StagedTask.objects.count() == 20
+    monkeypatch.setattr(jobs.RunningJob, "progress", genuine)
+    taken_over(job)
+    assert (job.state, Judgment.objects.count()) == ("done", 60)
+
+
+@pytest.mark.parametrize(
+    "stage",
+    # What is said within the last transaction is heard from another connection alone.
+    ["reading", "checking", pytest.param("writing", marks=pytest.mark.django_db(transaction=True))],
+)
+def test_cancelling_leaves_nothing_at_any_stage(study, tmp_path, monkeypatch, stage):
+    user = factories.UserFactory()
+    job = import_jobs.start(study, write(tmp_path / "x.jsonl", rows(30)), format="jsonl", actor=None)
+    before, genuine = counted(), jobs.RunningJob.progress
+
+    def progress(running, at, total=None, *, stage=""):
+        if stage == wanted and at >= 20 and not running.job.message:
+            running.job.message = "once"
+            if connection.in_atomic_block and wanted == "writing":
+                elsewhere(lambda: jobs.cancel(Job.objects.get(pk=running.job.pk), actor=user))
+            else:
+                jobs.cancel(Job.objects.get(pk=running.job.pk), actor=user)
+        genuine(running, at, total, stage=stage)
+
+    wanted = stage
+    monkeypatch.setattr(jobs.RunningJob, "progress", progress)
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, staged()) == ("cancelled", 0)
+    assert counted() == before
+
+
+def test_what_is_staged_for_a_job_that_ended_elsewhere_is_swept_away(study, tmp_path, monkeypatch):
+    job = import_jobs.start(study, write(tmp_path / "x.jsonl", rows(30)), format="jsonl", actor=None)
+    die_at(monkeypatch, "reading", 25)
+    with pytest.raises(Killed):
+        jobs.run(job.pk)
+    importing_staging.discard_finished_staging()
+    assert StagedTask.objects.count() == 20
+    Job.objects.filter(pk=job.pk).update(state=Job.State.CANCELLED)
+    importing_staging.discard_finished_staging()
+    assert staged() == 0
+
+
+def test_rows_of_one_task_find_each_other_however_far_apart(study, tmp_path):
+    entries = rows(30)
+    bring(study, write(tmp_path / "x.jsonl", [*entries[::2], *entries[1::2]]), format="jsonl")
+    assert {task.n_judgments for task in Task.objects.all()} == {2}
+
+
+def test_unnamed_answers_far_apart_are_counted_in_the_order_of_the_source(study, tmp_path):
+    entries = rows(15, rater_id="")
+    source = write(tmp_path / "x.jsonl", entries)
+    bring(study, source, format="jsonl")
+    before = set(Judgment.objects.values_list("client_id", flat=True))
+    bring(study, write(tmp_path / "x.jsonl", [*entries[::2], *entries[1::2]]), format="jsonl")
+    assert (set(Judgment.objects.values_list("client_id", flat=True)), len(before)) == (before, 30)
+
+
+def test_a_contradiction_names_both_rows_however_far_apart(study, tmp_path):
+    entries = [*rows(15), {**rows(1)[0], "rater_id": "cat", "question_text": "Another?"}]
+    job = bring(study, write(tmp_path / "x.jsonl", entries), format="jsonl")
+    [problem] = job.report["problems"]
+    assert (problem["row"], problem["field"]) == ("31", "question")
+    assert problem["problem"] == "differs from row 1, which is about the same"
+
+
+def test_somebody_who_answers_twice_is_told_of_both_rows(study, tmp_path):
+    job = bring(study, write(tmp_path / "x.jsonl", [*rows(15), rows(1)[0]]), format="jsonl")
+    [problem] = job.report["problems"]
+    assert (problem["row"], problem["problem"]) == ("31", "ann answered this on row 1 before")
+
+
+def test_every_problem_is_kept_though_the_report_shows_the_first(study, tmp_path, monkeypatch):
+    monkeypatch.setattr(import_jobs, "MAX_PROBLEMS", 5)
+    job = bring(study, write(tmp_path / "x.jsonl", rows(20, value=9)), format="jsonl")
+    assert (len(job.report["problems"]), job.report["n_problems"]) == (5, 40)
+    kept = JobProblem.objects.filter(job=job).order_by("number")
+    assert [problem.row for problem in kept] == [str(row) for row in range(1, 41)]
+
+
+def test_what_no_column_can_hold_can_still_be_told_of(study, tmp_path):
+    source = tmp_path / "x.jsonl"
+    source.write_text('{"item_id": "i", "bad\\u0000\\ud800": 1}\n')
+    job = bring(study, source, format="jsonl")
+    assert (job.state, job.report["problems"][0]["field"]) == ("failed", "bad\\0\\ud800")
+
+
+def test_columns_that_changed_since_the_last_import_are_told(study, tmp_path):
+    bring(study, write(tmp_path / "x.jsonl", rows(2)), format="jsonl")
+    changed = [
+        {"item_id": 7, "system": "s", "answer": "No", "stratum.kind": "speech"},
+        {"item_id": 8, "system": "s", "answer": "No"},
+    ]
+    job = bring(study, write(tmp_path / "x.jsonl", changed), format="jsonl")
+    [note] = job.report["notes"]
+    assert "new columns: stratum.kind" in note
+    assert "missing columns: question, rater_id, value" in note
+    assert "item_id holds values of another type (number, before text)" in note
+
+
+def test_queries_grow_with_pages_and_not_with_rows(study, tmp_path, monkeypatch):
+    def queries(n: int, other: Study) -> int:
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
+            bring(other, write(tmp_path / "x.jsonl", rows(n)), format="jsonl")
+        return len(captured)
+
+    for module, name in ((importing_staging, "BATCH"), (checking, "PAGE"), (writing, "PAGE")):
+        monkeypatch.setattr(module, name, 1000)
+    monkeypatch.setattr(jobs, "_REPORT_EVERY_SECONDS", 60)
+    assert queries(20, study) == queries(80, factories.StudyFactory())
+
+
+def test_memory_does_not_grow_with_the_source(study, tmp_path, monkeypatch):
+    def peak(n: int) -> int:
+        source = write(tmp_path / f"{n}.jsonl", rows(n))
+        staging = importing_staging.open_staging(job, source)
+        tracemalloc.start()
+        order = importing_staging.ImportOptions(str(source), "jsonl")
+        importing_staging.read_source(staging, order, protocol, lambda *_, **__: None)
+        checking.ImportCheck(study, order, protocol, staging).run(lambda *_, **__: None)
+        highest = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return highest
+
+    for module, name in ((importing_staging, "BATCH"), (checking, "PAGE")):
+        monkeypatch.setattr(module, name, 20)
+    job = Job.objects.create(kind="import", study=study)
+    protocol = import_jobs._protocol_of(study, importing_staging.ImportOptions("", "jsonl"))
+    peak(60)  # fills the caches of statements, which have a bound of their own
+    # A record that is held takes more than 1,000 bytes.
+    assert (peak(300) - peak(60)) / 480 < 200
+
+
+def test_pages_end_where_their_texts_are_long(study, tmp_path, monkeypatch):
+    monkeypatch.setattr(importing_staging, "MAX_HELD_CHARACTERS", 1000)
+    for module, name in ((importing_staging, "BATCH"), (checking, "PAGE"), (writing, "PAGE")):
+        monkeypatch.setattr(module, name, 1000)
+    pages: list[int] = []
+    real = importing_staging.staged_pages
+
+    def counting(staged, **given):
+        for ordinals, tasks in real(staged, **given):
+            pages.append(sum(task.size for task in tasks))
+            yield ordinals, tasks
+
+    monkeypatch.setattr(importing_staging, "staged_pages", counting)
+    job = bring(study, write(tmp_path / "x.jsonl", rows(30, prompt="p" * 300)), format="jsonl")
+    assert job.report["created"] == {"items": 30, "tasks": 30, "judgments": 60, "raters": 2}
+    assert len(pages) > 20
+    assert 1000 < max(pages) < 2000
+
+
+def test_a_batch_ends_where_its_texts_are_long(study, tmp_path, monkeypatch):
+    monkeypatch.setattr(importing_staging, "MAX_HELD_CHARACTERS", 1000)
+    monkeypatch.setattr(importing_staging, "READ_BATCH", 1000)
+    job = import_jobs.start(
+        study, write(tmp_path / "x.jsonl", rows(30, prompt="p" * 300)), format="jsonl", actor=None
+    )
+    die_at(monkeypatch, "reading", 25)
+    with pytest.raises(Killed):
+        jobs.run(job.pk)
+    assert StagedTask.objects.count() > 20
+
+
+def test_a_text_without_end_is_a_problem_of_its_row(study, tmp_path):
+    long = [{**row, "prompt": "p" * (records.MAX_TEXT_LENGTH + 1)} for row in rows(1)]
+    job = bring(study, write(tmp_path / "x.jsonl", [*rows(1), *long]), format="jsonl")
+    assert [(found["row"], found["field"], found["problem"]) for found in job.report["problems"]] == [
+        (row, "prompt", "is longer than 1,000,000 characters") for row in ("3", "4")
+    ]
+    assert job.report["problems"][0]["remedy"]

@@ -1,0 +1,292 @@
+"""Imports: all or nothing, harmless to repeat, and true to what they count."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from annotation.audio import ingest
+from annotation.errors import Conflict, InvalidInput
+from annotation.importing import clips, import_jobs, options
+from annotation.jobs import jobs
+from annotation.models import (
+    Answer,
+    Clip,
+    Item,
+    ItemVersion,
+    Judgment,
+    Rater,
+    Study,
+    Task,
+)
+from annotation.rating import judgments, leases
+from tests import factories
+from tests.annotation.importing.answers import rating
+from tests.annotation.importing.formats import sounds
+from tests.annotation.importing.importing import bring, check_counters, counted, files, write
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return factories.StudyFactory(overlap=3)
+
+
+def test_it_writes_items_candidates_tasks_raters_and_judgments(study, tmp_path):
+    source = write(
+        tmp_path / "x.csv",
+        {"rater_id": "ann", "question": "correctness", "value": 4, "codes": "A"},
+        {"rater_id": "bob", "question": "correctness", "value": 5},
+        {"system": "s2", "answer": "No"},
+    )
+    job = bring(study, source)
+    assert (job.state, job.report["created"]) == (
+        "done",
+        {"items": 1, "tasks": 2, "judgments": 2, "raters": 2},
+    )
+    assert ItemVersion.objects.get().question == "Q?"
+    first = Task.objects.get(external_id__contains="s1")
+    assert [
+        (j.rater.external_id, j.codes, j.answers.get().value) for j in first.judgments.order_by("id")
+    ] == [
+        ("ann", ["A"], 4.0),
+        ("bob", [], 5.0),
+    ]
+    check_counters(study)
+
+
+def test_one_bad_row_keeps_everything_out(study, tmp_path, settings):
+    sounds.tone(tmp_path / "a.wav")
+    before = counted()
+    source = write(
+        tmp_path / "x.csv",
+        {"audio": "a.wav"},
+        {"item_id": "i2", "question": "correctness", "value": 9},
+        {"item_id": "i3", "audio": "gone.wav"},
+    )
+    job = bring(study, source)
+    assert job.state == "failed"
+    assert job.message == "2 problems found; nothing was imported."
+    assert [(p["row"], p["field"]) for p in job.report["problems"]] == [("3", "value"), ("4", "audio")]
+    assert all(problem["remedy"] for problem in job.report["problems"])
+    assert counted() == before
+    assert files(settings) == []
+
+
+def test_bad_rows_can_be_left_out(study, tmp_path):
+    source = write(tmp_path / "x.csv", {}, {"item_id": "i2", "question": "correctness", "value": 9})
+    job = bring(study, source, skip_bad_rows=True)
+    assert (job.state, job.report["n_problems"], Task.objects.count()) == ("done", 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (sounds.corrupt, "bad.wav"),
+        (sounds.empty, "0 bytes"),
+        (sounds.one_sample, "bad.wav"),
+        (sounds.hours, "the limit is 30 min"),
+    ],
+)
+def test_audio_that_cannot_be_used_is_a_problem_of_its_row(study, tmp_path, settings, make, words):
+    make(tmp_path / "bad.wav")
+    job = bring(study, write(tmp_path / "x.csv", {}, {"item_id": "i2", "audio": "bad.wav"}))
+    [problem] = job.report["problems"]
+    assert (job.state, problem["row"], problem["field"]) == ("failed", "3", "audio")
+    assert words in problem["problem"]
+    assert problem["remedy"]
+    assert (Clip.objects.count(), files(settings)) == (0, [])
+
+
+def test_silence_is_imported_and_told(study, tmp_path):
+    sounds.silence(tmp_path / "quiet.wav")
+    job = bring(study, write(tmp_path / "x.csv", {"audio": "quiet.wav"}))
+    assert job.report["notes"] == ["quiet.wav is silent; raters will hear nothing."]
+    clip = Clip.objects.get()
+    assert (clip.silent, clip.loudness_lufs) == (True, None)
+
+
+def test_one_sound_under_two_names_is_one_clip(study, tmp_path):
+    sounds.tone(tmp_path / "a.wav")
+    sounds.tone(tmp_path / "b.wav")
+    bring(study, write(tmp_path / "x.csv", {"audio": "a.wav"}, {"item_id": "i2", "audio": "b.wav"}))
+    assert Clip.objects.count() == 1
+    assert {v.clip_id for v in ItemVersion.objects.all()} == {Clip.objects.get().pk}
+
+
+def test_a_rehearsal_changes_nothing_and_finds_the_same(study, tmp_path, settings):
+    sounds.tone(tmp_path / "a.wav")
+    before = counted()
+    good = bring(study, write(tmp_path / "x.csv", {"audio": "a.wav"}), dry_run=True)
+    bad = bring(study, write(tmp_path / "y.csv", {"audio": "gone.wav"}), dry_run=True)
+    assert (good.state, good.report["tasks"], good.report["dry_run"]) == ("done", 1, True)
+    assert (bad.state, bad.report["problems"][0]["field"]) == ("failed", "audio")
+    assert (counted(), files(settings)) == (before, [])
+
+
+def test_a_bug_is_told_as_one_in_the_end(study, tmp_path, monkeypatch):
+    job = import_jobs.start(study, write(tmp_path / "x.csv", {}), format="csv", actor=None)
+    monkeypatch.setattr(jobs, "MAX_ATTEMPTS", 1)
+    monkeypatch.setattr(import_jobs.staging, "read", lambda *a: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, "ZeroDivisionError" in job.message) == ("failed", True)
+
+
+def test_a_full_task_beside_a_live_lease_is_counted_once(tmp_path):
+    study = factories.StudyFactory(overlap=1)
+    bring(study, write(tmp_path / "x.csv", {}))
+    user = factories.member(study)
+    _, lease = leases.lease_next(user, study.slug)
+    bring(study, write(tmp_path / "x.csv", {"question": "correctness", "value": 4}))
+    check_counters(study)
+    judgments.submit(user, lease.id, rating(4))
+    check_counters(study)
+
+
+def test_a_cancelled_import_leaves_nothing(study, tmp_path, settings, monkeypatch):
+    sounds.tone(tmp_path / "a.wav")
+    before, user = counted(), factories.UserFactory()
+    job = import_jobs.start(study, write(tmp_path / "x.csv", {"audio": "a.wav"}), format="csv", actor=None)
+    genuine = jobs.RunningJob.confirm
+
+    def cancelled_at_the_last_moment(running):
+        jobs.cancel(running.job, actor=user)
+        genuine(running)
+
+    monkeypatch.setattr(jobs.RunningJob, "confirm", cancelled_at_the_last_moment)
+    jobs.run(job.pk)
+    assert {**counted(), "User": 0} == {**before, "User": 0}
+    assert files(settings) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [({"item_id": "i" * 400}, "id"), ({"system": "s" * 300}, "system"), ({"answer": "a\0b"}, "answer")],
+)
+def test_what_no_column_can_hold_is_a_problem(study, tmp_path, row, field):
+    job = bring(study, write(tmp_path / "x.csv", row))
+    assert (job.state, job.report["problems"][0]["field"]) == ("failed", field)
+
+
+def test_more_judgments_than_wanted_are_all_kept(study, tmp_path):
+    rows = [{"rater_id": f"r{n}", "question": "correctness", "value": 4} for n in range(5)]
+    bring(study, write(tmp_path / "x.csv", *rows))
+    task = Task.objects.get()
+    assert (task.n_judgments, task.overlap, task.wants_more) == (5, 5, False)
+
+
+def test_an_import_creates_the_study_it_is_for(tmp_path):
+    new = options.NewStudy("fresh", "Fresh", "orca", overlap=2)
+    job = bring(None, write(tmp_path / "x.csv", {}), new_study=new)
+    study = Study.objects.get(slug="fresh")
+    assert (study.state, study.overlap, job.study) == (Study.State.DRAFT, 2, study)
+    assert Task.objects.get().wants_more
+
+
+def test_a_failed_import_creates_no_study(tmp_path):
+    new = options.NewStudy("fresh", "Fresh", "orca")
+    assert bring(None, write(tmp_path / "x.csv", {"audio": "gone.wav"}), new_study=new).state == "failed"
+    assert not Study.objects.filter(slug="fresh").exists()
+
+
+def test_an_archive_asks_nobody_for_more(tmp_path):
+    new = options.NewStudy("old", "Old", "orca", overlap=3)
+    source = write(tmp_path / "x.csv", {"question": "correctness", "value": 4})
+    bring(None, source, new_study=new, archive=True)
+    assert (Task.objects.get().overlap, Study.objects.get(slug="old").state) == (1, Study.State.CLOSED)
+
+
+def test_a_judgment_is_not_named_after_its_raters_address(study, tmp_path):
+    said = {"rater_id": "ann@example.org", "question": "correctness", "value": 4}
+    bring(study, write(tmp_path / "x.csv", said))
+    judgment = Judgment.objects.get()
+    other = factories.StudyFactory()
+    bring(other, write(tmp_path / "x.csv", said))
+    # In two studies the same person of the same source has two pseudonyms, hence two names.
+    assert Judgment.objects.exclude(pk=judgment.pk).get().client_id != judgment.client_id
+    assert Rater.objects.filter(pseudonym__contains="ann").count() == 0
+
+
+def test_a_listed_study_keeps_the_order_of_the_source(tmp_path):
+    study = factories.StudyFactory(order=Study.Order.LISTED)
+    bring(study, write(tmp_path / "x.csv", {"item_id": "z"}, {"item_id": "a"}))
+    bring(study, write(tmp_path / "y.csv", {"item_id": "m"}))
+    assert [t.item_version.item.external_id for t in Task.objects.order_by("shuffle_key")] == ["z", "a", "m"]
+
+
+def test_clips_left_by_a_killed_import_are_used_by_the_next(study, tmp_path, monkeypatch):
+    path = sounds.tone(tmp_path / "a.wav")
+    clips.ingest_clips([path], into=clips.IngestedAudio(), on_progress=lambda done, total: None)
+    monkeypatch.setattr(clips, "measure_and_canonicalise", lambda *a, **k: pytest.fail("was done before"))
+    assert bring(study, write(tmp_path / "x.csv", {"audio": "a.wav"})).state == "done"
+
+
+def test_a_file_half_written_by_a_killed_worker_is_replaced(tmp_path, settings):
+    path = sounds.tone(tmp_path / "a.wav")
+    sha = ingest.content_sha256(path)
+    stale = Path(settings.MEDIA_ROOT) / "clips" / "canonical" / sha[:2] / f"{sha}.flac"
+    stale.parent.mkdir(parents=True)
+    stale.write_bytes(b"fLaC")
+    taken = clips.IngestedAudio()
+    clips.ingest_clips([path], into=taken, on_progress=lambda done, total: None)
+    assert stale.stat().st_size == taken.clips[path].n_bytes > 4
+
+
+def test_what_cannot_begin_is_refused_at_once(study, tmp_path):
+    source = write(tmp_path / "x.csv", {})
+    with pytest.raises(InvalidInput, match="not a format"):
+        import_jobs.start(study, source, format="xml", actor=None)
+    with pytest.raises(InvalidInput, match="not there"):
+        import_jobs.start(study, tmp_path / "gone.csv", format="csv", actor=None)
+    with pytest.raises(InvalidInput, match="columns of orca are fixed"):
+        import_jobs.start(study, source, format="orca", actor=None, column_map={"a": "b"})
+    with pytest.raises(InvalidInput, match="is a folder"):
+        import_jobs.start(study, tmp_path, format="csv", actor=None)
+    with pytest.raises(InvalidInput, match="cannot be read as"):
+        import_jobs.start(study, source, format="csv", actor=None, column_map={"a": "b"})
+    with pytest.raises(InvalidInput, match="address cannot be used"):
+        import_jobs.start(
+            None, source, format="csv", actor=None, new_study=options.NewStudy("a b", "A", "orca")
+        )
+    with pytest.raises(InvalidInput, match="1 to 1000"):
+        import_jobs.start(
+            None, source, format="csv", actor=None, new_study=options.NewStudy("a", "A", "orca", 0)
+        )
+    with pytest.raises(InvalidInput, match="not a protocol"):
+        import_jobs.start(
+            None, source, format="csv", actor=None, new_study=options.NewStudy("a", "A", "nothing")
+        )
+    with pytest.raises(Conflict, match="exists already"):
+        import_jobs.start(
+            None, source, format="csv", actor=None, new_study=options.NewStudy(study.slug, "A", "orca")
+        )
+
+
+def test_an_orca_file_keeps_its_raters_unnamed(study, tmp_path):
+    entry = {
+        "question": "Q",
+        "reference": "R",
+        "candidate": "C",
+        "ratings": [1, 5, None],
+        "feedback": [None, ["a"], ["e"]],
+    }
+    (tmp_path / "x.json").write_text(json.dumps({"i_M1_0": entry}))
+    bring(study, tmp_path / "x.json", format="orca")
+    assert list(Judgment.objects.values_list("rater", flat=True)) == [None] * 3
+    assert sorted(Answer.objects.values_list("value", flat=True)) == [1.0, 5.0]
+    study.refresh_from_db()
+    assert (study.n_unnamed_judgments, Rater.objects.count(), Item.objects.count()) == (3, 0, 1)
+    check_counters(study)
+
+
+def test_the_planner_is_told(study, tmp_path):
+    bring(study, write(tmp_path / "x.csv", {}))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT reltuples FROM pg_class WHERE relname = 'annotation_task'")
+        assert cursor.fetchone()[0] >= 1

@@ -1,0 +1,391 @@
+"""Sources that come in through the browser: tables, archives, and archives that must not be unpacked."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import stat
+import tarfile
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from annotation.errors import InvalidInput
+from annotation.importing import archives, uploads
+from annotation.models import Job
+
+pytestmark = pytest.mark.django_db
+
+TABLE = b"item_id,prompt\n1,A waltz\n"
+
+
+@pytest.fixture(autouse=True)
+def home(settings, tmp_path) -> Path:
+    settings.HOME = tmp_path / "home"
+    settings.HOME.mkdir()
+    return settings.HOME
+
+
+def upload(content: bytes, name: str = "study.csv") -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, content)
+
+
+def archive(*entries: tuple[str | zipfile.ZipInfo, bytes]) -> SimpleUploadedFile:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in entries:
+            file.writestr(name, content)
+    return upload(buffer.getvalue(), "study.zip")
+
+
+def tar(*entries: tuple[tarfile.TarInfo | str, bytes], mode: str = "w:gz") -> SimpleUploadedFile:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode=mode) as file:
+        for name, content in entries:
+            entry = tarfile.TarInfo(name) if isinstance(name, str) else name
+            entry.size = len(content)
+            file.addfile(entry, io.BytesIO(content))
+    return upload(buffer.getvalue(), "study.tar.gz")
+
+
+def refusal(given: SimpleUploadedFile, format: str = "csv") -> str:
+    with pytest.raises(InvalidInput) as caught:
+        uploads.store_upload(given, format=format)
+    (problem,) = caught.value.problems
+    assert problem.field == "file"
+    assert problem.remedy
+    return problem.message
+
+
+def left_behind(home: Path) -> list[Path]:
+    return list((home / "uploads").iterdir()) if (home / "uploads").exists() else []
+
+
+def test_a_table_is_stored_below_the_home(home):
+    source = uploads.store_upload(upload(TABLE), format="csv")
+    assert source.read_bytes() == TABLE
+    assert source.name == "study.csv"
+    assert source.is_relative_to(home / "uploads")
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "/etc/passwd", "琴" * 200 + ".csv", "…", "a b;c$(d).csv"]
+)
+def test_a_tables_name_is_never_a_path_and_never_too_long(home, name):
+    source = uploads.store_upload(upload(TABLE, name), format="csv")
+    assert source.parent.parent == home / "uploads"
+    assert source.read_bytes() == TABLE
+
+
+def test_an_archive_is_unpacked_beside_its_audio():
+    source = uploads.store_upload(archive(("study.csv", TABLE), ("audio/1.wav", b"RIFF")), format="csv")
+    assert source.name == "study.csv"
+    assert (source.parent / "audio" / "1.wav").read_bytes() == b"RIFF"
+
+
+def test_a_folder_around_everything_and_what_macos_adds_are_seen_through():
+    given = archive(
+        ("my study/votes.jsonl", b"{}"), ("my study/a.wav", b"RIFF"), ("__MACOSX/my study/._a.wav", b"\0")
+    )
+    source = uploads.store_upload(given, format="cmi-pref")
+    assert (source.name, (source.parent / "a.wav").exists()) == ("votes.jsonl", True)
+
+
+def test_names_packed_with_the_other_separator_are_read_as_meant():
+    source = uploads.store_upload(archive(("study.csv", TABLE), ("audio\\1.wav", b"RIFF")), format="csv")
+    assert (source.parent / "audio" / "1.wav").exists()
+
+
+def test_a_format_of_several_files_gets_their_folder():
+    source = uploads.store_upload(archive(("orca/a.json", b"{}"), ("orca/b.json", b"{}")), format="orca")
+    assert sorted(path.name for path in source.iterdir()) == ["a.json", "b.json"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../evil.csv",
+        "a/../../evil.csv",
+        "/evil.csv",
+        "C:/evil.csv",
+        "C:evil.csv",
+        "..\\evil.csv",
+        "\\\\host\\evil",
+    ],
+)
+def test_a_path_that_leads_out_is_refused(home, tmp_path, name):
+    assert "leads out of it" in refusal(archive(("study.csv", TABLE), (name, b"x")))
+    assert left_behind(home) == []
+    assert not list(tmp_path.rglob("evil*"))
+
+
+def test_a_link_is_refused(home):
+    link = zipfile.ZipInfo("link.csv")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    assert "is a link" in refusal(archive((link, b"/etc/passwd")))
+    assert left_behind(home) == []
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(home, settings):
+    settings.UPLOAD_MAX_BYTES = 1_000_000
+    given = archive(("study.csv", TABLE), ("bomb.wav", b"\0" * 2_000_000))
+    assert given.size < 10_000
+    assert "unpacks to 2 MB" in refusal(given)
+    assert left_behind(home) == []
+
+
+def test_an_entry_that_lies_about_its_size_writes_no_more_than_it_said(home):
+    """The sizes that the limit is checked against are the ones that hold."""
+    given = archive(("study.csv", b"\0" * 1_000_000))
+    content = given.read().replace((1_000_000).to_bytes(4, "little"), (10).to_bytes(4, "little"))
+    assert "cannot be unpacked" in refusal(upload(content, "lie.zip"))
+    assert left_behind(home) == []
+
+
+def test_too_many_entries_are_refused(monkeypatch):
+    monkeypatch.setattr(archives, "MAX_ENTRIES", 2)
+    assert "more than 2 files" in refusal(archive(("a.csv", b""), ("b", b""), ("c", b"")))
+
+
+def test_a_list_of_too_many_entries_is_refused_before_it_is_read(monkeypatch):
+    """zipfile goes by the list's length, whatever number of entries the archive states."""
+    content = bytearray(archive(*((f"{n}", b"") for n in range(5000))).read())
+    content[-14:-10] = bytes(4)
+    monkeypatch.setattr(archives, "MAX_ENTRIES", 1000)
+    monkeypatch.setattr(zipfile, "ZipInfo", lambda *_: pytest.fail("an entry was made"))
+    assert "more than 1,000 files" in refusal(upload(bytes(content), "study.zip"))
+
+
+def test_a_list_of_gigabytes_is_not_taken_into_memory(monkeypatch):
+    monkeypatch.setattr(archives, "MAX_ZIP_READ", 100_000)
+    with_remark = zipfile.ZipInfo("study.csv")
+    with_remark.comment = b"x" * 60_000
+    other = zipfile.ZipInfo("other.csv")
+    other.comment = b"x" * 60_000
+    assert "more than" in refusal(archive((with_remark, TABLE), (other, TABLE)))
+
+
+@pytest.mark.parametrize(("pack", "name"), [(archive, "{}/"), (archive, "__MACOSX/{}"), (tar, "__MACOSX/{}")])
+def test_what_is_passed_over_is_counted(monkeypatch, home, pack, name):
+    monkeypatch.setattr(archives, "MAX_ENTRIES", 20)
+    passed_over = [(name.format(n), b"") for n in range(20)]
+    assert "more than 20 files" in refusal(pack(("study.csv", TABLE), *passed_over))
+    assert left_behind(home) == []
+
+
+def test_a_tars_folders_are_counted(monkeypatch):
+    monkeypatch.setattr(archives, "MAX_ENTRIES", 20)
+    made = [tarfile.TarInfo(f"{number}") for number in range(20)]
+    for folder in made:
+        folder.type = tarfile.DIRTYPE
+    assert "more than 20 files" in refusal(tar(("study.csv", TABLE), *((folder, b"") for folder in made)))
+
+
+@pytest.mark.parametrize("pack", [archive, tar])
+def test_what_macos_adds_takes_no_more_room_than_other_files(settings, pack):
+    settings.UPLOAD_MAX_BYTES = 1_000_000
+    assert "unpacks to 2 MB" in refusal(pack(("study.csv", TABLE), ("__MACOSX/x", b"\0" * 2_000_000)))
+
+
+def test_a_tars_size_below_nothing_is_refused(home):
+    header = bytearray(tarfile.TarInfo("study.csv").tobuf())
+    header[124:136] = b"\377" * 11 + b"\0"
+    header[148:156] = b"        "
+    header[148:156] = b"%06o\0 " % sum(header)
+    assert "below nothing" in refusal(upload(gzip.compress(bytes(header)), "study.tar.gz"))
+    assert left_behind(home) == []
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_entries_of_one_name_are_refused():
+    assert "the same name" in refusal(archive(("study.csv", TABLE), ("study.csv", b"other")))
+
+
+def test_a_file_where_a_folder_is_wanted_is_refused():
+    assert "the same name" in refusal(archive(("study.csv", TABLE), ("a", b"x"), ("a/b", b"x")))
+
+
+@pytest.mark.parametrize("at", [60, 100, 200])
+def test_a_damaged_archive_is_refused(home, at):
+    content = bytearray(archive(("study.csv", os.urandom(500))).read())
+    content[at] ^= 0xFF
+    assert "cannot be unpacked" in refusal(upload(bytes(content), "study.zip"))
+    assert left_behind(home) == []
+
+
+def test_an_archive_with_a_password_is_refused():
+    content = bytearray(archive(("study.csv", TABLE)).read())
+    directory = content.index(b"PK\1\2")
+    content[directory + 8] |= 1
+    assert "password" in refusal(upload(bytes(content), "study.zip"))
+
+
+def test_an_unusual_packing_is_refused():
+    entry = zipfile.ZipInfo("study.csv")
+    entry.compress_type = zipfile.ZIP_LZMA
+    assert "unusual" in refusal(archive((entry, TABLE)))
+
+
+def test_a_name_too_long_for_the_disk_is_refused():
+    assert "too long" in refusal(archive(("琴" * 100 + ".csv", TABLE)))
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ([("a.csv", TABLE), ("b.csv", TABLE)], "holds a.csv, b.csv"),
+        ([("readme.txt", b"x")], "no .csv file at its top"),
+        ([("deep/a.csv", TABLE), ("other/b.wav", b"x")], "no .csv file at its top"),
+        ([], "is empty"),
+    ],
+)
+def test_an_archive_holds_exactly_one_table_at_its_top(entries, said):
+    assert said in refusal(archive(*entries))
+
+
+@pytest.mark.parametrize("mode", ["w:gz", "w"])
+def test_a_tar_is_unpacked_as_a_zip_is(mode):
+    given = tar(
+        ("my study/study.csv", TABLE),
+        ("my study/audio/1.wav", b"RIFF"),
+        ("my study/.DS_Store", b"x"),
+        mode=mode,
+    )
+    source = uploads.store_upload(given, format="csv")
+    assert (source.name, (source.parent / "audio/1.wav").read_bytes()) == ("study.csv", b"RIFF")
+    assert not list(source.parent.rglob(".DS_Store"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (tarfile.SYMTYPE, "a link"),
+        (tarfile.LNKTYPE, "a link"),
+        (tarfile.CHRTYPE, "a device"),
+        (tarfile.FIFOTYPE, "a device"),
+    ],
+)
+def test_a_tar_of_links_and_devices_is_refused(home, kind, said):
+    entry = tarfile.TarInfo("evil.wav")
+    entry.type, entry.linkname = kind, "/etc/passwd"
+    message = refusal(tar(("study.csv", TABLE), (entry, b"")))
+    assert "'evil.wav'" in message
+    assert said in message
+    assert left_behind(home) == []
+
+
+@pytest.mark.parametrize("name", ["../evil.csv", "/evil.csv", "a/../../evil.csv", "C:/evil.csv"])
+def test_a_tars_path_that_leads_out_is_refused(home, tmp_path, name):
+    assert "leads out of it" in refusal(tar(("study.csv", TABLE), (name, b"x")))
+    assert left_behind(home) == []
+    assert not list(tmp_path.rglob("evil*"))
+
+
+def test_a_tar_that_unpacks_to_too_much_is_refused_when_it_is_known(home, settings):
+    settings.UPLOAD_MAX_BYTES = 1_000_000
+    assert "unpacks to 2 MB" in refusal(tar(("study.csv", TABLE), ("bomb.wav", b"\0" * 2_000_000)))
+    assert left_behind(home) == []
+
+
+def test_a_tars_header_of_gigabytes_is_not_read(home):
+    """A name that is said to be 2 GB long; tarfile would take it into memory."""
+    header = tarfile.TarInfo("././@LongLink")
+    header.type, header.size = tarfile.GNUTYPE_LONGNAME, 2 * 1024**3
+    given = upload(gzip.compress(header.tobuf() + b"x" * 100_000), "study.tar.gz")
+    assert "header is larger" in refusal(given)
+    assert left_behind(home) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"item_id\n1\n", "cannot be unpacked"),
+        (b"\x07" * 2000, "cannot be unpacked"),
+        (b"\0" * 2000, "is empty"),
+    ],
+    ids=["text", "noise", "no entries"],
+)
+def test_gzip_around_something_else_is_refused(home, content, said):
+    assert said in refusal(upload(gzip.compress(content), "study.csv.gz"))
+    assert left_behind(home) == []
+
+
+def test_a_tar_that_is_cut_off_is_refused(home):
+    whole = tar(("study.csv", TABLE), ("a.wav", os.urandom(100_000))).read()
+    assert "cannot be unpacked" in refusal(upload(whole[: len(whole) // 2], "study.tar.gz"))
+    assert left_behind(home) == []
+
+
+@pytest.mark.parametrize("pack", [archive, tar])
+def test_what_shrank_to_almost_nothing_is_refused(home, monkeypatch, pack):
+    monkeypatch.setattr(archives, "RATIO_FROM_BYTES", 1_000_000)
+    assert "times its size" in refusal(pack(("study.csv", TABLE), ("zeros.wav", b"\0" * 5_000_000)))
+    assert left_behind(home) == []
+
+
+@pytest.mark.parametrize("pack", [archive, tar])
+def test_an_archive_inside_is_named_and_refused(home, pack):
+    assert "'audio/more.zip' in the archive is an archive again" in refusal(
+        pack(("study.csv", TABLE), ("audio/more.zip", b"PK"))
+    )
+    assert left_behind(home) == []
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("pack", [archive, tar])
+def test_a_doubled_name_is_named(pack):
+    assert "'a/b.wav'" in refusal(pack(("study.csv", TABLE), ("a/b.wav", b"x"), ("a/./b.wav", b"y")))
+
+
+def test_names_that_differ_in_capitals_are_two_files():
+    source = uploads.store_upload(
+        archive(("study.csv", TABLE), ("A.wav", b"1"), ("a.wav", b"2")), format="csv"
+    )
+    assert [(source.parent / name).read_bytes() for name in ("A.wav", "a.wav")] == [b"1", b"2"]
+
+
+def test_a_workbook_is_named():
+    assert "Excel" in refusal(archive(("[Content_Types].xml", b"<x/>"), ("xl/workbook.xml", b"<x/>")))
+
+
+def test_a_device_in_a_zip_is_refused():
+    entry = zipfile.ZipInfo("tty.wav")
+    entry.external_attr = (stat.S_IFCHR | 0o666) << 16
+    assert "'tty.wav' in the archive is a device" in refusal(archive((entry, b"")))
+
+
+@pytest.mark.parametrize(("format", "suffix"), [("json", ".json"), ("parquet", ".parquet"), ("tsv", ".tsv")])
+def test_tables_of_every_kind_are_found_in_an_archive(format, suffix):
+    given = archive((f"study{suffix}", b"x"), ("a.wav", b"RIFF"))
+    assert uploads.store_upload(given, format=format).name == f"study{suffix}"
+
+
+def test_long_names_of_a_folders_files_are_kept():
+    name = f"{'x' * 120}.wav"
+    kept = uploads.store_files([("study/study.csv", upload(TABLE)), (f"study/{name}", upload(b"RIFF"))])
+    assert (kept / "study" / name).exists()
+
+
+def age(folder: Path) -> None:
+    os.utime(folder, (time.time() - uploads.RETENTION_S - 1,) * 2)
+
+
+def test_an_upload_goes_when_its_import_is_over(home):
+    source = uploads.store_upload(upload(TABLE), format="csv")
+    job = Job.objects.create(kind="import", params={"source": str(source)})
+    age(source.parent)
+    uploads.discard_finished_uploads()
+    assert source.exists()
+    Job.objects.filter(pk=job.pk).update(state=Job.State.DONE)
+    uploads.discard_finished_uploads()
+    assert left_behind(home) == []
+
+
+def test_an_upload_that_has_just_come_is_kept():
+    source = uploads.store_upload(upload(TABLE), format="csv")
+    uploads.discard_finished_uploads()
+    assert source.exists()

@@ -1,0 +1,211 @@
+"""Jobs: done once, taken over when a worker is gone, left alone while it is only slow."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from annotation.errors import Conflict
+from annotation.jobs import jobs
+from annotation.models import Job
+from tests import factories
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ran: list[Job] = []
+
+
+def work(running: jobs.RunningJob) -> dict:
+    ran.append(running.job)
+    running.progress(1, 2, stage="half")
+    return {"answer": 42}
+
+
+def fail(running: jobs.RunningJob) -> dict:
+    raise jobs.JobFailed("The file is gone.", report={"problems": []})
+
+
+def crash(running: jobs.RunningJob) -> dict:
+    raise RuntimeError("a bug")
+
+
+@pytest.fixture(autouse=True)
+def kinds(monkeypatch):
+    ran.clear()
+    for name in ("work", "fail", "crash"):
+        monkeypatch.setitem(jobs.JOB_KINDS, name, f"{__name__}:{name}")
+
+
+def make(kind: str = "work", **fields) -> Job:
+    job = jobs.enqueue(kind, study=None, params={}, actor=None)
+    Job.objects.filter(pk=job.pk).update(**fields)
+    job.refresh_from_db()
+    return job
+
+
+def gone(**fields) -> dict:
+    """A row as a killed worker leaves it."""
+    return {
+        "state": "running",
+        "attempts": 1,
+        "lease_expires_at": timezone.now() - timedelta(seconds=1),
+        **fields,
+    }
+
+
+def test_a_job_runs_once_and_keeps_its_report():
+    job = make()
+    assert jobs.run(job.pk)
+    assert not jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.report, len(ran)) == ("done", {"answer": 42}, 1)
+    assert (job.done, job.total) == (2, 2)
+
+
+def test_a_failure_is_told_to_its_owner():
+    job = make("fail")
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.message) == ("failed", "The file is gone.")
+
+
+def test_a_crash_is_logged_and_tried_again():
+    job = make("crash")
+    with pytest.raises(RuntimeError):
+        jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.attempts) == ("running", 1)
+    assert job.lease_expires_at <= timezone.now()
+
+
+def test_a_killed_workers_job_is_taken_over():
+    job = make(**gone())
+    assert jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.attempts) == ("done", 2)
+
+
+def test_a_running_job_is_left_alone():
+    job = make(state="running", attempts=1, lease_expires_at=timezone.now() + timedelta(seconds=30))
+    assert not jobs.run(job.pk)
+
+
+def test_a_slow_worker_keeps_its_job_although_its_lease_ran_out():
+    job = make(**gone())
+    held, done = threading.Event(), threading.Event()
+
+    def slow() -> None:
+        with jobs._job_lock(job.pk) as alone:
+            assert alone
+            held.set()
+            done.wait(10)
+        connection.close()
+
+    thread = threading.Thread(target=slow)
+    thread.start()
+    held.wait(10)
+    assert not jobs.run(job.pk)
+    done.set()
+    thread.join()
+    assert jobs.run(job.pk)
+
+
+def test_what_keeps_killing_its_worker_is_given_up():
+    job = make(**gone(attempts=jobs.MAX_ATTEMPTS))
+    jobs.wake_stale()
+    job.refresh_from_db()
+    assert job.state == "failed"
+    assert "died 5 times" in job.message
+
+
+def test_the_sweep_wakes_what_was_lost_and_nothing_else(monkeypatch):
+    old = timezone.now() - timedelta(minutes=2)
+    lost, killed = make(created_at=old), make(**gone())
+    make()
+    make(state="done", created_at=old)
+    woken: list = []
+    monkeypatch.setattr(jobs, "_send_message", lambda job_id, kind: woken.append(job_id))
+    jobs.wake_stale()
+    assert set(woken) == {lost.pk, killed.pk}
+
+
+def test_a_cancelled_job_does_not_start():
+    job = make()
+    jobs.cancel(job, actor=factories.UserFactory())
+    assert not jobs.run(job.pk)
+    assert ran == []
+
+
+def test_a_job_cancelled_while_it_runs_stops_at_its_next_step(monkeypatch):
+    user = factories.UserFactory()
+
+    def cancelled(running: jobs.RunningJob) -> dict:
+        jobs.cancel(running.job, actor=user)
+        running.progress(1, 2, stage="next")
+        raise AssertionError("went on")
+
+    monkeypatch.setattr(jobs, "_handler", lambda kind: cancelled)
+    job = make()
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.message) == ("cancelled", "Cancelled.")
+
+
+def test_a_finished_job_cannot_be_cancelled():
+    job = make()
+    jobs.run(job.pk)
+    with pytest.raises(Conflict, match="finished already"):
+        jobs.cancel(job, actor=factories.UserFactory())
+
+
+def test_a_worker_that_lost_its_job_says_nothing_more(monkeypatch):
+    job = make()
+
+    def overtaken(running: jobs.RunningJob) -> dict:
+        Job.objects.filter(pk=job.pk).update(lease_token=None)
+        running.progress(1, 2, stage="next")
+        raise AssertionError("went on")
+
+    monkeypatch.setattr(jobs, "_handler", lambda kind: overtaken)
+    assert not jobs.run(job.pk)
+    job.refresh_from_db()
+    assert job.state == "running"
+
+
+def test_the_message_is_sent_only_after_the_commit(monkeypatch):
+    woken: list = []
+    monkeypatch.setattr(jobs, "_send_message", lambda job_id, kind: woken.append(job_id))
+    with transaction.atomic():
+        job = jobs.enqueue("work", study=None, params={}, actor=None)
+        assert woken == []
+    assert woken == [job.pk]
+
+
+def test_what_opens_models_waits_for_a_models_worker(monkeypatch):
+    monkeypatch.setattr(jobs, "GPU_KINDS", {"work"})
+    sent = []
+    monkeypatch.setattr(
+        jobs.current_app, "send_task", lambda name, args, **options: sent.append((name, args, options))
+    )
+    job = make()
+    assert sent == [("annotation.tasks.run_job", [str(job.pk)], {"queue": "gpu", "expires": 60})]
+
+
+def test_a_worker_that_is_to_end_puts_down_what_can_go_on_elsewhere(monkeypatch):
+    monkeypatch.setattr(jobs, "GPU_KINDS", {"work"})
+    job = make()
+    assert not jobs.run(job.pk, stopping=lambda: True)
+    job.refresh_from_db()
+    assert (job.state, job.attempts) == ("queued", 0)
+    assert jobs.run(job.pk)
+
+
+def test_a_worker_that_is_to_end_finishes_what_would_begin_anew(monkeypatch):
+    job = make()
+    assert jobs.run(job.pk, stopping=lambda: True)
+    job.refresh_from_db()
+    assert job.state == "done"

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
+from annotation.audio.spectrogram import N_BYTES
+from annotation.errors import NotFound
+from annotation.listening import coverage, spectrograms
+from annotation.models import Assignment, Clip
+from annotation.rating import briefings, leases
+from tests import factories
+from tests.annotation.world import store
+
+pytestmark = pytest.mark.django_db
+
+
+def leased(preset: str = "cmi-pref", *, spectrogram: bool = True) -> Assignment:
+    study = factories.StudyFactory(slug="s", preset=preset)
+    factories.comparison_task(study, "task", reference_clip=factories.clip("reference"))
+    for clip in Clip.objects.all():
+        store(clip)
+    coverage.set_listening_rules(study, actor=None, spectrogram=spectrogram)
+    lease = leases.lease_next(factories.member(study), "s")[1]
+    return Assignment.objects.select_related("task__study").get(pk=lease.id)
+
+
+def shown(assignment: Assignment) -> list[bool]:
+    brief = briefings.brief(assignment)
+    clips = [part["clip"] for part in brief["content"] + brief["candidates"] if "clip" in part]
+    return ["spectrogram" in clip for clip in clips]
+
+
+def test_every_clip_of_a_task_has_one_of_the_same_size(db):
+    assignment = leased()
+    pictures = {
+        name: spectrograms.spectrogram_of_assignment(assignment, name) for name in ("a", "b", "reference")
+    }
+    assert {len(picture) for picture in pictures.values()} == {N_BYTES}
+    assert len(set(pictures.values())) == 3
+    assert shown(assignment) == [True, True, True]
+
+
+def test_it_is_drawn_once(db, monkeypatch):
+    assignment = leased()
+    first = spectrograms.spectrogram_of_assignment(assignment, "a")
+    monkeypatch.setattr(spectrograms, "spectrogram", lambda *a, **k: pytest.fail("drawn again"))
+    assert spectrograms.spectrogram_of_assignment(assignment, "a") == first
+
+
+def kept() -> list[str]:
+    folders, _ = default_storage.listdir("clips/spectrograms")
+    names = [(folder, default_storage.listdir(f"clips/spectrograms/{folder}")[1]) for folder in folders]
+    return [f"clips/spectrograms/{folder}/{name}" for folder, files in names for name in files]
+
+
+def test_two_who_ask_at_once_leave_one_file(db, monkeypatch):
+    assignment = leased()
+    draw = spectrograms.spectrogram
+
+    def while_another_draws(file, *, n_samples):
+        monkeypatch.setattr(spectrograms, "spectrogram", draw)
+        spectrograms.spectrogram_of_assignment(assignment, "a")
+        return draw(file, n_samples=n_samples)
+
+    monkeypatch.setattr(spectrograms, "spectrogram", while_another_draws)
+    assert len(spectrograms.spectrogram_of_assignment(assignment, "a")) == N_BYTES
+    assert len(kept()) == 1
+
+
+@pytest.mark.parametrize("n_bytes", [0, N_BYTES - 1, N_BYTES + 1])
+def test_a_file_that_is_not_whole_is_drawn_again_and_replaced(db, n_bytes):
+    assignment = leased()
+    drawn = spectrograms.spectrogram_of_assignment(assignment, "a")
+    (name,) = kept()
+    default_storage.delete(name)
+    default_storage.save(name, ContentFile((drawn + b"x")[:n_bytes]))
+    assert spectrograms.spectrogram_of_assignment(assignment, "a") == drawn
+    assert kept() == [name]
+    assert default_storage.open(name).read() == drawn
+
+
+def test_a_study_shows_none_unless_it_says_so(db):
+    assignment = leased(spectrogram=False)
+    assert shown(assignment) == [False, False, False]
+    with pytest.raises(NotFound):
+        spectrograms.spectrogram_of_assignment(assignment, "a")
+
+
+@pytest.mark.parametrize("preset", ["abx", "mushra"])
+def test_there_is_none_where_two_clips_are_one_sound(preset):
+    from annotation.listening.rules.coverage import ListeningRules
+    from annotation.protocols import preset as definition
+
+    assert not spectrograms.shows_spectrograms(definition(preset), ListeningRules(spectrogram=True))
+
+
+def test_there_is_none_of_a_clip_that_is_not_there_or_a_task_given_back(db):
+    assignment = leased()
+    with pytest.raises(NotFound):
+        spectrograms.spectrogram_of_assignment(assignment, "c")
+    assignment.state = Assignment.State.RETURNED
+    with pytest.raises(NotFound):
+        spectrograms.spectrogram_of_assignment(assignment, "a")

@@ -1,0 +1,216 @@
+"""A rater's work over HTTP, from the first task to the end of the queue."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from annotation.models import Assignment, Judgment, Study, Task
+from annotation.studies import protocols
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    study = factories.StudyFactory(slug="s", overlap=2)
+    for n in range(3):
+        factories.rating_task(study, f"task-{n}", question=f"What sounds in {n}?")
+    return study
+
+
+@pytest.fixture
+def rater(api, study):
+    return api(factories.member(study))
+
+
+def judgment(**fields: Any) -> dict[str, Any]:
+    answers = [{"question": "correctness", "value": 4}]
+    return {"client_id": str(uuid.uuid4()), "answers": answers, **fields}
+
+
+def take(rater, holding=()) -> dict[str, Any]:
+    return rater.post("studies/s/next/", {"holding": list(holding)}).json()["assignment"]
+
+
+def test_a_task_arrives_complete_and_in_the_protocols_order(rater):
+    body = rater.post("studies/s/next/").json()
+    assert body["progress"] == {"done": 0, "tasks": 3}
+    assignment = body["assignment"]
+    assert [part["field"] for part in assignment["content"]] == ["question", "reference"]
+    assert assignment["candidates"] == [{"label": "A", "text": "system-1 says: a bell."}]
+    assert assignment["protocol_version"] == 1
+    parts = {"content", "candidates", "listening"}
+    assert set(assignment) == {"id", "protocol_version", "expires_at"} | parts
+
+
+def test_a_rater_works_to_the_end_of_the_queue(rater):
+    for done in range(3):
+        body = rater.post("studies/s/next/").json()
+        assert body["progress"]["done"] == done
+        response = rater.post(f"assignments/{body['assignment']['id']}/judgment/", judgment())
+        assert response.status_code == 201
+    end = rater.post("studies/s/next/")
+    assert (end.status_code, end.json()) == (200, {"assignment": None, "progress": {"done": 3, "tasks": 3}})
+
+
+def test_a_replay_gets_the_first_result(rater):
+    path = f"assignments/{take(rater)['id']}/judgment/"
+    body = judgment()
+    first, second = rater.post(path, body), rater.post(path, body)
+    assert (first.status_code, second.status_code) == (201, 200)
+    assert first.json() == second.json() == {"client_id": body["client_id"], "surplus": False}
+    assert Judgment.objects.count() == 1
+
+
+def test_a_second_answer_is_a_conflict(rater):
+    path = f"assignments/{take(rater)['id']}/judgment/"
+    rater.post(path, judgment())
+    response = rater.post(path, judgment())
+    assert (response.status_code, response.json()["title"]) == (409, "already_submitted")
+
+
+def test_an_assignment_can_be_had_again_as_it_was_shown(rater):
+    assignment = take(rater)
+    assert rater.get(f"assignments/{assignment['id']}/").json() == assignment
+    rater.post(f"assignments/{assignment['id']}/judgment/", judgment())
+    response = rater.get(f"assignments/{assignment['id']}/")
+    assert (response.status_code, response.json()["title"]) == (409, "closed")
+
+
+def test_tasks_are_fetched_ahead_while_others_are_held(rater):
+    first = take(rater)["id"]
+    assert take(rater) == take(rater)
+    second = take(rater, [first])["id"]
+    third = take(rater, [first, second])["id"]
+    assert len({first, second, third}) == 3
+    response = rater.post("studies/s/next/", {"holding": [first, second, third]})
+    assert (response.status_code, response.json()["title"]) == (409, "too_many_open")
+
+
+def test_a_heartbeat_keeps_the_task(rater):
+    assignment = take(rater)
+    response = rater.post(f"assignments/{assignment['id']}/heartbeat/")
+    assert response.json()["expires_at"] > assignment["expires_at"]
+
+
+def test_a_skip_says_why_and_the_task_does_not_come_back(rater):
+    assignment = take(rater)
+    response = rater.post(f"assignments/{assignment['id']}/skip/", {"reason": "audio", "comment": "Silence"})
+    assert (response.status_code, response.content) == (204, b"")
+    skipped = Assignment.objects.get(pk=assignment["id"])
+    assert (skipped.skip_reason, skipped.skip_comment) == ("audio", "Silence")
+    assert [rater.post(f"assignments/{take(rater)['id']}/judgment/", judgment()) for _ in range(2)]
+    assert take(rater) is None
+
+
+def test_a_task_given_back_is_free_again(rater):
+    assignment = take(rater)
+    assert rater.post(f"assignments/{assignment['id']}/give-back/").status_code == 204
+    assert not Task.objects.filter(n_leases__gt=0).exists()
+
+
+def test_a_vote_that_waited_while_its_task_was_given_back_is_taken(rater):
+    assignment = take(rater)
+    rater.post(f"assignments/{assignment['id']}/give-back/")
+    response = rater.post(f"assignments/{assignment['id']}/judgment/", judgment())
+    assert (response.status_code, response.json()["surplus"]) == (201, False)
+
+
+def test_the_protocol_is_what_the_study_asks(rater, study):
+    body = rater.get("studies/s/protocol/").json()
+    assert (body["number"], body["preset"], body["definition"]["key"]) == (1, "orca", "orca")
+
+
+def test_an_earlier_protocol_can_be_asked_for(rater, study):
+    protocols.add_protocol_version(study, preset="cmi-pref", actor=None)
+    assert rater.get("studies/s/protocol/").json()["preset"] == "cmi-pref"
+    assert rater.get("studies/s/protocol/?number=1").json()["preset"] == "orca"
+
+
+@pytest.mark.parametrize("number", ["3", "0", "x", "-1", "1.0", "²", "9" * 30])
+def test_a_protocol_that_is_not_there_is_not_there(rater, number):
+    assert rater.get(f"studies/s/protocol/?number={number}").status_code == 404
+
+
+# ── What cannot be taken ─────────────────────────────────────────────────────
+
+FAULTS: list[tuple[str, dict[str, Any]]] = [
+    ("client_id", judgment(client_id="1")),
+    ("client_id", {"answers": []}),
+    ("answers", {"client_id": str(uuid.uuid4())}),
+    ("answers", judgment(answers=[])),
+    ("answers", judgment(answers={"question": "correctness"})),
+    ("answers[0].question", judgment(answers=[{"value": 4}])),
+    ("answers[0].question", judgment(answers=[{"question": "loudness", "value": 4}])),
+    ("answers[0].value", judgment(answers=[{"question": "correctness", "value": 6}])),
+    ("answers[0].value", judgment(answers=[{"question": "correctness", "value": "4"}])),
+    ("answers[0].value", judgment(answers=[{"question": "correctness", "value": True}])),
+    ("answers[0].value", judgment(answers=[{"question": "correctness", "value": 10**400}])),
+    ("answers[0].choice", judgment(answers=[{"question": "correctness", "value": 4, "choice": "C"}])),
+    ("answers[1]", judgment(answers=[{"question": "correctness", "value": 4}] * 2)),
+    ("codes[0]", judgment(codes=["Z"])),
+    ("codes[1]", judgment(codes=["Q", {}])),
+    ("comment", judgment(comment="x" * 4001)),
+    ("comment", judgment(comment="nul \0")),
+    ("telemetry", judgment(telemetry={"log": "x" * 5000})),
+    ("telemetry", judgment(telemetry={"log": "nul \0"})),
+    ("telemetry", judgment(telemetry=[1])),
+    ("score", judgment(score=1)),
+]
+
+
+@pytest.mark.parametrize(
+    ("field", "body"), FAULTS, ids=[f"{n}-{field}" for n, (field, _) in enumerate(FAULTS)]
+)
+def test_an_answer_that_cannot_be_taken_is_refused_with_the_field(rater, field, body):
+    path = f"assignments/{take(rater)['id']}/judgment/"
+    response = rater.post(path, body)
+    assert response.status_code == 400
+    assert response["Content-Type"] == "application/problem+json"
+    errors = response.json()["errors"]
+    assert field in [error["field"] for error in errors]
+    assert all(error["message"] for error in errors)
+    assert not Judgment.objects.exists()
+    assert rater.post(path, judgment()).status_code == 201  # the task is still theirs to answer
+
+
+@pytest.mark.parametrize(
+    "telemetry",
+    [r'{"a": "\ud800"}', r'{"\ud83d": 1}', '{"a": 1e999}', '{"a": ' + "[" * 5000 + "]" * 5000 + "}"],
+)
+def test_an_event_log_that_cannot_be_stored_is_refused(rater, telemetry):
+    path = f"/api/v1/assignments/{take(rater)['id']}/judgment/"
+    body = '{"client_id": "%s", "answers": [{"question": "correctness", "value": 4}], "telemetry": %s}'
+    response = rater.client.post(path, body % (uuid.uuid4(), telemetry), content_type="application/json")
+    assert response.status_code == 400
+    assert not Judgment.objects.exists()
+
+
+def test_an_event_log_may_speak_of_null_characters(rater):
+    telemetry = {"key": r"\u0000", "face": "😀"}
+    path = f"assignments/{take(rater)['id']}/judgment/"
+    assert rater.post(path, judgment(telemetry=telemetry)).status_code == 201
+    assert Judgment.objects.get().telemetry == telemetry
+
+
+@pytest.mark.parametrize("body", [{"reason": "bored"}, {"reason": ""}, {}, {"reason": "audio", "why": "x"}])
+def test_a_skip_without_a_reason_of_the_protocol_is_refused(rater, body):
+    response = rater.post(f"assignments/{take(rater)['id']}/skip/", body)
+    assert response.status_code == 400
+    assert len(response.json()["errors"]) >= 1
+    assert Assignment.objects.get().state == Assignment.State.OPEN
+
+
+@pytest.mark.parametrize("holding", ["x", ["x"], [str(uuid.uuid4())] * 11, None])
+def test_what_is_held_is_a_short_list_of_assignments(rater, holding):
+    assert rater.post("studies/s/next/", {"holding": holding}).status_code == 400
+
+
+def test_researchers_and_admins_do_not_rate(api, study):
+    for role in ("researcher", "admin"):
+        response = api(factories.member(study, role)).post("studies/s/next/")
+        assert response.status_code == 403

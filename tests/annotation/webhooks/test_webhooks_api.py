@@ -1,0 +1,89 @@
+"""Webhooks over HTTP, for those who run a study."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.models import WebhookDelivery
+from annotation.webhooks import delivery
+from tests.annotation.importing.web import serving
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def server(settings):
+    settings.OUTBOUND_ALLOW = ["127.0.0.1"]
+    with serving(lambda asked: (500, {}, b"broken")) as found:
+        yield found
+
+
+@pytest.fixture
+def me(api, world):
+    return api(world.researcher)
+
+
+@pytest.fixture
+def made(me, server) -> dict:
+    response = me.post("studies/here/webhooks/", {"address": f"{server.address}/hook", "events": ["study.*"]})
+    assert response.status_code == 201, response.content
+    return response.json()
+
+
+def test_a_secret_is_shown_once(me, made):
+    assert made["secret"].startswith("whsec_")
+    path = f"studies/here/webhooks/{made['id']}/"
+    assert "secret" not in me.get(path).json()
+    assert made["secret"] not in me.get("studies/here/webhooks/").content.decode()
+    again = me.post(f"{path}secret/").json()["secret"]
+    assert again != made["secret"]
+    assert me.get(path).json()["old_secret_until"] is not None
+
+
+def test_an_address_inside_is_refused_with_a_remedy(me):
+    response = me.post("studies/here/webhooks/", {"address": "http://127.0.0.1:5432/"})
+    assert response.status_code == 400
+    (error,) = response.json()["errors"]
+    assert error["field"] == "address"
+    assert "CONCORD_OUTBOUND_ALLOW" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [({"events": []}, "events"), ({"events": ["nonsense"]}, "events[0]"), ({"url": "x"}, "url")],
+)
+def test_what_cannot_be_kept_is_refused_by_field(me, server, body, field):
+    response = me.post("studies/here/webhooks/", {"address": server.address, **body})
+    assert response.status_code == 400
+    assert field in {error["field"] for error in response.json()["errors"]}
+
+
+def test_what_failed_can_be_looked_at_and_sent_again(me, made, server):
+    path = f"studies/here/webhooks/{made['id']}/"
+    assert me.post(f"{path}test/").status_code == 202
+    delivery.sweep()
+    (sent,) = me.get(f"{path}deliveries/?state=waiting").json()["results"]
+    assert (sent["status"], sent["answer"], sent["tries"]) == (500, "broken", 1)
+    assert sent["body"].encode() == server.asked[0].body
+    WebhookDelivery.objects.update(state="failed")
+    assert me.post(f"{path}replay-failed/").json() == {"deliveries": 1}
+    again = me.post(f"{path}deliveries/{sent['id']}/replay/").json()
+    assert (again["state"], again["tries"], again["delivery"]) == ("waiting", 0, sent["delivery"])
+
+
+def test_deliveries_come_by_pages(me, made, django_assert_num_queries):
+    path = f"studies/here/webhooks/{made['id']}/"
+    for _ in range(3):
+        me.post(f"{path}test/")
+    with django_assert_num_queries(4):
+        first = me.get(f"{path}deliveries/?limit=2").json()
+    rest = me.get(first["next"]).json()
+    assert len(first["results"]) + len(rest["results"]) == 3
+    assert rest["next"] is None
+
+
+def test_it_can_be_switched_off_and_removed(me, made):
+    path = f"studies/here/webhooks/{made['id']}/"
+    assert me.patch(path, {"active": False}).json()["active"] is False
+    assert me.delete(path).status_code == 204
+    assert me.get(path).status_code == 404

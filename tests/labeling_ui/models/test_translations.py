@@ -1,0 +1,125 @@
+"""Every text of the pages exists in Simplified Chinese, with the same blanks in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Message
+from babel.messages.extract import extract_python
+from babel.messages.pofile import read_po
+from django.utils.translation.template import templatize
+
+from analytics.reports.agreement import SENTENCES as REASONS
+from labeling_ui.domain_errors import ERROR_MESSAGE_PATTERNS, ERROR_MESSAGES, pattern_regex
+from labeling_ui.models.catalogue_texts import SCORER_TEXTS, TRAINING_TEXTS, WRITER_TEXTS
+from scoring.metrics.registry import ENTRIES
+from scoring.training.catalogue import TRAINABLE
+from scoring.writing.kinds import KINDS
+
+ROOT = Path(__file__).resolve().parents[2]
+PO = ROOT / "labeling_ui" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
+KEYWORDS = {
+    name: spec
+    for names, spec in (
+        (("_", "gettext", "gettext_lazy", "gettext_noop", "N_"), None),
+        (("ngettext", "ngettext_lazy"), (1, 2)),
+        (("pgettext", "pgettext_lazy"), ((1, "c"), 2)),
+    )
+    for name in names
+}
+BLANK = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w*\}")
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> dict[str, Message]:
+    with PO.open("rb") as file:
+        return {_key(message.id): message for message in read_po(file, locale="zh_Hans") if message.id}
+
+
+def texts_in(source: bytes) -> Iterator[str]:
+    for _line, _function, message, _comments in extract_python(BytesIO(source), KEYWORDS, [], {}):
+        parts = message if isinstance(message, tuple) else (message,)
+        yield next(part for part in parts if part)
+
+
+def sources() -> Iterator[tuple[Path, bytes]]:
+    for folder in ("annotation", "scoring", "analytics", "labeling_ui"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "migrations" not in path.parts:
+                yield path, path.read_bytes()
+    for app in ("labeling_ui", "analytics"):
+        for path in sorted((ROOT / app / "templates").rglob("*.html")):
+            yield path, templatize(path.read_text(encoding="utf-8")).encode()
+
+
+def test_every_text_in_the_code_is_in_the_catalogue(catalogue):
+    missing = {
+        f"{path.relative_to(ROOT)}: {text}"
+        for path, source in sources()
+        for text in texts_in(source)
+        if text not in catalogue
+    }
+    assert sorted(missing) == []
+
+
+def test_no_text_is_left_untranslated_or_guessed(catalogue):
+    unfinished = [key for key, message in catalogue.items() if message.fuzzy or not all(_strings(message))]
+    assert unfinished == []
+
+
+def test_translations_keep_the_blanks_of_the_original(catalogue):
+    different = [
+        key
+        for key, message in catalogue.items()
+        for string in _strings(message)
+        if sorted(set(BLANK.findall(string))) != sorted(set(BLANK.findall(_fullest(message))))
+    ]
+    assert different == []
+
+
+def test_what_the_services_say_is_listed_as_they_say_it():
+    folders = [ROOT / "annotation", ROOT / "scoring", ROOT / "analytics"]
+    services = "".join(
+        path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py")
+    )
+    assert [sentence for sentence in ERROR_MESSAGES if sentence not in services] == []
+    unsaid = [
+        each
+        for each in ERROR_MESSAGE_PATTERNS
+        if not re.search(pattern_regex(each, r"\\{[^}]+\\}"), services)
+    ]
+    assert unsaid == []
+
+
+def test_what_scorers_say_of_themselves_is_listed_as_they_say_it():
+    said = {text for entry in ENTRIES for text in (entry.title, entry.summary)}
+    said |= {option.help for entry in ENTRIES for option in entry.options}
+    assert set(SCORER_TEXTS) == said
+    said = {text for kind in KINDS.values() for text in (kind.title, kind.summary)}
+    said |= {option.help for kind in KINDS.values() for option in kind.options}
+    assert set(WRITER_TEXTS) == said
+    said = {text for kind in TRAINABLE.values() for text in (kind.title, kind.summary)}
+    said |= {option.help for kind in TRAINABLE.values() for option in kind.options}
+    assert set(TRAINING_TEXTS) == said
+
+
+def test_why_agreement_is_missing_is_in_the_catalogue(catalogue):
+    """Statistics know no languages, so their sentences are collected by nobody."""
+    assert [sentence for sentence in REASONS.values() if sentence not in catalogue] == []
+
+
+def _key(message_id: str | tuple[str, ...] | list[str]) -> str:
+    return message_id if isinstance(message_id, str) else message_id[0]
+
+
+def _strings(message: Message) -> tuple[str, ...]:
+    return (message.string,) if isinstance(message.string, str) else tuple(message.string)
+
+
+def _fullest(message: Message) -> str:
+    """The plural form of a message that has one: only there is the number always written out."""
+    return message.id if isinstance(message.id, str) else message.id[-1]

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from annotation.models import Study
+from labeling_ui.study.page_data import Situation, Step, next_step
+
+State = Study.State
+
+
+def situation(**changes) -> Situation:
+    """A running study, half rated, with raters."""
+    return Situation(
+        **{
+            "state": State.RUNNING,
+            "tasks": 9,
+            "complete": False,
+            "people": True,
+            "importing": False,
+            **changes,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "step"),
+    [
+        ({}, Step.WAIT),
+        ({"people": False}, Step.INVITE),
+        ({"complete": True}, Step.CLOSE),
+        ({"state": State.DRAFT, "tasks": 0}, Step.IMPORT),
+        ({"state": State.DRAFT}, Step.START),
+        ({"state": State.DRAFT, "people": False}, Step.START),
+        ({"state": State.DRAFT, "complete": True}, Step.READ_RESULTS),
+        ({"state": State.PAUSED}, Step.RESUME),
+        ({"state": State.CLOSED}, Step.EXPORT),
+        ({"state": State.CLOSED, "complete": True}, Step.EXPORT),
+        ({"importing": True}, Step.WATCH_IMPORT),
+        ({"state": State.DRAFT, "tasks": 0, "importing": True}, Step.WATCH_IMPORT),
+    ],
+)
+def test_there_is_one_sensible_next_step(changes, step):
+    assert next_step(situation(**changes)) is step

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Job
+from labeling_ui.study.dataset_forms import TRAINING_SET_DEFAULTS
+from tests.analytics.votes import vote
+from tests.factories import StudyFactory, member, rating_task
+
+pytestmark = pytest.mark.django_db
+
+ASKED = {**TRAINING_SET_DEFAULTS, "format": "mos", "ratios": "1:0:0"}
+
+
+def page(study) -> str:
+    return reverse("training_sets", args=[study.slug])
+
+
+def test_a_preview_shows_first_rows_and_sizes_and_starts_nothing(client, admin, study):
+    vote(rating_task(study, "one"), 3)
+    client.force_login(admin)
+    shown = client.post(page(study), {**ASKED, "preview": ""})
+    (table,) = shown.context["tried"].tables
+    assert (table.sizes, table.first[0]["mean"]) == ({"train": 1, "dev": 0, "test": 0}, 3.0)
+    assert "What is heard in one?" in shown.content.decode()
+    assert not Job.objects.exists()
+
+
+def test_making_one_leads_to_its_job(client, admin, study):
+    client.force_login(admin)
+    answer = client.post(page(study), {**ASKED, "hold_out_systems": "a\n\nb"})
+    job = Job.objects.get()
+    assert answer.url == reverse("job", args=[job.pk])
+    assert (job.kind, job.created_by, job.params["hold_out_systems"]) == ("training_set", admin, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"format": "arena"}, "asks no preference question"),
+        ({"ratios": "0:1:1"}, "train:dev:test"),
+        ({"ratios": "lots"}, "as in 8:1:1"),
+        ({"ratios": "8:nan:1"}, "from 0 to a million"),
+        ({"ratios": "8:inf:1"}, "from 0 to a million"),
+        ({"ratios": "8:1"}, "three numbers"),
+        ({"weights": "agreement"}, "mos has no weights"),
+    ],
+)
+def test_what_does_not_go_together_is_told_and_starts_nothing(client, admin, study, wrong, told):
+    client.force_login(admin)
+    assert told in client.post(page(study), {**ASKED, **wrong}).content.decode()
+    assert not Job.objects.exists()
+
+
+def test_a_study_without_votes_says_so(client, admin, study):
+    client.force_login(admin)
+    assert "Collect votes first" in client.post(page(study), {**ASKED, "preview": ""}).content.decode()
+
+
+def test_raters_have_no_such_page(client, study):
+    client.force_login(member(study))
+    assert client.get(page(study)).status_code == 403
+
+
+def test_sets_of_other_studies_are_not_listed(client, admin, study):
+    Job.objects.create(kind="training_set", study=StudyFactory(), params={"format": "mos"}, state="done")
+    client.force_login(admin)
+    assert "There are none yet." in client.get(page(study)).content.decode()

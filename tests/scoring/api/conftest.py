@@ -1,5 +1,0 @@
-from __future__ import annotations
-
-from tests.annotation.api.conftest import api, elsewhere, world
-
-__all__ = ["api", "elsewhere", "world"]

@@ -1,0 +1,215 @@
+"""From votes on sounds to a model that the metric opens."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring.metrics.contract import Example
+from scoring.metrics.registry import OptionError, open_metric
+from scoring.training.cmi_rm.recipe import settings_of, train
+from scoring.training.contract import MusicVotes, PairVote, RatedClip, Split, TrainedModel, TrainingError
+from tests.scoring.training.comparisons import (
+    Stopped,
+    Watching,
+    music_votes,
+    options,
+    pairs,
+    rated,
+    workplace,
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("music")
+
+
+@pytest.fixture(scope="module")
+def votes(folder: Path) -> MusicVotes:
+    return music_votes(folder / "clips")
+
+
+def trained(
+    votes: MusicVotes, folder: Path, work: str, *, watch: Watching | None = None, seed: int = 1, **given: Any
+) -> TrainedModel:
+    return train(
+        votes,
+        options(**given),
+        seed=seed,
+        work=folder / work,
+        workplace=workplace(folder),
+        watch=watch or Watching(),
+    )
+
+
+def weights(found: TrainedModel) -> bytes:
+    return (found.folder / "model.safetensors").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def whole(votes: MusicVotes, folder: Path) -> tuple[TrainedModel, Watching]:
+    watch = Watching()
+    return trained(votes, folder, "whole", watch=watch), watch
+
+
+def test_it_learns_what_people_prefer_on_clips_it_never_heard(
+    whole: tuple[TrainedModel, Watching], folder: Path
+) -> None:
+    metric = open_metric("cmi-rm", {"checkpoint": str(whole[0].folder)}, workplace(folder))
+    unseen = pairs(folder / "unseen", 4, seed=500, name="unseen")
+    examples = [
+        Example(2 * at + side, (sound,), (pair.prompt.text,))
+        for at, pair in enumerate(unseen)
+        for side, sound in enumerate((pair.first, pair.second))
+    ]
+    scores = {outcome.key: outcome.readings for outcome in metric.score(examples)}
+    for at, pair in enumerate(unseen):
+        for head, said in pair.votes.items():
+            lead = scores[2 * at][head].value - scores[2 * at + 1][head].value
+            assert (lead > 0) == (said[0].first == 1)
+
+
+def test_what_it_tells_is_json_and_its_curves_are_named(whole: tuple[TrainedModel, Watching]) -> None:
+    found, watch = whole
+    record = json.loads(json.dumps(found.record))
+    assert record["units"]["first"] == {"pairs": 4, "votes": 16.0, "clips": 0, "ratings": 0.0}
+    assert record["units"]["train"] == {"pairs": 12, "votes": 48.0, "clips": 4, "ratings": 4.0}
+    assert set(watch.curves) == {"train loss", "dev loss", "dev accuracy"}
+    assert watch.curves["dev loss"][-1][0] == record["steps"] == 16
+    assert record["dev"]["loss"] == pytest.approx(
+        min(loss for step, loss in watch.curves["dev loss"] if step >= 4)
+    )
+    assert set(watch.stages) == {"listening", "pairs judged by a model", "training"}
+
+
+@pytest.mark.parametrize("killed_at", [3, 4, 12])
+def test_a_training_that_was_killed_goes_on_to_the_same_bytes(
+    votes: MusicVotes, folder: Path, whole: tuple[TrainedModel, Watching], killed_at: int
+) -> None:
+    with pytest.raises(Stopped):
+        trained(votes, folder, f"killed-{killed_at}", watch=Watching(stop_at=killed_at))
+    again = Watching()
+    found = trained(votes, folder, f"killed-{killed_at}", watch=again)
+    assert again.resumed == [killed_at]
+    assert weights(found) == weights(whole[0])
+    assert found.record == whole[0].record
+
+
+def test_another_seed_is_another_model_and_a_finished_training_is_not_repeated(
+    votes: MusicVotes, folder: Path, whole: tuple[TrainedModel, Watching]
+) -> None:
+    assert weights(trained(votes, folder, "other", seed=2, steps=3)) != weights(whole[0])
+    watch = Watching()
+    assert weights(trained(votes, folder, "whole", watch=watch)) == weights(whole[0])
+    assert not watch.curves
+
+
+def test_it_goes_on_from_a_trained_model_and_keeps_it_where_nothing_is_better(
+    votes: MusicVotes, folder: Path, whole: tuple[TrainedModel, Watching]
+) -> None:
+    turned = [replace(pair, first=pair.second, second=pair.first) for pair in votes.pairs.train]
+    found = trained(
+        MusicVotes(Split(turned, votes.pairs.dev)),
+        folder,
+        "further",
+        start_from=str(whole[0].folder),
+        width="",
+        steps=3,
+    )
+    assert found.record["started_from"] == hashlib.sha256(weights(whole[0])).hexdigest()
+    assert found.record["dev"]["step"] == 0
+    assert weights(found) == weights(whole[0])
+
+
+def test_a_start_of_another_shape_is_refused(
+    votes: MusicVotes, folder: Path, whole: tuple[TrainedModel, Watching]
+) -> None:
+    with pytest.raises(TrainingError, match="width is 24 there and 48 here") as refused:
+        trained(votes, folder, "wrong", start_from=str(whole[0].folder), width=48)
+    assert refused.value.code == "bad_checkpoint"
+    with pytest.raises(TrainingError, match="start_from"):
+        trained(votes, folder, "nowhere", start_from=str(folder / "nowhere"))
+
+
+def test_confidence_weighs_votes_only_where_that_is_asked_for(
+    votes: MusicVotes, folder: Path, whole: tuple[TrainedModel, Watching]
+) -> None:
+    found = trained(votes, folder, "sure", by_confidence=True, steps=1)
+    assert found.record["units"]["train"]["votes"] == pytest.approx(48 * 4 / 3)
+
+
+def test_a_sound_that_cannot_be_heard_is_left_out_and_named(votes: MusicVotes, folder: Path) -> None:
+    gone = replace(votes.pairs.train[0].first, sha256="0" * 64, path=folder / "gone.wav")
+    first, *others = votes.pairs.train
+    found = trained(
+        replace(votes, pairs=Split([replace(first, first=gone), *others], votes.pairs.dev), pseudo=()),
+        folder,
+        "gone",
+        steps=1,
+    )
+    assert list(found.record["left_out"]) == [first.key]
+    assert found.record["units"]["train"]["pairs"] == 11
+
+
+def all_saying(votes: MusicVotes, first: float) -> MusicVotes:
+    train = [
+        replace(pair, votes={head: [PairVote(first)] for head in pair.votes}) for pair in votes.pairs.train
+    ]
+    return MusicVotes(Split(train, votes.pairs.dev))
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("too_few", "There are 9 pairs .* needs 10 at least"),
+        ("no_dev", "no decided vote and no rating in dev"),
+        ("all_ties", "All 24 votes in train are ties"),
+        ("one_class", "are for the first sound, as the pairs are listed, .* the right columns"),
+        ("off_scale", "1 ratings of musicality are not from 1 to 5, the first is 7"),
+        ("unheard", "12 cannot be heard"),
+    ],
+)
+def test_votes_that_teach_nothing_are_refused_with_the_count_and_the_remedy(
+    votes: MusicVotes, folder: Path, code: str, says: str
+) -> None:
+    train_pairs, dev = votes.pairs.train, votes.pairs.dev
+    gone = replace(train_pairs[0].first, sha256="1" * 64, path=folder / "gone.wav")
+    clip = rated(list(train_pairs[:1]))[0]
+    bad = {
+        "too_few": MusicVotes(Split(train_pairs[:9], dev)),
+        "no_dev": MusicVotes(Split(train_pairs)),
+        "all_ties": all_saying(votes, 0.5),
+        "one_class": all_saying(votes, 1.0),
+        "off_scale": MusicVotes(
+            votes.pairs, Split[RatedClip]([replace(clip, ratings={"musicality": [7.0]})])
+        ),
+        "unheard": MusicVotes(Split([replace(pair, first=gone) for pair in train_pairs], dev)),
+    }[code]
+    with pytest.raises(TrainingError, match=says) as refused:
+        trained(bad, folder, f"bad-{code}")
+    assert refused.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("width", 100), ("dropout", 1.0), ("steps", 0), ("smoothing", -0.1)]
+)
+def test_a_setting_that_makes_no_sense_is_refused(
+    votes: MusicVotes, folder: Path, name: str, value: Any
+) -> None:
+    given: dict[str, Any] = {name: value}
+    with pytest.raises(OptionError, match=name):
+        trained(votes, folder, "senseless", **given)
+
+
+def test_published_values_hold_for_encoders_that_were_trained_on_much_music() -> None:
+    published = settings_of(
+        options(encoder="muq-mulan:a/b", batch="", steps="", first_steps="", validate_every="")
+    )
+    assert (published.batch, published.first_steps, published.smoothing) == (48, 2000, 0.2)
+    assert settings_of(options(first_steps="")).first_steps < published.first_steps

@@ -1,0 +1,69 @@
+"""What CMI-RM minimises, against the formulas written out in numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from scoring.training.cmi_rm.loop import RatingScale, preference_losses, total_loss
+
+LEADS = np.array([[2.0, -1.0], [0.0, 3.0], [-0.5, 0.5]])
+SHARES = np.array([[1.0, 0.0], [0.25, 1.0], [0.0, 2 / 3]])
+
+
+def bradley_terry(leads: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    first = 1 / (1 + np.exp(-leads))
+    return np.asarray(-(targets * np.log(first) + (1 - targets) * np.log(1 - first)))
+
+
+def tensors(*arrays: np.ndarray) -> list[torch.Tensor]:
+    return [torch.from_numpy(array) for array in arrays]
+
+
+def test_a_preference_costs_its_cross_entropy_under_bradley_and_terry() -> None:
+    found = preference_losses(*tensors(LEADS, SHARES))
+    np.testing.assert_allclose(found, bradley_terry(LEADS, SHARES), rtol=1e-12)
+
+
+def test_smoothing_by_a_fifth_makes_nine_tenths_and_one_tenth_of_one_and_nothing() -> None:
+    found = preference_losses(*tensors(LEADS, SHARES), smoothing=0.2)
+    np.testing.assert_allclose(found, bradley_terry(LEADS, 0.8 * SHARES + 0.1), rtol=1e-12)
+    sure = preference_losses(*tensors(np.array([[2.0]]), np.array([[1.0]])), smoothing=0.2)
+    assert float(sure) == pytest.approx(
+        -(0.9 * np.log(1 / (1 + np.exp(-2))) + 0.1 * np.log(1 / (1 + np.exp(2))))
+    )
+
+
+def test_exchanging_the_sides_of_a_pair_changes_nothing() -> None:
+    there = preference_losses(*tensors(LEADS, SHARES), smoothing=0.2)
+    back = preference_losses(*tensors(-LEADS, 1 - SHARES), smoothing=0.2)
+    np.testing.assert_allclose(there, back, rtol=1e-12)
+
+
+def test_a_rating_costs_its_squared_distance_from_a_bent_score() -> None:
+    scores, ratings = np.array([[0.0, 4.0], [-30.0, 30.0]]), np.array([[3.0, 4.0], [1.0, 2.0]])
+    expected = (2 * np.tanh(0.2 * scores + 0.0) + 3 - ratings) ** 2
+    found = RatingScale().losses(*tensors(scores, ratings))
+    np.testing.assert_allclose(found.detach(), expected, rtol=1e-6, atol=1e-9)
+
+
+def test_both_numbers_of_the_rating_scale_are_learned() -> None:
+    scale = RatingScale()
+    scale.losses(torch.tensor([[1.0]]), torch.tensor([[5.0]])).sum().backward()  # type: ignore[no-untyped-call]
+    for number in (scale.a, scale.b):
+        assert number.grad is not None
+        assert number.grad < 0
+
+
+def test_the_heads_weigh_half_each_and_a_vote_as_much_as_a_vote() -> None:
+    losses, weights = (
+        np.array([[1.0, 8.0], [4.0, 5.0], [7.0, 3.0]]),
+        np.array([[2.0, 0.0], [1.0, 3.0], [0.0, 1.0]]),
+    )
+    alignment, musicality = (2 * 1.0 + 4.0) / 3, (3 * 5.0 + 3.0) / 4
+    assert float(total_loss(*tensors(losses, weights))) == pytest.approx(0.5 * alignment + 0.5 * musicality)
+
+
+def test_a_head_that_nobody_was_asked_about_adds_nothing() -> None:
+    assert float(total_loss(*tensors(np.array([[2.0, 9.0]]), np.array([[4.0, 0.0]])))) == pytest.approx(1.0)
