@@ -33,7 +33,7 @@ MAX_FILES_INSPECTED = 10_000
 REMEDY = "Say which format it is in, or write it as CSV or JSONL."
 
 
-def guess_format(source: Path) -> DetectedFormat:
+def detect_format(source: Path) -> DetectedFormat:
     """A key of FORMATS and the reason for it, in a sentence; a problem where nothing fits.
 
     Of an upload that holds one table and sounds beside it, the table's format.
@@ -171,7 +171,7 @@ AUDIO_FILE_NAME = re.compile(r"\S.*\.(?:wav|mp3|flac|ogg|opus|m4a|aac|aiff?|wma)
 
 
 @dataclass(frozen=True)
-class Peek:
+class TablePreview:
     """`rows` are texts in the order of `columns`, cut to 200 characters.
 
     types: per column "whole number", "number", "sound", "text", "list", "object", "bytes", "mixed" or "empty", as far
@@ -185,7 +185,9 @@ class Peek:
     problems: tuple[RowProblem, ...] = ()
 
 
-def peek(source: Path, kind: str, rows: int = 10, *, protocol: Protocol | None = None) -> Peek:
+def preview_table(
+    source: Path, kind: str, rows: int = 10, *, protocol: Protocol | None = None
+) -> TablePreview:
     """What the first `rows` rows of a table hold. `kind` is a key of `table.TABLES`; no more is read than is shown.
 
     Sounds that nothing but their folders pair are paired as `protocol` compares them; alone, where there is none.
@@ -208,7 +210,7 @@ def peek(source: Path, kind: str, rows: int = 10, *, protocol: Protocol | None =
     columns = tuple(column for column in named if not UNSTORABLE_CHARACTERS.search(column))
     types = {column: _column_type([entry.get(column) for entry in entries]) for column in columns}
     shown = tuple(tuple(_display_text(entry.get(column)) for column in columns) for entry in entries)
-    return Peek(columns, shown, types, suggest_fields(columns, types), tuple(problems))
+    return TablePreview(columns, shown, types, suggest_fields(columns, types), tuple(problems))
 
 
 def _unwritable(column: str) -> RowProblem:
