@@ -1,4 +1,4 @@
-"""Which format a source is in: by what it holds, as little of it as tells, before what it is called."""
+"""Format detection and table previews: by a source's content first, by its name second."""
 
 from __future__ import annotations
 
@@ -264,9 +264,6 @@ def _display_text(value: Any) -> str:
     text = value.name if isinstance(value, Audio) else str(value).strip()
     text = text.encode(errors="backslashreplace").decode()  # no page could be sent with half a character
     return text if len(text) <= MAX_CELL_LENGTH else f"{text[: MAX_CELL_LENGTH - 1]}…"
-
-
-__all__ = ["Peek", "guess_format", "peek"]
 
 
 # Which protocol asks about what a table holds: a first guess for somebody who has not chosen one.
