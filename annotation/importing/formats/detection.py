@@ -15,7 +15,6 @@ from annotation.importing.records import UNSTORABLE_CHARACTERS, Audio, RowProble
 from annotation.protocols import Protocol
 
 DetectedFormat = tuple[str, str] | RowProblem
-TABLE_SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".json": "json", ".parquet": "parquet"}
 LINE_SUFFIXES = {".csv", ".tsv", ".tab", ".txt", ""}
 # Columns that only one format has.
 FORMAT_COLUMNS = (
@@ -62,7 +61,7 @@ def _of_file(source: Path) -> DetectedFormat:
 def _of_list(source: Path) -> DetectedFormat:
     entry = next(json_files.stream_entries(source, opens="["), None)
     if isinstance(entry, RowProblem):
-        return RowProblem(entry.row, "", f"{source.name} {entry.problem}", entry.remedy)
+        return entry.of_file(source)
     if entry is not None and isinstance(entry[1], dict):
         return _match_columns(entry[1]) or ("json", "It is a list of objects.")
     return RowProblem("", "", f"{source.name} is a list, but not of objects", REMEDY)
@@ -99,7 +98,7 @@ def _is_nested(line: dict[str, Any]) -> bool:
 def _of_lines(source: Path) -> DetectedFormat:
     first = next(source_files.lines(source), None)
     if isinstance(first, RowProblem):
-        return RowProblem(first.row, "", f"{source.name} {first.problem}", first.remedy)
+        return first.of_file(source)
     header = first[1] if first and source.suffix.lower() in LINE_SUFFIXES else ""
     if header.count("\t") > header.count(","):
         return "tsv", "Its first line names columns, with tabs between them."
@@ -124,7 +123,9 @@ def _of_folder(folder: Path) -> DetectedFormat:
         return "audiofolder", f"It holds {table[0]}."
     if hugging_face.lists_data_files(folder):
         return "huggingface", "Its README.md lists the files of a data set."
-    tables = [path for path in found if path.suffix.lower() in TABLE_SUFFIXES and not _is_metadata(path)]
+    tables = [
+        path for path in found if path.suffix.lower() in hugging_face.ROW_READERS and not _is_metadata(path)
+    ]
     top = [path for path in tables if path.parent == folder.resolve()]
     sounds = any(map(source_files.is_audio_file, found))
     if len(top) == 1:
