@@ -1,4 +1,4 @@
-"""What the endpoints about a study's content take and give. All of it is for those who run the study."""
+"""Judgments and their exclusions over the API, for those who run the study."""
 
 from __future__ import annotations
 
