@@ -26,7 +26,7 @@ UNRESOLVED = "unresolved"
 FILTER_STATES = (*ReviewCase.State.values, UNRESOLVED)
 _STRATUM_PREFIX = "strata."
 _MAX_TEXT = 200
-Searchable = TypeVar("Named", Item, ItemVersion)
+Searchable = TypeVar("Searchable", Item, ItemVersion)
 _ASCII_UPPER = str.maketrans(ascii_lowercase, ascii_uppercase)
 
 

@@ -1,7 +1,8 @@
-"""Plain tables (CSV, TSV, JSON, JSONL, Parquet): one row per answer, or per task where nothing was answered yet. Columns: docs/import.md.
+"""Plain tables: CSV, TSV, JSON, JSONL and Parquet, one row per answer, or per task without answers.
 
-Rows with the same item and candidates are one task; of those, rows with the same rater are one judgment. Without a
-rater, a row that answers a question anew begins the judgment of the next unnamed rater.
+The columns are in docs/import.md. Rows with the same item and candidates are one task; of those, rows with the same
+rater are one judgment. Without a rater, a row that answers a question again begins the judgment of the next unnamed
+rater.
 """
 
 from __future__ import annotations
