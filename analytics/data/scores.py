@@ -27,7 +27,8 @@ GROUP BY s.candidate_id, s.other_id, v.item_id ORDER BY s.candidate_id, s.other_
 
 _RATINGS = f"""
 WITH unit AS (
-    SELECT a.task_id, a.candidate_id, count(a.value) AS n, sum(a.value) AS total {COUNTED_ANSWERS_SQL} AND a.value IS NOT NULL
+    SELECT a.task_id, a.candidate_id, count(a.value) AS n, sum(a.value) AS total
+    {COUNTED_ANSWERS_SQL} AND a.value IS NOT NULL
     GROUP BY a.task_id, a.candidate_id
 )
 SELECT coalesce(u.candidate_id, k.candidate_id) AS candidate, sum(u.total) / sum(u.n)

@@ -1,7 +1,7 @@
 """The door from stored votes to columns, for what counts by value cannot tell: who said it, of which system, when.
 
-The same votes as in `value_counts` (regular tasks, standing, not surplus, no expert's own), a row each; besides, marked as
-such, those that somebody has excluded and a rater's second answers to the same unit. A report reads them once.
+The same votes as in `value_counts` (regular tasks, standing, not surplus, no expert's own), a row each; and,
+marked as such, excluded ones and a rater's second answers to the same unit. A report reads them once.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ _VOTES = f"""
 SELECT coalesce(t.repeats_id, t.id), coalesce(a.candidate_id, 0), coalesce(j.rater_id, 0),
        coalesce(a.choice, a.value)::float8, coalesce(a.confidence, 'NaN')::float8,
        extract(epoch FROM {FIRST_VOTE_TIME_SQL})::float8 AS said_at, coalesce(j.presentation[1], {NOBODY})::int2,
-       (CASE WHEN NOT j.excluded THEN {COUNTED} WHEN {EXCLUDED_BY_REVIEW_SQL} THEN {EXCLUDED_BY_REVIEW} ELSE {EXCLUDED} END)::int2,
+       (CASE WHEN NOT j.excluded THEN {COUNTED}
+             WHEN {EXCLUDED_BY_REVIEW_SQL} THEN {EXCLUDED_BY_REVIEW} ELSE {EXCLUDED} END)::int2,
        (t.kind = {Task.Kind.REPEAT:d})::int::int2, j.id,
        coalesce(extract(epoch FROM j.submitted_at - j.started_at), 'NaN')::float8,
        (j.origin = {Judgment.Origin.IMPORTED:d})::int::int2

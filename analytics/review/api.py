@@ -15,8 +15,9 @@ from analytics.review.case_votes import CaseVote, TaskVotes
 from analytics.review.item_history import history_json, item_history
 from annotation import access
 from annotation.api.serializers import problem_responses
-from annotation.items.api import AnswerRowOut, CandidateRowOut
+from annotation.items.api import CandidateRowOut
 from annotation.models import Judgment, ReviewCase
+from annotation.rating.judgments_api import AnswerRowOut
 from annotation.review import blind_judgments, queue
 from annotation.review.api import CaseRowOut
 from annotation.review.rules import CORRECTABLE_FIELDS

@@ -9,7 +9,7 @@ from annotation.jobs import api as jobs_api
 from annotation.listening import api as listening_api
 from annotation.raters import api as raters_api
 from annotation.rating import api as rating_api
-from annotation.rating import previews_api
+from annotation.rating import judgments_api, previews_api
 from annotation.review import api as review_api
 from annotation.studies import api as studies_api
 from annotation.webhooks import api as webhooks_api
@@ -43,12 +43,12 @@ urlpatterns = [
     path("studies/<slug:slug>/corrections/", items_api.CorrectionsView.as_view(), name="api_corrections"),
     path(
         "studies/<slug:slug>/protocols/",
-        items_api.ProtocolVersionsView.as_view(),
+        studies_api.ProtocolVersionsView.as_view(),
         name="api_protocol_versions",
     ),
-    path("studies/<slug:slug>/judgments/", items_api.JudgmentsView.as_view(), name="api_judgments"),
-    path("studies/<slug:slug>/exclusions/", items_api.ExclusionsView.as_view(), name="api_exclusions"),
-    path("studies/<slug:slug>/audit/", items_api.AuditView.as_view(), name="api_audit"),
+    path("studies/<slug:slug>/judgments/", judgments_api.JudgmentsView.as_view(), name="api_judgments"),
+    path("studies/<slug:slug>/exclusions/", judgments_api.ExclusionsView.as_view(), name="api_exclusions"),
+    path("studies/<slug:slug>/audit/", studies_api.AuditView.as_view(), name="api_audit"),
     path("studies/<slug:slug>/audit/file/", studies_api.AuditFileView.as_view(), name="api_audit_file"),
     path("studies/<slug:slug>/jobs/", jobs_api.JobsView.as_view(), name="api_jobs"),
     path("studies/<slug:slug>/imports/", importing_api.ImportsView.as_view(), name="api_imports"),

@@ -33,7 +33,10 @@ from annotation.protocols import Protocol
 # cannot.
 
 
-ADD_AUDIO_REMEDY = "Put the sounds beside the source; or import it as finished data: no more judgments wanted than it brings."
+ADD_AUDIO_REMEDY = (
+    "Put the sounds beside the source; "
+    "or import it as finished data: no more judgments wanted than it brings."
+)
 
 
 def missing_audio_problems(

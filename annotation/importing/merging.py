@@ -1,35 +1,15 @@
-"""Joining what a source says of one task in several places: deterministic, whatever pieces it was read in.
+"""Merging of task fragments and duplicate judgments: deterministic, whatever pieces the source was read in.
 
-A fragment's judgments say by their `key` how they join. PART is one row of what somebody said: rows of one rater are
-one judgment, and without a rater a row that answers a question anew begins the judgment of the next unnamed one. WHOLE
-is all that somebody said, known by its rater or by its place among the unnamed. Any other key is a judgment's name.
+The `key` of a fragment's judgment says how it merges. PARTIAL is one row of a judgment: rows of one rater are one
+judgment; without a rater, a row that answers a question again begins the judgment of the next unnamed rater. COMPLETE
+is a whole judgment, identified by its rater or by its position among the unnamed. Any other key is a judgment's name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from annotation.importing.records import COMPLETE, PARTIAL, JudgmentRecord, Note, RowProblem, TaskRecord
-
-
-def merge_fragments(
-    entries: Iterable[TaskRecord | RowProblem | Note],
-) -> Iterator[TaskRecord | RowProblem | Note]:
-    """Whole tasks of fragments, in memory: for sources that are small."""
-    tasks: dict[str, TaskRecord] = {}
-    for entry in entries:
-        if not isinstance(entry, TaskRecord):
-            yield entry
-        elif (first := tasks.setdefault(entry.external_id, entry)) is entry:
-            continue
-        elif problem := find_contradiction(first, entry):
-            yield problem
-        else:
-            first.judgments += entry.judgments
-    for task in tasks.values():
-        yield from merge_judgments(task)
-    yield from tasks.values()
+from annotation.importing.records import COMPLETE, PARTIAL, JudgmentRecord, RowProblem, TaskRecord
 
 
 def find_contradiction(first: TaskRecord, other: TaskRecord) -> RowProblem | None:

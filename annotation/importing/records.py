@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,14 @@ class RowProblem:
     field: str
     problem: str
     remedy: str = ""
+
+    def at(self, place: str) -> RowProblem:
+        """The same fault in a source of several files: `place` names the file before its row."""
+        return replace(self, row=f"{place} {self.row}".strip())
+
+    def of_file(self, path: Path) -> RowProblem:
+        """The same fault as one of a whole file."""
+        return replace(self, field="", problem=f"{path.name} {self.problem}")
 
 
 @dataclass(frozen=True)

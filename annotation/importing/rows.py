@@ -22,7 +22,7 @@ from annotation.importing.records import (
     TaskRecord,
     content_sha256,
 )
-from annotation.items import tasks
+from annotation.items import task_replacement
 from annotation.items.corrections import holds_correction
 from annotation.models import (
     Answer,
@@ -241,8 +241,8 @@ class RowWriter:
 
     def _keys(self, names: Sequence[str]) -> list[float]:
         if self._free_place is None:
-            self._free_place = tasks.next_free_position(self.study)
-        keys = tasks.queue_positions(self.study, names, start=self._free_place)
+            self._free_place = task_replacement.next_free_position(self.study)
+        keys = task_replacement.queue_positions(self.study, names, start=self._free_place)
         self._free_place += len(names)
         return keys
 

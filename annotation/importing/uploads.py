@@ -23,7 +23,7 @@ from annotation.errors import FieldProblem, InvalidInput, NotAllowed
 from annotation.importing import archives, import_jobs
 from annotation.importing.archives import upload_refused
 from annotation.importing.formats import FORMATS, RowProblem, table
-from annotation.importing.formats.detection import Peek, guess_format, peek
+from annotation.importing.formats.detection import TablePreview, detect_format, preview_table
 from annotation.importing.options import NewStudy
 from annotation.models import Job, Study, Upload, User
 from annotation.protocols import Protocol
@@ -180,14 +180,14 @@ def receive_upload(files: Sequence[tuple[str, File[bytes]]], *, actor: User, stu
 
 def detect_upload_format(upload: Upload) -> tuple[str, str] | RowProblem:
     """The format that the files look like, with why; or that they look like none."""
-    return guess_format(_unwrapped_path(upload))
+    return detect_format(_unwrapped_path(upload))
 
 
-def preview_upload(upload: Upload, *, format: str, protocol: Protocol | None = None) -> Peek | None:
+def preview_upload(upload: Upload, *, format: str, protocol: Protocol | None = None) -> TablePreview | None:
     """The columns and first rows; None for formats whose columns are fixed. Raises InvalidInput as `uploads.source`."""
     if format not in table.TABLE_READERS:
         return None
-    return peek(find_source(_existing_path(upload), format=format), format, protocol=protocol)
+    return preview_table(find_source(_existing_path(upload), format=format), format, protocol=protocol)
 
 
 def import_upload(

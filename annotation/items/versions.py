@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from annotation.errors import Conflict
 from annotation.importing.records import TEXT_FIELDS, content_digest, task_name
 from annotation.items import locks, review_exclusions
-from annotation.items import tasks as items_tasks
+from annotation.items import task_replacement as items_tasks
 from annotation.items.review_exclusions import adjust_task_counts, exclude_by_review
 from annotation.models import (
     BarredRater,

@@ -1,35 +1,15 @@
-"""Taking items out of a study, and back in."""
+"""Item withdrawal and restoration: tasks, judgments and counts follow the item."""
 
 from __future__ import annotations
 
-from django.db import transaction
-
-from annotation.errors import Conflict
 from annotation.items import locks, review_exclusions
-from annotation.models import Item, ReviewCase, Study, Task, User
-from annotation.review import returns
+from annotation.models import Item, Study, Task, User
 from annotation.studies import audit
 
 WITHDRAWN_REASON = "item_withdrawn"
 
 
-@transaction.atomic
 def withdraw_item(item: Item, *, reason: str, actor: User | None) -> None:
-    """Take an item out, and close its cases: its tasks are handed out no more, and its judgments leave the count.
-
-    Votes on their way are kept as surplus. `reason` is a sentence for the log. Raises Conflict `item_withdrawn` when
-    it is out already.
-    """
-    locks.lock_cases(item.pk)
-    locked = locks.lock_item(item.pk)
-    if locked.state == Item.State.WITHDRAWN:
-        raise Conflict("This item was withdrawn before.", code=WITHDRAWN_REASON)
-    returns.close_item_cases(locked, decision=ReviewCase.Decision.WITHDRAWN, actor=actor)
-    withdraw_locked_item(locked, reason=reason, actor=actor)
-    item.state = locked.state
-
-
-def withdraw_locked_item(item: Item, *, reason: str, actor: User | None) -> None:
     """Take an item out whose lock the caller holds."""
     study = Study.objects.get(pk=item.study_id)
     tasks = Task.objects.filter(item_version_id=item.current_version_id).exclude(state=Task.State.WITHDRAWN)

@@ -1,4 +1,4 @@
-"""Reading and checking definitions. Every fault is reported with the place it stands in."""
+"""Protocol definitions: presets from TOML, validation of every field. Each fault names its place in the definition."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from annotation.protocols.schema import (
     Text,
 )
 
-# Reading one field of a definition: the right type, or a ProtocolError that says where.
+# Fields of a definition: the right type, or a ProtocolError with its place.
 
 
 Row = Mapping[str, Any]
@@ -129,7 +129,7 @@ def _at(where: str, name: str) -> str:
 # The fewest and the most candidates that a layout can show.
 LAYOUTS = {"rating": (1, 1), "comparison": (2, 2), "abx": (2, 2), "panel": (1, 26)}
 SIDED = ("comparison", "abx")
-QUESTION_KINDS = ("preference", "rating", "correctness", "events", "text")
+QUESTION_KINDS = ("preference", "rating", "correctness", "text")
 MEASURED = ("preference", "rating", "correctness")
 SCALED = ("rating", "correctness")
 LEVELS = ("nominal", "ordinal", "interval", "ratio", "")
@@ -227,6 +227,8 @@ def _question(row: Mapping[str, Any], where: str, *, codes: list[str]) -> Questi
     key = read_key(row, where, longest=40)
     if not KEY_PATTERN.match(key):
         raise ProtocolError(f"{where}.key", f"{key!r} must be lower-case letters, digits and _, up to 40")
+    if row.get("kind") == "events":
+        raise ProtocolError(f"{where}.kind", "'events' cannot be answered yet; use another kind of question")
     kind = read_choice(row, "kind", QUESTION_KINDS, where)
     level = read_choice(row, "level", LEVELS, where, default="")
     points = _points(row, where)

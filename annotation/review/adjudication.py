@@ -92,7 +92,7 @@ def withdraw_case_item(user: User, case_id: int, *, comment: str) -> ReviewCase:
         )
     returns.close_item_cases(item, decision=Decision.WITHDRAWN, actor=user, but=case)
     returns.cancel_returns(case)
-    withdrawals.withdraw_locked_item(item, reason=comment.strip(), actor=user)
+    withdrawals.withdraw_item(item, reason=comment.strip(), actor=user)
     return _resolve_case(case, Decision.WITHDRAWN, user, comment=comment)
 
 
@@ -178,9 +178,8 @@ def _resolve_case(
 # Taking a decision back while the study's window lasts. Nothing is erased: what was made stays, retracted.
 
 
-UndoneDecision = ReviewCase.Decision
 State = ReviewCase.State
-REVERSIBLE = (UndoneDecision.CORRECTED, UndoneDecision.FINE, UndoneDecision.WITHDRAWN)
+REVERSIBLE = (Decision.CORRECTED, Decision.FINE, Decision.WITHDRAWN)
 
 
 def undo_deadline(case: ReviewCase) -> datetime | None:
@@ -208,10 +207,10 @@ def undo_decision(user: User, case_id: int) -> ReviewCase:
     item = locks.lock_item(case.item_id)
     _check_undoable(case, item, user)
     decision = case.decision
-    if decision == UndoneDecision.CORRECTED:
-        returns.close_item_cases(item, decision=UndoneDecision.SUPERSEDED, actor=user, but=case)
+    if decision == Decision.CORRECTED:
+        returns.close_item_cases(item, decision=Decision.SUPERSEDED, actor=user, but=case)
         versions.retract_version(item, actor=user)
-    elif decision == UndoneDecision.WITHDRAWN:
+    elif decision == Decision.WITHDRAWN:
         withdrawals.restore_item(item, actor=user)
     drafts.reopen_drafts(case)
     return _reopen_case(case, user, decision)
@@ -238,23 +237,23 @@ def _undo_window_end(case: ReviewCase) -> datetime | None:
 def _decided_since(case: ReviewCase) -> bool:
     """Whether another case of the item came after: one that is decided, or, of the same version, one that waits."""
     others = ReviewCase.objects.filter(item_id=case.item_id).exclude(pk=case.pk)
-    decided = others.filter(resolved_at__gt=case.resolved_at).exclude(decision=UndoneDecision.SUPERSEDED)
+    decided = others.filter(resolved_at__gt=case.resolved_at).exclude(decision=Decision.SUPERSEDED)
     again = others.filter(item_version_id=case.item_version_id).exclude(state=State.RESOLVED)
     return decided.exists() or again.exists()
 
 
 def _decision_stands(case: ReviewCase, item: Item) -> bool:
     """Whether the item is as this decision left it."""
-    if (item.state == Item.State.WITHDRAWN) != (case.decision == UndoneDecision.WITHDRAWN):
+    if (item.state == Item.State.WITHDRAWN) != (case.decision == Decision.WITHDRAWN):
         return False
-    if case.decision != UndoneDecision.CORRECTED:
+    if case.decision != Decision.CORRECTED:
         return item.current_version_id == case.item_version_id
     return Correction.objects.filter(case=case, version_after=item.current_version_id).exists()
 
 
 def _reopen_case(case: ReviewCase, user: User, decision: str) -> ReviewCase:
     minutes = ReviewSettings.of(case.study.rules).claim_minutes
-    case.state, case.decision = State.CLAIMED, UndoneDecision.UNDECIDED
+    case.state, case.decision = State.CLAIMED, Decision.UNDECIDED
     case.claimed_by, case.claim_expires_at = user, timezone.now() + timedelta(minutes=minutes)
     case.decided_by, case.resolved_at, case.comment = None, None, ""
     case.save(

@@ -6,7 +6,7 @@ Lock order as everywhere: case, assignment, task, rater, study; several cases by
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,12 +21,10 @@ from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
 from annotation.models import (
     CaseEvent,
     CaseReason,
-    ItemVersion,
     Membership,
     Return,
     ReviewCase,
     Study,
-    Task,
     User,
 )
 from annotation.models.people import Role
@@ -167,23 +165,6 @@ def _add_reasons(rule: str, found: dict[int, Finding], *, at: datetime, actor: U
 
 State = ReviewCase.State
 _CLAIM_FIELDS = ("state", "claimed_by", "claim_expires_at")
-
-
-def open_or_add(
-    version: ItemVersion,
-    *,
-    rule: str,
-    evidence: Mapping[str, Any],
-    task: Task | None = None,
-    weight: float = 1.0,
-    fired_at: datetime | None = None,
-) -> bool:
-    """Open a case for a version, or give the one it has a further reason. False where the rule has fired before, or
-    the version is not its item's any more. `weight` is what the rule adds to the case's priority."""
-    at = fired_at or timezone.now()
-    found = Finding(version.pk, task.pk if task else None, at, dict(evidence), weight)
-    opened = open_cases(rule, [found], at=at, actor=None)
-    return bool(opened.n_opened + opened.n_added)
 
 
 @transaction.atomic

@@ -26,7 +26,7 @@ UNRESOLVED = "unresolved"
 FILTER_STATES = (*ReviewCase.State.values, UNRESOLVED)
 _STRATUM_PREFIX = "strata."
 _MAX_TEXT = 200
-Named = TypeVar("Named", Item, ItemVersion)
+Searchable = TypeVar("Searchable", Item, ItemVersion)
 _ASCII_UPPER = str.maketrans(ascii_lowercase, ascii_uppercase)
 
 
@@ -219,7 +219,7 @@ def _filtered_cases(
     return cases
 
 
-def _containing_text(rows: QuerySet[Named], text: str, *columns: str) -> QuerySet[Named]:
+def _containing_text(rows: QuerySet[Searchable], text: str, *columns: str) -> QuerySet[Searchable]:
     """Those that hold a text in one of these columns. Upper and lower case are one for the letters of ASCII alone:
     there are a hundred thousand texts to look through, and all of Unicode takes four times as long."""
     wanted = Q()

@@ -29,7 +29,6 @@ from annotation.api import paging
 from annotation.api.paging import PageOut
 from annotation.api.serializers import In, problem_responses
 from annotation.csv_escaping import escape_formula
-from annotation.items.api import SiteAuditEventOut, SiteAuditPageOut
 from annotation.listening.checks import check_settings
 from annotation.listening.rules.checks import KINDS
 from annotation.listening.rules.coverage import LOUDNESS, ListeningRules
@@ -38,6 +37,69 @@ from annotation.models.people import Role
 from annotation.protocols import preset_keys
 from annotation.rating.rules import ordering, stopping
 from annotation.studies import audit, members, studies
+
+
+class AuditEventOut(serializers.Serializer):
+    id = serializers.IntegerField()
+    at = serializers.DateTimeField()
+    actor = serializers.CharField(source="actor_name", allow_null=True)
+    action = serializers.CharField()
+    subject = serializers.CharField()
+    data = serializers.DictField()
+
+
+class AuditPageOut(PageOut):
+    results = AuditEventOut(many=True)
+
+
+class SiteAuditEventOut(AuditEventOut):
+    study = serializers.CharField(
+        source="study_slug", allow_null=True, help_text="Null where it is of none, as a sign-in is."
+    )
+
+
+class SiteAuditPageOut(PageOut):
+    results = SiteAuditEventOut(many=True)
+
+
+class AuditView(APIView):
+    @extend_schema(
+        operation_id="audit",
+        parameters=paging.PARAMETERS,
+        responses={200: AuditPageOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Who did what in this study, newest first: raters under their pseudonyms, those who have withdrawn without.
+        Votes are in …/judgments/."""
+        study = access.managed_study(request.user, slug)
+        events = audit.with_actor_names(AuditEvent.objects.filter(study=study))
+        return Response(paging.page(request, events, AuditEventOut, newest_first=True))
+
+
+class ProtocolVersionOut(serializers.Serializer):
+    number = serializers.IntegerField()
+    preset = serializers.CharField()
+    definition = serializers.DictField()
+    definition_sha256 = serializers.CharField()
+    created_by = serializers.CharField(source="created_by.name", default=None, allow_null=True)
+    created_at = serializers.DateTimeField()
+
+
+class ProtocolVersionPageOut(PageOut):
+    results = ProtocolVersionOut(many=True)
+
+
+class ProtocolVersionsView(APIView):
+    @extend_schema(
+        operation_id="protocol_versions",
+        parameters=paging.PARAMETERS,
+        responses={200: ProtocolVersionPageOut, **problem_responses(400, 403, 404)},
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Every version of what a study asked, in full; answers name the version that they were given to."""
+        study = access.managed_study(request.user, slug)
+        found = study.protocol_versions.select_related("created_by")
+        return Response(paging.page(request, found, ProtocolVersionOut))
 
 
 class StudyIn(In):
@@ -204,9 +266,6 @@ class StudyDetailOut(StudyOut):
         return (by_raters["n"] or 0) + study.n_unnamed_judgments
 
 
-# Studies: those one takes part in, making them, changing their rules and state.
-
-
 STUDY_AS_SEEN = PolymorphicProxySerializer(
     component_name="StudyAsSeen", serializers=[StudyOut, StudyDetailOut], resource_type_field_name=None
 )
@@ -269,9 +328,6 @@ def study_as_seen(seen: StudyAccess) -> dict[str, Any]:
     return dict((StudyDetailOut if seen.manages else StudyOut)(study).data)
 
 
-# What the endpoints about people take and give.
-
-
 class MemberChangeIn(In):
     role = serializers.ChoiceField(Role.choices)
 
@@ -322,9 +378,6 @@ class InvitationPageOut(PageOut):
 class NewInvitationOut(InvitationOut):
     token = serializers.CharField(help_text="Shown this once: only a digest of it is kept.")
     link = serializers.URLField(help_text="Whoever opens it joins the study.")
-
-
-# Who takes part in a study: raters, members, invitations.
 
 
 class MembersView(APIView):
@@ -410,9 +463,6 @@ class JoinView(APIView):
 def _members_with_pseudonyms(study: Study) -> QuerySet[Membership]:
     raters = Rater.objects.filter(study=study, user=OuterRef("user"))
     return study.memberships.select_related("user").annotate(pseudonym=Subquery(raters.values("pseudonym")))
-
-
-# The audit log as a file, of one study or of the whole site, and the site's as a list.
 
 
 _AUDIT_COLUMNS = ("id", "at", "actor", "action", "subject", "data")

@@ -21,7 +21,7 @@ from annotation.importing.formats.columns import (
     LETTERED_FIELDS,
     candidate_letters,
 )
-from annotation.importing.formats.detection import Peek
+from annotation.importing.formats.detection import TablePreview
 from annotation.importing.options import NewStudy
 from annotation.models import Study
 from annotation.protocols import Protocol, preset, preset_keys
@@ -158,7 +158,7 @@ class MappingForm(forms.Form):
     )
     dry_run = forms.BooleanField(label=_("Only try: check everything, change nothing"), required=False)
 
-    def __init__(self, *args: Any, look: Peek | None, protocol: Protocol, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, look: TablePreview | None, protocol: Protocol, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._names: Sequence[str] = look.columns if look else ()
         self._types = look.types if look else {}

@@ -23,7 +23,7 @@ from annotation import access, protocols
 from annotation.errors import Conflict, DomainError, InvalidInput, NotAllowed
 from annotation.importing import import_jobs, uploads
 from annotation.importing.formats import FORMATS, RowProblem
-from annotation.importing.formats.detection import Peek, suggest_preset
+from annotation.importing.formats.detection import TablePreview, suggest_preset
 from annotation.models import Study, Upload
 from annotation.studies.protocols import load_protocol
 from labeling_ui.domain_errors import add_form_errors, translated_message
@@ -133,7 +133,7 @@ def upload(request: HttpRequest, upload_id: uuid.UUID) -> HttpResponse:
     return render(request, "labeling_ui/study/imports/upload.html", context)
 
 
-def _first_rows(brought: Upload, format: str) -> tuple[Peek | None, str]:
+def _first_rows(brought: Upload, format: str) -> tuple[TablePreview | None, str]:
     """The first rows, and why there are none."""
     if format not in FORMATS:
         return None, f"{format!r} is not a format."
@@ -145,7 +145,7 @@ def _first_rows(brought: Upload, format: str) -> tuple[Peek | None, str]:
         ) or translated_message(error)
 
 
-def _suggested_preset(brought: Upload, format: str, asked: str, look: Peek | None) -> str:
+def _suggested_preset(brought: Upload, format: str, asked: str, look: TablePreview | None) -> str:
     if brought.study is not None:
         return load_protocol(brought.study.protocol_version_id).spec.key
     if asked in protocols.preset_keys():

@@ -94,8 +94,9 @@ def read_groups(folder: Path, *, needs_text: bool) -> list[CandidateGroup]:
     groups = [each for each in found if isinstance(each, CandidateGroup)]
     if not groups:
         raise InvalidInput(
-            f"{folder} holds no candidates. Put metadata.csv into it, with the columns {', '.join(METADATA_COLUMNS)}, or a "
-            "sub-folder for each prompt, with prompt.txt and the sounds made for it."
+            f"{folder} holds no candidates. Put metadata.csv into it, with the columns "
+            f"{', '.join(METADATA_COLUMNS)}, or a sub-folder for each prompt, with prompt.txt and the sounds made "
+            "for it."
         )
     return groups
 

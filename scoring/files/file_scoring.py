@@ -316,11 +316,11 @@ class Summary:
 def score_file(
     source: Path, target: Path, metric: Metric, *, reads: Reads, on_progress: Callable[[int, int], None]
 ) -> Summary:
-    """Score every row of `source` that `file_scoring` has no score for.
+    """Score every row of `source` that `target` has no score for.
 
-    `source` is CSV, TSV or JSONL with the columns audio (a path, relative to the file) and text, and where wanted id,
-    audio2, text2; `file_scoring` is CSV or JSONL. It may be broken off at any moment: what is scored by then is in `file_scoring`,
-    and a second call goes on from there. `on_progress` is told of rows settled and rows to settle in this call. Raises
+    `source` is CSV, TSV or JSONL with the columns audio (a path, relative to the file) and text, and where wanted
+    id, audio2, text2; `target` is CSV or JSONL. It may be interrupted at any moment: a second call resumes from the
+    scores in `target`. `on_progress` is called with the rows settled and the rows to settle in this call. Raises
     InvalidInput before anything is scored, and SetupError.
     """
     rows = read_rows(source, reads=reads)

@@ -73,8 +73,8 @@ class Predictor:
         return [spec for spec in hints.eligible_questions(self.protocol) if self._can_tell(spec)]
 
     def says(self, slots: Sequence[int], values: ScoreValues) -> dict[str, float | list[float | None]]:
-        """What it says of a task with these candidates, by question, as `annotation.rating.rules.hints` keeps it; nothing of a
-        question that scores are missing for."""
+        """The predictions for a task with these candidates, by question, as `annotation.rating.rules.hints` stores
+        them; none for a question whose scores are missing."""
         answers: dict[str, float | list[float | None]] = {}
         for spec in self.questions:
             said = self._said(spec, slots, values)

@@ -43,10 +43,3 @@ def test_no_list_of_packages_names_a_download_address() -> None:
     assert not [name for name, package in lock["packages"].items() if "resolved" in package]
     for name in ("requirements.txt", "requirements-test.txt", "package-lock.json", ".npmrc"):
         assert "://" not in (ROOT / name).read_text(), name
-
-
-def test_no_module_outgrows_three_hundred_lines() -> None:
-    folders = ("annotation", "scoring", "analytics", "labeling_ui", "config", "static", "benchmarks")
-    modules = [path for folder in folders for path in (ROOT / folder).rglob("*.[pj][ys]")]
-    lengths = {path: len(path.read_text().splitlines()) for path in modules if "migrations" not in path.parts}
-    assert {str(path): length for path, length in lengths.items() if length > 300} == {}

@@ -6,8 +6,11 @@ import json
 import pkgutil
 import subprocess
 import sys
+from collections import Counter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,6 +20,11 @@ PURE = [
     "annotation.raters.rules",
     "annotation.webhooks.rules",
     "annotation.rate_limits",
+    "annotation.importing.formats",
+    "annotation.importing.merging",
+    "annotation.importing.records",
+    "annotation.review.flag_rules",
+    "annotation.review.rules",
     "annotation.protocols",
     "annotation.audio",
     "annotation.demo",
@@ -61,7 +69,7 @@ def test_what_goes_to_a_server_loads_no_models() -> None:
         "from scoring.writing import text_writer as texts\n"
         "from scoring.writing.text_writer import open_writer\n"
         "openai_calls.FIRST_BACKOFF_S = 0.0\n"
-        "try: open_writer('rationale', 'http://127.0.0.1:1/v1#m', {}, None, Workplace(Path('none'), 0))\n"
+        "try: open_writer('rationale', 'http://127.0.0.1:1/v1#m', {}, None, Runtime(Path('none'), 0))\n"
         "except SetupError: pass\n"
     )
     assert "scoring.backbones.openai.server" in loaded
@@ -79,3 +87,37 @@ def test_a_pure_island_works_without_django(package: str) -> None:
 
 def _oracle(package: str) -> set[str]:
     return {"krippendorff"} if package == "analytics.statistics" else set()
+
+
+def test_no_two_modules_import_each_other_directly_or_round_a_corner() -> None:
+    """Imports inside functions count too: whoever reads one module of a circle has to know all of them."""
+    graph = grimp.build_graph("annotation", "scoring", "analytics", "labeling_ui", "concord_client", "config")
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    TopologicalSorter(imports).prepare()  # raises CycleError with the modules of the circle
+    assert "annotation.rating.leases" in imports
+
+
+def test_a_circle_of_imports_is_seen() -> None:
+    """Negative control."""
+    with pytest.raises(CycleError):
+        TopologicalSorter({"leases": {"overlap"}, "overlap": {"tasks"}, "tasks": {"leases"}}).prepare()
+
+
+def test_no_folder_holds_more_modules_than_a_reader_can_look_over() -> None:
+    apps = (
+        "annotation",
+        "scoring",
+        "analytics",
+        "labeling_ui",
+        "concord_client",
+        "config",
+        "static",
+        "benchmarks",
+    )
+    folders = Counter(
+        path.parent
+        for app in apps
+        for path in (ROOT / app).rglob("*.[pj][ys]")
+        if not {"migrations", "vendor"} & set(path.parts)
+    )
+    assert {str(folder): n for folder, n in folders.items() if n > 25} == {}

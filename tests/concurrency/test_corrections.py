@@ -12,13 +12,13 @@ import pytest
 from django.db import connection, transaction
 
 from annotation.errors import Conflict
-from annotation.items import locks, withdrawals
+from annotation.items import locks
 from annotation.models import Assignment, Item, ItemVersion, Judgment, ReviewCase, Study, Task, User
 from annotation.rating import exclusions, judgments, leases, overlap, revisions
 from annotation.review import adjudication, cases, returns
 from tests import factories
 from tests.annotation.importing.answers import rating
-from tests.annotation.importing.desk import corrections, give, judged, leased, people, true_counters
+from tests.annotation.importing.desk import corrections, give, judged, leased, people, true_counters, withdraw
 from tests.annotation.importing.importing import bring, write
 from tests.concurrency.test_overlap import one_raters_day
 
@@ -172,7 +172,7 @@ def test_a_correction_and_a_withdrawal_come_one_after_the_other(at_once):
     results = at_once(
         [
             partial(adjudication.correct_item, expert, one.pk, corrections(one)),
-            partial(withdrawals.withdraw_item, item, reason="Silent.", actor=None),
+            partial(withdraw, item),
         ]
     )
     assert results[1] is None

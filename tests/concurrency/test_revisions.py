@@ -94,7 +94,7 @@ def test_what_is_excluded_while_it_is_changed_is_out_whichever_comes_first(at_on
 
 def test_the_race_shows_when_a_change_does_not_lock_the_task(at_once, monkeypatch):
     """Negative control: without the task's lock the change stands beside the exclusion, and the counters lie."""
-    monkeypatch.setattr(revisions, "leases", Unlocked())
+    monkeypatch.setattr(revisions, "overlap", Unlocked())
     wrong = []
     for _ in range(TRIES):
         study, _ = excluded_and_changed_at_once(at_once)
@@ -105,8 +105,8 @@ def test_the_race_shows_when_a_change_does_not_lock_the_task(at_once, monkeypatc
 
 
 class Unlocked:
-    """The leases as revisions use them, without their lock."""
+    """The overlap as revisions use it, without its lock."""
 
     @staticmethod
-    def lock_places(task_ids):
+    def lock_tasks(task_ids):
         return {}

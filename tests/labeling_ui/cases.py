@@ -9,6 +9,7 @@ from annotation.models.people import Role
 from annotation.rating import judgments, leases
 from annotation.review import blind_judgments, cases
 from scoring.models import Score, Scorer
+from tests.annotation.importing import reviewing
 from tests.annotation.importing.answers import rating
 from tests.factories import StudyFactory, member, rating_task
 
@@ -41,7 +42,7 @@ def flagged(
     Score.objects.create(
         scorer=scorer, candidate=task.slots.get().candidate, value=0.73912, distribution={"okapi": 0.25}
     )
-    cases.open_or_add(
+    reviewing.open_case(
         task.item_version,
         rule="disagreement",
         evidence={"n_ratings": 2, "variance_on_5": 7.77},

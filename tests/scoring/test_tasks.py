@@ -105,7 +105,7 @@ def test_one_message_at_a_time_wakes_a_worker_that_writes(monkeypatch, to_do, wa
 def test_a_worker_that_writes_goes_on_while_there_is_more(monkeypatch, more, stopping, sends):
     found: list[str] = []
     monkeypatch.setattr(tasks.write_texts, "delay", lambda: found.append("sent"))
-    monkeypatch.setattr(tasks.worker, "work", lambda **_: more)
+    monkeypatch.setattr(tasks.worker, "work_on_runs", lambda **_: more)
     monkeypatch.setattr(tasks, "is_stopping", lambda: stopping)
     tasks.write_texts()
     assert len(found) == sends

@@ -99,7 +99,8 @@ def _of_pairs(
         resampling=asked.resampling,
     )
     return [
-        one.name, accuracy.n, measured_score(accuracy), measured_score(fit.cross_entropy), measured_score(fit.brier), fit.ece,
+        one.name, accuracy.n, measured_score(accuracy), measured_score(fit.cross_entropy),
+        measured_score(fit.brier), fit.ece,
         measured_score(ceiling.human), measured_score(ceiling.ratio),
     ]  # fmt: skip
 
@@ -150,7 +151,8 @@ def _of_ratings(
             errors[0] = measured_score(error.error)
         errors[1] = _of_variance(asked, found, one, (found.value - scale[0]) / width)
     return [
-        one.name, three.srcc.n, measured_score(three.srcc), measured_score(three.ktau), *errors, measured_score(ceiling.human),
+        one.name, three.srcc.n, measured_score(three.srcc), measured_score(three.ktau), *errors,
+        measured_score(ceiling.human),
         measured_score(ceiling.ratio),
     ]  # fmt: skip
 

@@ -106,7 +106,8 @@ def _summary(asked: ScoredQuestion, found: ComparedPairs, each: list[_Calibrated
 
 def _summary_row(name: str, scale: str, found: Calibration) -> list[Cell]:
     return [
-        name, scale, found.n, measured_score(found.cross_entropy), measured_score(found.brier), found.ece, found.ece_by_chance
+        name, scale, found.n, measured_score(found.cross_entropy), measured_score(found.brier),
+        found.ece, found.ece_by_chance
     ]  # fmt: skip
 
 

@@ -43,6 +43,10 @@ class Format:
     read_from: ResumableReader | None = None
 
 
+def _table(title: str, read: Callable[..., Entries], *, takes_folder: bool = False) -> Format:
+    return Format(title, read, fields=columns.FIELDS, takes_folder=takes_folder, read_from=read)
+
+
 FORMATS = {
     "orca": Format(
         "ORCA: JSON files of questions, answers and individual ratings",
@@ -67,39 +71,21 @@ FORMATS = {
         aes.read,
         protocol="aes",
     ),
-    "csv": Format("CSV: one answer per row", table.read_csv, fields=columns.FIELDS, read_from=table.read_csv),
-    "jsonl": Format(
-        "JSONL: one answer per line", table.read_jsonl, fields=columns.FIELDS, read_from=table.read_jsonl
-    ),
-    "json": Format(
-        "JSON: a list of objects, one answer each",
-        table.read_json,
-        fields=columns.FIELDS,
-        read_from=table.read_json,
-    ),
-    "parquet": Format(
-        "Parquet: one answer per row", table.read_parquet, fields=columns.FIELDS, read_from=table.read_parquet
-    ),
-    "audiofolder": Format(
+    "csv": _table("CSV: one answer per row", table.read_csv),
+    "jsonl": _table("JSONL: one answer per line", table.read_jsonl),
+    "json": _table("JSON: a list of objects, one answer each", table.read_json),
+    "parquet": _table("Parquet: one answer per row", table.read_parquet),
+    "audiofolder": _table(
         "AudioFolder: sounds with metadata.csv or .jsonl, or one folder of sounds per system",
         table.read_audio_folder,
-        fields=columns.FIELDS,
         takes_folder=True,
-        read_from=table.read_audio_folder,
     ),
-    "huggingface": Format(
+    "huggingface": _table(
         "Hugging Face: a dataset folder, its sounds in Parquet or beside",
         table.read_hugging_face,
-        fields=columns.FIELDS,
         takes_folder=True,
-        read_from=table.read_hugging_face,
     ),
-    "tsv": Format(
-        "TSV: one answer per row, tabs between",
-        table.read_tsv,
-        fields=columns.FIELDS,
-        read_from=table.read_tsv,
-    ),
+    "tsv": _table("TSV: one answer per row, tabs between", table.read_tsv),
     "label-studio": Format(
         "Label Studio: JSON or JSON_MIN, tasks with their annotations",
         label_studio.read,

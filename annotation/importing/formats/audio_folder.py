@@ -17,13 +17,16 @@ from annotation.importing.formats import columns, csv_files, json_files, parquet
 from annotation.importing.records import MAX_TEXT_LENGTH, DefaultText, RowProblem
 from annotation.protocols import Protocol
 
-# Folders of sounds without a table: one folder per system, and in each the same item under the same name.
-# waltz.txt the item's prompt, or prompts.csv with item_id, prompt and whatever else is known of items
-# alpha/waltz.wav beta/waltz.wav reference/waltz.wav where the protocol plays a reference Where clips are
-# judged alone, each is a task. Comparisons are of every two systems; panels are of all.
+# Folders of sounds without a table: one folder per system, and in each the same item under the same name:
+#
+#     waltz.txt               the item's prompt; or prompts.csv with item_id, prompt and other fields of items
+#     alpha/waltz.wav
+#     beta/waltz.wav
+#     reference/waltz.wav     where the protocol plays a reference
+#
+# Where clips are judged alone, each is a task. Comparisons are of every two systems; panels are of all.
 
-
-FolderRows = Iterator[tuple[str, dict[str, Any]] | RowProblem]
+Rows = Iterator[tuple[str, dict[str, Any]] | RowProblem]
 REFERENCE = "reference"
 PROMPTS = "prompts"
 # Every two of so many systems are already 1,225 comparisons of each item.
@@ -45,7 +48,7 @@ class _FolderContents:
         return sorted({system for sounds in self.items.values() for system in sounds})
 
 
-def rows_per_sound(folder: Path) -> FolderRows:
+def rows_per_sound(folder: Path) -> Rows:
     """A row per sound."""
     found = _scan_folder(folder)
     yield from found.problems
@@ -58,7 +61,7 @@ def rows_per_sound(folder: Path) -> FolderRows:
             )
 
 
-def rows_paired_by_name(folder: Path, protocol: Protocol) -> FolderRows:
+def rows_paired_by_name(folder: Path, protocol: Protocol) -> Rows:
     """A row per task that a protocol can ask about."""
     letters = columns.candidate_letters(protocol)
     if not letters:
@@ -147,10 +150,10 @@ def _add_text(found: _FolderContents, item: str, path: Path) -> None:
         found.problems.append(RowProblem(path.name, "prompt", "is not UTF-8", source_files.SAVE_AS_UTF8))
 
 
-def _add_table(found: _FolderContents, rows: FolderRows, name: str) -> None:
+def _add_table(found: _FolderContents, rows: Rows, name: str) -> None:
     for entry in rows:
         if isinstance(entry, RowProblem):
-            found.problems.append(RowProblem(f"{name} {entry.row}", entry.field, entry.problem, entry.remedy))
+            found.problems.append(entry.at(name))
             continue
         row, values = entry
         item = str(values.pop("item_id", "") or "").strip()
@@ -165,7 +168,6 @@ def _add_table(found: _FolderContents, rows: FolderRows, name: str) -> None:
             found.texts[item] = values
 
 
-Rows = Iterator[tuple[str, dict[str, Any]] | RowProblem]
 METADATA_READERS: dict[str, Callable[[Path], Rows]] = {
     "metadata.csv": csv_files.csv_rows,
     "metadata.jsonl": json_files.json_lines,
@@ -227,12 +229,12 @@ def split_of(path: Path, folder: Path) -> str:
 def _metadata_rows(folder: Path, tables: list[Path]) -> Rows:
     root, used = folder.resolve(), set[int]()
     for table in tables:
-        place = f"{table.relative_to(root)} " if len(tables) > 1 else ""
+        place = str(table.relative_to(root)) if len(tables) > 1 else ""
         for entry in METADATA_READERS[table.name.lower()](table):
             if isinstance(entry, RowProblem):
-                yield RowProblem(f"{place}{entry.row}".strip(), entry.field, entry.problem, entry.remedy)
+                yield entry.at(place)
                 continue
-            row, values = f"{place}{entry[0]}", entry[1]
+            row, values = f"{place} {entry[0]}".strip(), entry[1]
             found = _resolve_row_audio(row, values, table.parent)
             if isinstance(found, list):
                 yield from found

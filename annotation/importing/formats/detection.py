@@ -1,4 +1,4 @@
-"""Which format a source is in: by what it holds, as little of it as tells, before what it is called."""
+"""Format detection and table previews: by a source's content first, by its name second."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from annotation.importing.records import UNSTORABLE_CHARACTERS, Audio, RowProble
 from annotation.protocols import Protocol
 
 DetectedFormat = tuple[str, str] | RowProblem
-TABLE_SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".json": "json", ".parquet": "parquet"}
 LINE_SUFFIXES = {".csv", ".tsv", ".tab", ".txt", ""}
 # Columns that only one format has.
 FORMAT_COLUMNS = (
@@ -33,7 +32,7 @@ MAX_FILES_INSPECTED = 10_000
 REMEDY = "Say which format it is in, or write it as CSV or JSONL."
 
 
-def guess_format(source: Path) -> DetectedFormat:
+def detect_format(source: Path) -> DetectedFormat:
     """A key of FORMATS and the reason for it, in a sentence; a problem where nothing fits.
 
     Of an upload that holds one table and sounds beside it, the table's format.
@@ -62,7 +61,7 @@ def _of_file(source: Path) -> DetectedFormat:
 def _of_list(source: Path) -> DetectedFormat:
     entry = next(json_files.stream_entries(source, opens="["), None)
     if isinstance(entry, RowProblem):
-        return RowProblem(entry.row, "", f"{source.name} {entry.problem}", entry.remedy)
+        return entry.of_file(source)
     if entry is not None and isinstance(entry[1], dict):
         return _match_columns(entry[1]) or ("json", "It is a list of objects.")
     return RowProblem("", "", f"{source.name} is a list, but not of objects", REMEDY)
@@ -99,7 +98,7 @@ def _is_nested(line: dict[str, Any]) -> bool:
 def _of_lines(source: Path) -> DetectedFormat:
     first = next(source_files.lines(source), None)
     if isinstance(first, RowProblem):
-        return RowProblem(first.row, "", f"{source.name} {first.problem}", first.remedy)
+        return first.of_file(source)
     header = first[1] if first and source.suffix.lower() in LINE_SUFFIXES else ""
     if header.count("\t") > header.count(","):
         return "tsv", "Its first line names columns, with tabs between them."
@@ -124,7 +123,9 @@ def _of_folder(folder: Path) -> DetectedFormat:
         return "audiofolder", f"It holds {table[0]}."
     if hugging_face.lists_data_files(folder):
         return "huggingface", "Its README.md lists the files of a data set."
-    tables = [path for path in found if path.suffix.lower() in TABLE_SUFFIXES and not _is_metadata(path)]
+    tables = [
+        path for path in found if path.suffix.lower() in hugging_face.ROW_READERS and not _is_metadata(path)
+    ]
     top = [path for path in tables if path.parent == folder.resolve()]
     sounds = any(map(source_files.is_audio_file, found))
     if len(top) == 1:
@@ -171,7 +172,7 @@ AUDIO_FILE_NAME = re.compile(r"\S.*\.(?:wav|mp3|flac|ogg|opus|m4a|aac|aiff?|wma)
 
 
 @dataclass(frozen=True)
-class Peek:
+class TablePreview:
     """`rows` are texts in the order of `columns`, cut to 200 characters.
 
     types: per column "whole number", "number", "sound", "text", "list", "object", "bytes", "mixed" or "empty", as far
@@ -185,7 +186,9 @@ class Peek:
     problems: tuple[RowProblem, ...] = ()
 
 
-def peek(source: Path, kind: str, rows: int = 10, *, protocol: Protocol | None = None) -> Peek:
+def preview_table(
+    source: Path, kind: str, rows: int = 10, *, protocol: Protocol | None = None
+) -> TablePreview:
     """What the first `rows` rows of a table hold. `kind` is a key of `table.TABLES`; no more is read than is shown.
 
     Sounds that nothing but their folders pair are paired as `protocol` compares them; alone, where there is none.
@@ -208,7 +211,7 @@ def peek(source: Path, kind: str, rows: int = 10, *, protocol: Protocol | None =
     columns = tuple(column for column in named if not UNSTORABLE_CHARACTERS.search(column))
     types = {column: _column_type([entry.get(column) for entry in entries]) for column in columns}
     shown = tuple(tuple(_display_text(entry.get(column)) for column in columns) for entry in entries)
-    return Peek(columns, shown, types, suggest_fields(columns, types), tuple(problems))
+    return TablePreview(columns, shown, types, suggest_fields(columns, types), tuple(problems))
 
 
 def _unwritable(column: str) -> RowProblem:
@@ -262,9 +265,6 @@ def _display_text(value: Any) -> str:
     text = value.name if isinstance(value, Audio) else str(value).strip()
     text = text.encode(errors="backslashreplace").decode()  # no page could be sent with half a character
     return text if len(text) <= MAX_CELL_LENGTH else f"{text[: MAX_CELL_LENGTH - 1]}…"
-
-
-__all__ = ["Peek", "guess_format", "peek"]
 
 
 # Which protocol asks about what a table holds: a first guess for somebody who has not chosen one.

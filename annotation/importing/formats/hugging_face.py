@@ -16,12 +16,11 @@ from typing import Any
 import yaml
 
 from annotation.importing.formats import audio_folder, csv_files, json_files, parquet_files, source_files
-from annotation.importing.formats.audio_folder import SPLITS
+from annotation.importing.formats.audio_folder import SPLITS, Rows
 from annotation.importing.formats.source_files import yaml_text
 from annotation.importing.records import DefaultText, RowProblem
 from annotation.protocols import Protocol
 
-Rows = Iterator[tuple[str, dict[str, Any]] | RowProblem]
 # The kinds of files that hold rows; where a folder has several kinds, the one it has most of, or the first here.
 ROW_READERS: dict[str, Callable[[Path], Rows]] = {
     ".parquet": parquet_files.parquet_rows,
@@ -95,7 +94,7 @@ def _rows(folder: Path, parts: list[_DataFile | RowProblem]) -> Rows:
         name = str(part.path.relative_to(root))
         for entry in ROW_READERS[part.path.suffix.lower()](part.path):
             if isinstance(entry, RowProblem):
-                yield RowProblem(f"{name} {entry.row}".strip(), entry.field, entry.problem, entry.remedy)
+                yield entry.at(name)
                 continue
             counted[part.split] += 1
             values = {column: _audio_path(value) for column, value in entry[1].items()}

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -265,7 +265,7 @@ class _Output:
     def _data(self, path: Path) -> Rows:
         for entry in read_instances(path):
             if isinstance(entry, RowProblem):
-                yield RowProblem(f"{path.name} #{entry.row}", entry.field, entry.problem, entry.remedy)
+                yield replace(entry, row=f"{path.name} #{entry.row}")
                 continue
             row, values = f"{path.name} #{entry[0]}", entry[1]
             name = "" if (found := values.get(self.project.id_key)) is None else str(found)

@@ -1,7 +1,8 @@
-"""Plain CSV and JSONL: one row per answer, or per task where nothing was answered yet. Columns: docs/import.md.
+"""Plain tables: CSV, TSV, JSON, JSONL and Parquet, one row per answer, or per task without answers.
 
-Rows with the same item and candidates are one task; of those, rows with the same rater are one judgment. Without a
-rater, a row that answers a question anew begins the judgment of the next unnamed rater.
+The columns are in docs/import.md. Rows with the same item and candidates are one task; of those, rows with the same
+rater are one judgment. Without a rater, a row that answers a question again begins the judgment of the next unnamed
+rater.
 """
 
 from __future__ import annotations
@@ -45,9 +46,10 @@ from annotation.importing.records import (
 )
 from annotation.protocols import Protocol
 
-Rows = Callable[[Path], Iterator[tuple[str, dict[str, Any]] | RowProblem]]
+RowEntries = Iterator[tuple[str, dict[str, Any]] | RowProblem]
+TableReader = Callable[..., Iterator[TaskRecord | RowProblem]]
 # The rows of each kind of table: a mapping of columns is tried on them, and its page shows the first.
-TABLE_READERS: dict[str, Rows] = {
+TABLE_READERS: dict[str, Callable[[Path], RowEntries]] = {
     "csv": csv_files.csv_rows,
     "tsv": csv_files.tsv_rows,
     "jsonl": json_files.json_lines,
@@ -69,37 +71,24 @@ VALUE_KINDS = {
 }
 
 
-def read_csv(
-    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
-) -> Iterator[TaskRecord | RowProblem]:
-    place = place or ReadPosition()
-    return read_rows(csv_files.csv_rows(source, place), source.parent, protocol, column_map, place)
+def table_reader(rows: Callable[..., RowEntries], *, resumable: bool = False) -> TableReader:
+    """A reader of tables, whose rows come from `rows(source)`, or from `rows(source, place)` where one can resume."""
+
+    def read(
+        source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
+    ) -> Iterator[TaskRecord | RowProblem]:
+        place = place or ReadPosition()
+        entries = rows(source, place) if resumable else rows(source)
+        return read_rows(entries, source.parent, protocol, column_map, place)
+
+    return read
 
 
-def read_jsonl(
-    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
-) -> Iterator[TaskRecord | RowProblem]:
-    place = place or ReadPosition()
-    return read_rows(json_files.json_lines(source, place), source.parent, protocol, column_map, place)
-
-
-def read_tsv(
-    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
-) -> Iterator[TaskRecord | RowProblem]:
-    place = place or ReadPosition()
-    return read_rows(csv_files.tsv_rows(source, place), source.parent, protocol, column_map, place)
-
-
-def read_json(
-    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
-) -> Iterator[TaskRecord | RowProblem]:
-    return read_rows(json_files.json_rows(source), source.parent, protocol, column_map, place)
-
-
-def read_parquet(
-    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
-) -> Iterator[TaskRecord | RowProblem]:
-    return read_rows(parquet_files.parquet_rows(source), source.parent, protocol, column_map, place)
+read_csv = table_reader(csv_files.csv_rows, resumable=True)
+read_tsv = table_reader(csv_files.tsv_rows, resumable=True)
+read_jsonl = table_reader(json_files.json_lines, resumable=True)
+read_json = table_reader(json_files.json_rows)
+read_parquet = table_reader(parquet_files.parquet_rows)
 
 
 def read_audio_folder(
@@ -119,7 +108,7 @@ def read_hugging_face(
 
 
 def read_rows(
-    rows: Iterator[tuple[str, dict[str, Any]] | RowProblem],
+    rows: RowEntries,
     folder: Path,
     protocol: Protocol,
     column_map: Mapping[str, str],
@@ -140,7 +129,7 @@ def read_rows(
 
 @dataclass
 class _Reader:
-    """What a row says, by itself."""
+    """Reads one row: its cells, its task, its judgment."""
 
     protocol: Protocol
     folder: Path
@@ -194,11 +183,11 @@ class _Reader:
                 remedy = f'Leave one of them out (--map "{column}=").'
                 problems.append(RowProblem(row, column, f"is read as {name}, and so is {others[0]}", remedy))
             elif name:
-                said = read_cell(row, column, value)
-                if isinstance(said, RowProblem):
-                    problems.append(said)
+                cell = read_cell(row, column, value)
+                if isinstance(cell, RowProblem):
+                    problems.append(cell)
                 else:
-                    values[name] = said
+                    values[name] = cell
         return Cells(row, values), unknown, problems
 
     def _others(self, column: str, name: str, entry: Mapping[str, Any]) -> list[str]:

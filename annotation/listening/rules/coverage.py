@@ -301,7 +301,8 @@ def _impossible_playback(log: PlaybackLog, conditions: Conditions, wall_seconds:
         if clip is None:
             problems.append(Problem(f"telemetry.heard.{name}", "This task has no clip of this name."))
         elif end > clip.duration + TOLERANCE_S:
-            text = f"{_clip_title(name)} ends after {_format_seconds(clip.duration)} s, yet was heard until {_format_seconds(end)} s."
+            duration, until = _format_seconds(clip.duration), _format_seconds(end)
+            text = f"{_clip_title(name)} ends after {duration} s, yet was heard until {until} s."
             problems.append(Problem(f"telemetry.heard.{name}", text))
     if log.seconds > wall_seconds + CLOCK_TOLERANCE_S:
         text = f"{claimed} s of listening do not fit into the {passed} s since this task was handed out."

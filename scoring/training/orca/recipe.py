@@ -256,8 +256,8 @@ def encode_parts(
             raise TrainingError(
                 "too_few",
                 f"{left_out[name]} of {len(given)} rated answers in {name} are left out because they and what is read "
-                f"beside them are too long; an ORCA training needs {FEWEST_ANSWERS[name]} at least. Raise longest, read fewer "
-                "fields, or use a model that reads more.",
+                f"beside them are too long; an ORCA training needs {FEWEST_ANSWERS[name]} at least. Raise longest, "
+                "read fewer fields, or use a model that reads more.",
             )
     return parts, left_out
 

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 
 from analytics.datasets import snapshot, table_files
 from analytics.datasets.snapshot import ReleaseOptions, StudySnapshot
-from annotation.items import withdrawals
 from annotation.jobs import jobs
 from annotation.listening import checks
 from annotation.models import CaseEvent, Judgment, Rater, Study, Task, User
@@ -22,7 +21,7 @@ from annotation.review import adjudication
 from annotation.studies import studies
 from tests import factories
 from tests.annotation.importing.answers import rating
-from tests.annotation.importing.desk import corrections, judged
+from tests.annotation.importing.desk import corrections, judged, withdraw
 
 DAY = date(2026, 4, 1)
 
@@ -64,7 +63,7 @@ class Working:
         case = self.correct(self.tasks[2])
         adjudication.undo_decision(self.expert, case.pk)
         self.correct(self.tasks[1])
-        withdrawals.withdraw_item(self.tasks[4].item_version.item, reason="broken", actor=None)
+        withdraw(self.tasks[4].item_version.item)
         checks.set_check_rules(self.study, actor=None, require=["level"])
         check = checks.start_check(second, self.study.slug, kind="level")
         checks.answer_trial(second, check.pk, trial=0, choice=0)

@@ -94,7 +94,7 @@ def test_the_job_makes_an_archive_to_fetch_and_a_cancelled_one_none(api, monkeyp
         jobs.cancel(Job.objects.get(pk=second["job"]), actor=researcher)
         return written(*args, **options)
 
-    monkeypatch.setattr(training_sets.training_sets, "write", cancelled_meanwhile)
+    monkeypatch.setattr(training_sets, "write_training_set", cancelled_meanwhile)
     jobs.run(uuid.UUID(second["job"]))
     assert Job.objects.get(pk=second["job"]).state == Job.State.CANCELLED
     assert api(researcher).get(f"training-sets/{second['job']}/file/").status_code == 409

@@ -5,10 +5,13 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from annotation.models import Assignment, Judgment, Rater, ReviewCase, Study, Task, User
+from django.db import transaction
+
+from annotation.items import locks, withdrawals
+from annotation.models import Assignment, Item, Judgment, Rater, ReviewCase, Study, Task, User
 from annotation.rating import judgments, leases
 from annotation.rating.judgments import Submission
-from annotation.review import blind_judgments, cases
+from annotation.review import blind_judgments, cases, returns
 from annotation.review.adjudication import Corrections
 from tests import factories
 from tests.annotation.importing import reviewing
@@ -46,6 +49,15 @@ def judged(user: User, task: Task, **fields: Any) -> ReviewCase:
     pair = Task.objects.get(pk=task.pk).slots.count() == 2
     blind_judgments.judge_blind(user, case.pk, comparison() if pair else rating(4))
     return ReviewCase.objects.get(pk=case.pk)
+
+
+@transaction.atomic
+def withdraw(item: Item, *, reason: str = "Silent.") -> None:
+    """Take an item out as a decision about it does, with no expert and no case."""
+    locks.lock_cases(item.pk)
+    locked = locks.lock_item(item.pk)
+    returns.close_item_cases(locked, decision=ReviewCase.Decision.WITHDRAWN, actor=None)
+    withdrawals.withdraw_item(locked, reason=reason, actor=None)
 
 
 def corrections(case: ReviewCase, **fields: Any) -> Corrections:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from django.apps import apps
 from django.db.models import Sum
 
-from annotation.importing import import_jobs
+from annotation.importing import import_jobs, merging
+from annotation.importing.records import Note, RowProblem, TaskRecord
 from annotation.jobs import jobs
 from annotation.models import Job, Judgment, Study
 
@@ -66,3 +68,22 @@ def check_counters(study: Study) -> None:
     assert study.n_unnamed_tasks_filled + (named["filled"] or 0) == full
     for task in study.tasks.all():
         assert task.n_judgments == valid.filter(task=task).count()
+
+
+def merge_fragments(
+    entries: Iterable[TaskRecord | RowProblem | Note],
+) -> Iterator[TaskRecord | RowProblem | Note]:
+    """Whole tasks of fragments, in memory: for sources that are small."""
+    tasks: dict[str, TaskRecord] = {}
+    for entry in entries:
+        if not isinstance(entry, TaskRecord):
+            yield entry
+        elif (first := tasks.setdefault(entry.external_id, entry)) is entry:
+            continue
+        elif problem := merging.find_contradiction(first, entry):
+            yield problem
+        else:
+            first.judgments += entry.judgments
+    for task in tasks.values():
+        yield from merging.merge_judgments(task)
+    yield from tasks.values()

@@ -7,7 +7,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from annotation.models import Answer, Judgment, Rater, ReviewCase, Study, Task
+from annotation.models import Answer, ItemVersion, Judgment, Rater, ReviewCase, Study, Task
+from annotation.review import cases
 from annotation.studies.protocols import load_protocol
 
 
@@ -52,7 +53,17 @@ def case(task: Task, *, rules: tuple[str, ...] = ("codes",), **fields: Any) -> R
     )
 
 
+def open_case(version: ItemVersion, *, rule: str, task: Task | None = None, **found: Any) -> bool:
+    """Open a case for what a rule found now, or add the rule to the one there is; whether that changed anything.
+    `evidence=`, `weight=`."""
+    now = timezone.now()
+    evidence, weight = found.get("evidence", {}), found.get("weight", 1.0)
+    finding = cases.Finding(version.pk, task.pk if task else None, now, evidence, weight)
+    opened = cases.open_cases(rule, [finding], at=now, actor=None)
+    return bool(opened.n_opened + opened.n_added)
+
+
 def unresolved(study: Study) -> dict[str, set[str]]:
     """The rules of each unresolved case, by the item's name."""
-    cases = ReviewCase.objects.filter(study=study).exclude(state=ReviewCase.State.RESOLVED)
-    return {one.item.external_id: set(one.rules) for one in cases.select_related("item")}
+    found = ReviewCase.objects.filter(study=study).exclude(state=ReviewCase.State.RESOLVED)
+    return {one.item.external_id: set(one.rules) for one in found.select_related("item")}

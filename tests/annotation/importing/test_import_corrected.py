@@ -9,7 +9,7 @@ from annotation.models import Exclusion, Item, Judgment, ReviewCase, Study, Task
 from annotation.rating import exclusions
 from annotation.review import adjudication
 from tests import factories
-from tests.annotation.importing.desk import corrections, judged, true_counters
+from tests.annotation.importing.desk import corrections, judged, true_counters, withdraw
 from tests.annotation.importing.importing import bring, counted, write
 
 pytestmark = pytest.mark.django_db
@@ -82,7 +82,7 @@ def test_new_tasks_are_about_the_version_at_hand_and_reuse_its_answers(study, ex
 def test_new_tasks_of_a_withdrawn_item_go_with_it_and_come_back_with_it(study, tmp_path):
     bring(study, write(tmp_path / "x.csv", {"rater_id": "ann", **SAID}))
     item = Item.objects.get()
-    withdrawals.withdraw_item(item, reason="Silent.", actor=None)
+    withdraw(item)
     rows = [{}, {"system": "s2", "answer": "No", "rater_id": "ann", **SAID}]
     bring(study, write(tmp_path / "x.csv", *rows))
     assert not Task.objects.filter(wants_more=True).exists()
@@ -108,7 +108,7 @@ def test_tasks_added_to_a_correction_that_is_undone_move_to_the_version_before(
 def test_a_longer_list_stands_behind_all_there_is(tmp_path):
     study = factories.StudyFactory(order="listed")
     bring(study, write(tmp_path / "x.csv", {}, {"item_id": "i2"}, {"item_id": "i3"}))
-    withdrawals.withdraw_item(Item.objects.get(external_id="i1"), reason="Silent.", actor=None)
+    withdraw(Item.objects.get(external_id="i1"))
     bring(study, write(tmp_path / "y.csv", {"item_id": "i4"}))
     places = Task.objects.order_by("pk").values_list("shuffle_key", flat=True)
     assert list(places) == [0.0, 1.0, 2.0, 3.0]

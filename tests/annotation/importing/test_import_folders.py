@@ -13,7 +13,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.importing import options, uploads
-from annotation.importing.formats.detection import guess_format
+from annotation.importing.formats.detection import detect_format
 from annotation.models import Clip, Item, ItemVersion, Study, Task
 from tests.annotation.importing.formats import sounds, tables
 from tests.annotation.importing.importing import bring
@@ -108,6 +108,6 @@ def test_a_folder_comes_as_a_packed_upload(folder, settings, tmp_path):
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         archive.add(folder, "my study")
     source = uploads.store_upload(SimpleUploadedFile("study.tar.gz", packed.getvalue()), format="audiofolder")
-    assert guess_format(source)[0] == "audiofolder"
+    assert detect_format(source)[0] == "audiofolder"
     job = bring(None, source, format="audiofolder", new_study=new("pam"))
     assert (job.state, job.report["tasks"]) == ("done", 4)

@@ -81,7 +81,7 @@ def test_what_was_fetched_goes_as_soon_as_it_is_done_with_and_files_of_the_sourc
     here = sounds.tone(tmp_path / "here.wav", hertz=1000)
     left: list[int] = []
     monkeypatch.setattr(
-        import_jobs.jobs.Running,
+        import_jobs.jobs.RunningJob,
         "progress",
         lambda running, done, total=None, *, stage="": left.append(
             sum(path.name.startswith("remote-") for path in (tmp_path / "temporary").rglob("*"))

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.importing import checking, import_jobs, records, writing
 from annotation.importing import staging as importing_staging
-from annotation.importing.formats import source_files
+from annotation.importing.formats import json_files
 from annotation.jobs import jobs
 from annotation.models import (
     Item,
@@ -114,14 +114,14 @@ def test_whoever_takes_over_goes_on_where_the_last_was_killed(study, tmp_path, m
     assert Task.objects.count() == 0
     monkeypatch.setattr(jobs.RunningJob, "progress", genuine)
     read: list[int] = []
-    real = source_files.raw_lines
+    real = json_files.raw_lines
 
     def lines(path, place=None):
         for line in real(path, place):
             read.append(line[0])
             yield line
 
-    monkeypatch.setattr(source_files, "raw_lines", lines)
+    monkeypatch.setattr(json_files, "raw_lines", lines)
     taken_over(job)
     kept = {15: 10, 55: 50}.get(done, 60) if stage == "reading" else 60
     assert read == list(range(kept + 1, 61))
@@ -160,11 +160,11 @@ def test_what_was_told_before_a_worker_was_killed_is_not_told_again(study, tmp_p
 
 def test_a_worker_killed_behind_the_writing_leaves_its_report_to_the_next(study, tmp_path, monkeypatch):
     job = import_jobs.start(study, write(tmp_path / "x.jsonl", rows(3)), format="jsonl", actor=None)
-    genuine = import_jobs.rows.analyze
-    monkeypatch.setattr(import_jobs.rows, "analyze", killed)
+    genuine = import_jobs.rows.analyze_tables
+    monkeypatch.setattr(import_jobs.rows, "analyze_tables", killed)
     with pytest.raises(Killed):
         jobs.run(job.pk)
-    monkeypatch.setattr(import_jobs.rows, "analyze", genuine)
+    monkeypatch.setattr(import_jobs.rows, "analyze_tables", genuine)
     taken_over(job)
     assert job.report["created"] == {"items": 3, "tasks": 3, "judgments": 6, "raters": 2}
     assert (Judgment.objects.count(), staged()) == (6, 0)
@@ -299,7 +299,11 @@ def test_queries_grow_with_pages_and_not_with_rows(study, tmp_path, monkeypatch)
             bring(other, write(tmp_path / "x.jsonl", rows(n)), format="jsonl")
         return len(captured)
 
-    for module, name in ((importing_staging, "BATCH"), (checking, "PAGE"), (writing, "PAGE")):
+    for module, name in (
+        (importing_staging, "READ_BATCH"),
+        (checking, "CHECK_PAGE"),
+        (writing, "WRITE_PAGE"),
+    ):
         monkeypatch.setattr(module, name, 1000)
     monkeypatch.setattr(jobs, "_REPORT_EVERY_SECONDS", 60)
     assert queries(20, study) == queries(80, factories.StudyFactory())
@@ -317,7 +321,7 @@ def test_memory_does_not_grow_with_the_source(study, tmp_path, monkeypatch):
         tracemalloc.stop()
         return highest
 
-    for module, name in ((importing_staging, "BATCH"), (checking, "PAGE")):
+    for module, name in ((importing_staging, "READ_BATCH"), (checking, "CHECK_PAGE")):
         monkeypatch.setattr(module, name, 20)
     job = Job.objects.create(kind="import", study=study)
     protocol = import_jobs._protocol_of(study, importing_staging.ImportOptions("", "jsonl"))
@@ -328,7 +332,11 @@ def test_memory_does_not_grow_with_the_source(study, tmp_path, monkeypatch):
 
 def test_pages_end_where_their_texts_are_long(study, tmp_path, monkeypatch):
     monkeypatch.setattr(importing_staging, "MAX_HELD_CHARACTERS", 1000)
-    for module, name in ((importing_staging, "BATCH"), (checking, "PAGE"), (writing, "PAGE")):
+    for module, name in (
+        (importing_staging, "READ_BATCH"),
+        (checking, "CHECK_PAGE"),
+        (writing, "WRITE_PAGE"),
+    ):
         monkeypatch.setattr(module, name, 1000)
     pages: list[int] = []
     real = importing_staging.staged_pages

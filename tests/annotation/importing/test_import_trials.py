@@ -136,7 +136,7 @@ def test_a_rehearsal_makes_nothing(folder):
 
 
 def test_a_failed_import_leaves_no_anchor(folder, monkeypatch):
-    monkeypatch.setattr(import_jobs.writing, "write", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(import_jobs.writing, "write_staged", lambda *_, **__: 1 / 0)
     monkeypatch.setattr(jobs, "MAX_ATTEMPTS", 1)
     with pytest.raises(ZeroDivisionError):
         bring(folder, trial())

@@ -131,7 +131,7 @@ def test_a_rehearsal_changes_nothing_and_finds_the_same(study, tmp_path, setting
 def test_a_bug_is_told_as_one_in_the_end(study, tmp_path, monkeypatch):
     job = import_jobs.start(study, write(tmp_path / "x.csv", {}), format="csv", actor=None)
     monkeypatch.setattr(jobs, "MAX_ATTEMPTS", 1)
-    monkeypatch.setattr(import_jobs.staging, "read", lambda *a: 1 / 0)
+    monkeypatch.setattr(import_jobs.staging, "read_source", lambda *a: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         jobs.run(job.pk)
     job.refresh_from_db()

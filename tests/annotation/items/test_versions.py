@@ -6,12 +6,12 @@ import pytest
 from django.db import connection
 
 from annotation.errors import Conflict
-from annotation.items import locks, versions, withdrawals
+from annotation.items import locks, versions
 from annotation.models import BarredRater, ItemVersion, System, Task
 from annotation.rating import task_selection
 from tests import factories
 from tests.annotation.importing.answers import rating
-from tests.annotation.importing.desk import give, true_counters
+from tests.annotation.importing.desk import give, true_counters, withdraw
 
 pytestmark = pytest.mark.django_db
 
@@ -96,7 +96,7 @@ def test_answers_to_an_earlier_version_or_a_withdrawn_item_are_refused(study, ta
     with pytest.raises(Conflict) as conflict:
         versions.add_answer(before, system(), "A gong.", provenance={})
     assert conflict.value.code == "version_changed"
-    withdrawals.withdraw_item(version.item, reason="Silent.", actor=None)
+    withdraw(version.item)
     with pytest.raises(Conflict) as conflict:
         versions.add_answer(version, system(), "A gong.", provenance={})
     assert conflict.value.code == "item_withdrawn"

@@ -174,6 +174,11 @@ def test_only_a_table_is_a_definition(thing):
         parse(thing)
 
 
+def test_events_are_refused_while_nobody_can_answer_them():
+    with pytest.raises(ProtocolError, match="'events' cannot be answered yet"):
+        parse(definition(question(kind="events")))
+
+
 def test_a_preset_that_is_not_there_names_those_that_are():
     with pytest.raises(ProtocolError, match=r"'orka' is not one of .*cmi-pref.*orca"):
         definition_of_preset("orka")

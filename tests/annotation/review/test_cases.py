@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from annotation.errors import Conflict, InvalidInput, NotAllowed, NotFound
-from annotation.items import versions, withdrawals
+from annotation.items import versions
 from annotation.models import (
     Assignment,
     AuditEvent,
@@ -24,8 +24,9 @@ from annotation.rating import judgments, leases, revisions
 from annotation.review import cases, drafts, returns
 from annotation.review.queue import QueueFilters
 from tests import factories
+from tests.annotation.importing import reviewing
 from tests.annotation.importing.answers import rating
-from tests.annotation.importing.desk import judged
+from tests.annotation.importing.desk import judged, withdraw
 from tests.annotation.importing.reviewing import case
 
 pytestmark = pytest.mark.django_db
@@ -281,7 +282,7 @@ class TestClosingWithTheItem:
         ]
         drafts.store_proposal(asked[0].pk, text="A question.", provenance={})
         returns.return_to_pool(expert, one.pk, "More.")
-        withdrawals.withdraw_item(one.item, reason="Silent.", actor=None)
+        withdraw(one.item)
         assert set(one.drafts.values_list("state", flat=True)) == {"unused"}
         assert one.returns.get().state == "cancelled"
         assert not drafts.store_proposal(asked[1].pk, text="Late.", provenance={})
@@ -306,9 +307,9 @@ class TestOpening:
     def test_a_case_is_opened_and_given_further_reasons_each_once(self, study):
         task = factories.rating_task(study, "a")
         version = task.item_version
-        assert cases.open_or_add(version, rule="codes", evidence={"n": 1}, task=task, weight=0.5)
-        assert not cases.open_or_add(version, rule="codes", evidence={"n": 2}, task=task, weight=0.5)
-        assert cases.open_or_add(version, rule="audit", evidence={}, weight=0.25)
+        assert reviewing.open_case(version, rule="codes", evidence={"n": 1}, task=task, weight=0.5)
+        assert not reviewing.open_case(version, rule="codes", evidence={"n": 2}, task=task, weight=0.5)
+        assert reviewing.open_case(version, rule="audit", evidence={}, weight=0.25)
         one = ReviewCase.objects.get()
         assert (one.rules, one.priority, one.task) == (["codes", "audit"], 0.75, task)
         assert CaseReason.objects.get(rule="codes").evidence == {"n": 1}
@@ -322,5 +323,5 @@ class TestOpening:
         gone.item_version.item.state = "withdrawn"
         gone.item_version.item.save()
         for version in (task.item_version, gone.item_version):
-            assert not cases.open_or_add(version, rule="codes", evidence={})
+            assert not reviewing.open_case(version, rule="codes", evidence={})
         assert not ReviewCase.objects.exists()

@@ -7,7 +7,6 @@ import pytest
 from annotation import hooks
 from annotation.errors import Conflict, InvalidInput
 from annotation.importing.records import ItemRecord, content_sha256
-from annotation.items import withdrawals
 from annotation.models import (
     Assignment,
     AuditEvent,
@@ -26,7 +25,16 @@ from annotation.review import adjudication, cases, drafts
 from tests import factories
 from tests.annotation.importing import reviewing
 from tests.annotation.importing.answers import comparison, rating
-from tests.annotation.importing.desk import claimed, corrections, give, judged, leased, people, true_counters
+from tests.annotation.importing.desk import (
+    claimed,
+    corrections,
+    give,
+    judged,
+    leased,
+    people,
+    true_counters,
+    withdraw,
+)
 
 pytestmark = pytest.mark.django_db
 WITHDRAWN = Task.State.WITHDRAWN
@@ -85,13 +93,12 @@ class TestBeforeADecision:
             == "version_changed"
         )
         item = task.item_version.item
-        withdrawals.withdraw_item(item, reason="It is silent.", actor=None)
+        withdraw(item)
         one.refresh_from_db()
         assert (one.state, one.decision) == ("resolved", "withdrawn")
         ReviewCase.objects.filter(pk=one.pk).update(state="open")
         cases.claim(expert, one.pk)
         assert code_of(adjudication.approve_item, expert, one.pk) == "item_withdrawn"
-        assert code_of(withdrawals.withdraw_item, item, reason="Again.", actor=None) == "item_withdrawn"
 
     @pytest.mark.parametrize("text", ["What is heard in a?", "  What is heard in a?\r\n"])
     def test_a_correction_has_to_change_something(self, task, expert, text):

@@ -50,6 +50,7 @@ from scoring.models import LearnedModel, Writer, WritingRow, WritingRun
 from scoring.prompts import shipped
 from tests import factories
 from tests.annotation.conftest import Api
+from tests.annotation.importing import reviewing
 from tests.annotation.world import World, link, preview_link
 from tests.scoring import doubles
 from tests.scoring.learned import learned
@@ -342,7 +343,7 @@ STAGES = {"api_blind": "claimed", "api_keep_case": "claimed", "api_undo": "decid
 def make_cases(world: World) -> None:
     """One at each stage, in the hands of the study's expert."""
     for task, stage in zip(world.study.tasks.order_by("pk"), ("claimed", "judged", "decided"), strict=True):
-        cases.open_or_add(task.item_version, rule="audit", evidence={"share": "SECRET"}, task=task)
+        reviewing.open_case(task.item_version, rule="audit", evidence={"share": "SECRET"}, task=task)
         case = ReviewCase.objects.get(task=task)
         cases.claim(world.expert, case.pk)
         blind_judgments.begin_blind(world.expert, case.pk)

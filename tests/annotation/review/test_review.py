@@ -9,6 +9,7 @@ import pytest
 from annotation.models import Judgment, ReviewCase
 from annotation.review import blind_judgments, cases
 from tests import factories
+from tests.annotation.importing import reviewing
 
 pytestmark = pytest.mark.django_db
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.django_db
 def case() -> ReviewCase:
     study = factories.StudyFactory(slug="here")
     task = factories.rating_task(study, "bell")
-    cases.open_or_add(task.item_version, rule="audit", evidence={}, task=task)
+    reviewing.open_case(task.item_version, rule="audit", evidence={}, task=task)
     return ReviewCase.objects.get()
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from labeling_ui.models.run_page import FAULTS
 
-SCORING = Path(__file__).resolve().parents[2] / "scoring"
-MAKERS = ("ExampleError", "Fault", "_Again")
+SCORING = Path(__file__).resolve().parents[3] / "scoring"
+MAKERS = ("ExampleError", "Fault", "_TransientError")
 # Words that SQL writes: one of two branches, the other being none.
 IN_SQL = re.compile(r"THEN '([a-z_]+)'(?: WHEN| ELSE '')")
 

@@ -47,7 +47,7 @@ def test_the_settings_lead_there(signed_in):
 
 
 def test_opening_the_page_reads_no_votes_and_draws_none(signed_in, monkeypatch):
-    monkeypatch.setattr(pilot.data_votes, "votes", None)
+    monkeypatch.setattr(pilot.data_votes, "load_votes", None)
     monkeypatch.setattr(rules, "simulated_pilot", None)
     assert "About " in shown(signed_in)
     assert not Job.objects.exists()

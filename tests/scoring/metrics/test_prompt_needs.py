@@ -26,7 +26,7 @@ def test_the_lines_asked_for_are_the_lines_that_are_read(family, module):
     two_sounds = {"prompting": prompting.BETTER_MATCH_FORMAT, "cascade": llm_judge.BETTER_CAPTION_FORMAT}[
         family
     ]
-    lines = {**module.LINES, "two-sounds": two_sounds, "two-texts": llm_judge.BETTER_CAPTION_FORMAT}
+    lines = {**module.ANSWER_FORMATS, "two-sounds": two_sounds, "two-texts": llm_judge.BETTER_CAPTION_FORMAT}
     assert {key for key, need in PROMPT_RULES[family].items() if need.line} == set(lines)
     for key, line in lines.items():
         label, form = PROMPT_RULES[family][key].line.split(": ")

@@ -122,11 +122,11 @@ def test_what_a_worker_is_at_is_left_to_it_and_waited_for(monkeypatch):
     study = study_of(["a bell"])
     looks: list[int] = []
 
-    def somebody_is_at(run_id: int) -> bool:
+    def has_live_worker(run_id: int) -> bool:
         looks.append(run_id)
         return len(looks) < 3
 
-    monkeypatch.setattr(worker.claims, "somebody_is_at", somebody_is_at)
+    monkeypatch.setattr(worker.claims, "has_live_worker", has_live_worker)
     monkeypatch.setattr(worker, "FOREGROUND_POLL_SECONDS", 0.01)
     score(study.slug, "--scorer", "word-count")
     assert len(looks) == 3

@@ -11,12 +11,12 @@ import pytest
 
 from analytics.datasets.formats import cmi_pref, orca, writers
 from analytics.datasets.formats.contract import AnswerRow, JudgmentRow, Output, Question
-from annotation.importing import merging
 from annotation.importing.formats import cmi_pref as cmi_importer
 from annotation.importing.formats import orca as orca_importer
 from annotation.importing.records import TaskRecord
 from annotation.protocols import preset
 from tests.analytics.datasets.formats.judged import RATING, clip, compared, making, rated
+from tests.annotation.importing.importing import merge_fragments
 
 BOTH = (Question("alignment", is_preference=True), Question("musicality", is_preference=True))
 
@@ -52,7 +52,7 @@ def test_votes_in_cmi_prefs_columns_come_back_as_they_were(tmp_path):
     rows = cmi_pref.rows(judged, BOTH, making("cmi-pref"))
     path = written(tmp_path / "train.jsonl", rows, cmi_pref.COLUMNS)
 
-    (record,) = merging.merge_fragments(cmi_importer.read(path, preset("cmi-pref"), {}))
+    (record,) = merge_fragments(cmi_importer.read(path, preset("cmi-pref"), {}))
     assert isinstance(record, TaskRecord)
     assert (record.item.external_id, record.item.texts["lyrics"]) == ("item of one", "La la")
     assert record.item.reference_audio == tmp_path / clip("asked").file_name
@@ -78,7 +78,7 @@ def test_ratings_in_orcas_layout_come_back_as_they_were(tmp_path, generation):
 
     records = {
         record.item.external_id: record
-        for record in merging.merge_fragments(orca_importer.read(path, preset("orca"), {}))
+        for record in merge_fragments(orca_importer.read(path, preset("orca"), {}))
         if isinstance(record, TaskRecord)
     }
     assert set(records) == {"item of one", "item of two_M2_1"}
@@ -114,7 +114,7 @@ def test_items_and_systems_of_any_name_come_back_from_orcas_layout(tmp_path, gen
     ]
     path = written(tmp_path / f"train.{generation}", rows, orca.COLUMNS)
 
-    records = list(merging.merge_fragments(orca_importer.read(path, preset("orca"), {})))
+    records = list(merge_fragments(orca_importer.read(path, preset("orca"), {})))
     assert {(record.item.external_id, record.candidates[0].system) for record in records} == {
         (item, system) for item in ("clip_7", "clip_7.v2", "clip_M1_0", "clip_M1_0.v2") for system in outputs
     }

@@ -12,7 +12,7 @@ from analytics.statistics.agreement.alpha import krippendorff_alpha
 from analytics.statistics.agreement.oracle import package_alpha
 from analytics.statistics.agreement.patterns import Patterns, patterns_from_long
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+REPOSITORY = Path(__file__).resolve().parents[4]
 REFERENCE_DATA = Path(os.environ.get("CONCORD_REFERENCE_DATA", REPOSITORY.parent / "shared" / "data"))
 
 

@@ -134,7 +134,7 @@ def test_cmi_pref_agreement_is_reproduced(disagreeing, agreement, alpha, symmetr
 
 def documented() -> list[tuple[str, list[str], float]]:
     """Level, ratings and alpha of each line in the table of published figures."""
-    text = (Path(__file__).parents[3] / "docs" / "agreement.md").read_text()
+    text = (Path(__file__).parents[4] / "docs" / "agreement.md").read_text()
     lines = text.partition("## Published figures")[2].splitlines()
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.count("|") == 5]
     return [(level, re.findall("`([^`]+)`", ratings), float(alpha)) for _, level, ratings, alpha in cells[2:]]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.importing import merging
 from annotation.importing.formats import RowProblem, TaskRecord, cmi_pref
 from annotation.protocols import preset
 from annotation.rating.rules.answers import BOTH_BAD, FIRST, SECOND, TIE
+from tests.annotation.importing.importing import merge_fragments
 
 
 def read(path):
-    return list(merging.merge_fragments(cmi_pref.read(path, preset("cmi-pref"), {})))
+    return list(merge_fragments(cmi_pref.read(path, preset("cmi-pref"), {})))
 
 
 def problems(path):

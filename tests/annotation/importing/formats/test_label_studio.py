@@ -7,10 +7,10 @@ import json
 import pytest
 
 from annotation.importing.formats import Note, RowProblem, TaskRecord, label_studio
-from annotation.importing.merging import merge_fragments
 from annotation.protocols import preset
 from annotation.rating.rules.answers import BOTH_BAD, FIRST, SECOND, TIE
 from tests.annotation.importing.formats import sounds
+from tests.annotation.importing.importing import merge_fragments
 
 
 @pytest.fixture

@@ -184,7 +184,7 @@ def test_a_group_of_rows_larger_than_memory_is_refused(path, monkeypatch):
 
 
 def test_a_cell_of_many_megabytes_is_refused(path, monkeypatch):
-    monkeypatch.setattr(parquet_files.source_files, "LONGEST", 50)
+    monkeypatch.setattr(parquet_files.source_files, "MAX_LINE_BYTES", 50)
     tables.write(path, {"a": ["x" * 100]})
     (problem,) = parquet_files.parquet_rows(path)
     assert "a cell of a" in problem.problem

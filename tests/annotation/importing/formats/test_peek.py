@@ -9,7 +9,7 @@ import pytest
 
 from annotation.importing.formats import FORMATS, RowProblem, table
 from annotation.importing.formats.columns import suggest_fields
-from annotation.importing.formats.detection import guess_format, peek
+from annotation.importing.formats.detection import detect_format, preview_table
 from tests.annotation.importing.formats import sounds, tables
 from tests.presets import EXAMPLES
 
@@ -19,7 +19,7 @@ def test_no_more_is_read_than_is_shown(tmp_path):
     path.write_text("Item,Caption\n" + "".join(f"i{n},text {n}\n" for n in range(10)))
     with path.open("ab") as file:
         file.truncate(10 * 1024**3)
-    found = peek(path, "csv", rows=3)
+    found = preview_table(path, "csv", rows=3)
     assert found.columns == ("Item", "Caption")
     assert found.rows == (("i0", "text 0"), ("i1", "text 1"), ("i2", "text 2"))
     assert found.suggested == {"Item": "item_id", "Caption": "prompt"}
@@ -42,7 +42,7 @@ def test_types_are_those_of_the_rows_that_were_read(tmp_path):
         },
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert peek(path, "jsonl").types == {
+    assert preview_table(path, "jsonl").types == {
         "n": "whole number",
         "x": "number",
         "t": "text",
@@ -58,13 +58,13 @@ def test_types_are_those_of_the_rows_that_were_read(tmp_path):
 def test_long_cells_are_cut(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(f"prompt\n{'x' * 1000}\n")
-    assert len(peek(path, "csv").rows[0][0]) == 200
+    assert len(preview_table(path, "csv").rows[0][0]) == 200
 
 
 def test_problems_are_shown_and_not_all_of_them(tmp_path):
     path = tmp_path / "table.jsonl"
     path.write_text("no\n" * 1000)
-    found = peek(path, "jsonl")
+    found = preview_table(path, "jsonl")
     assert (len(found.problems), found.rows, found.columns) == (20, (), ())
 
 
@@ -98,9 +98,9 @@ def test_two_sounds_are_the_two_sides(pair):
     "path", sorted([*EXAMPLES.glob("*.csv"), *EXAMPLES.glob("*.jsonl")]), ids=lambda path: path.name
 )
 def test_our_own_columns_are_known_by_their_names(path):
-    kind, _ = guess_format(path)
+    kind, _ = detect_format(path)
     assert kind == path.suffix[1:]
-    found = peek(path, kind)
+    found = preview_table(path, kind)
     if all(column in FORMATS["csv"].fields or column.startswith("stratum.") for column in found.columns):
         assert all(column == field for column, field in found.suggested.items())
     assert not found.problems
@@ -108,7 +108,7 @@ def test_our_own_columns_are_known_by_their_names(path):
 
 @pytest.mark.parametrize(("name", "format"), [("label-studio.json", "label-studio"), ("potato", "potato")])
 def test_the_examples_of_other_tools_are_known(name, format):
-    assert guess_format(EXAMPLES / name)[0] == format
+    assert detect_format(EXAMPLES / name)[0] == format
 
 
 def tone(path: Path) -> None:
@@ -142,18 +142,18 @@ FILES = [
 @pytest.mark.parametrize(("name", "text", "format"), FILES)
 def test_a_file_is_known_by_what_it_holds(tmp_path, name, text, format):
     write(tmp_path / name, text)
-    assert guess_format(tmp_path / name)[0] == format
+    assert detect_format(tmp_path / name)[0] == format
 
 
 @pytest.mark.parametrize(("name", "text", "format"), FILES)
 def test_a_table_with_its_sounds_is_known_by_the_table(tmp_path, name, text, format):
     write(tmp_path / name, text)
     tone(tmp_path / "audio/a.wav")
-    assert guess_format(tmp_path)[0] == format
+    assert detect_format(tmp_path)[0] == format
 
 
 def test_parquet_is_known_by_its_first_bytes(tmp_path):
-    assert guess_format(tables.write(tmp_path / "t.dat", {"a": [1]}))[0] == "parquet"
+    assert detect_format(tables.write(tmp_path / "t.dat", {"a": [1]}))[0] == "parquet"
 
 
 @pytest.mark.parametrize(
@@ -171,19 +171,19 @@ def test_parquet_is_known_by_its_first_bytes(tmp_path):
 def test_a_folder_is_known_by_what_it_holds(tmp_path, names, format):
     for name in names:
         tone(tmp_path / name) if name.endswith(".wav") else write(tmp_path / name, '{"a": 1}\n')
-    assert guess_format(tmp_path)[0] == format
+    assert detect_format(tmp_path)[0] == format
 
 
 def test_a_described_data_set_is_one(tmp_path):
     write(tmp_path / "README.md", "---\nconfigs:\n- {config_name: a, data_files: rows.csv}\n---\n")
     write(tmp_path / "rows.csv", "a,b\n1,2\n")
-    assert guess_format(tmp_path)[0] == "huggingface"
+    assert detect_format(tmp_path)[0] == "huggingface"
 
 
 def test_a_folder_of_releases_is_known_by_all_of_them(tmp_path):
     write(tmp_path / "train.json", ORCA)
     write(tmp_path / "test.json", ORCA)
-    assert guess_format(tmp_path)[0] == "orca"
+    assert detect_format(tmp_path)[0] == "orca"
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_folder_of_releases_is_known_by_all_of_them(tmp_path):
 def test_a_folder_that_holds_nothing_known_is_told(tmp_path, names, said):
     for name in names:
         write(tmp_path / name, "a,b\n1,2\n")
-    found = guess_format(tmp_path)
+    found = detect_format(tmp_path)
     assert isinstance(found, RowProblem)
     assert said in found.problem
     assert found.remedy
@@ -208,7 +208,7 @@ def test_a_folder_that_holds_nothing_known_is_told(tmp_path, names, said):
 )
 def test_a_file_in_no_known_format_is_told(tmp_path, content):
     (tmp_path / "x.html").write_bytes(content)
-    assert isinstance(guess_format(tmp_path / "x.html"), RowProblem)
+    assert isinstance(detect_format(tmp_path / "x.html"), RowProblem)
 
 
 def test_every_guess_is_a_format_or_a_table():
@@ -219,6 +219,6 @@ def test_every_guess_is_a_format_or_a_table():
 def test_half_a_character_is_spelled_out_and_keeps_nobody_from_the_other_columns(tmp_path):
     path = tmp_path / "table.jsonl"
     path.write_text(json.dumps({"item_id": "\ud800", "k\ud800": 1, "z\0": 2}))
-    found = peek(path, "jsonl")
+    found = preview_table(path, "jsonl")
     assert (found.columns, found.rows) == (("item_id",), (("\\ud800",),))
     assert [problem.field for problem in found.problems] == ["k\\ud800", "z\0"]

@@ -8,9 +8,9 @@ import shutil
 import pytest
 
 from annotation.importing.formats import Note, RowProblem, TaskRecord, potato
-from annotation.importing.merging import merge_fragments
 from annotation.protocols import preset
 from annotation.rating.rules.answers import FIRST, SECOND, TIE
+from tests.annotation.importing.importing import merge_fragments
 from tests.presets import EXAMPLES
 
 STATE = "annotation_output/ann/user_state.json"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from annotation.importing import merging
 from annotation.importing.formats import RowProblem, TaskRecord, table
 from annotation.protocols import preset
 from annotation.rating.rules.answers import FIRST, SECOND
 from tests.annotation.importing.formats import sounds
+from tests.annotation.importing.importing import merge_fragments
 
 HEADER = "item_id,question_text,reference,system,answer,rater_id,question,value,codes,comment"
 
@@ -27,7 +27,7 @@ def csv(tmp_path: Path):
 
 
 def read(path, protocol="orca", **column_map):
-    return list(merging.merge_fragments(table.read_csv(path, preset(protocol), column_map)))
+    return list(merge_fragments(table.read_csv(path, preset(protocol), column_map)))
 
 
 def problems(path, protocol="orca", **column_map):
