@@ -1,14 +1,15 @@
-"""How many judgments a study has, and what became of each: counted, or left out for which reason."""
+"""Counted (valid, effective) judgments: the SQL conditions of figures, and how many judgments count or are left out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db import connection
 from django.db.models import F
 
+from analytics.data.postgres import fetch_rows
 from analytics.data.questions import MeasuredQuestion
 from annotation.models import Exclusion, Judgment, OrderingPolicy, Study, Task
+from annotation.rating import counted
 
 COUNTED, EXCLUDED, SUPERSEDED, SURPLUS, EXPERT = "counted", "excluded", "superseded", "surplus", "expert"
 
@@ -26,23 +27,20 @@ SELECT CASE WHEN j.origin = {Judgment.Origin.EXPERT:d} THEN '{EXPERT}'
        count(*)
 FROM annotation_judgment j JOIN annotation_task t ON t.id = j.task_id
 WHERE j.study_id = %(study)s
-      AND NOT EXISTS (SELECT FROM annotation_raterwithdrawal w WHERE w.rater_id = j.rater_id)
+      AND {counted.NOT_WITHDRAWN}
 GROUP BY fate, reason
 """
 
-_COUNTED_JUDGMENT_SQL = f"""
-    j.effective AND NOT j.excluded AND NOT j.surplus AND j.origin <> {Judgment.Origin.EXPERT:d}
-"""
 # Each rater's and each task's first such judgment is found by index; counting distinct ones would sort every judgment.
 _MATERIAL_SQL = f"""
 SELECT (SELECT count(*) FROM annotation_item i WHERE i.study_id = %(study)s),
-       (SELECT count(*) FROM annotation_task t WHERE t.study_id = %(study)s AND t.kind = {Task.Kind.REGULAR:d}),
-       (SELECT count(*) FROM annotation_task t WHERE t.study_id = %(study)s AND t.kind = {Task.Kind.REGULAR:d}
-        AND EXISTS (SELECT 1 FROM annotation_judgment j WHERE j.task_id = t.id AND {_COUNTED_JUDGMENT_SQL})),
+       (SELECT count(*) FROM annotation_task t WHERE t.study_id = %(study)s AND {counted.REGULAR_TASK}),
+       (SELECT count(*) FROM annotation_task t WHERE t.study_id = %(study)s AND {counted.REGULAR_TASK}
+        AND EXISTS (SELECT 1 FROM annotation_judgment j WHERE j.task_id = t.id AND {counted.COUNTED})),
        (SELECT count(*) FROM annotation_system s WHERE s.study_id = %(study)s),
        (SELECT count(*) FROM annotation_rater r WHERE r.study_id = %(study)s AND EXISTS (
             SELECT 1 FROM annotation_judgment j JOIN annotation_task t ON t.id = j.task_id
-            WHERE j.rater_id = r.id AND t.kind = {Task.Kind.REGULAR:d} AND {_COUNTED_JUDGMENT_SQL}))
+            WHERE j.rater_id = r.id AND {counted.REGULAR_TASK} AND {counted.COUNTED}))
 """
 
 
@@ -68,35 +66,25 @@ class MaterialCounts:
 
 def judgment_fates(study: Study) -> list[JudgmentFate]:
     """By name of the fate and reason."""
-    with connection.cursor() as cursor:
-        cursor.execute(_FATES_SQL, {"study": study.pk})
-        return sorted(
-            (JudgmentFate(*row) for row in cursor.fetchall()), key=lambda one: (one.fate, one.reason)
-        )
+    fates = (JudgmentFate(*row) for row in fetch_rows(_FATES_SQL, study=study.pk))
+    return sorted(fates, key=lambda row: (row.fate, row.reason))
 
 
 def material_counts(study: Study) -> MaterialCounts:
-    with connection.cursor() as cursor:
-        cursor.execute(_MATERIAL_SQL, {"study": study.pk})
-        return MaterialCounts(*cursor.fetchone())
-
-
-# Which answers agreement may rest on where votes on a task stop once they agree: the first ones of each
-# task.
+    return MaterialCounts(*fetch_rows(_MATERIAL_SQL, study=study.pk)[0])
 
 
 # A changed vote keeps the place of the one it changed; a row that nobody changed needs no look at others.
 FIRST_VOTE_TIME_SQL = """(CASE WHEN j.revision = 1 OR j.assignment_id IS NULL THEN j.submitted_at ELSE (
-        SELECT said.submitted_at FROM annotation_judgment said
-        WHERE said.assignment_id = j.assignment_id AND said.revision = 1
+        SELECT first.submitted_at FROM annotation_judgment first
+        WHERE first.assignment_id = j.assignment_id AND first.revision = 1
     ) END)"""
 
 
 def first_votes_condition(question: MeasuredQuestion) -> str:
     """SQL for answers `a` of %(study)s: a further condition that keeps those of the first votes, or nothing.
 
-    Which tasks get later votes depends on what the first ones said, so all of them together say nothing about how far
-    raters agree.
+    Where a stopping rule asks for more votes while they differ, all votes together are no sample of raters' agreement.
     """
     if question.first_votes is None:
         return ""
@@ -104,20 +92,15 @@ def first_votes_condition(question: MeasuredQuestion) -> str:
         SELECT id FROM (
             SELECT j.id, row_number() OVER (PARTITION BY j.task_id ORDER BY {FIRST_VOTE_TIME_SQL}, j.id) AS place
             FROM annotation_judgment j
-            WHERE j.study_id = %(study)s AND j.effective AND NOT j.excluded
-              AND j.origin <> {Judgment.Origin.EXPERT:d}
+            WHERE j.study_id = %(study)s AND {counted.COUNTED}
         ) AS ordered WHERE place <= {question.first_votes:d}
     )"""
 
 
-# Where votes come from that are no plain sample of what people say: simulated ones, and tasks that a policy
-# chose.
-
-
 @dataclass(frozen=True)
 class VoteOrigins:
-    """Of judgments that count: how many are simulated, and of how many a policy chose the task. `short`: where it chose
-    some, the tasks with fewer judgments than they want."""
+    """Counted judgments that are no plain sample of people's votes: how many are simulated, and of how many an ordering
+    policy chose the task. `short`: where it chose some, the tasks with fewer judgments than they want."""
 
     simulated: int
     ordered: int
@@ -125,20 +108,19 @@ class VoteOrigins:
 
 
 def vote_origins(study: Study) -> VoteOrigins:
-    counted = Judgment.objects.filter(
-        study=study, effective=True, excluded=False, surplus=False, task__kind=Task.Kind.REGULAR
-    ).exclude(origin=Judgment.Origin.EXPERT)
-    simulated = counted.filter(origin=Judgment.Origin.SIMULATED).count()
+    judgments = Judgment.objects.filter(counted.IS_COUNTED, study=study, task__kind=Task.Kind.REGULAR)
+    simulated = judgments.filter(origin=Judgment.Origin.SIMULATED).count()
     # Most studies never had a policy: no assignment of theirs is looked at.
     ordered = 0
     if OrderingPolicy.objects.filter(study=study).exists():
-        ordered = counted.filter(assignment__policy__isnull=False).count()
+        ordered = judgments.filter(assignment__policy__isnull=False).count()
     short = Task.objects.filter(
         study=study, kind=Task.Kind.REGULAR, state=Task.State.READY, n_judgments__lt=F("overlap")
     )
     return VoteOrigins(simulated, ordered, short.count() if ordered else 0)
 
 
+# The performance spelling of "counted answers to regular tasks": index-only, with no join of every judgment.
 COUNTED_ANSWERS_SQL = f"""
 FROM annotation_answer a
 WHERE a.question_id = ANY(%(questions)s) AND a.counted
@@ -153,10 +135,10 @@ WHERE a.question_id = ANY(%(questions)s) AND a.counted
 CORRECTED_VERSIONS_SQL = """
 corrected AS (
     SELECT DISTINCT later.id FROM annotation_itemversion later
-    JOIN annotation_itemversion made ON made.item_id = later.item_id
-        AND (made.id = later.id OR (made.number < later.number AND NOT made.retracted))
-    JOIN annotation_correction c ON c.version_after_id = made.id
-    JOIN annotation_item i ON i.id = made.item_id AND i.study_id = %(study)s
+    JOIN annotation_itemversion v ON v.item_id = later.item_id
+        AND (v.id = later.id OR (v.number < later.number AND NOT v.retracted))
+    JOIN annotation_correction c ON c.version_after_id = v.id
+    JOIN annotation_item i ON i.id = v.item_id AND i.study_id = %(study)s
 )
 """
 

@@ -14,7 +14,6 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from django.db import connection
 
 from analytics.data import counted_judgments, postgres
 from analytics.data.votes import NOBODY, Votes
@@ -49,7 +48,7 @@ _BESIDES = (
     """
 SELECT jsonb_build_array(t.external_id, j.codes, j.comment <> '')
 FROM annotation_judgment j JOIN annotation_task t ON t.id = j.task_id
-WHERE j.study_id = %(study)s AND j.effective AND NOT j.surplus AND NOT j.excluded
+WHERE j.study_id = %(study)s AND j.effective AND NOT j.excluded
   AND (cardinality(j.codes) > 0 OR j.comment <> '')
 """,
     """
@@ -73,7 +72,7 @@ SELECT jsonb_build_array(t.external_id, a.hint, a.hint_shown)
 FROM annotation_judgment j JOIN annotation_assignment a ON a.id = j.assignment_id
 JOIN annotation_task t ON t.id = j.task_id
 WHERE j.study_id = %(study)s AND EXISTS (SELECT FROM annotation_study WHERE id = %(study)s AND rules ? 'hints')
-  AND j.effective AND NOT j.surplus AND NOT j.excluded AND a.hint_shown IS NOT NULL
+  AND j.effective AND NOT j.excluded AND a.hint_shown IS NOT NULL
 """,
     # What scorers that were trained here have not learned from.
     """
@@ -124,10 +123,11 @@ def _other_data(study: Study) -> list[Any]:
     found.append(asdict(counted_judgments.material_counts(study)))
     origins = asdict(counted_judgments.vote_origins(study))
     found += [origins] if any(origins.values()) else []
-    with connection.cursor() as cursor:
-        for rows in _BESIDES:
-            cursor.execute(_SUMMED.format(rows=rows), {"study": study.pk})
-            found.append([str(part) for part in cursor.fetchone()])
+    for rows in _BESIDES:
+        found += [
+            [str(part) for part in row]
+            for row in postgres.fetch_rows(_SUMMED.format(rows=rows), study=study.pk)
+        ]
     return found
 
 

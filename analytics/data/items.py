@@ -1,4 +1,4 @@
-"""The door from what systems were asked for, and how long what they made is, to columns."""
+"""Items and candidates: strata, texts, references and clip lengths, read as columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from django.db import connection
 
 from analytics.data import postgres
 from analytics.data.postgres import BoolArray
@@ -19,7 +18,25 @@ def item_external_ids(item_ids: Iterable[int]) -> dict[int, str]:
     return dict(Item.objects.filter(pk__in=list(item_ids)).values_list("pk", "external_id"))
 
 
-# The door from what systems wrote, and from the reference answers beside it, to texts.
+# A stratum with more values than this is a name rather than a group.
+_MOST_VALUES = 20
+
+_STRATA = """
+WITH had AS (
+    SELECT s.key, s.value, count(*) AS n FROM annotation_item i, jsonb_each_text(i.strata) AS s
+    WHERE i.study_id = %(study)s GROUP BY s.key, s.value
+)
+SELECT key, value, n FROM had
+WHERE key IN (SELECT key FROM had GROUP BY key HAVING count(*) <= %(most)s) ORDER BY key, value
+"""
+
+
+def items_by_stratum(study: Study) -> dict[str, dict[str, int]]:
+    """Items by stratum and value, of the strata that group items rather than name them."""
+    found: dict[str, dict[str, int]] = {}
+    for key, value, n in postgres.fetch_rows(_STRATA, study=study.pk, most=_MOST_VALUES):
+        found.setdefault(key, {})[value] = n
+    return found
 
 
 _TEXTS = """
@@ -28,8 +45,6 @@ JOIN annotation_itemversion v ON v.id = c.item_version_id
 JOIN annotation_item i ON i.id = v.item_id
 WHERE i.study_id = %(study)s AND btrim(c.text) <> '' ORDER BY c.id
 """
-
-_EXTERNAL_IDS = "SELECT id, external_id FROM annotation_item WHERE id = ANY(%(items)s)"
 
 
 @dataclass(frozen=True)
@@ -42,16 +57,8 @@ class CandidateText:
 
 def candidate_texts(study: Study) -> dict[int, CandidateText]:
     """By candidate, of those that are texts."""
-    with connection.cursor() as cursor:
-        cursor.execute(_TEXTS, {"study": study.pk})
-        return {candidate: CandidateText(text, reference) for candidate, text, reference in cursor.fetchall()}
-
-
-def item_names(items: list[int]) -> dict[int, str]:
-    """The ids that the items had in their source, by their own."""
-    with connection.cursor() as cursor:
-        cursor.execute(_EXTERNAL_IDS, {"items": items})
-        return dict(cursor.fetchall())
+    rows = postgres.fetch_rows(_TEXTS, study=study.pk)
+    return {candidate: CandidateText(text, reference) for candidate, text, reference in rows}
 
 
 _CANDIDATE_FACTS = """

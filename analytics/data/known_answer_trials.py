@@ -1,4 +1,4 @@
-"""What trials with a known answer tell: ABX tests by pair and rater, and the post-screening of MUSHRA listeners."""
+"""Trials with a known answer: ABX tests by pair and rater, and post-screening of MUSHRA listeners (BS.1534)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from django.db import connection
-
 from analytics.data.counted_judgments import COUNTED_ANSWERS_SQL
+from analytics.data.postgres import fetch_rows
 from analytics.data.questions import abx_questions, screening_questions
 from analytics.statistics.intervals import one_sided_binomial_p
 from analytics.statistics.raters.screening import (
@@ -17,17 +16,18 @@ from analytics.statistics.raters.screening import (
     ScreenedListener,
     screen_listeners,
 )
-from annotation.models import Judgment, Study, System, Task
+from annotation.models import Study, System
+from annotation.rating import counted
 
 # Marks do not depend on whom somebody has excluded since: a judgment that stands counts here, excluded or not.
 _STANDING_RATINGS = f"""
 FROM annotation_answer a
-JOIN annotation_judgment j ON j.id = a.judgment_id AND j.effective AND NOT j.surplus
-JOIN annotation_task t ON t.id = j.task_id AND t.kind = {Task.Kind.REGULAR:d}
+JOIN annotation_judgment j ON j.id = a.judgment_id AND {counted.STANDING}
+JOIN annotation_task t ON t.id = j.task_id AND {counted.REGULAR_TASK}
 JOIN annotation_rater r ON r.id = j.rater_id
 JOIN annotation_candidate c ON c.id = a.candidate_id
 JOIN annotation_system s ON s.id = c.system_id
-WHERE a.question_id = ANY(%(questions)s) AND j.origin <> {Judgment.Origin.EXPERT:d} AND a.value IS NOT NULL
+WHERE a.question_id = ANY(%(questions)s) AND a.value IS NOT NULL
 """
 
 _SCREENING = f"""
@@ -68,9 +68,8 @@ def screening_ratings(study: Study) -> list[RoleRatings]:
     """Ratings of hidden references and mid anchors, from 0 to 100, by rater."""
     if not (questions := screening_questions(study)):
         return []
-    with connection.cursor() as cursor:
-        cursor.execute(_SCREENING, {"questions": questions, "limit": SCREENING_LIMIT})
-        return [RoleRatings(*row) for row in cursor.fetchall()]
+    rows = fetch_rows(_SCREENING, questions=questions, limit=SCREENING_LIMIT)
+    return [RoleRatings(*row) for row in rows]
 
 
 def abx_by_pair(study: Study) -> list[CorrectAnswers]:
@@ -86,9 +85,8 @@ def abx_by_rater(study: Study) -> list[CorrectAnswers]:
 def _abx(study: Study, **parts: str) -> list[CorrectAnswers]:
     if not (questions := abx_questions(study)):
         return []
-    with connection.cursor() as cursor:
-        cursor.execute(_ABX.format(**parts), {"questions": questions, "study": study.pk})
-        return [CorrectAnswers(*row) for row in cursor.fetchall()]
+    rows = fetch_rows(_ABX.format(**parts), questions=questions, study=study.pk)
+    return [CorrectAnswers(*row) for row in rows]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Columns of numbers straight from PostgreSQL's binary COPY: a million rows in seconds, at the size of their arrays."""
+"""PostgreSQL reads: rows, columns of numbers by binary COPY, and a repeatable-read snapshot.
+
+COPY brings a million rows in seconds, at the size of their arrays.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,14 @@ _END = b"\xff\xff"
 _BLOCK_ROWS = 50_000
 
 Columns = dict[str, NDArray[Any]]
+BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+def fetch_rows(sql: str, **params: Any) -> list[Any]:
+    """All rows of a statement, as tuples."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        return list(cursor.fetchall())
 
 
 def copy_columns(select: str, types: Mapping[str, str], params: Mapping[str, Any]) -> Columns:
@@ -72,15 +83,12 @@ def _concatenated(blocks: list[NDArray[Any]], name: str, kind: str) -> NDArray[A
     return np.concatenate([block[name].astype(dtype) for block in blocks])
 
 
-# Reading many batches as if at one moment.
-
-
 @contextmanager
 def consistent_snapshot() -> Iterator[None]:
-    """All that is read inside is as it was at the first read, whatever others commit meanwhile.
+    """Repeatable read: every statement inside sees the data of the first one, whatever others commit meanwhile.
 
-    Without it a revision that arrives between two batches could be exported twice or not at all. Inside somebody
-    else's transaction the moment is theirs to keep.
+    Without it a revision that arrives between two batches could be exported twice or not at all. Inside an outer
+    transaction its isolation level stands.
     """
     outermost = not connection.in_atomic_block
     with transaction.atomic():
@@ -88,6 +96,3 @@ def consistent_snapshot() -> Iterator[None]:
             with connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         yield
-
-
-BoolArray = np.ndarray[Any, np.dtype[np.bool_]]

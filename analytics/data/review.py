@@ -1,4 +1,4 @@
-"""What raters said before and after the review, counted by PostgreSQL.
+"""Review (adjudication): judgments before and after it, corrections, cases and returns, counted by PostgreSQL.
 
 Judgments that stand (effective, not surplus, of regular tasks, not experts' own) are told apart by the version of the
 item they are about and by whether the review keeps them out (`rules.review.EXCLUSIONS`):
@@ -19,10 +19,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from django.db import connection
 from django.db.models import Count, F, Q, Sum
 
 from analytics.data.counted_judgments import CORRECTED_VERSIONS_SQL, EXCLUDED_BY_REVIEW_SQL
+from analytics.data.postgres import fetch_rows
 from analytics.data.questions import MeasuredQuestion
 from analytics.data.value_counts import CountRow
 from annotation.items.corrections import holds_correction
@@ -30,12 +30,12 @@ from annotation.models import (
     CaseEvent,
     Correction,
     Draft,
-    Judgment,
     Return,
     ReviewCase,
     Study,
     Task,
 )
+from annotation.rating import counted
 from annotation.review import drafts
 from annotation.review.rules import REVIEW_EXCLUSIONS
 
@@ -48,8 +48,7 @@ REVIEW_PARTS: tuple[ReviewPart, ...] = get_args(ReviewPart)
 COMMENT = "~comment"
 
 _STANDING_OR_REVIEWED = f"""
-    j.effective AND NOT j.surplus AND j.origin <> {Judgment.Origin.EXPERT:d}
-    AND t.kind = {Task.Kind.REGULAR:d} AND (NOT j.excluded OR (c.id IS NULL AND {EXCLUDED_BY_REVIEW_SQL}))
+    {counted.STANDING} AND {counted.REGULAR_TASK} AND (NOT j.excluded OR (c.id IS NULL AND {EXCLUDED_BY_REVIEW_SQL}))
 """
 
 _MARKED = "(cardinality(j.codes) > 0 OR j.comment <> '')"
@@ -57,8 +56,7 @@ _MARKED = "(cardinality(j.codes) > 0 OR j.comment <> '')"
 _UNITS = f"""
 WITH {CORRECTED_VERSIONS_SQL}, marked AS (
     SELECT DISTINCT j.task_id FROM annotation_judgment j
-    WHERE j.study_id = %(study)s AND j.effective AND NOT j.surplus AND NOT j.excluded
-      AND j.origin <> {Judgment.Origin.EXPERT:d} AND {_MARKED}
+    WHERE j.study_id = %(study)s AND {counted.COUNTED} AND {_MARKED}
 ), said AS (
     SELECT a.task_id, a.candidate_id, {{value}} AS value, c.id IS NOT NULL AS corrected, j.excluded,
            {_MARKED} AS marked
@@ -103,8 +101,8 @@ _ANSWERS = f"""
 WITH answer AS (
     SELECT coalesce(a.candidate_id, slot.candidate_id) AS candidate_id, count(*) AS n, sum(a.value) AS total
     FROM annotation_answer a
-    JOIN annotation_judgment j ON j.id = a.judgment_id AND j.origin <> {Judgment.Origin.EXPERT:d}
-    JOIN annotation_task t ON t.id = a.task_id AND t.kind = {Task.Kind.REGULAR:d}
+    JOIN annotation_judgment j ON j.id = a.judgment_id AND {counted.NOT_EXPERT}
+    JOIN annotation_task t ON t.id = a.task_id AND {counted.REGULAR_TASK}
     LEFT JOIN annotation_taskcandidate slot ON slot.task_id = a.task_id AND slot.slot = 0
     WHERE a.question_id = ANY(%(questions)s) AND a.counted AND a.value IS NOT NULL
     GROUP BY 1
@@ -181,11 +179,11 @@ def part_value_counts(rows: Sequence[UnitRow], part: ReviewPart) -> list[CountRo
 
 def code_tallies(study: Study) -> dict[str, tuple[Tally, Tally]]:
     """Each code that was given, and COMMENT, before the review and counted now."""
-    return {code: (Tally(*n[:3]), Tally(*n[3:])) for code, *n in _of_study(_BY_CODE, study)}
+    return {code: (Tally(*n[:3]), Tally(*n[3:])) for code, *n in _of_study(_BY_CODE, study.pk)}
 
 
 def judged_and_marked(study: Study) -> JudgedAndMarked:
-    (n,) = _of_study(_OF_ALL, study)
+    (n,) = _of_study(_OF_ALL, study.pk)
     return JudgedAndMarked(Tally(*n[:3]), Tally(*n[3:6]), Tally(*n[6:9]), Tally(*n[9:]))
 
 
@@ -217,36 +215,15 @@ def _counts(values: Sequence[float] | None) -> Mapping[float, int]:
     return Counter(float(value) for value in values or ())
 
 
-def _of_question(sql: str, question: MeasuredQuestion) -> Sequence[tuple[Any, ...]]:
-    return _judgment_rows(sql, study=question.study_id, questions=list(question.ids))
+def _of_question(sql: str, question: MeasuredQuestion) -> list[Any]:
+    return _of_study(sql, question.study_id, questions=list(question.ids))
 
 
-def _of_study(sql: str, study: Study) -> Sequence[tuple[Any, ...]]:
-    return _judgment_rows(sql, study=study.pk)
+def _of_study(sql: str, study_id: int, **params: Any) -> list[Any]:
+    return fetch_rows(sql, study=study_id, by_review=list(REVIEW_EXCLUSIONS), **params)
 
 
-def _judgment_rows(sql: str, **params: Any) -> Sequence[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, {"by_review": list(REVIEW_EXCLUSIONS), **params})
-        rows: Sequence[tuple[Any, ...]] = cursor.fetchall()
-        return rows
-
-
-# What the review did: corrections, drafts, cases, returns, experts' blind judgments, and what is wanted
-# anew.
-
-
-# A stratum with more values than this is a name rather than a group.
-_MOST_VALUES = 20
-
-_STRATA = """
-WITH had AS (
-    SELECT s.key, s.value, count(*) AS n FROM annotation_item i, jsonb_each_text(i.strata) AS s
-    WHERE i.study_id = %(study)s GROUP BY s.key, s.value
-)
-SELECT key, value, n FROM had
-WHERE key IN (SELECT key FROM had GROUP BY key HAVING count(*) <= %(most)s) ORDER BY key, value
-"""
+# What the review did: corrections, drafts, cases, returns, experts' blind judgments, rejudging.
 
 # How long a case waited and was worked on: from its opening, and from the last claim before its decision.
 _CASE_DURATIONS = f"""
@@ -273,8 +250,7 @@ SELECT coalesce(own.choice, own.value), (
     FROM annotation_judgment j JOIN annotation_answer a ON a.judgment_id = j.id
     WHERE j.task_id = e.task_id AND a.question_id = ANY(%(questions)s)
       AND a.candidate_id IS NOT DISTINCT FROM own.candidate_id AND coalesce(a.choice, a.value) IS NOT NULL
-      AND j.effective AND NOT j.surplus AND j.origin <> {Judgment.Origin.EXPERT:d}
-      AND j.submitted_at <= e.submitted_at AND (NOT j.excluded OR {EXCLUDED_BY_REVIEW_SQL})
+      AND {counted.STANDING} AND j.submitted_at <= e.submitted_at AND (NOT j.excluded OR {EXCLUDED_BY_REVIEW_SQL})
 )
 FROM annotation_judgment e JOIN annotation_answer own ON own.judgment_id = e.id
 WHERE e.id IN (SELECT c.blind_judgment_id FROM annotation_reviewcase c WHERE c.study_id = %(study)s)
@@ -327,14 +303,6 @@ def correction_rows(study: Study) -> list[CorrectionRow]:
     return [CorrectionRow(*row) for row in rows.values_list("version_after__item_id", *fields)]
 
 
-def items_by_stratum(study: Study) -> dict[str, dict[str, int]]:
-    """Items by stratum and value, of the strata that group items rather than name them."""
-    found: dict[str, dict[str, int]] = {}
-    for key, value, n in _case_rows(_STRATA, study=study.pk, most=_MOST_VALUES):
-        found.setdefault(key, {})[value] = n
-    return found
-
-
 def draft_states(study: Study) -> list[tuple[str, str, str, int]]:
     """How many drafts there are by field, writer and outcome: a state, or `drafts.LATE`."""
     rows = Draft.objects.filter(case__study=study).values_list("field", "writer", drafts.OUTCOME)
@@ -343,7 +311,7 @@ def draft_states(study: Study) -> list[tuple[str, str, str, int]]:
 
 def rule_decisions(study: Study) -> list[tuple[str, str, int]]:
     """Cases by rule and decision, "" for none yet; a case that several rules made is there under each."""
-    return [(rule, decision, n) for rule, decision, n in _case_rows(_RULES, study=study.pk)]
+    return [(rule, decision, n) for rule, decision, n in fetch_rows(_RULES, study=study.pk)]
 
 
 def case_states(study: Study) -> list[tuple[str, str, int]]:
@@ -353,7 +321,7 @@ def case_states(study: Study) -> list[tuple[str, str, int]]:
 
 
 def case_durations(study: Study) -> CaseDurations:
-    (row,) = _case_rows(_CASE_DURATIONS, study=study.pk)
+    (row,) = fetch_rows(_CASE_DURATIONS, study=study.pk)
     return CaseDurations(*row)
 
 
@@ -369,9 +337,7 @@ def case_returns(study: Study) -> list[tuple[bool, str, int]]:
 
 def blind_answers(question: MeasuredQuestion) -> list[BlindAnswer]:
     """One row per expert's judgment (and candidate, where each is asked about), however many cases rest on it."""
-    rows = _case_rows(
-        _BLIND, study=question.study_id, questions=list(question.ids), by_review=list(REVIEW_EXCLUSIONS)
-    )
+    rows = _of_question(_BLIND, question)
     return [BlindAnswer(expert, tuple(raters or ())) for expert, raters in rows]
 
 
@@ -383,10 +349,3 @@ def rejudging(study: Study) -> Rejudging:
         wanted=Sum(F("overlap") - F("n_judgments"), default=0),
     )
     return Rejudging(**found)
-
-
-def _case_rows(sql: str, **params: Any) -> Sequence[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params)
-        rows: Sequence[tuple[Any, ...]] = cursor.fetchall()
-        return rows

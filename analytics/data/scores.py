@@ -1,15 +1,14 @@
-"""The door from stored scores, and from the human answers to what was scored, to arrays."""
+"""Stored scores as arrays, with the mean ratings and preference leads of the same candidates."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from django.db import connection
 
 from analytics.data.counted_judgments import COUNTED_ANSWERS_SQL
+from analytics.data.postgres import fetch_rows
 from analytics.data.questions import MeasuredQuestion
 from analytics.statistics.arrays import FloatArray, IntArray
 from annotation.models import Answer, Study
@@ -75,7 +74,7 @@ class Scores:
 
 def load_scores(study: Study, scorer: Scorer) -> Scores:
     """By one query. Outputs come in the order in which they were first stored."""
-    rows = _rows(_SCORES, study=study.pk, scorer=scorer.pk)
+    rows = fetch_rows(_SCORES, study=study.pk, scorer=scorer.pk)
     outputs = tuple(dict.fromkeys(name for row in rows for name in row[3]))
     place = {name: number for number, name in enumerate(outputs)}
     values = np.full((len(rows), len(outputs)), np.nan)
@@ -95,24 +94,17 @@ def mean_ratings(question: MeasuredQuestion) -> dict[int, float]:
     """The mean rating of each candidate; none for a question asked once about several candidates together."""
     if not (question.per_candidate or question.one_candidate):
         return {}
-    return dict(_rows(_RATINGS, questions=list(question.ids), study=question.study_id))
+    return dict(fetch_rows(_RATINGS, questions=list(question.ids), study=question.study_id))
 
 
 def preference_leads(question: MeasuredQuestion) -> dict[tuple[int, int], int]:
     """By pair of candidates, the one that was there first as the first: votes for it less votes for the other. Ties
     and "both bad" are votes for neither."""
-    rows = _rows(_PREFERENCE_LEADS, questions=list(question.ids), study=question.study_id)
+    rows = fetch_rows(_PREFERENCE_LEADS, questions=list(question.ids), study=question.study_id)
     return {(first, second): lead for first, second, lead in rows}
 
 
 def candidate_names(candidates: Sequence[int]) -> dict[int, tuple[str, str]]:
     """The item and the system of each of these candidates."""
-    rows = _rows(_NAMES, candidates=list(candidates))
+    rows = fetch_rows(_NAMES, candidates=list(candidates))
     return {candidate: (item, system) for candidate, item, system in rows}
-
-
-def _rows(sql: str, **params: Any) -> Sequence[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params)
-        rows: Sequence[tuple[Any, ...]] = cursor.fetchall()
-        return rows

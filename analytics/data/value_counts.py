@@ -1,4 +1,4 @@
-"""The only door from stored answers to arrays. PostgreSQL counts; what comes out grows with the scale, not the votes.
+"""Reliability data as value counts per unit: PostgreSQL counts, so the result grows with the scale, not the votes.
 
 Figures of human judgment rest on independent human answers about the study's own material: `counted` answers
 (effective, not excluded, not surplus) to regular tasks, without experts' own judgments. Models' scores are in other
@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from django.db import connection, transaction
 
-from analytics.data import postgres
 from analytics.data.counted_judgments import COUNTED_ANSWERS_SQL, first_votes_condition
+from analytics.data.postgres import copy_columns, fetch_rows
 from analytics.data.questions import MeasuredQuestion
 from analytics.statistics.arrays import IntArray
-from annotation.models import Answer, Judgment, Study, Task
+from annotation.models import Answer, Study, Task
+from annotation.rating import counted
 
 # How often each value was given to a unit, and how many units look like that.
 CountRow = tuple[Mapping[float, int], int]
@@ -89,7 +90,7 @@ GROUP BY s0.id, s0.name, s1.id, s1.name ORDER BY s0.name, s1.name
 
 _CODES = f"""
 SELECT code, count(*) FROM annotation_judgment j CROSS JOIN LATERAL unnest(j.codes) AS code
-WHERE j.study_id = %(study)s AND j.effective AND NOT j.excluded AND j.origin <> {Judgment.Origin.EXPERT:d}
+WHERE j.study_id = %(study)s AND {counted.COUNTED}
   AND NOT EXISTS (SELECT 1 FROM annotation_task t WHERE t.id = j.task_id AND t.kind <> {Task.Kind.REGULAR:d})
 GROUP BY code ORDER BY count(*) DESC, code
 """
@@ -204,27 +205,18 @@ def pair_votes(question: MeasuredQuestion) -> list[PairVotes]:
 
 def code_counts(study: Study) -> dict[str, int]:
     """How many standing judgments give each feedback code, the most frequent first."""
-    with connection.cursor() as cursor:
-        cursor.execute(_CODES, {"study": study.pk})
-        return dict(cursor.fetchall())
+    return dict(fetch_rows(_CODES, study=study.pk))
 
 
 def judgments_wanted(study: Study) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(_WANTED, {"study": study.pk})
-        return int(cursor.fetchone()[0])
+    return int(fetch_rows(_WANTED, study=study.pk)[0][0])
 
 
-def _question_rows(sql: str, question: MeasuredQuestion, **params: Any) -> Sequence[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, {"questions": list(question.ids), "study": question.study_id, **params})
-        rows: Sequence[tuple[Any, ...]] = cursor.fetchall()
-        return rows
+def _question_rows(sql: str, question: MeasuredQuestion, **params: Any) -> list[Any]:
+    return fetch_rows(sql, questions=list(question.ids), study=question.study_id, **params)
 
 
-# Value counts of the units of a question, told apart by what units share: the door for intervals by
-# clusters. Items about the same prompt or question are not independent of each other, whatever they are
-# called.
+# Value counts by prompt, for intervals by clusters: items with the same prompt or question are not independent.
 
 
 _COUNTS_BY_PROMPT = f"""
@@ -253,15 +245,12 @@ def unit_counts_by_prompt(question: MeasuredQuestion) -> ClusteredCounts:
     sql = _COUNTS_BY_PROMPT.format(
         value="a.choice" if question.is_preference else "a.value", first=first_votes_condition(question)
     )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, {"questions": list(question.ids), "study": question.study_id})
-        rows = cursor.fetchall()
+    rows = _question_rows(sql, question)
     counts: list[CountRow] = [(Counter(given), units) for _, given, units in rows]
     return ClusteredCounts(without_off_scale(counts, question.categories), [prompt for prompt, _, _ in rows])
 
 
-# How often each value was given.
-
+# Histograms.
 
 # Above this many different values a free scale is shown in this many equal bins.
 _BINS = 10
@@ -315,16 +304,15 @@ def _binned(totals: Sequence[Counter[float]]) -> list[tuple[str, tuple[int, ...]
     ]
 
 
-# What judgments say besides their answers: feedback codes and comments, by task.
-
+# Feedback codes and comments by task.
 
 # Of the judgments that count, those too which give a code and no answer because their rater could not answer.
 _REMARKS = f"""
 SELECT j.task_id, count(*) FILTER (WHERE cardinality(j.codes) > 0)::int4,
        count(*) FILTER (WHERE j.comment <> '')::int4
 FROM annotation_judgment j
-WHERE j.study_id = %(study)s AND j.effective AND NOT j.surplus AND NOT j.excluded
-  AND j.origin <> {Judgment.Origin.EXPERT:d} AND (cardinality(j.codes) > 0 OR j.comment <> '')
+WHERE j.study_id = %(study)s AND {counted.COUNTED}
+  AND (cardinality(j.codes) > 0 OR j.comment <> '')
 GROUP BY j.task_id ORDER BY j.task_id
 """
 
@@ -340,5 +328,5 @@ class Remarks:
 
 def remarks_by_task(study: Study) -> Remarks:
     types = {"task": "int8", "coded": "int4", "commented": "int4"}
-    found = postgres.copy_columns(_REMARKS, types, {"study": study.pk})
+    found = copy_columns(_REMARKS, types, {"study": study.pk})
     return Remarks(found["task"], found["coded"], found["commented"])

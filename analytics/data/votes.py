@@ -1,7 +1,7 @@
-"""The door from stored votes to columns, for what counts by value cannot tell: who said it, of which system, when.
+"""Votes in long format (unit, rater, value), with system, time and order of presentation: a row per vote.
 
-The same votes as in `value_counts` (regular tasks, standing, not surplus, no expert's own), a row each; and,
-marked as such, excluded ones and a rater's second answers to the same unit. A report reads them once.
+The same votes as in `value_counts` (regular tasks, standing); besides, marked as such, those that somebody has excluded
+and a rater's second answers to the same unit. A report reads them once.
 """
 
 from __future__ import annotations
@@ -12,21 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from analytics.data import postgres, review
+from analytics.data import postgres
 from analytics.data.counted_judgments import (
     CORRECTED_VERSIONS_SQL,
     EXCLUDED_BY_REVIEW_SQL,
     FIRST_VOTE_TIME_SQL,
 )
+from analytics.data.items import items_by_stratum
 from analytics.data.postgres import BoolArray
 from analytics.data.questions import MeasuredQuestion
 from analytics.statistics.arrays import FloatArray, IntArray
 from annotation.models import Judgment, Rater, Study, System, Task
+from annotation.rating import counted
 from annotation.review.rules import REVIEW_EXCLUSIONS
-
-# An order of votes that the data decide and no database does, so that draws and sums come out alike
-# everywhere.
-
 
 _Bits = np.ndarray[Any, np.dtype[np.uint64]]
 
@@ -72,8 +70,8 @@ _VOTES = f"""
 SELECT coalesce(t.repeats_id, t.id), coalesce(a.candidate_id, 0), coalesce(j.rater_id, 0),
        coalesce(a.choice, a.value)::float8, coalesce(a.confidence, 'NaN')::float8,
        extract(epoch FROM {FIRST_VOTE_TIME_SQL})::float8 AS said_at, coalesce(j.presentation[1], {NOBODY})::int2,
-       (CASE WHEN NOT j.excluded THEN {COUNTED}
-             WHEN {EXCLUDED_BY_REVIEW_SQL} THEN {EXCLUDED_BY_REVIEW} ELSE {EXCLUDED} END)::int2,
+       (CASE WHEN NOT j.excluded THEN {COUNTED} WHEN {EXCLUDED_BY_REVIEW_SQL} THEN {EXCLUDED_BY_REVIEW}
+             ELSE {EXCLUDED} END)::int2,
        (t.kind = {Task.Kind.REPEAT:d})::int::int2, j.id,
        coalesce(extract(epoch FROM j.submitted_at - j.started_at), 'NaN')::float8,
        (j.origin = {Judgment.Origin.IMPORTED:d})::int::int2
@@ -81,9 +79,8 @@ FROM annotation_answer a
 JOIN annotation_judgment j ON j.id = a.judgment_id
 JOIN annotation_task t ON t.id = a.task_id
 WHERE a.question_id = ANY(%(questions)s) AND coalesce(a.choice, a.value) IS NOT NULL
-  AND j.effective AND NOT j.surplus AND j.origin <> {Judgment.Origin.EXPERT:d}
-  AND NOT EXISTS (SELECT FROM annotation_raterwithdrawal w WHERE w.rater_id = j.rater_id)
-  AND (t.kind = {Task.Kind.REGULAR:d} OR (t.kind = {Task.Kind.REPEAT:d} AND t.repeats_id IS NOT NULL))
+  AND {counted.STANDING} AND {counted.NOT_WITHDRAWN}
+  AND ({counted.REGULAR_TASK} OR (t.kind = {Task.Kind.REPEAT:d} AND t.repeats_id IS NOT NULL))
 ORDER BY said_at, a.id
 """
 _VOTE_TYPES = {
@@ -264,7 +261,7 @@ def _units(
 
 def _strata(study_id: int, item_ids: IntArray) -> dict[str, Stratum]:
     found = {}
-    for key, counts in review.items_by_stratum(Study(pk=study_id)).items():
+    for key, counts in items_by_stratum(Study(pk=study_id)).items():
         values = tuple(sorted(counts))
         params = _params(study_id, key=key, values=list(values))
         rows = _sorted(postgres.copy_columns(_STRATUM, {"item": "int8", "value": "int4"}, params), by="item")

@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, OuterRef, QuerySet, Subquery
 
 from analytics.datasets.values import plain_number, utc_text, without_paths
 from annotation.items.corrections import holds_correction
 from annotation.models import Answer, Candidate, ItemVersion, Judgment, Rater, Study, Task, TaskCandidate
+from annotation.rating import counted
 
 # The items of a study with their candidates, in the versions asked for. Audio is named by its hash.
 
@@ -178,8 +179,8 @@ def _task_candidates(task_ids: Collection[int]) -> Mapping[int, list[TaskRecord]
 
 def _judgments(study: Study, task_ids: Collection[int]) -> Mapping[int, list[TaskRecord]]:
     stands = Judgment.objects.filter(
-        task_id__in=task_ids, effective=True, excluded=False, protocol_version=study.protocol_version
-    ).exclude(Q(origin=Judgment.Origin.EXPERT) | Q(rater__state=Rater.State.WITHDRAWN))
+        counted.IS_COUNTED, task_id__in=task_ids, protocol_version=study.protocol_version
+    ).exclude(rater__state=Rater.State.WITHDRAWN)
     fields = ("id", "task_id", "client_id", "rater__pseudonym", "presentation", "codes", "comment", "origin")
     rows = list(stands.order_by("pk").values(*fields, "started_at", "submitted_at"))
     answers = _answers([row["id"] for row in rows])

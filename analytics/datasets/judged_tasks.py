@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 
 from analytics.data import counted_judgments
+from analytics.data.postgres import fetch_rows
 from analytics.data.questions import MeasuredQuestion
 from analytics.datasets.formats.contract import (
     AnswerRow,
@@ -40,7 +40,7 @@ SELECT j.id, j.task_id, r.pseudonym, j.origin, j.codes, j.comment, j.presentatio
 FROM annotation_judgment j
 LEFT JOIN annotation_rater r ON r.id = j.rater_id
 LEFT JOIN annotation_assignment s ON s.id = j.assignment_id
-WHERE j.task_id = ANY(%(tasks)s) AND j.effective AND NOT j.surplus AND j.origin = ANY(%(origins)s)
+WHERE j.task_id = ANY(%(tasks)s) AND j.effective AND j.origin = ANY(%(origins)s)
   AND (r.id IS NULL OR r.state <> '{Rater.State.WITHDRAWN}')
   AND (NOT j.excluded OR (j.task_id = ANY(%(before)s) AND {counted_judgments.EXCLUDED_BY_REVIEW_SQL}))
 ORDER BY j.task_id, {counted_judgments.FIRST_VOTE_TIME_SQL}, j.id
@@ -171,7 +171,7 @@ def _judged(
 
 def _outputs(tasks: Collection[int]) -> Mapping[int, list[Output]]:
     found: defaultdict[int, list[Output]] = defaultdict(list)
-    for task, _slot, key, system, take, text, sha256, seconds in _rows(_OUTPUTS, tasks=list(tasks)):
+    for task, _slot, key, system, take, text, sha256, seconds in fetch_rows(_OUTPUTS, tasks=list(tasks)):
         found[task].append(Output(key, system, take, text, _clip(sha256, seconds)))
     return found
 
@@ -189,11 +189,11 @@ def _judgments(
         "origins": list(origins),
         "by_review": list(REVIEW_EXCLUSIONS),
     }
-    rows = _rows(_JUDGMENTS, **params)
+    rows = fetch_rows(_JUDGMENTS, **params)
     slots = {task: {output.key: slot for slot, output in enumerate(own)} for task, own in outputs.items()}
     task_of = {row[0]: row[1] for row in rows}
     given: defaultdict[int, list[AnswerRow]] = defaultdict(list)
-    for judgment, key, candidate, choice, value, confidence, text in _rows(
+    for judgment, key, candidate, choice, value, confidence, text in fetch_rows(
         _ANSWERS, judgments=list(task_of), questions=list(asked)
     ):
         slot = None if candidate is None else slots[task_of[judgment]][candidate]
@@ -223,17 +223,10 @@ def _scores(
 ) -> Mapping[int, list[tuple[int | None, str, str, float]]]:
     found: defaultdict[int, list[tuple[int | None, str, str, float]]] = defaultdict(list)
     keys = [output.key for own in outputs.values() for output in own]
-    for candidate, other, scorer, output, value in _rows(_SCORES, candidates=keys):
+    for candidate, other, scorer, output, value in fetch_rows(_SCORES, candidates=keys):
         found[candidate].append((other, scorer, output, value))
     return found
 
 
 def _clip(sha256: str | None, seconds: float | None) -> Clip | None:
     return None if sha256 is None else Clip(sha256, seconds or 0.0)
-
-
-def _rows(sql: str, **params: Any) -> Sequence[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params)
-        rows: Sequence[tuple[Any, ...]] = cursor.fetchall()
-        return rows

@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 
 from analytics.data import votes as data_votes
-from analytics.data.postgres import consistent_snapshot
+from analytics.data.postgres import consistent_snapshot, fetch_rows
 from analytics.data.questions import MeasuredQuestion, measured_questions
 from analytics.overview import figures
 from analytics.planning.rules import (
@@ -34,7 +34,8 @@ from analytics.statistics.planning.sample_size import root_n_error
 from analytics.statistics.planning.variance_components import PilotComponents, variance_components
 from annotation.jobs import jobs
 from annotation.jobs.jobs import JobFailed, RunningJob
-from annotation.models import Answer, Job, Judgment, Study, Task, User
+from annotation.models import Answer, Job, Judgment, Study, User
+from annotation.rating import counted
 
 # From the ratings of production quality that come with Audiobox Aesthetics (AES-PAM: 9 systems, 200 prompts, 10 ratings
 # of each clip, 0 to 10), as shares of the scale's width. They name no raters: a quarter of the variance among the
@@ -53,8 +54,8 @@ _LONGEST_SECONDS = 1800
 
 _SECONDS = f"""
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM j.submitted_at - j.started_at))::float8
-FROM annotation_judgment j JOIN annotation_task t ON t.id = j.task_id AND t.kind = {Task.Kind.REGULAR:d}
-WHERE j.study_id = %s AND j.effective AND NOT j.excluded AND j.origin = {Judgment.Origin.RATED:d}
+FROM annotation_judgment j JOIN annotation_task t ON t.id = j.task_id AND {counted.REGULAR_TASK}
+WHERE j.study_id = %(study)s AND j.effective AND NOT j.excluded AND j.origin = {Judgment.Origin.RATED:d}
   AND j.submitted_at - j.started_at BETWEEN interval '1 second' AND interval '{_LONGEST_SECONDS} seconds'
 """
 
@@ -75,10 +76,8 @@ def pilot_figures(study: Study) -> dict[str, Any]:
 
 def median_seconds(study: Study) -> float | None:
     """From opening a task to its answer; None where nobody has rated here."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SECONDS, [study.pk])
-        found = cursor.fetchone()[0]
-    return None if found is None else float(found)
+    [(seconds,)] = fetch_rows(_SECONDS, study=study.pk)
+    return None if seconds is None else float(seconds)
 
 
 def question_pilot(question: MeasuredQuestion) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from analytics.data import review
+from analytics.data.items import items_by_stratum
 from analytics.data.postgres import consistent_snapshot
 from analytics.data.questions import MeasuredQuestion, measured_questions
 from analytics.data.review import (
@@ -91,7 +92,7 @@ def correction_figures(study: Study) -> Corrections:
         items=len({row.item_id for row in standing}),
         fields=tuple(_of_field(field, rows) for field in _fields(rows)),
         strata=tuple(
-            _of_stratum(stratum, items, standing) for stratum, items in review.items_by_stratum(study).items()
+            _of_stratum(stratum, items, standing) for stratum, items in items_by_stratum(study).items()
         )
         if standing
         else (),

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from django.db import connection
 from django.db.models import F
 
-from annotation.models import Judgment, Rater, Study, Task
+from annotation.models import Rater, Study, Task
+from annotation.rating import counted
 from annotation.rating.rules import counterbalancing
 from annotation.rating.rules.exclusions import TaskPlaces
 
@@ -41,7 +42,7 @@ def count_late_judgment(task_id: int, *, shown: Sequence[int]) -> bool:
 
 
 # A task that is full, or is not any more, is counted with a rater of it (as in `rules.exclusions`); any will do.
-_CHANGE_OVERLAP = """
+_CHANGE_OVERLAP = f"""
 WITH wanted AS (
     SELECT t.id, t.n_judgments >= t.overlap AS was_full,
         greatest(t.overlap + w.votes, t.n_judgments + t.n_leases) AS overlap
@@ -52,7 +53,7 @@ WITH wanted AS (
 )
 SELECT said.rater_id, sum(changed.filled) FROM changed CROSS JOIN LATERAL (
     SELECT j.rater_id FROM annotation_judgment j
-    WHERE j.task_id = changed.id AND j.effective AND NOT j.excluded AND j.origin <> %(expert)s
+    WHERE j.task_id = changed.id AND {counted.COUNTED}
     ORDER BY j.id DESC LIMIT 1
 ) AS said WHERE changed.filled <> 0 GROUP BY said.rater_id
 """
@@ -64,11 +65,8 @@ def change_overlap(study: Study, votes: Mapping[int, int]) -> None:
     if not votes:
         return
     lock_tasks(votes)
-    expert = int(Judgment.Origin.EXPERT)
     with connection.cursor() as cursor:
-        cursor.execute(
-            _CHANGE_OVERLAP, {"tasks": list(votes), "votes": list(votes.values()), "expert": expert}
-        )
+        cursor.execute(_CHANGE_OVERLAP, {"tasks": list(votes), "votes": list(votes.values())})
         filled: dict[int | None, int] = dict(cursor.fetchall())
     lock_raters({pk for pk in filled if pk is not None})
     for rater_id, n in filled.items():

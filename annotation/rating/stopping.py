@@ -18,8 +18,8 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from annotation.errors import FieldProblem, InvalidInput
 from annotation.jobs import sweeps
-from annotation.models import Judgment, Question, Return, StoppingSweep, Study, Task, User
-from annotation.rating import overlap
+from annotation.models import Question, Return, StoppingSweep, Study, Task, User
+from annotation.rating import counted, overlap
 from annotation.rating.rules import stopping as rules
 from annotation.rating.rules.answers import FIRST, SECOND
 from annotation.rating.rules.stopping import Stopping, Votes
@@ -50,7 +50,7 @@ SELECT a.task_id, count(*) FILTER (WHERE a.choice = {FIRST:d}) AS first,
        count(*) FILTER (WHERE a.choice = {SECOND:d}) AS second,
        count(*) FILTER (WHERE a.choice NOT IN ({FIRST:d}, {SECOND:d})) AS neither
 FROM annotation_answer a JOIN annotation_judgment j ON j.id = a.judgment_id
-WHERE a.question_id = ANY(%(questions)s) AND a.counted AND j.origin <> {Judgment.Origin.EXPERT:d}
+WHERE a.question_id = ANY(%(questions)s) AND a.counted AND {counted.NOT_EXPERT}
 """
 
 _ADD = """

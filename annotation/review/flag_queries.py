@@ -15,8 +15,9 @@ from typing import Any
 from django.db import connection
 from django.utils.module_loading import import_string
 
-from annotation.models import Assignment, Judgment, ProtocolVersion, Study, Task
+from annotation.models import Assignment, ProtocolVersion, Study, Task
 from annotation.protocols import Protocol, QuestionSpec
+from annotation.rating import counted
 from annotation.review import flag_rules
 from annotation.review.cases import Finding
 from annotation.review.flag_rules import AUDIT_DIGITS, AUDIT_NAME, REFERENCE_RANGE, FlagRule
@@ -45,12 +46,6 @@ QUERY_BUILDERS = {
     flag_rules.UNANNOTATED: "annotation.review.flag_queries.unannotated_query",
     flag_rules.AUDIT: "annotation.review.flag_queries.audit_query",
 }
-
-# A judgment that counts, of a task `t` that is asked of everybody: the same as in analytics.
-COUNTED_JUDGMENT = (
-    f"j.effective AND NOT j.excluded AND NOT j.surplus AND j.origin <> {Judgment.Origin.EXPERT:d}"
-)
-REGULAR_TASK = f"t.kind = {Task.Kind.REGULAR:d}"
 
 # The evidence of the unit that says most, with the tasks that say it, that one first. `unit (version, task, weight,
 # newest, evidence)` comes before it.
@@ -195,16 +190,16 @@ _ROUNDING = 1e-9
 
 _FEEDBACK_SQL = f"""
 FROM scope
-JOIN annotation_task t ON t.item_version_id = scope.version AND {REGULAR_TASK}
-JOIN annotation_judgment j ON j.task_id = t.id AND {COUNTED_JUDGMENT}
+JOIN annotation_task t ON t.item_version_id = scope.version AND {counted.REGULAR_TASK}
+JOIN annotation_judgment j ON j.task_id = t.id AND {counted.COUNTED}
 """
 # From `scope` and `asked (id, …)` to the counted answers `a` to regular tasks `t`, each with its judgment `j`.
 ANSWERED_SQL = f"""
 FROM scope
-JOIN annotation_task t ON t.item_version_id = scope.version AND {REGULAR_TASK}
+JOIN annotation_task t ON t.item_version_id = scope.version AND {counted.REGULAR_TASK}
 JOIN annotation_answer a ON a.task_id = t.id AND a.counted
 JOIN asked ON asked.id = a.question_id
-JOIN annotation_judgment j ON j.id = a.judgment_id AND {COUNTED_JUDGMENT}
+JOIN annotation_judgment j ON j.id = a.judgment_id AND {counted.COUNTED}
 """
 
 # Raters whom an import does not name count as one each.
@@ -296,7 +291,7 @@ judged AS (
     ) AS failed
     FROM scope
     JOIN annotation_task t ON t.item_version_id = scope.version AND t.kind = {Task.Kind.GOLD:d}
-    JOIN annotation_judgment j ON j.task_id = t.id AND {COUNTED_JUDGMENT}
+    JOIN annotation_judgment j ON j.task_id = t.id AND {counted.COUNTED}
 ), unit AS (
     SELECT version, task, count(*) FILTER (WHERE failed) AS weight,
            max(submitted_at) FILTER (WHERE failed) AS newest, jsonb_build_object(

@@ -11,9 +11,9 @@ from django.db import connection
 from django.db.models import Q
 
 from annotation.jobs import sweeps
-from annotation.models import Judgment, Study, Task
+from annotation.models import Study, Task
 from annotation.protocols import Protocol, QuestionSpec
-from annotation.rating import task_selection
+from annotation.rating import counted, task_selection
 from annotation.rating.rules import ordering as rules
 from annotation.rating.rules.answers import FIRST, SECOND
 from annotation.rating.rules.ordering import Ordering
@@ -60,7 +60,7 @@ _QUESTIONS = """, asked AS (
 # `j`: the judgments of independent raters.
 _FROM_ANSWERS = f"""
     FROM asked JOIN annotation_answer a ON a.question_id = asked.id AND a.counted
-    JOIN annotation_judgment j ON j.id = a.judgment_id AND j.origin <> {Judgment.Origin.EXPERT:d}
+    JOIN annotation_judgment j ON j.id = a.judgment_id AND {counted.NOT_EXPERT}
     JOIN task ON task.id = a.task_id"""
 
 _SCORED = "s.scorer_id = %(scorer)s AND s.value IS NOT NULL"

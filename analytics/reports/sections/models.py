@@ -8,7 +8,7 @@ import numpy as np
 from django.utils.translation import gettext as _
 
 from analytics.data import items
-from analytics.data.items import CandidateText, item_names
+from analytics.data.items import CandidateText, item_external_ids
 from analytics.reports.document import Block, Cell, Column, Paragraph, Section, Table
 from analytics.reports.sections.hints import not_independent
 from analytics.reports.sections.material import ReportData, join_sentences
@@ -57,7 +57,7 @@ def missed_ratings(asked: ScoredQuestion, found: RatedCandidates) -> Table | Non
     worst = _worst(apart)
     if not len(worst):
         return None
-    names = item_names(found.item[worst].tolist())
+    names = item_external_ids(found.item[worst].tolist())
     rows: list[list[Cell]] = [
         [
             names[int(found.item[row])], _system(asked, int(found.system[row])), int(found.n[row]),
@@ -103,7 +103,7 @@ def missed_preferences(asked: ScoredQuestion, found: ComparedPairs) -> Table | N
     worst = _worst(apart)
     if not len(worst):
         return None
-    names = item_names(found.item[worst].tolist())
+    names = item_external_ids(found.item[worst].tolist())
     rows = [_pair_row(asked, found, int(row), names, float(leads[row]), float(chance[row])) for row in worst]
     return Table(
         key=asked.key("missed"),
