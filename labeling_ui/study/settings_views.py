@@ -20,7 +20,7 @@ from annotation.listening import checks, coverage
 from annotation.rating import stopping, task_selection
 from annotation.studies import studies
 from annotation.studies.protocols import load_protocol
-from labeling_ui.domain_errors import add_form_errors
+from labeling_ui.domain_errors import errors_in_form
 from labeling_ui.study.forms import NewStudyForm, SettingsForm
 from labeling_ui.study.settings_forms import (
     ChecksForm,
@@ -119,11 +119,8 @@ def settings_section(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     study, section = access.managed_study(request.user, slug), SECTIONS[key]
     form = section.form(request.POST or None, study=study)
     if form.is_valid():
-        try:
+        with errors_in_form(form, InvalidInput):
             section.save(study, actor=request.user, **form.settings)
-        except InvalidInput as error:
-            add_form_errors(form, error)
-        else:
             messages.success(request, _("Saved."))
             return redirect("settings", slug)
     context = {"study": study, "section": section, "form": form}
@@ -136,11 +133,8 @@ def new_study(request: HttpRequest) -> HttpResponse:
         raise NotAllowed("Your account may not create studies; ask an operator for it.")
     form = NewStudyForm(request.POST or None)
     if form.is_valid():
-        try:
+        with errors_in_form(form, Conflict, field="slug"):
             study = studies.create_study(actor=request.user, **form.cleaned_data)
-        except Conflict as error:
-            add_form_errors(form, error, field="slug")
-        else:
             messages.success(request, _("The study is made. Now give it something to rate."))
             return redirect("import", study.slug)
     return render(request, "labeling_ui/study/new.html", {"form": form})
