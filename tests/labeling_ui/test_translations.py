@@ -20,7 +20,7 @@ from scoring.metrics.registry import ENTRIES
 from scoring.training.catalogue import TRAINABLE
 from scoring.writing.kinds import KINDS
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 PO = ROOT / "labeling_ui" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
 KEYWORDS = {
     name: spec
