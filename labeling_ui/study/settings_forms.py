@@ -14,14 +14,15 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from annotation.listening import checks
-from annotation.listening.rules.checks import BOUNDS
-from annotation.listening.rules.coverage import SETTING_BOUNDS, ListeningRules
+from annotation.listening.rules.checks import CheckRules
+from annotation.listening.rules.coverage import ListeningRules
 from annotation.models import ListeningCheck, Study
 from annotation.protocols import Protocol
 from annotation.rating import task_selection
 from annotation.rating.rules import hints as rules
 from annotation.rating.rules import ordering, stopping
 from annotation.studies.protocols import load_protocol
+from annotation.studies.settings import declared
 from labeling_ui.models.catalogue_texts import scorer_title
 from scoring.models import LearnedModel, ScoringRun
 from scoring.policies import hints
@@ -47,7 +48,7 @@ _PERCENT_FIELDS = ("short_share", "long_share")
 
 def _bounded_field(name: str, label: Any, *, help_text: Any = "", whole: bool = True) -> forms.IntegerField:
     """A number within the bounds of its rule; shares are asked for in per cent."""
-    least, most = SETTING_BOUNDS[name]
+    least, most = int(declared(ListeningRules)[name].least), int(declared(ListeningRules)[name].most)
     field = forms.IntegerField if whole else forms.FloatField
     scale = 100 if name in _PERCENT_FIELDS else 1
     return field(label=label, min_value=least, max_value=most * scale, help_text=help_text)
@@ -148,8 +149,8 @@ class OrderingForm(SectionForm):
     among = forms.IntegerField(
         label=_("The others are drawn from the first"),
         required=False,
-        min_value=ordering.MIN_AMONG,
-        max_value=ordering.MAX_AMONG,
+        min_value=4,
+        max_value=1000,
         help_text=_("So many tasks. With few, raters at work at the same time get the same ones."),
     )
     uncertainty = forms.FloatField(
@@ -206,7 +207,7 @@ class OrderingForm(SectionForm):
     def settings(self) -> dict[str, Any]:
         if self.cleaned_data["order"] != ACTIVE_LEARNING_ORDER:
             return {"on": False}
-        values = {name: self.cleaned_data[name] for name in ordering.NAMES}
+        values = {name: self.cleaned_data[name] for name in declared(ordering.Ordering)}
         return {"on": True, **values, "uniform": round(values["uniform"] / 100, 6)}
 
 
@@ -226,8 +227,8 @@ class HintsForm(SectionForm):
     withheld = forms.FloatField(
         label=_("Share of tasks where it is kept from the rater, in %"),
         required=False,
-        min_value=100 * rules.MIN_WITHHELD,
-        max_value=100 * rules.MAX_WITHHELD,
+        min_value=10,
+        max_value=90,
         help_text=_("Drawn at random for each rater and task. It tells what showing does to the answers."),
     )
 
@@ -284,9 +285,7 @@ class StoppingForm(SectionForm):
             "eight; a vote for neither is half a vote for each."
         ),
     )
-    most = forms.IntegerField(
-        label=_("Votes that a pair gets at most"), required=False, max_value=stopping.MAX_VOTES
-    )
+    most = forms.IntegerField(label=_("Votes that a pair gets at most"), required=False, max_value=1000)
 
     def __init__(self, data: Any = None, *, study: Study) -> None:
         settings = stopping.as_json(study.rules)
@@ -360,13 +359,13 @@ class ChecksForm(SectionForm):
     )
     valid_hours = forms.IntegerField(
         label=_("Hours until a check is due again"),
-        min_value=BOUNDS["valid_hours"][0],
-        max_value=BOUNDS["valid_hours"][1],
+        min_value=int(declared(CheckRules)["valid_hours"].least),
+        max_value=int(declared(CheckRules)["valid_hours"].most),
     )
     recheck_minutes = forms.IntegerField(
         label=_("Minutes of work until a check is due again"),
-        min_value=BOUNDS["recheck_minutes"][0],
-        max_value=BOUNDS["recheck_minutes"][1],
+        min_value=int(declared(CheckRules)["recheck_minutes"].least),
+        max_value=int(declared(CheckRules)["recheck_minutes"].most),
         help_text=_("0 leaves it to the hours."),
     )
 
