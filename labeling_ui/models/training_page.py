@@ -169,6 +169,5 @@ def _curve_svg(title: str, lines: Sequence[Line]) -> SafeString:
             lines,
             x_label=_("Steps"),
             y_label=title,
-            on_its_own=False,
         )
     )

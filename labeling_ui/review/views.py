@@ -20,11 +20,15 @@ from django.views.decorators.http import require_POST, require_safe
 from analytics.overview import scorers
 from analytics.overview.scorers import study_parts
 from analytics.reports import review_report as reports_review_report
+from analytics.reports.document import Document
+from analytics.reports.render import html
+from analytics.reports.render.files import svg_file
+from analytics.reports.review_document import HISTOGRAM_KEY, histogram_figure, review_document
 from analytics.review.item_history import item_history as history_of
 from annotation import access
 from annotation.access import StudyAccess
 from annotation.errors import Conflict, InvalidInput, NotFound
-from annotation.models import ReviewCase, Study
+from annotation.models import Job, ReviewCase, Study
 from annotation.review import blind_judgments, cases, drafts, flagging, queue, settings
 from annotation.review.flag_rules import FlagRules
 from annotation.review.queue import UNRESOLVED, QueueCounts, QueueFilters
@@ -33,7 +37,7 @@ from annotation.studies.protocols import load_protocol
 from labeling_ui.domain_errors import errors_as_messages, errors_in_form, translated_message
 from labeling_ui.models.catalogue_texts import scorer_title
 from labeling_ui.page_responses import attachment, json_response, page_cursor, render_page_or_part
-from labeling_ui.review import desk_page, report_tables
+from labeling_ui.review import desk_page
 from labeling_ui.review.forms import (
     AssignForm,
     QueueForm,
@@ -414,17 +418,22 @@ def review_report(request: HttpRequest, slug: str) -> HttpResponse:
         "computed_at": done.finished_at if done else None,
     }
     if done:
-        found, protocol = done.report, load_protocol(study.protocol_version_id).spec
-        flow = found["flow"]
-        context |= {
-            "found": found,
-            "corrections": report_tables.correction_tables(found["corrections"]),
-            "drafts": report_tables.draft_table(found["drafts"]),
-            "feedback": report_tables.feedback_table(found["feedback"]),
-            "questions": report_tables.question_sections(found["questions"], protocol),
-            "loop": [report_tables.rule_table(flow), report_tables.return_table(flow)],
-        }
+        context["document"] = document = _review_document(study, done)
+        context["shown"] = html.render_part(document, address=lambda *name: _figure_url(study, *name))
     return render(request, "labeling_ui/review/report.html", context)
+
+
+def _review_document(study: Study, done: Job) -> Document:
+    protocol = load_protocol(study.protocol_version_id).spec
+    title = _("Report of the review")
+    return review_document(done.report, protocol, title=title, language=get_language() or "en")
+
+
+def _figure_url(study: Study, key: str, extension: str) -> str:
+    """Figures come as files, tables only on the page and in the JSON."""
+    if extension != "svg":
+        return ""
+    return reverse("review_report_figure", args=[study.slug, key.removeprefix(HISTOGRAM_KEY)])
 
 
 @login_required
@@ -444,12 +453,10 @@ def review_report_figure(request: HttpRequest, slug: str, key: str) -> HttpRespo
     """One question's histogram as an SVG file."""
     study = access.managed_study(request.user, slug)
     done, _newest = reports_review_report.latest_review_report(study)
-    asked = [one for one in done.report["questions"] if one["key"] == key] if done else []
-    if not asked:
+    figure = None if done is None else histogram_figure(_review_document(study, done), key)
+    if figure is None:
         raise Http404
-    title = report_tables.question_title(asked[0], load_protocol(study.protocol_version_id).spec)
-    drawn = report_tables.rating_histogram(asked[0], title=title, on_its_own=True)
-    return attachment(drawn, name=f"{study.slug}-{key}.svg", content_type="image/svg+xml")
+    return attachment(svg_file(figure.svg), name=f"{study.slug}-{key}.svg", content_type="image/svg+xml")
 
 
 # One item from its import to being judged again, on one page.
