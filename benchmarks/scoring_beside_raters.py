@@ -82,7 +82,8 @@ def scoring(case: str, study: Any, *, log: Path) -> Iterator[Any]:
     from annotation.errors import DomainError
     from benchmarks.scoring_worker import DUMMY
     from config.launch import model_command
-    from scoring.runs import claims, scoring_runs
+    from scoring.runs import scoring_runs
+    from scoring.runs.claims import SCORING
     from scoring.tasks import work_on_run
 
     if case == "no scorer":
@@ -96,7 +97,7 @@ def scoring(case: str, study: Any, *, log: Path) -> Iterator[Any]:
     try:
         work_on_run.delay(run.pk)
         deadline = time.monotonic() + 60
-        while not claims.has_live_worker(run.pk):
+        while not SCORING.has_live_worker(run.pk):
             run.refresh_from_db()
             if time.monotonic() > deadline or worker.poll() is not None or run.is_finished:
                 raise SystemExit(

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-# A scorer version and the values it gave.
+# ── scores ──
 
 
 class Scorer(models.Model):
@@ -51,7 +51,7 @@ class Score(models.Model):
         ]
 
 
-# Models trained on a study's votes: what was asked for, how it went and what came of it.
+# ── learned models ──
 
 
 class LearnedModel(models.Model):
@@ -95,15 +95,11 @@ class LearnedModel(models.Model):
         return f"{self.kind} {self.number}"
 
 
-# A scorer applied to a study: one row per thing to score, claimed in batches.
+# ── model work: runs and their rows ──
 
 
-class ScoringRun(models.Model):
-    """What was asked for, and how far it is.
-
-    `metric` names an entry of the registry and `options` its settings. Which scorer version that is turns out when a
-    worker has opened the model; until then `scorer` is empty and there are no rows.
-    """
+class ModelRun(models.Model):
+    """A run of model work and how far it is: the columns that the engine (`scoring.runs.engine`) reads and moves."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("Waiting")
@@ -114,34 +110,25 @@ class ScoringRun(models.Model):
 
     UNFINISHED = (State.QUEUED, State.RUNNING)
 
-    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="scoring_runs")
-    scorer = models.ForeignKey("scoring.Scorer", models.PROTECT, null=True, blank=True, related_name="runs")
-    metric = models.CharField(max_length=60)
-    options = models.JSONField(default=dict)
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     filter = models.JSONField(default=dict)
-    # Score again what this very scorer has scored already.
-    again = models.BooleanField(default=False)
     n_rows = models.IntegerField(default=0)
     n_done = models.IntegerField(default=0)
     n_failed = models.IntegerField(default=0)
     message = models.TextField(blank=True, default="")
     created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
-    # When the first row was claimed, and how many rows were settled by then: what the rate is reckoned from.
+    # When the first row was claimed, and how many rows were settled by then: the start of the rate.
     working_since = models.DateTimeField(null=True, blank=True)
     n_settled_before = models.IntegerField(default=0)
-    # When rows were last settled, or put back to be tried again.
+    # When rows were last settled, or put back to be retried.
     worked_at = models.DateTimeField(null=True, blank=True)
     # Workers that have begun to load the model since it was last loaded: those of them that are gone died of it.
     n_openings = models.PositiveSmallIntegerField(default=0)
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        indexes = [
-            models.Index(fields=["study", "-id"], name="run_by_study"),
-            models.Index(fields=["id"], condition=Q(state__in=("queued", "running")), name="run_unfinished"),
-        ]
+        abstract = True
 
     @property
     def is_finished(self) -> bool:
@@ -152,11 +139,11 @@ class ScoringRun(models.Model):
         return self.n_done + self.n_failed
 
 
-class ScoringRow(models.Model):
-    """One unit of a run. `length` (seconds of sound, or characters of text) forms even batches.
+class ModelRow(models.Model):
+    """A row of a run, leased to one worker at a time.
 
     `claim` names the worker that holds it: the number of an advisory lock that lives as long as that worker's
-    connection. `fault` (a word for programs) and `reason` (a sentence) say why there is no score.
+    connection. `fault` (a word for programs) and `reason` (a sentence) say why there is no result.
     """
 
     class State(models.IntegerChoices):
@@ -165,16 +152,48 @@ class ScoringRow(models.Model):
         DONE = 3, _("Done")
         FAILED = 4, _("Failed")
 
-    run = models.ForeignKey(ScoringRun, models.CASCADE, related_name="rows")
-    candidate = models.ForeignKey("annotation.Candidate", models.CASCADE, related_name="+")
-    other = models.ForeignKey("annotation.Candidate", models.CASCADE, null=True, blank=True, related_name="+")
-    length = models.FloatField(default=0.0)
     state = models.PositiveSmallIntegerField(choices=State.choices, default=State.WAITING)
     claim = models.BigIntegerField(null=True, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
     fault = models.CharField(max_length=40, blank=True, default="")
     reason = models.TextField(blank=True, default="")
+
+    class Meta:
+        abstract = True
+
+
+# ── scoring runs ──
+
+
+class ScoringRun(ModelRun):
+    """What was asked for, and how far it is.
+
+    `metric` names an entry of the registry and `options` its settings. Which scorer version that is turns out when a
+    worker has opened the model; until then `scorer` is empty and there are no rows.
+    """
+
+    study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="scoring_runs")
+    scorer = models.ForeignKey("scoring.Scorer", models.PROTECT, null=True, blank=True, related_name="runs")
+    metric = models.CharField(max_length=60)
+    options = models.JSONField(default=dict)
+    # Score again what this very scorer has scored already.
+    again = models.BooleanField(default=False)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["study", "-id"], name="run_by_study"),
+            models.Index(fields=["id"], condition=Q(state__in=("queued", "running")), name="run_unfinished"),
+        ]
+
+
+class ScoringRow(ModelRow):
+    """One unit of a run. `length` (seconds of sound, or characters of text) forms even batches."""
+
+    run = models.ForeignKey(ScoringRun, models.CASCADE, related_name="rows")
+    candidate = models.ForeignKey("annotation.Candidate", models.CASCADE, related_name="+")
+    other = models.ForeignKey("annotation.Candidate", models.CASCADE, null=True, blank=True, related_name="+")
+    length = models.FloatField(default=0.0)
 
     class Meta:
         constraints = [
@@ -189,7 +208,7 @@ class ScoringRow(models.Model):
         ]
 
 
-# Models that write: the writers a study has set up, runs of them over its items, and what each row came to.
+# ── writers and writing runs ──
 
 
 class Writer(models.Model):
@@ -235,7 +254,7 @@ class Writer(models.Model):
         return self.name
 
 
-class WritingRun(models.Model):
+class WritingRun(ModelRun):
     """A writer at some of a study's items, or at the drafts of a case.
 
     `identity` is what opened: weights, prompt, dtype. `publishes`: what is written goes to the items as it comes; else
@@ -247,40 +266,17 @@ class WritingRun(models.Model):
         ITEMS = "items", _("Texts of items")
         ANSWERS = "answers", _("Candidate answers")
 
-    class State(models.TextChoices):
-        QUEUED = "queued", _("Waiting")
-        RUNNING = "running", _("Running")
-        DONE = "done", _("Done")
-        FAILED = "failed", _("Failed")
-        CANCELLED = "cancelled", _("Cancelled")
-
-    UNFINISHED = (State.QUEUED, State.RUNNING)
-
     study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="writing_runs")
     # None for texts that came in a file.
     writer = models.ForeignKey(Writer, models.PROTECT, null=True, blank=True, related_name="runs")
     source = models.CharField(max_length=300, blank=True, default="")
     purpose = models.CharField(max_length=8, choices=Purpose.choices)
-    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
-    filter = models.JSONField(default=dict)
     publishes = models.BooleanField(default=False)
     publishing = models.BooleanField(default=False)
     identity = models.JSONField(default=dict)
-    n_rows = models.IntegerField(default=0)
-    n_done = models.IntegerField(default=0)
-    n_failed = models.IntegerField(default=0)
     n_published = models.IntegerField(default=0)
     prompt_tokens = models.BigIntegerField(default=0)
     completion_tokens = models.BigIntegerField(default=0)
-    message = models.TextField(blank=True, default="")
-    created_by = models.ForeignKey("annotation.User", models.SET_NULL, null=True, related_name="+")
-    created_at = models.DateTimeField(default=timezone.now)
-    working_since = models.DateTimeField(null=True, blank=True)
-    n_settled_before = models.IntegerField(default=0)
-    worked_at = models.DateTimeField(null=True, blank=True)
-    # Workers that have begun to load the model since it was last loaded: those of them that are gone died of it.
-    n_openings = models.PositiveSmallIntegerField(default=0)
-    finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         indexes = [
@@ -292,27 +288,13 @@ class WritingRun(models.Model):
             ),
         ]
 
-    @property
-    def is_finished(self) -> bool:
-        return self.state not in self.UNFINISHED
 
-    @property
-    def n_settled(self) -> int:
-        return self.n_done + self.n_failed
-
-
-class WritingRow(models.Model):
-    """One text to be written. `claim` names the worker that holds it, as in scoring runs.
+class WritingRow(ModelRow):
+    """One text to be written.
 
     `field` is the item's field, or empty for an answer of `system`. `text` stays here whether it is published or not.
     `fault` and `reason` say why there is no text; or, of a row that is done, why its text was not published.
     """
-
-    class State(models.IntegerChoices):
-        WAITING = 1, _("Waiting")
-        CLAIMED = 2, _("Claimed")
-        DONE = 3, _("Done")
-        FAILED = 4, _("Failed")
 
     run = models.ForeignKey(WritingRun, models.CASCADE, related_name="rows")
     item_version = models.ForeignKey("annotation.ItemVersion", models.CASCADE, related_name="+")
@@ -323,12 +305,6 @@ class WritingRow(models.Model):
     draft = models.OneToOneField(
         "annotation.Draft", models.CASCADE, null=True, blank=True, related_name="writing_row"
     )
-    state = models.PositiveSmallIntegerField(choices=State.choices, default=State.WAITING)
-    claim = models.BigIntegerField(null=True, blank=True)
-    lease_expires_at = models.DateTimeField(null=True, blank=True)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    fault = models.CharField(max_length=40, blank=True, default="")
-    reason = models.TextField(blank=True, default="")
     text = models.TextField(blank=True, default="")
     # It had more to say and was stopped: the last word may not be whole.
     cut = models.BooleanField(default=False)
@@ -358,15 +334,3 @@ class WritingRow(models.Model):
                 name="writing_row_unpublished",
             ),
         ]
-
-
-__all__ = [
-    "LearnedModel",
-    "Score",
-    "Scorer",
-    "ScoringRow",
-    "ScoringRun",
-    "Writer",
-    "WritingRow",
-    "WritingRun",
-]

@@ -12,6 +12,7 @@ from scoring.runs.liveness import run_with_graceful_stop
 from scoring.runs.worker import work_until_stopped
 from scoring.writing import claims as writing_claims
 from scoring.writing import worker
+from scoring.writing.claims import WRITING
 
 QUEUE = "gpu"
 WRITING_QUEUE = "review"
@@ -40,8 +41,8 @@ def wake_scoring_runs() -> None:
 def write_texts() -> None:
     """Write what is wanted most for a while, then queue again."""
     more = run_with_graceful_stop(
-        lambda claimant: worker.work_on_runs(stopping=is_stopping, claimant=claimant),
-        put_down=worker.release_all,
+        lambda holder: worker.work_on_runs(stopping=is_stopping, holder=holder),
+        release=WRITING.release_all,
         stopping=is_stopping,
     )
     if more and not is_stopping():
@@ -51,7 +52,7 @@ def write_texts() -> None:
 @shared_task(expires=10)  # type: ignore[untyped-decorator]
 def wake_writing_runs() -> None:
     """One more worker at a time, as long as there is something to write."""
-    if writing_claims.next_run(open_writer=None, only=None, passed=()) and not _n_waiting(WRITING_QUEUE):
+    if writing_claims.next_run(open_writer=None, only=None, skipped=()) and not _n_waiting(WRITING_QUEUE):
         write_texts.delay()
 
 

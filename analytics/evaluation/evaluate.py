@@ -55,7 +55,8 @@ from annotation.errors import InvalidInput
 from scoring.metrics import registry
 from scoring.metrics.contract import Example, Metric, Sound
 from scoring.metrics.registry import MetricEntry, Reads
-from scoring.runs import loaded_metric
+from scoring.runs.loaded_metric import scorer_digest
+from scoring.runs.model_loading import runtime
 
 _DIGEST_SHOWN = 12
 # Above this a scorer of pairs prefers the first, unless its identity says otherwise.
@@ -78,8 +79,8 @@ def evaluate(
     """
     entry = registry.entry(scorer)
     check_suits(benchmark, entry)
-    metric = registry.open_metric(scorer, options, loaded_metric.runtime())
-    digest = loaded_metric.scorer_digest(scorer, metric.identity)
+    metric = registry.open_metric(scorer, options, runtime())
+    digest = scorer_digest(scorer, metric.identity)
     keys, examples = _examples(benchmark, pairs=entry.reads is Reads.PAIR)
     stem = f"{scorer}-{digest[:_DIGEST_SHOWN]}"
     part = f"-first-{benchmark.limit}" if benchmark.limit else ""

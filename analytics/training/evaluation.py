@@ -20,7 +20,7 @@ from analytics.training.examples import TrainingExample
 from scoring.metrics import registry
 from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import Example, Metric, Reading, Sound
-from scoring.runs.loaded_metric import runtime
+from scoring.runs.model_loading import runtime
 from scoring.training.catalogue import TrainingSignal, trainable
 from scoring.training.contract import HEADS, ComparedPair, Prompt, RatedAnswer, RatedClip
 

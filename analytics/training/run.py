@@ -45,7 +45,8 @@ from scoring.metrics.contract import SetupError
 from scoring.metrics.registry import OptionError
 from scoring.models import LearnedModel, Score
 from scoring.runs import loaded_metric as opened_scorers
-from scoring.runs.loaded_metric import runtime, scorer_version
+from scoring.runs.loaded_metric import scorer_version
+from scoring.runs.model_loading import runtime
 from scoring.runs.results import sanitize_json
 from scoring.training import catalogue
 from scoring.training.contract import (

@@ -170,14 +170,13 @@ def check_answers(assignment: HeldAssignment, submission: Submission) -> None:
         comment=submission.comment,
         n_candidates=len(assignment.presentation),
     )
+    found = [FieldProblem(problem.field, problem.message) for problem in problems]
     # As browsers write it: without blanks.
     log = json.dumps(submission.telemetry, ensure_ascii=False, separators=(",", ":")).encode()
     if len(log) > MAX_TELEMETRY_BYTES:
-        problems.append(
-            FieldProblem("telemetry", f"The event log is larger than {MAX_TELEMETRY_BYTES} bytes.")
-        )
-    if problems:
-        raise InvalidInput("This answer is not complete.", problems=problems)
+        found.append(FieldProblem("telemetry", f"The event log is larger than {MAX_TELEMETRY_BYTES} bytes."))
+    if found:
+        raise InvalidInput("This answer is not complete.", problems=found)
 
 
 def _is_surplus(assignment: HeldAssignment) -> bool:

@@ -12,14 +12,13 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from analytics.overview.scorers import ScoreDistribution, ScorerCoverage, ScorerRow
-from analytics.reports.render.durations import throughput, time_left
 from annotation.models import Study
+from labeling_ui.durations import throughput, time_left
 from labeling_ui.models.catalogue_texts import scorer_title
 from scoring.metrics import registry
 from scoring.models import Scorer, ScoringRun, WritingRun
-from scoring.runs import scoring_runs
-from scoring.runs.results import FaultCount
-from scoring.runs.scoring_runs import RunProgress
+from scoring.runs import engine
+from scoring.runs.engine import FaultCount, RunProgress
 from scoring.writing import writing_runs
 
 # A run that no worker has taken up after this long most likely has no worker.
@@ -41,7 +40,7 @@ class RunLine:
 
 
 def run_line(run: ScoringRun) -> RunLine:
-    progress = scoring_runs.progress(run)
+    progress = engine.progress(run)
     return RunLine(
         run=run,
         title=scorer_title(run.metric),
@@ -49,14 +48,14 @@ def run_line(run: ScoringRun) -> RunLine:
         progress=progress,
         pace=throughput(progress.per_second),
         left=time_left(progress.seconds_left),
-        is_loading=scoring_runs.is_loading(run),
+        is_loading=engine.is_loading(run),
         waits_in_vain=_scoring_has_no_worker(run),
     )
 
 
 def _scoring_has_no_worker(run: ScoringRun) -> bool:
-    since = scoring_runs.waiting_since(run)
-    return since is not None and not scoring_runs.is_loading(run) and timezone.now() - since > NO_WORKER_AFTER
+    since = engine.waiting_since(run)
+    return since is not None and not engine.is_loading(run) and timezone.now() - since > NO_WORKER_AFTER
 
 
 def run_lines(found: Iterable[ScoringRun]) -> list[RunLine]:
@@ -144,7 +143,7 @@ class WritingLine:
 
 
 def writing_line(run: WritingRun) -> WritingLine:
-    progress = writing_runs.progress(run)
+    progress = engine.progress(run)
     cost = writing_runs.cost(run)
     return WritingLine(
         run=run,
@@ -153,7 +152,7 @@ def writing_line(run: WritingRun) -> WritingLine:
         pace=throughput(progress.per_second),
         left=time_left(progress.seconds_left),
         cost=f"{cost:,.4f}" if cost else "",
-        is_loading=run.n_openings > 0 and not run.is_finished,
+        is_loading=engine.is_loading(run),
         waits_in_vain=_writing_has_no_worker(run),
     )
 

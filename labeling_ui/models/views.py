@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
-from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -21,10 +20,10 @@ from annotation import access
 from annotation.errors import Conflict, DomainError, InvalidInput, NotFound
 from annotation.models import Study
 from annotation.studies.protocols import load_protocol
-from labeling_ui.domain_errors import add_form_errors, errors_as_messages, errors_in_form, translated_message
+from labeling_ui.domain_errors import add_form_errors, translated_message
 from labeling_ui.models import sensitivity_page
 from labeling_ui.models.catalogue_texts import scorer_title
-from labeling_ui.models.forms import OptionsForm, PromptFileForm, ScopeForm, scorer_cards
+from labeling_ui.models.forms import OptionsForm, PromptFileForm, ScopeForm, add_scoring_errors, scorer_cards
 from labeling_ui.models.run_page import (
     FAULTS,
     Histogram,
@@ -40,7 +39,6 @@ from labeling_ui.models.run_page import (
 )
 from labeling_ui.models.training_page import learned_lines
 from labeling_ui.models.training_views import trainable_kinds
-from labeling_ui.page_responses import attachment, live_page, page_cursor, render_page_or_part
 from scoring import access as scoring_access
 from scoring import learned
 from scoring.access import scorer_of
@@ -49,13 +47,17 @@ from scoring.metrics.registry import MetricEntry
 from scoring.models import ScoringRun
 from scoring.policies import prescoring, study_prompts
 from scoring.prompts.prompt_files import to_toml
-from scoring.runs import results, scoring_runs, validation
+from scoring.runs import scoring_runs, validation
+from scoring.runs.claims import SCORING
 
 RUNS_SHOWN = 10
 VERSIONS_SHOWN = 50
 
 
-@live_page
+@login_required
+@never_cache
+@vary_on_headers("HX-Request")
+@require_safe
 def models(request: HttpRequest, slug: str) -> HttpResponse:
     """The page; only the part that moves when that part asks for itself."""
     study = access.managed_study(request.user, slug)
@@ -75,7 +77,8 @@ def models(request: HttpRequest, slug: str) -> HttpResponse:
         "versions": versions,
         "moves": running or any(not line.model.job.is_finished for line in versions),
     }
-    return render_page_or_part(request, "models/models", "models/live", context)
+    live = request.headers.get("HX-Request") == "true"
+    return render(request, f"labeling_ui/models/{'live' if live else 'models'}.html", context)
 
 
 @login_required
@@ -97,15 +100,9 @@ def new_run(request: HttpRequest, slug: str) -> HttpResponse:
         except DomainError as error:
             if error.code == "already_under_way" and scope.cleaned_data["prescore"]:
                 return _add_prescore_only(request, study, entry, options, error)
-            add_form_errors(options, error, place=lambda path: _form_and_field(path, options, scope))
+            add_scoring_errors(options, scope, error)
     context |= {"options": options, "scope": scope, "question_sets": _question_sets(study, entry)}
     return render(request, "labeling_ui/models/new.html", context)
-
-
-def _form_and_field(path: str, options: OptionsForm, scope: ScopeForm) -> tuple[Form, str]:
-    """Where a problem of a run stands."""
-    group, name, *_rest = [*path.split("."), ""]
-    return (scope if group == "filter" else options), name
 
 
 @login_required
@@ -113,8 +110,11 @@ def _form_and_field(path: str, options: OptionsForm, scope: ScopeForm) -> tuple[
 def remove_prescore(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Let new items go without one of the scorers that they would get."""
     study = access.managed_study(request.user, slug)
-    with errors_as_messages(request, Conflict):
+    try:
         prescoring.remove_prescore(study, number, request.POST.get("metric", ""), actor=request.user)
+    except Conflict as error:
+        messages.error(request, translated_message(error))
+    else:
         messages.success(request, _("New items are no longer scored with it."))
     return redirect("models", slug)
 
@@ -155,7 +155,10 @@ def _add_prescore_only(
 # One scoring run as it goes on: how far it is, what failed and why, what its scores look like.
 
 
-@live_page
+@login_required
+@never_cache
+@vary_on_headers("HX-Request")
+@require_safe
 def scoring_run(request: HttpRequest, run_id: int) -> HttpResponse:
     """The page; only the part that moves when that part asks for itself."""
     run = scoring_access.run_of(request.user, run_id)
@@ -163,14 +166,15 @@ def scoring_run(request: HttpRequest, run_id: int) -> HttpResponse:
         "study": run.study,
         "run": run,
         "line": run_line(run),
-        "faults": fault_lines(results.count_faults(run)) if run.n_failed else [],
+        "faults": fault_lines(SCORING.count_faults(run)) if run.n_failed else [],
         "histograms": _score_histograms(run) if run.is_finished and run.n_done else [],
         "settings": run_options(run),
         "filter": run_filter(run),
         "identity": scorer_provenance(run.scorer) if run.scorer else [],
         "rows_drawn": scorers.ROWS_DRAWN,
     }
-    return render_page_or_part(request, "models/run", "models/run_live", context)
+    live = request.headers.get("HX-Request") == "true"
+    return render(request, f"labeling_ui/models/{'run_live' if live else 'run'}.html", context)
 
 
 @login_required
@@ -179,8 +183,8 @@ def scoring_run(request: HttpRequest, run_id: int) -> HttpResponse:
 def failed_rows(request: HttpRequest, run_id: int) -> HttpResponse:
     """Rows of a run without a score, a page at a time; a page of its own where there are no scripts."""
     run = scoring_access.run_of(request.user, run_id)
-    fault = request.GET.get("fault", "").replace("\x00", "")
-    page = scorers.failed_rows(run, fault=fault, after=page_cursor(request))
+    fault, after = request.GET.get("fault", "").replace("\x00", ""), request.GET.get("after", "0")
+    page = scorers.failed_rows(run, fault=fault, after=int(after) if after.isdecimal() else 0)
     context = {
         "study": run.study,
         "run": run,
@@ -189,15 +193,18 @@ def failed_rows(request: HttpRequest, run_id: int) -> HttpResponse:
         "meaning": FAULTS[fault][0] if fault in FAULTS else "",
         "page": page,
     }
-    return render_page_or_part(request, "models/failed", "models/failed_part", context)
+    part = request.headers.get("HX-Request") == "true"
+    return render(request, f"labeling_ui/models/{'failed_part' if part else 'failed'}.html", context)
 
 
 @login_required
 @require_POST
 def cancel_run(request: HttpRequest, run_id: int) -> HttpResponse:
     run = scoring_access.run_of(request.user, run_id)
-    with errors_as_messages(request):
+    try:
         scoring_runs.cancel(run, actor=request.user)
+    except DomainError as error:
+        messages.error(request, translated_message(error))
     return redirect("scoring_run", run.pk)
 
 
@@ -206,10 +213,13 @@ def cancel_run(request: HttpRequest, run_id: int) -> HttpResponse:
 def retry_run(request: HttpRequest, run_id: int) -> HttpResponse:
     """Try again what has no score yet."""
     run = scoring_access.run_of(request.user, run_id)
-    with errors_as_messages(request):
-        run = scoring_runs.retry(run, actor=request.user)
-        messages.success(request, _("What failed is tried again."))
-    return redirect("scoring_run", run.pk)
+    try:
+        again: ScoringRun = scoring_runs.retry(run, actor=request.user)
+    except DomainError as error:
+        messages.error(request, translated_message(error))
+        return redirect("scoring_run", run.pk)
+    messages.success(request, _("What failed is tried again."))
+    return redirect("scoring_run", again.pk)
 
 
 def _score_histograms(run: ScoringRun) -> list[Histogram]:
@@ -235,8 +245,11 @@ def prompt_file(request: HttpRequest, slug: str, family: str) -> HttpResponse:
         return _prompt_file_response(study, family)
     form = PromptFileForm(request.POST, request.FILES, prefix=family)
     if form.is_valid():
-        with errors_in_form(form, InvalidInput, field="file"):
+        try:
             study_prompts.set_prompts(study, family, form.cleaned_data["file"], actor=request.user)
+        except InvalidInput as error:
+            add_form_errors(form, error, field="file")
+        else:
             messages.success(request, _("Saved. Runs asked for from now on use these prompts."))
             return redirect("model_prompts", slug)
     return _render_prompts(request, study, form)
@@ -271,8 +284,9 @@ def _prompt_file_response(study: Study, family: str) -> HttpResponse:
     prompts = study_prompts.prompts_in_use(study, family)
     if prompts is None:
         raise NotFound
-    content_type = "application/toml; charset=utf-8"
-    return attachment(to_toml(prompts), name=f"{family}.toml", content_type=content_type)
+    response = HttpResponse(to_toml(prompts), content_type="application/toml; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{family}.toml"'
+    return response
 
 
 # How far a scorer's word depends on how it is asked.

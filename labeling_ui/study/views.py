@@ -13,7 +13,9 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from analytics.overview.study import Progress, StudyOverview, study_overview
 from annotation import access
@@ -28,8 +30,7 @@ from annotation.models.people import RATING_ROLES
 from annotation.rating.rules import hints
 from annotation.studies import studies
 from annotation.studies.protocols import load_protocol
-from labeling_ui.domain_errors import errors_as_messages
-from labeling_ui.page_responses import live_page, render_page_or_part
+from labeling_ui.domain_errors import translated_message
 from labeling_ui.study import page_data
 from labeling_ui.study.page_data import Situation, next_step
 
@@ -73,8 +74,11 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def study_state(request: HttpRequest, slug: str) -> HttpResponse:
     study = access.managed_study(request.user, slug)
-    with errors_as_messages(request, InvalidInput):
+    try:
         study = studies.set_study_state(study, request.POST.get("state", ""), actor=request.user)
+    except InvalidInput as error:
+        messages.error(request, translated_message(error))
+    else:
         messages.success(request, _STATE_CHANGED_MESSAGES[Study.State(study.state)])
     return redirect("study", slug)
 
@@ -121,7 +125,10 @@ PROBLEMS_SHOWN = 100
 PROBLEM_COLUMNS = ("row", "field", "problem", "remedy")
 
 
-@live_page
+@login_required
+@never_cache
+@vary_on_headers("HX-Request")
+@require_safe
 def job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     """The page; only the part that moves when that part asks for itself."""
     job = access.job_of(request.user, job_id)
@@ -135,14 +142,17 @@ def job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     }
     if job.is_finished and not (job.state == Job.State.DONE and not job.report.get("dry_run")):
         context["upload"] = uploads.upload_of_job(job, by=request.user)
-    return render_page_or_part(request, "study/jobs/job", "study/jobs/job_live", context)
+    live = request.headers.get("HX-Request") == "true"
+    return render(request, f"labeling_ui/study/jobs/{'job_live' if live else 'job'}.html", context)
 
 
 @login_required
 @require_POST
 def cancel_job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
-    with errors_as_messages(request, Conflict):
+    try:
         jobs.cancel(access.job_of(request.user, job_id), actor=request.user)
+    except Conflict as error:
+        messages.error(request, translated_message(error))
     return redirect("job", job_id)
 
 

@@ -15,8 +15,7 @@ from django.db import DatabaseError, connection
 
 from annotation.errors import DomainError
 from scoring.models import ScoringRun
-from scoring.runs import scoring_runs
-from scoring.runs.scoring_runs import RunProgress
+from scoring.runs.engine import RunProgress, progress
 
 _EVERY_SECONDS = 0.5
 _LINE_WIDTH = 79
@@ -63,7 +62,7 @@ def run_describer(run: ScoringRun) -> Callable[[], str]:
 
 
 def describe_run(run: ScoringRun) -> str:
-    return "waiting for the model" if run.scorer_id is None else describe_progress(scoring_runs.progress(run))
+    return "waiting for the model" if run.scorer_id is None else describe_progress(progress(run))
 
 
 def describe_progress(now: RunProgress) -> str:

@@ -17,6 +17,8 @@ from scoring.metrics import registry
 from scoring.metrics.registry import Reads
 from scoring.models import ScoringRun
 from scoring.runs import results, scoring_runs
+from scoring.runs.claims import SCORING
+from scoring.runs.engine import progress
 
 
 class OptionOut(serializers.Serializer):
@@ -98,11 +100,11 @@ class RunOut(serializers.Serializer):
 
     @extend_schema_field(serializers.FloatField(allow_null=True))
     def get_per_second(self, run: ScoringRun) -> float | None:
-        return scoring_runs.progress(run).per_second
+        return progress(run).per_second
 
     @extend_schema_field(serializers.FloatField(allow_null=True))
     def get_seconds_left(self, run: ScoringRun) -> float | None:
-        return scoring_runs.progress(run).seconds_left
+        return progress(run).seconds_left
 
 
 class RunPageOut(PageOut):
@@ -236,7 +238,7 @@ class FaultsView(APIView):
     def get(self, request: Request, run_id: int) -> Response:
         """What could not be scored in a run, counted by reason (the first 10,000) and row by row."""
         run = run_of(request.user, run_id)
-        counts = FaultCountOut(results.count_faults(run), many=True).data
+        counts = FaultCountOut(SCORING.count_faults(run), many=True).data
         return Response({"counts": counts, **paging.page(request, results.failed_rows(run), FailedRowOut)})
 
 

@@ -12,10 +12,6 @@ from typing import Any, TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
-_SCORING_LOADING_LOCK = 7_303_021
-# Writing runs are numbered by themselves.
-WRITING_LOADING_LOCK = 7_303_023
-
 # The claims whose worker lives: the numbers of all advisory locks of one bigint.
 LIVE_LOCKS = """
 SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks
@@ -25,39 +21,39 @@ WHERE locktype = 'advisory' AND objsubid = 1 AND granted
 
 
 class LeaseHolder:
-    """One worker at one run. Rows that carry its number are in its hands for as long as it holds the lock so named."""
+    """One worker. Rows that carry its number are leased to it for as long as it holds the advisory lock so numbered."""
 
     def __init__(self) -> None:
         self.number = secrets.randbits(63)
-        self._held_by: Any = None
+        self._connection: Any = None
 
     def hold(self) -> None:
         """Take the lock, once for each connection: after a lost one, again on the next."""
         connection.ensure_connection()
-        if self._held_by is not connection.connection and _select_bool(
+        if self._connection is not connection.connection and _select_bool(
             "SELECT pg_try_advisory_lock(%s)", self.number
         ):
-            self._held_by = connection.connection
+            self._connection = connection.connection
 
-    def let_go(self) -> None:
-        if self._held_by is not None and self._held_by is connection.connection:
+    def release(self) -> None:
+        if self._connection is not None and self._connection is connection.connection:
             with suppress(DatabaseError):
                 _select_bool("SELECT pg_advisory_unlock(%s)", self.number)
-        self._held_by = None
+        self._connection = None
 
 
 @contextmanager
-def model_loading_lock(run_id: int, *, of: int = _SCORING_LOADING_LOCK) -> Iterator[bool]:
+def model_loading_lock(run_id: int, *, lock: int) -> Iterator[bool]:
     """Whether this is the only connection that may load a model for this run. A command that works in the foreground
-    keeps the gate to itself: a worker on the same machine then loads no second copy."""
-    mine = _select_bool("SELECT pg_try_advisory_lock(%s, %s)", of, run_id)
-    held_by = connection.connection
+    holds the lock throughout: a worker on the same machine then loads no second copy."""
+    locked = _select_bool("SELECT pg_try_advisory_lock(%s, %s)", lock, run_id)
+    holding = connection.connection
     try:
-        yield mine
+        yield locked
     finally:
-        if mine and connection.connection is held_by:
+        if locked and connection.connection is holding:
             with suppress(DatabaseError):
-                _select_bool("SELECT pg_advisory_unlock(%s, %s)", of, run_id)
+                _select_bool("SELECT pg_advisory_unlock(%s, %s)", lock, run_id)
 
 
 def _select_bool(statement: str, *values: int) -> bool:
@@ -66,8 +62,7 @@ def _select_bool(statement: str, *values: int) -> bool:
         return bool(cursor.fetchone()[0])
 
 
-# Outliving a database that is restarted: what a worker has computed is worth waiting for.
-
+# ── retry with backoff: what a worker has computed outlives a database that is restarted ──
 
 T = TypeVar("T")
 
@@ -76,14 +71,16 @@ FIRST_BACKOFF, LONGEST_BACKOFF = 0.2, 5.0
 _log = logging.getLogger(__name__)
 
 
-def retry_on_lost_connection(step: Callable[[], T], *, again: Callable[[], object] = lambda: None) -> T:
-    """Do a step, which must be safe to repeat; on a lost connection, again on a new one, for a minute. `again` comes
-    before each further try."""
+def retry_on_lost_connection(
+    step: Callable[[], T], *, on_reconnect: Callable[[], object] = lambda: None
+) -> T:
+    """Do a step, which must be safe to repeat; on a lost connection, again on a new one, for a minute. `on_reconnect`
+    comes before each further try."""
     until, wait, lost = time.monotonic() + RETRY_SECONDS, FIRST_BACKOFF, False
     while True:
         try:
             if lost:
-                again()
+                on_reconnect()
             return step()
         except (OperationalError, InterfaceError) as error:
             if time.monotonic() > until or connection.in_atomic_block:
@@ -96,8 +93,7 @@ def retry_on_lost_connection(step: Callable[[], T], *, again: Callable[[], objec
             wait, lost = min(2 * wait, LONGEST_BACKOFF), True
 
 
-# A worker that is asked to end. What it cannot finish in time goes back, and does not count as a death.
-
+# ── graceful stop: what a worker cannot finish in time goes back, and does not count as a death ──
 
 STOP_POLL_SECONDS = 0.5
 # To finish the batch at hand. Supervisors kill what is still there after eight seconds, or more.
@@ -105,21 +101,21 @@ GRACE_SECONDS = 4.0
 
 
 def run_with_graceful_stop(
-    working: Callable[[LeaseHolder], bool],
+    work: Callable[[LeaseHolder], bool],
     *,
-    put_down: Callable[[LeaseHolder], None],
+    release: Callable[[LeaseHolder], None],
     stopping: Callable[[], bool],
 ) -> bool:
-    """What `working` returns. A thread watches it, and puts down what is in hand when the process is to end and the
-    work has not: nobody knows how long a model will take."""
-    claimant, over = LeaseHolder(), threading.Event()
+    """What `work` returns. A thread watches it, and releases the leases when the process is to end and the work has
+    not: nobody knows how long a model will take."""
+    holder, over = LeaseHolder(), threading.Event()
 
     def watch() -> None:
         while not over.wait(STOP_POLL_SECONDS):
             if stopping():
                 if not over.wait(GRACE_SECONDS):
                     try:
-                        put_down(claimant)
+                        release(holder)
                     finally:
                         connection.close()
                 return
@@ -127,7 +123,7 @@ def run_with_graceful_stop(
     watcher = threading.Thread(target=watch, name="stop watch", daemon=True)
     watcher.start()
     try:
-        return working(claimant)
+        return work(holder)
     finally:
         over.set()
         watcher.join()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db import DataError, connection, transaction
@@ -15,7 +14,8 @@ from django.utils import timezone
 from annotation.models import Study
 from scoring.metrics.contract import Fault, Outcome
 from scoring.models import Score, ScoringRow, ScoringRun
-from scoring.runs import claims
+from scoring.runs.claims import SCORING
+from scoring.runs.engine import sanitize_text
 
 _CODE_LENGTH = 40
 # What another worker has taken over is not ours to settle.
@@ -83,7 +83,7 @@ def _store_batch(
             },
         )
     if held:
-        claims.add_to_counters(run.pk, n_done=len(held) - len(faults), n_failed=len(faults))
+        SCORING.add_to_counters(run.pk, n_done=len(held) - len(faults), n_failed=len(faults))
 
 
 def _with_fault_if_empty(outcome: Outcome) -> Outcome:
@@ -137,14 +137,6 @@ def sanitize_json(value: Any) -> Any:
     return float(value) if math.isfinite(value) else None
 
 
-def sanitize_text(text: str) -> str:
-    """A text as PostgreSQL can hold it: without NUL and lone surrogates, which a file's name or a model may bring."""
-    return text.replace("\x00", "\ufffd").encode(errors="replace").decode()
-
-
-# Reading what scorers said. For those who run the study.
-
-
 _DIGEST_LENGTH = 64
 
 
@@ -163,48 +155,6 @@ def study_scores(study: Study, *, scorer: str = "") -> QuerySet[Any]:
         other_system=F("other__system__name"),
         other_take=F("other__take"),
     )
-
-
-# What could not be scored in a run, and why.
-
-
-# Pages ask while a run goes on, every few seconds.
-MOST_ROWS_COUNTED = 10_000
-
-_COUNT_FAULTS = """
-SELECT fault, count(*), min(id) FROM (
-    SELECT id, fault FROM scoring_scoringrow WHERE run_id = %s AND state = 4 ORDER BY id LIMIT %s
-) looked_at
-GROUP BY fault ORDER BY count(*) DESC, fault
-"""
-
-
-@dataclass(frozen=True)
-class FaultCount:
-    """Rows that failed for one reason, with the first of them as an example. `at_least`: `n` is of the first COUNTED
-    rows that failed in the run, and more failed than these; say "more than", or of how many it was counted."""
-
-    code: str
-    n: int
-    reason: str
-    item: str
-    system: str
-    at_least: bool = False
-
-
-def count_faults(run: ScoringRun) -> list[FaultCount]:
-    """The reasons of a run's first COUNTED failed rows, the most frequent first."""
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNT_FAULTS, [run.pk, MOST_ROWS_COUNTED])
-        groups = cursor.fetchall()
-    more = run.n_failed > sum(n for _, n, _ in groups) >= MOST_ROWS_COUNTED
-    firsts = {row.pk: row for row in failed_rows(run).filter(pk__in=[first for _, _, first in groups])}
-    found = []
-    for code, n, first in groups:
-        # A retry may have taken it away between the two queries.
-        if (row := firsts.get(first)) is not None:
-            found.append(FaultCount(code, n, row.reason, row.item, row.system, at_least=more))
-    return found
 
 
 def failed_rows(run: ScoringRun) -> QuerySet[Any]:

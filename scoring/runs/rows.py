@@ -14,7 +14,7 @@ from scoring.metrics import registry
 from scoring.metrics.contract import Example, Fault, Outcome, Sound
 from scoring.metrics.registry import MetricEntry, Reads
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
-from scoring.runs import claims
+from scoring.runs.claims import SCORING
 
 # From rows to what a metric is given.
 
@@ -175,7 +175,7 @@ def create_rows(run: ScoringRun, scorer: Scorer) -> bool:
     if not wanted.update(**begun):
         transaction.set_rollback(True)  # cancelled meanwhile
         return False
-    claims.finish_if_settled(run.pk)
+    SCORING.finish_if_settled(run.pk)
     run.refresh_from_db()
     return True
 

@@ -11,7 +11,7 @@ from annotation.errors import Conflict, FieldProblem, InvalidInput
 from annotation.models import Draft, ReviewCase, Study, User
 from annotation.review import drafts
 from scoring.models import Writer, WritingRow, WritingRun
-from scoring.runs.results import sanitize_text
+from scoring.runs.engine import sanitize_text
 from scoring.writing import writing_runs
 
 NOTE_LENGTH = 2_000

@@ -9,17 +9,16 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotation.errors import Conflict, DomainError
 from annotation.items import locks, versions
 from annotation.models import Candidate, Item, ItemVersion, ReviewCase, Task, User
-from annotation.studies import audit
 from scoring.models import WritingRow, WritingRun
 from scoring.writing import claims, loaded_writer
-from scoring.writing.claims import CounterDelta
+from scoring.writing.claims import WRITING
 from scoring.writing.kinds import placeholders
 
 # What a text was written from, and whether its item still says so.
@@ -92,14 +91,12 @@ def publish(run: WritingRun, *, cut: bool = False, actor: User | None) -> Writin
     """
     if run.purpose == WritingRun.Purpose.DRAFTS:
         raise Conflict("Drafts are published by the expert who decides the case.", code="drafts")
-    n_wanted = _execute(_WANT, run=run.pk, faults=["", "cut"] if cut else [""])
+    n_wanted = WRITING.execute(_WANT, run=run.pk, faults=["", "cut"] if cut else [""])
     if not n_wanted:
         raise Conflict("Nothing in this run waits to be published.", code="nothing_to_publish")
     WritingRun.objects.filter(pk=run.pk).update(publishing=True, worked_at=timezone.now())
-    audit.record(
-        "writing.published", actor=actor, study=run.study, subject=f"writing run {run.pk}", cut=cut, rows=n_wanted
-    )  # fmt: skip
-    transaction.on_commit(claims.wake_worker, robust=True)
+    WRITING.audit("published", run, actor=actor, cut=cut, rows=n_wanted)
+    WRITING.wake_on_commit(run.pk)
     run.refresh_from_db()
     return run
 
@@ -107,7 +104,7 @@ def publish(run: WritingRun, *, cut: bool = False, actor: User | None) -> Writin
 @transaction.atomic
 def stop_publishing(run: WritingRun) -> bool:
     """Publish nothing more of what somebody asked for; False where nothing was waiting."""
-    n_waited = _execute(_WANT_NO_MORE, run=run.pk)
+    n_waited = WRITING.execute(_WANT_NO_MORE, run=run.pk)
     WritingRun.objects.filter(pk=run.pk, publishing=True).update(publishing=False)
     return bool(n_waited)
 
@@ -122,10 +119,8 @@ def leave_out(run: WritingRun, row_id: int, *, actor: User | None) -> WritingRow
         raise Conflict("This text does not wait to be published any more.", code="not_waiting")
     row.fault, row.reason = "left_out", "Somebody looked at it and left it out."
     row.save(update_fields=["fault", "reason"])
-    audit.record(
-        "writing.left_out", actor=actor, study=run.study, subject=f"writing run {run.pk}", row=row.pk
-    )
-    claims.add_to_counters(run.pk, CounterDelta())  # it may have been the last
+    WRITING.audit("left_out", run, actor=actor, row=row.pk)
+    WRITING.add_to_counters(run.pk)  # it may have been the last
     return row
 
 
@@ -146,7 +141,7 @@ def _publish_one(run: WritingRun, waiting: QuerySet[WritingRow], row_id: int) ->
     row = waiting.select_for_update(skip_locked=True).filter(pk=row_id).first()
     if row is None:
         return False
-    claims.add_to_counters(run.pk, CounterDelta(published=int(try_publishing(run, row))))
+    WRITING.add_to_counters(run.pk, n_published=int(try_publishing(run, row)))
     return True
 
 
@@ -229,9 +224,3 @@ def provenance(run: WritingRun, row: WritingRow) -> dict[str, Any]:
         "seconds": round(row.seconds, 3),
         "cut": row.cut,
     }
-
-
-def _execute(statement: str, **values: Any) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        return int(cursor.rowcount)

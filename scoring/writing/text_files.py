@@ -25,8 +25,8 @@ from annotation.models import Candidate, Item, Study, System, Task, User
 from annotation.review.rules import CORRECTABLE_FIELDS, normalize_text
 from annotation.studies import audit
 from scoring.models import WritingRow, WritingRun
-from scoring.runs.results import sanitize_text
-from scoring.writing import claims
+from scoring.runs.engine import sanitize_text
+from scoring.writing.claims import WRITING
 
 # Whether the rows of a file of texts fit the study they are for.
 
@@ -199,7 +199,7 @@ def import_texts(
         return ImportedTexts(len(entries), len(entries), None)
     run = _create_run(study, new, there, name, allowing, publishes=publishes, actor=actor)
     if wake and publishes:
-        transaction.on_commit(claims.wake_worker, robust=True)
+        WRITING.wake_on_commit(run.pk)
     return ImportedTexts(len(entries), len(entries) - len(new), run)
 
 

@@ -1,25 +1,22 @@
-"""Writing runs: request, cancel, retry, progress, cost. The work itself is in `worker`."""
+"""Writing runs: request, cancel, retry, cost; answers for corrected items. The work itself is in `worker`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import connection, transaction
-from django.db.models import F
-from django.utils import timezone
+from django.db import transaction
+from django.db.models import F, QuerySet
 
 from annotation.errors import Conflict, FieldProblem, InvalidInput
 from annotation.items import versions
 from annotation.models import ItemVersion, System, User
-from annotation.studies import audit
 from scoring.metrics.registry import Reads
 from scoring.models import Writer, WritingRow, WritingRun
 from scoring.runs import validation
-from scoring.runs.scoring_runs import RunProgress
-from scoring.writing import claims, publishing, results, rows
+from scoring.writing import publishing, rows
+from scoring.writing.claims import WRITING
 
-_REQUEST_LOCK = 7_303_024
 _PER_PRICE = 1_000_000
 
 
@@ -53,8 +50,8 @@ def request(
         raise InvalidInput(problem.message, problems=[problem])
     asked = {"anew": anew, "judged": judged} if writer.system_id is None else {}
     part |= {name: True for name, wanted in asked.items() if wanted}
-    _lock_requests(writer)
-    _refuse_duplicate(writer, part)
+    WRITING.lock_requests(writer.study_id)
+    WRITING.refuse_duplicate(_same_runs(writer, part))
     purpose = WritingRun.Purpose.ANSWERS if writer.system_id else WritingRun.Purpose.ITEMS
     run = create(writer, purpose, filter=part, publishes=publishes, actor=actor, wake=wake)
     run.n_rows = rows.create_rows(run, writer)
@@ -70,8 +67,8 @@ def request(
 
 def audit_request(run: WritingRun, writer: Writer, *, actor: User | None) -> None:
     """Tell of a run that now has its first rows. Drafts are told of one by one instead."""
-    audit.record(
-        "writing.requested", actor=actor, study=writer.study, subject=f"writing run {run.pk}",
+    WRITING.audit(
+        "requested", run, actor=actor,
         writer=writer.name, filter=run.filter, rows=run.n_rows, publishes=run.publishes,
     )  # fmt: skip
 
@@ -92,7 +89,7 @@ def create(
         n_rows=n_rows, created_by=actor,
     )  # fmt: skip
     if wake:
-        transaction.on_commit(claims.wake_worker, robust=True)
+        WRITING.wake_on_commit(run.pk)
     return run
 
 
@@ -107,52 +104,14 @@ def check_not_retired(writer: Writer) -> None:
 def cancel(run: WritingRun, *, actor: User | None) -> WritingRun:
     """Stop a run, and the publishing of what was looked at. What it has written stays; what is being written at this
     moment may still be kept, and is not published."""
-    was_publishing = publishing.stop_publishing(run)
-    halted = results.halt_run(run, state=WritingRun.State.CANCELLED, message="Cancelled.")
-    if not (halted or was_publishing):
-        raise Conflict("This run has finished already.", code="finished")
-    audit.record("writing.cancelled", actor=actor, study=run.study, subject=f"writing run {run.pk}")
-    run.refresh_from_db()
-    return run
+    return WRITING.cancel(run, actor=actor, stopped=publishing.stop_publishing(run))
 
 
-@transaction.atomic
 def retry(run: WritingRun, *, actor: User | None) -> WritingRun:
-    """Try what failed once more, and go on with a run that failed or was cancelled."""
+    """Retry what failed, and go on with a run that failed or was cancelled."""
     if run.purpose == WritingRun.Purpose.DRAFTS:
         raise Conflict("A draft is asked for anew at the review desk.", code="drafts")
-    run = WritingRun.objects.select_related("study", "writer").select_for_update(of=("self",), no_key=True).get(
-        pk=run.pk
-    )  # fmt: skip
-    halted = run.state in (WritingRun.State.FAILED, WritingRun.State.CANCELLED)
-    if not (halted or run.n_failed):
-        raise Conflict("Nothing failed in this run, so there is nothing to try again.", code="nothing_failed")
-    n_back = run.rows.filter(state=WritingRow.State.FAILED).update(
-        state=WritingRow.State.WAITING, attempts=0, claim=None, fault="", reason=""
-    )
-    WritingRun.objects.filter(pk=run.pk).update(
-        state=WritingRun.State.QUEUED, message="", finished_at=None, working_since=None,
-        worked_at=timezone.now(), n_openings=0, n_failed=run.n_failed - n_back,
-    )  # fmt: skip
-    audit.record(
-        "writing.retried", actor=actor, study=run.study, subject=f"writing run {run.pk}", rows=n_back
-    )
-    transaction.on_commit(claims.wake_worker, robust=True)
-    run.refresh_from_db()
-    return run
-
-
-def progress(run: WritingRun) -> RunProgress:
-    """Reckoned from the run's own counters: no row is looked at."""
-    settled, left = run.n_settled - run.n_settled_before, run.n_rows - run.n_settled
-    per_second = seconds_left = None
-    if run.working_since is not None and run.worked_at is not None and settled > 0:
-        elapsed = ((run.finished_at or run.worked_at) - run.working_since).total_seconds()
-        per_second = settled / max(elapsed, 1e-3)
-    if per_second and not run.is_finished:
-        waited = (timezone.now() - run.worked_at).total_seconds() if run.worked_at else 0.0
-        seconds_left = max(left / per_second - waited, 0.0)
-    return RunProgress(run.n_rows, run.n_done, run.n_failed, per_second, seconds_left)
+    return WRITING.retry(run, actor=actor)
 
 
 def cost(run: WritingRun) -> float | None:
@@ -164,19 +123,8 @@ def cost(run: WritingRun) -> float | None:
     return (run.prompt_tokens * read + run.completion_tokens * written) / _PER_PRICE
 
 
-def _lock_requests(writer: Writer) -> None:
-    """Until this transaction ends: of two that ask for the same run at once, the second finds the first's."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_REQUEST_LOCK, writer.study_id])
-
-
-def _refuse_duplicate(writer: Writer, part: Mapping[str, Any]) -> None:
-    same = WritingRun.objects.filter(writer=writer, filter=part, state__in=WritingRun.UNFINISHED)
-    if (first := same.exclude(purpose=WritingRun.Purpose.DRAFTS).order_by("pk").first()) is not None:
-        raise Conflict(
-            f"Run {first.pk} of this study does the same and has not finished. Wait for it, or cancel it first.",
-            code="already_under_way",
-        )
+def _same_runs(writer: Writer, part: Mapping[str, Any]) -> QuerySet[WritingRun]:
+    return WritingRun.objects.filter(writer=writer, filter=part).exclude(purpose=WritingRun.Purpose.DRAFTS)
 
 
 # Answers for corrected items: what follows upon a new version, in its transaction.

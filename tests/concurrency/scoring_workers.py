@@ -11,6 +11,7 @@ from django.db import connection
 
 from scoring.models import ScoringRow, ScoringRun
 from scoring.runs import claims, loaded_metric, rows, scoring_runs
+from scoring.runs.claims import SCORING
 from scoring.runs.liveness import LeaseHolder
 from tests.scoring.doubles import WordCount
 from tests.scoring.studies import study_of
@@ -30,7 +31,7 @@ def prepared(n: int) -> ScoringRun:
     run = requested(n)
     metric = WordCount()
     assert rows.create_rows(run, loaded_metric.scorer_version("word-count", metric.identity))
-    assert claims.begin_run(run)
+    assert SCORING.begin_run(run.pk)
     run.refresh_from_db()
     return run
 
@@ -78,13 +79,13 @@ def await_end_of(backend: int) -> None:
     raise AssertionError("the connection did not end")
 
 
-def take_and_die(run: ScoringRun, *, hands_free: bool = True, limit: int = 4) -> list[int]:
+def take_and_die(run: ScoringRun, *, allow_single: bool = True, limit: int = 4) -> list[int]:
     taken: list[int] = []
 
     def worker() -> None:
-        claimant = LeaseHolder()
-        claimant.hold()
-        batch = claims.claim_batch(run, claimant, WordCount(limit=limit).limits, hands_free=hands_free)
+        holder = LeaseHolder()
+        holder.hold()
+        batch = claims.claim_batch(run, holder, WordCount(limit=limit).limits, allow_single=allow_single)
         taken.extend(batch.rows if batch else ())
 
     elsewhere(worker)
@@ -98,9 +99,9 @@ def living(run: ScoringRun) -> Iterator[list[int]]:
     has_taken, may_go = threading.Event(), threading.Event()
 
     def worker() -> None:
-        claimant = LeaseHolder()
-        claimant.hold()
-        batch = claims.claim_batch(run, claimant, WordCount().limits, hands_free=True)
+        holder = LeaseHolder()
+        holder.hold()
+        batch = claims.claim_batch(run, holder, WordCount().limits, allow_single=True)
         taken.extend(batch.rows if batch else ())
         has_taken.set()
         may_go.wait(30)

@@ -12,7 +12,8 @@ from django.db import IntegrityError, transaction
 
 from annotation.errors import Conflict
 from scoring.models import ScoringRun
-from scoring.runs import claims, liveness, loaded_metric, rows, scoring_runs, worker
+from scoring.runs import claims, loaded_metric, model_loading, rows, scoring_runs, worker
+from scoring.runs.claims import SCORING
 from scoring.runs.liveness import LeaseHolder
 from tests.concurrency.scoring_workers import (
     WAITING,
@@ -55,9 +56,9 @@ def taken_twice(at_once, run: ScoringRun) -> bool:
     """Whether two of many that take rows at once were given the same."""
 
     def take() -> tuple[int, ...]:
-        claimant = LeaseHolder()
-        claimant.hold()
-        batch = claims.claim_batch(run, claimant, WordCount(limit=10).limits, hands_free=True)
+        holder = LeaseHolder()
+        holder.hold()
+        batch = claims.claim_batch(run, holder, WordCount(limit=10).limits, allow_single=True)
         return batch.rows if batch else ()
 
     taken = Counter(row for rows in at_once([take] * 4) for row in rows)
@@ -75,7 +76,7 @@ def test_the_same_run_asked_for_twice_at_once_is_made_once(at_once):
 
 
 def test_without_the_lock_it_would_be_made_twice(at_once, monkeypatch):
-    monkeypatch.setattr(scoring_runs, "_lock_requests", lambda study: None)
+    monkeypatch.setattr(SCORING, "lock_requests", lambda study: None)
     for _ in range(20):
         study = study_of(["a bell"])
         at_once([lambda study=study: scoring_runs.request(study, "word-count", {}, actor=None)] * 8)
@@ -90,10 +91,10 @@ def test_one_of_two_workers_loads_the_model_of_a_run(at_once, monkeypatch):
 
 def test_without_the_gate_both_would(at_once, monkeypatch):
     @contextmanager
-    def open_gate(run_id: int) -> Iterator[bool]:
+    def open_gate(run_id: int, *, lock: int) -> Iterator[bool]:
         yield True
 
-    monkeypatch.setattr(liveness, "model_loading_lock", open_gate)
+    monkeypatch.setattr(model_loading, "model_loading_lock", open_gate)
     assert loads(at_once, monkeypatch) == 2
 
 

@@ -17,7 +17,8 @@ from django.utils import timezone
 from scoring.metrics import registry
 from scoring.metrics.contract import Example, Outcome, Reading, SetupError
 from scoring.models import Score, ScoringRow, ScoringRun
-from scoring.runs import claims, liveness, results, scoring_runs, worker
+from scoring.runs import claims, engine, liveness, results, scoring_runs, worker
+from scoring.runs.claims import SCORING
 from scoring.runs.liveness import LeaseHolder
 from tests.concurrency.scoring_workers import (
     CLAIMED,
@@ -53,9 +54,9 @@ def test_what_a_killed_worker_held_is_done_by_the_next_at_once(use):
 
 
 def test_without_looking_at_locks_it_would_wait_for_the_lease(use, monkeypatch):
-    blind = claims._RELEASE_DEAD_CLAIMS.replace(claims._IS_DEAD, "lease_expires_at < now()")
-    assert blind != claims._RELEASE_DEAD_CLAIMS
-    monkeypatch.setattr(claims, "_RELEASE_DEAD_CLAIMS", blind)
+    blind = engine._RELEASE_DEAD_CLAIMS.replace(engine._IS_DEAD, "x.lease_expires_at < now()")
+    assert blind != engine._RELEASE_DEAD_CLAIMS
+    monkeypatch.setattr(engine, "_RELEASE_DEAD_CLAIMS", blind)
     use(WordCount())
     run = prepared(6)
     take_and_die(run)
@@ -74,7 +75,7 @@ def test_a_machine_without_weights_leaves_a_run_to_those_who_are_at_it(use, monk
         raise SetupError("There are no weights on this machine.")
 
     monkeypatch.setattr(registry, "open_metric", lacks)
-    for attended, n in ((True, 0), (True, claims.MAX_ATTEMPTS), (False, 0)):
+    for attended, n in ((True, 0), (True, engine.MAX_ATTEMPTS), (False, 0)):
         ScoringRun.objects.update(n_openings=n)
         with living(run) if attended else nullcontext():
             assert not worker.work_on_run(run.pk)
@@ -87,12 +88,12 @@ def test_what_a_living_worker_holds_is_left_to_it(use):
     use(WordCount())
     run = prepared(6)
     with living(run) as held:
-        assert claims.has_live_worker(run.pk)
+        assert SCORING.has_live_worker(run.pk)
         assert not worker.work_on_run(run.pk)
         assert set(run.rows.filter(state=CLAIMED).values_list("pk", flat=True)) == set(held)
         assert claims.runs_with_work() == []
     assert claims.runs_with_work() == [run.pk]
-    assert not claims.has_live_worker(run.pk)
+    assert not SCORING.has_live_worker(run.pk)
     worker.work_on_run(run.pk)
     check_books(run)
 
@@ -101,7 +102,7 @@ def test_what_killed_its_worker_is_tried_again_alone_and_last(use):
     metric = use(WordCount())
     run = prepared(6)
     suspects = take_and_die(run)
-    assert take_and_die(run, hands_free=False, limit=1) not in [[pk] for pk in suspects]
+    assert take_and_die(run, allow_single=False, limit=1) not in [[pk] for pk in suspects]
     worker.work_on_run(run.pk)
     check_books(run)
     first, *alone = metric.batches
@@ -119,7 +120,7 @@ def test_a_row_that_kills_three_workers_fails_and_takes_no_other_along(use):
         assert len(again) == 1
         ScoringRow.objects.filter(pk__in=again).update(attempts=2, state=WAITING, claim=None)
         ScoringRow.objects.filter(pk__in=again).update(attempts=1, state=DONE)
-        claims.add_to_counters(run.pk, n_done=1)
+        SCORING.add_to_counters(run.pk, n_done=1)
     worker.work_on_run(run.pk)
     run.refresh_from_db()
     row = run.rows.get(pk=poison[0])
@@ -143,12 +144,12 @@ def late_result() -> tuple[str, int, int, set[float]]:
     """A worker's lease runs out, a second one does its row, then the first comes with another value."""
     run = prepared(1)
     late, second = LeaseHolder(), LeaseHolder()
-    batch = claims.claim_batch(run, late, WordCount().limits, hands_free=True)
+    batch = claims.claim_batch(run, late, WordCount().limits, allow_single=True)
     ScoringRow.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=1))
-    again = claims.claim_batch(run, second, WordCount().limits, hands_free=True)
+    again = claims.claim_batch(run, second, WordCount().limits, allow_single=True)
     assert batch.rows == again.rows
-    for claimant, value in ((second, 1.0), (late, 2.0)):
-        results.store_outcomes(run, claimant.number, [Outcome(batch.rows[0], {"words": Reading(value)})])
+    for holder, value in ((second, 1.0), (late, 2.0)):
+        results.store_outcomes(run, holder.number, [Outcome(batch.rows[0], {"words": Reading(value)})])
     run.refresh_from_db()
     return run.state, run.n_done, run.n_failed, set(Score.objects.values_list("value", flat=True))
 

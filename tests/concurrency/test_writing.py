@@ -14,6 +14,7 @@ from scoring.models import WritingRow, WritingRun
 from scoring.runs import liveness
 from scoring.runs.liveness import LeaseHolder
 from scoring.writing import claims, draft_requests, publishing, worker, writing_runs
+from scoring.writing.claims import WRITING
 from tests.concurrency.scoring_workers import elsewhere
 from tests.scoring.writing_doubles import Echo, study_of, texts, use, writer_of
 
@@ -33,9 +34,9 @@ def requested(n: int, **writer: object) -> WritingRun:
 
 
 def take(run: WritingRun, at_once: int = 4) -> list[int]:
-    claimant = LeaseHolder()
-    claimant.hold()
-    return claims.claim_batch(run, claimant, at_once=at_once)
+    holder = LeaseHolder()
+    holder.hold()
+    return claims.claim_batch(run, holder, at_once=at_once)
 
 
 def take_and_die(run: WritingRun) -> list[int]:
@@ -55,11 +56,11 @@ def test_workers_share_a_run_and_write_each_text_once(at_once, use):
 
 
 def test_without_row_locks_they_would_take_the_same_rows(at_once, monkeypatch):
-    unlocked = claims._TAKE_NEW.replace("FOR UPDATE SKIP LOCKED", "")
-    assert unlocked != claims._TAKE_NEW
+    unlocked = claims._TAKE.replace("FOR UPDATE SKIP LOCKED", "")
+    assert unlocked != claims._TAKE
     run = requested(24)
     assert not any(taken_twice(at_once, run) for _ in range(3))
-    monkeypatch.setattr(claims, "_TAKE_NEW", unlocked)
+    monkeypatch.setattr(claims, "_TAKE", unlocked)
     assert any(taken_twice(at_once, run) for _ in range(20))
 
 
@@ -73,7 +74,7 @@ def test_what_a_killed_worker_had_in_hand_comes_back_one_by_one_and_is_given_up_
     run = requested(4)
     assert len(take_and_die(run)) == 4
     assert Counter(run.rows.values_list("state", flat=True)) == {CLAIMED: 4}
-    assert claims.next_run(open_writer=None, only=None, passed=()) == run.pk
+    assert claims.next_run(open_writer=None, only=None, skipped=()) == run.pk
     again = [take_and_die(run) for _ in range(2)]
     assert [len(rows) for rows in again] == [1, 1], "what a worker died with is in no other's hand beside"
     run.rows.filter(pk=again[0][0]).update(attempts=3, state=CLAIMED, claim=12345)
@@ -144,15 +145,15 @@ def test_a_worker_that_is_to_end_puts_down_what_it_cannot_finish(use, monkeypatc
         asked.set()
         assert put_down.wait(10)
 
-    def put(claimant: LeaseHolder) -> None:
-        worker.release_all(claimant)
+    def put(holder: LeaseHolder) -> None:
+        WRITING.release_all(holder)
         put_down.set()
 
     use(Echo(script=script))
     run = requested(3)
     liveness.run_with_graceful_stop(
-        lambda claimant: worker.work_on_runs(stopping=asked.is_set, claimant=claimant),
-        put_down=put,
+        lambda holder: worker.work_on_runs(stopping=asked.is_set, holder=holder),
+        release=put,
         stopping=asked.is_set,
     )
     run.refresh_from_db()

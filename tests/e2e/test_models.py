@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from scoring.models import ScoringRun
-from scoring.runs import scoring_runs, worker
+from scoring.runs import worker
+from scoring.runs.claims import SCORING
 from tests.factories import member
 from tests.scoring import doubles, studies
 
@@ -17,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def _no_worker(monkeypatch) -> None:
     """The test itself is the worker."""
     doubles.register(monkeypatch)
-    monkeypatch.setattr(scoring_runs, "_wake_worker", lambda run_id: None)
+    monkeypatch.setattr(SCORING, "wake", lambda run_id: None)
 
 
 def test_a_study_is_scored_and_the_page_follows_without_a_reload(page, signed_in):

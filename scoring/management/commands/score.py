@@ -26,7 +26,8 @@ from scoring.management.terminal import (
 from scoring.metrics import registry
 from scoring.metrics.contract import SetupError
 from scoring.models import ScoringRun
-from scoring.runs import loaded_metric, results, scoring_runs
+from scoring.runs import loaded_metric, scoring_runs
+from scoring.runs.claims import SCORING
 from scoring.runs.worker import score_in_foreground
 
 # Scoring a file from the terminal.
@@ -152,7 +153,7 @@ class Command(BaseCommand):
                 f"Stopped here; a worker goes on with run {run.pk}. To end it: {_how_to_cancel(run)}.",
                 returncode=130,
             ) from None
-        for found in results.count_faults(run):
+        for found in SCORING.count_faults(run):
             n = f"{found.n}{'+' if found.at_least else ''}"
             self.stderr.write(f"{n:>8} × {found.code}: {found.reason} (first: {found.item}, {found.system})")
         if run.state != ScoringRun.State.DONE:

@@ -13,7 +13,9 @@ from annotation.errors import DomainError
 from annotation.models import Study
 from scoring.management.terminal import ProgressLine, describe_progress
 from scoring.models import Writer, WritingRun
+from scoring.runs.engine import progress
 from scoring.writing import publishing, results, text_files, writers, writing_runs
+from scoring.writing.claims import WRITING
 from scoring.writing.text_files import ImportPermissions
 from scoring.writing.worker import write_in_foreground
 from scoring.writing.writers import WriterSettings
@@ -115,7 +117,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"Stopped here; a worker goes on with run {run.pk}. To end it: {stop}.", returncode=130
             ) from None
-        for found in results.count_faults(run):
+        for found in WRITING.count_faults(run):
             self.stderr.write(f"{found.n:>8} × {found.code}: {found.reason} (first: {found.item})")
         if run.state != WritingRun.State.DONE and not publishing:
             raise CommandError(f"Run {run.pk}: {run.message}")
@@ -126,7 +128,7 @@ class Command(BaseCommand):
 
 def _describe(run_id: int) -> str:
     run = WritingRun.objects.select_related("writer").get(pk=run_id)
-    words = [describe_progress(writing_runs.progress(run)), f"{run.n_published} published"]
+    words = [describe_progress(progress(run)), f"{run.n_published} published"]
     if run.completion_tokens:
         words.append(f"{run.prompt_tokens:,} tokens read, {run.completion_tokens:,} written")
     if (cost := writing_runs.cost(run)) is not None:

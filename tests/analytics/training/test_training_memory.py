@@ -30,10 +30,10 @@ def trained() -> LearnedModel:
 
 @pytest.mark.django_db
 def test_a_training_begins_with_nothing_else_open(toy, monkeypatch):
-    monkeypatch.setattr(loaded_metric, "_last", loaded_metric._LoadedMetric("a large one", object(), 1.0))  # type: ignore[arg-type]
+    monkeypatch.setattr(loaded_metric.LOADED, "_model", object())
     found, train = [], toy.train
     monkeypatch.setattr(
-        toy, "train", lambda *args, **how: found.append(loaded_metric._last) or train(*args, **how)
+        toy, "train", lambda *args, **how: found.append(loaded_metric.LOADED._model) or train(*args, **how)
     )
     assert trained().job.state == Job.State.DONE
     assert found == [None]

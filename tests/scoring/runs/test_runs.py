@@ -12,7 +12,8 @@ from annotation.models import AuditEvent
 from scoring.metrics.registry import MetricEntry, Option, Reads
 from scoring.models import ScoringRow, ScoringRun
 from scoring.policies import study_prompts
-from scoring.runs import claims, loaded_metric, results, scoring_runs, worker
+from scoring.runs import claims, engine, loaded_metric, scoring_runs, worker
+from scoring.runs.claims import SCORING
 from tests import factories
 from tests.scoring.doubles import Scripted, register
 from tests.scoring.studies import add, check_books, study_of
@@ -44,7 +45,7 @@ def _registered(monkeypatch):
 @pytest.fixture
 def woken(monkeypatch, django_capture_on_commit_callbacks) -> list[int]:
     found: list[int] = []
-    monkeypatch.setattr(scoring_runs, "_wake_worker", found.append)
+    monkeypatch.setattr(SCORING, "wake", found.append)
     return found
 
 
@@ -198,7 +199,7 @@ def test_what_failed_is_tried_again(study, woken, django_capture_on_commit_callb
 
 
 def test_very_much_that_failed_is_put_back_in_parts_before_it_is_tried_again(monkeypatch):
-    monkeypatch.setattr(claims, "REQUEUED_AT_ONCE", 2)
+    monkeypatch.setattr(engine, "REQUEUED_AT_ONCE", 2)
     run = scoring_runs.request(study_of(["undecodable"] * 5 + ["a bell"]), "word-count", {}, actor=None)
     worker.work_on_run(run.pk)
     tries: list[int] = []
@@ -220,7 +221,7 @@ def test_very_much_that_failed_is_put_back_in_parts_before_it_is_tried_again(mon
 def test_what_is_put_back_only_by_the_worker_wakes_it_as_well(monkeypatch):
     run = scoring_runs.request(study_of(["undecodable"]), "word-count", {}, actor=None)
     worker.work_on_run(run.pk)
-    monkeypatch.setattr(claims, "REQUEUED_AT_ONCE", 0)
+    monkeypatch.setattr(engine, "REQUEUED_AT_ONCE", 0)
     run.refresh_from_db()
     scoring_runs.retry(run, actor=None)
     assert claims.runs_with_work() == [run.pk]
@@ -231,7 +232,7 @@ def test_a_run_whose_last_rows_were_stored_after_it_was_halted_goes_on_to_its_en
     run = scoring_runs.request(study, "word-count", {}, actor=None)
     stop = {
         "cancel": lambda: scoring_runs.cancel(run, actor=None),
-        "fail": lambda: worker.fail_run(run, "No weights."),
+        "fail": lambda: SCORING.fail_run(run, "No weights."),
     }
     metric = Scripted(lambda _: None if ScoringRun.objects.get().is_finished else stop[halt]())
     monkeypatch.setattr(loaded_metric, "load", lambda *_: metric)
@@ -278,7 +279,7 @@ def test_faults_are_counted_by_reason_with_an_example():
         study_of(["undecodable", "", "undecodable too", "fine"]), "word-count", {}, actor=None
     )
     worker.work_on_run(run.pk)
-    first, second = results.count_faults(run)
+    first, second = SCORING.count_faults(run)
     assert (first.code, first.n, first.item, first.system) == ("undecodable", 2, "item-0", "system-1")
     assert first.reason == "This file is damaged: decoding broke at 0.50 s."
     assert (second.code, second.n) == ("no_text", 1)
@@ -287,24 +288,22 @@ def test_faults_are_counted_by_reason_with_an_example():
 def test_a_run_waits_from_when_it_was_last_asked_for(study):
     add(study, "bad", "undecodable")
     run = scoring_runs.request(study, "word-count", {}, actor=None)
-    assert scoring_runs.waiting_since(run) == run.created_at
+    assert engine.waiting_since(run) == run.created_at
     worker.work_on_run(run.pk)
     run.refresh_from_db()
-    assert scoring_runs.waiting_since(run) is None
+    assert engine.waiting_since(run) is None
     yesterday = timezone.now() - timedelta(days=1)
     ScoringRun.objects.update(created_at=yesterday, worked_at=yesterday)
-    assert timezone.now() - scoring_runs.waiting_since(scoring_runs.retry(run, actor=None)) < timedelta(
-        hours=1
-    )
+    assert timezone.now() - engine.waiting_since(scoring_runs.retry(run, actor=None)) < timedelta(hours=1)
 
 
 def test_a_model_is_being_loaded_until_the_worker_comes_back(study):
     run = scoring_runs.request(study, "word-count", {}, actor=None)
-    assert not scoring_runs.is_loading(run)
+    assert not engine.is_loading(run)
     run.n_openings = 1
-    assert scoring_runs.is_loading(run)
+    assert engine.is_loading(run)
     run.state = "failed"
-    assert not scoring_runs.is_loading(run)
+    assert not engine.is_loading(run)
 
 
 def test_of_very_many_faults_the_first_are_counted(monkeypatch):
@@ -312,8 +311,8 @@ def test_of_very_many_faults_the_first_are_counted(monkeypatch):
     worker.work_on_run(run.pk)
     run.refresh_from_db()
     for counted, at_least, n in ((3, True, 3), (4, False, 4), (5, False, 4)):
-        monkeypatch.setattr(results, "MOST_ROWS_COUNTED", counted)
-        found = results.count_faults(run)
+        monkeypatch.setattr(engine, "MOST_ROWS_COUNTED", counted)
+        found = SCORING.count_faults(run)
         assert {each.at_least for each in found} == {at_least}
         assert sum(each.n for each in found) == n
 
@@ -328,24 +327,22 @@ def made(**fields) -> ScoringRun:
 
 
 def test_progress_tells_the_rate_and_what_remains():
-    now = scoring_runs.progress(made(n_done=30, n_failed=10))
+    now = engine.progress(made(n_done=30, n_failed=10))
     assert now.per_second == pytest.approx(2.0)
     assert now.seconds_left == pytest.approx(30.0, abs=0.5)
 
 
 def test_what_was_settled_before_the_work_began_is_not_in_the_rate():
-    assert scoring_runs.progress(
-        made(n_done=30, n_failed=10, n_settled_before=20)
-    ).per_second == pytest.approx(1.0)
+    assert engine.progress(made(n_done=30, n_failed=10, n_settled_before=20)).per_second == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("fields", [{"working_since": None}, {"worked_at": None}, {"n_done": 0}])
 def test_before_the_first_batch_there_is_no_rate(fields):
-    now = scoring_runs.progress(made(**{"n_done": 1, **fields}))
+    now = engine.progress(made(**{"n_done": 1, **fields}))
     assert (now.per_second, now.seconds_left) == (None, None)
 
 
 def test_a_finished_run_has_a_rate_and_nothing_left():
     run = made(n_done=100, state="done", finished_at=timezone.now())
-    assert scoring_runs.progress(run).per_second == pytest.approx(5.0)
-    assert scoring_runs.progress(run).seconds_left is None
+    assert engine.progress(run).per_second == pytest.approx(5.0)
+    assert engine.progress(run).seconds_left is None

@@ -9,7 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from scoring.models import ScoringRun
-from scoring.runs import loaded_metric, worker
+from scoring.runs import loaded_metric, model_loading
+from scoring.runs.claims import SCORING
 from tests.scoring import doubles
 from tests.scoring.studies import add, check_books, study_of, values
 
@@ -126,8 +127,8 @@ def test_what_a_worker_is_at_is_left_to_it_and_waited_for(monkeypatch):
         looks.append(run_id)
         return len(looks) < 3
 
-    monkeypatch.setattr(worker.claims, "has_live_worker", has_live_worker)
-    monkeypatch.setattr(worker, "FOREGROUND_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(SCORING, "has_live_worker", has_live_worker)
+    monkeypatch.setattr(model_loading, "FOREGROUND_POLL_SECONDS", 0.01)
     score(study.slug, "--scorer", "word-count")
     assert len(looks) == 3
     assert ScoringRun.objects.get().state == "done"

@@ -15,6 +15,7 @@ from scoring.metrics.contract import SetupError
 from scoring.models import WritingRow, WritingRun
 from scoring.runs.liveness import LeaseHolder
 from scoring.writing import claims, loaded_writer, publishing, results, worker, writers, writing_runs
+from scoring.writing.claims import WRITING
 from tests import factories
 from tests.scoring.writing_doubles import Echo, answers, study_of, texts, use, writer_of
 
@@ -143,7 +144,7 @@ def test_publishing_what_a_halted_run_has_written_lets_it_write_nothing_more(use
     study = study_of(["rain", "wind", "snow", "hail"])
     run = done(writing_runs.request(writer_of(study), actor=None))
     publishing.publish(run, actor=None)
-    assert claims.next_run(open_writer=None, only=None, passed=()) == run.pk
+    assert claims.next_run(open_writer=None, only=None, skipped=()) == run.pk
     run = done(run)
     assert (run.state, run.n_done, run.n_published, run.publishing) == ("cancelled", 2, 2, False)
     assert list(texts(study).values()) == ["On rain", "On wind", "", ""]
@@ -167,7 +168,7 @@ def test_what_comes_after_a_cancellation_is_kept_and_waits(use):
     run = done(writing_runs.request(writer_of(study), publishes=True, actor=None))
     assert (run.state, run.n_done, run.n_published) == ("cancelled", 3, 0)
     assert set(texts(study).values()) == {""}
-    assert claims.next_run(open_writer=None, only=None, passed=()) is None
+    assert claims.next_run(open_writer=None, only=None, skipped=()) is None
     assert results.n_unpublished(run) == 3
     use(Echo())
     assert done(writing_runs.retry(run, actor=None)).n_published == 4
@@ -283,15 +284,15 @@ def test_a_worker_that_is_to_end_while_it_loads_did_not_die_of_it(monkeypatch):
     run = writing_runs.request(writer_of(study_of(["rain"])), actor=None)
     other = writing_runs.request(writer_of(study_of(["rain"])), actor=None)
     WritingRun.objects.update(n_openings=2)
-    claimant, found = LeaseHolder(), []
+    holder, found = LeaseHolder(), []
 
     def stopped(*_: object) -> Echo:
-        worker.release_all(claimant)
+        WRITING.release_all(holder)
         found.extend(WritingRun.objects.order_by("pk").values_list("n_openings", flat=True))
         return Echo()
 
     monkeypatch.setattr(loaded_writer.text_writer, "open_writer", stopped)
-    worker.work_on_runs(only=run.pk, claimant=claimant)
+    worker.work_on_runs(only=run.pk, holder=holder)
     assert found == [0, 2]
     assert other.pk > run.pk
 
@@ -315,8 +316,8 @@ def test_a_writer_writes_no_more_a_minute_than_it_may():
     writer.refresh_from_db()
     assert run.n_done == 2, "a tenth of a minute's at once, and then a wait"
     assert timedelta(seconds=4) < writer.next_at - timezone.now() <= timedelta(seconds=6)
-    assert claims.next_run(open_writer=None, only=None, passed=()) is None
-    assert 4 < claims.seconds_until_rate_limit(only=None, passed=()) <= 6
+    assert claims.next_run(open_writer=None, only=None, skipped=()) is None
+    assert 4 < claims.seconds_until_rate_limit(only=None, skipped=()) <= 6
 
 
 def test_the_same_is_not_asked_for_twice():
