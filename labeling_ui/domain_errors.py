@@ -1,10 +1,13 @@
-"""What the services say when they refuse, listed here so that it is translated where a page shows it."""
+"""Service errors in the reader's language: as messages, and beside the form fields they are about."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from django import forms
+from django.contrib import messages
+from django.http import HttpRequest
 from django.utils.translation import gettext as look_up
 from django.utils.translation import gettext_noop as _
 
@@ -64,6 +67,9 @@ ERROR_MESSAGE_PATTERNS = (
 )
 
 
+Refusal = type[DomainError] | tuple[type[DomainError], ...]
+
+
 def translated_message(error: DomainError) -> str:
     """An error's sentence in the reader's language; as the service wrote it where it is not listed here."""
     for pattern in ERROR_MESSAGE_PATTERNS:
@@ -77,13 +83,59 @@ def pattern_regex(pattern: str, blank: str) -> str:
     return re.sub(r"%\\\((\w+)\\\)s", blank, re.escape(pattern))
 
 
-# What a service refused, shown beside the fields of the form that asked for it.
+class _Refusals:
+    """Hands a service's refusal to `show`; execution goes on after the with block."""
+
+    def __init__(self, refusal: Refusal, show: Callable[[DomainError], object]) -> None:
+        self.refusal, self.show = refusal, show
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> bool:
+        if not isinstance(error, self.refusal):
+            return False
+        self.show(error)
+        return True
 
 
-def add_form_errors(form: forms.Form, error: DomainError, *, field: str | None = None) -> None:
-    """Each problem at its field; the sentence itself at `field`, or above the form."""
+def errors_as_messages(request: HttpRequest, refusal: Refusal = DomainError) -> _Refusals:
+    """Show what a service refuses as a message on the next page."""
+    return _Refusals(refusal, lambda error: messages.error(request, translated_message(error)))
+
+
+def errors_in_form(
+    form: forms.Form,
+    refusal: Refusal = DomainError,
+    *,
+    field: str | None = None,
+    place: Callable[[str], tuple[forms.Form, str]] | None = None,
+) -> _Refusals:
+    """Show what a service refuses beside the fields of the form."""
+    return _Refusals(refusal, lambda error: add_form_errors(form, error, field=field, place=place))
+
+
+def add_form_errors(
+    form: forms.Form,
+    error: DomainError,
+    *,
+    field: str | None = None,
+    place: Callable[[str], tuple[forms.Form, str]] | None = None,
+) -> None:
+    """Each problem at its field; the sentence itself at `field`, or above the form.
+
+    `place` maps a problem's path to a form and a field, on pages with several forms. A path such as events[0] belongs
+    to the field that lists them all.
+    """
     if not error.problems:
         form.add_error(field, translated_message(error))
     for problem in error.problems:
-        text = f"{problem.message} {problem.remedy}".strip()
-        form.add_error(problem.field if problem.field in form.fields else field, text)
+        target, name = place(problem.field) if place else (form, problem.field.partition("[")[0])
+        remedy = problem.remedy if getattr(target, "shows_remedies", True) else ""
+        target.add_error(name if name in target.fields else field, f"{problem.message} {remedy}".strip())
+
+
+def problem_sentences(error: DomainError) -> str:
+    """An error's problems and their remedies; the error's own sentence where it has none."""
+    problems = " ".join(f"{problem.message} {problem.remedy}".strip() for problem in error.problems)
+    return problems or translated_message(error)

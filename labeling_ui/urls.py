@@ -87,11 +87,15 @@ urlpatterns = [
     ),
     path("studies/<slug:slug>/training-sets/", dataset_views.training_sets, name="training_sets"),
     path("studies/<slug:slug>/settings/", settings_views.settings, name="settings"),
-    path("studies/<slug:slug>/settings/listening/", settings_views.listening_rules, name="listening_rules"),
-    path("studies/<slug:slug>/settings/ordering/", settings_views.ordering_rule, name="ordering_rule"),
-    path("studies/<slug:slug>/settings/hints/", settings_views.hint_rule, name="hint_rule"),
-    path("studies/<slug:slug>/settings/stopping/", settings_views.stopping_rule, name="stopping_rule"),
-    path("studies/<slug:slug>/settings/checks/", settings_views.check_settings, name="check_settings"),
+    *(
+        path(
+            f"studies/<slug:slug>/settings/{section.key}/",
+            settings_views.settings_section,
+            {"key": section.key},
+            name=section.url_name,
+        )
+        for section in settings_views.SECTIONS.values()
+    ),
     path("studies/<slug:slug>/webhooks/", webhook_views.webhooks, name="webhooks"),
     path("studies/<slug:slug>/webhooks/<int:webhook_id>/", webhook_views.webhook, name="webhook"),
     path(

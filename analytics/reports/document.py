@@ -52,7 +52,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """`svg`: drawn without colours of its own (`on_its_own=False`); whoever shows it brings them."""
+    """`svg`: drawn without colours of its own; whoever shows it brings them."""
 
     key: str
     caption: str

@@ -18,7 +18,6 @@ from analytics.data import scores
 from analytics.data.questions import MeasuredQuestion, measured_questions
 from analytics.data.scores import Scores
 from analytics.evaluation.results import ENSEMBLE_MEAN, ENSEMBLE_SPREAD, Spread
-from analytics.reports.render.interval_plot import Block, Point, interval_plot
 from analytics.statistics.arrays import FloatArray
 from analytics.statistics.bootstrap import Estimate, Resampling
 from analytics.statistics.correlation import correlations, spearman
@@ -239,49 +238,6 @@ def _figure(question: MeasuredQuestion, statistic: str, estimates: Sequence[Esti
     if len(values) > 1:
         spread = Spread(float(np.mean(values)), float(np.std(values, ddof=1)), len(values))
     return HumanFigure(question.key, question.title, statistic, tuple(estimates), spread)
-
-
-# The sensitivity report as a drawing: a block per comparison with people, a line per template.
-
-
-# What a page says in its reader's language.
-WORDS: Mapping[str, str] = {
-    "title": "By question template",
-    "scores": "Mean score ± sd",
-    "lcc": "Pearson (LCC)",
-    "srcc": "Spearman (SRCC)",
-    "ktau": "Kendall (tau-b)",
-    "accuracy": "Pairwise accuracy",
-}
-
-
-def sensitivity_plot(
-    found: Sensitivity, *, words: Mapping[str, str] = WORDS, on_its_own: bool = False
-) -> str:
-    """An SVG text; on a page its classes are coloured by the style sheet (see `interval_plot`)."""
-    blocks = [Block(words["scores"], [_mean(one) for one in found.templates])]
-    blocks += [_block(figure, found, words) for figure in found.humans]
-    return interval_plot(words["title"], blocks, on_its_own=on_its_own)
-
-
-def _mean(one: TemplateScores) -> Point:
-    if one.mean is None:
-        return Point(one.template, None, None, None, "–")
-    sd = one.sd or 0.0
-    return Point(one.template, one.mean, one.mean - sd, one.mean + sd, _number(one.mean))
-
-
-def _block(figure: HumanFigure, found: Sensitivity, words: Mapping[str, str]) -> Block:
-    points = []
-    for one, estimate in zip(found.templates, figure.by_template, strict=True):
-        low, high = estimate.interval or (None, None)
-        shown = "–" if estimate.value is None else _number(estimate.value)
-        points.append(Point(one.template, estimate.value, low, high, shown))
-    return Block(f"{figure.title} · {words[figure.statistic]}", points)
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}".replace("-", "−")
 
 
 # Comparisons of a scorer's templates, made in the background: with many items they take minutes, and the

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework import serializers
+
+from annotation.studies.settings import Setting, declared
 
 PROBLEM_JSON = "application/problem+json"
 
@@ -27,6 +29,35 @@ class In(serializers.Serializer):
                 {str(name): [f"There is no such field here; it takes {known}."] for name in sorted(unknown)}
             )
         return super().to_internal_value(data)
+
+
+class SettingsIn(In):
+    """Some of the settings of a study, from their `declaration` (annotation/studies/settings.py). A field of the
+    class replaces the one of that setting. Only types are checked here; the service knows the bounds."""
+
+    declaration: ClassVar[type[Any]]
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        own, settings = super().get_fields(), declared(self.declaration)
+        extra = {name: field for name, field in own.items() if name not in settings}
+        return extra | {name: own.get(name) or _setting_field(setting) for name, setting in settings.items()}
+
+
+def _setting_field(setting: Setting) -> serializers.Field:
+    options: dict[str, Any] = {"required": False, "help_text": setting.api_description}
+    if setting.default is None:
+        options["allow_null"] = True
+    match setting.type:
+        case "bool":
+            return serializers.BooleanField(**options)
+        case "int":
+            return serializers.IntegerField(**options)
+        case "float":
+            return serializers.FloatField(**options)
+        case _ if setting.choices:
+            return serializers.ChoiceField([key for key, _label in setting.choices], **options)
+        case _:
+            return serializers.CharField(allow_blank=True, max_length=setting.max_length, **options)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Each system's answer to each prompt: draw what will go wrong in it, then compose and play it."""
+"""The music half's clips: which flaws and failures each system's answer has, and the answer composed and played."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import combinations, cycle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from annotation.demo import synthesis
 from annotation.demo.composition import (
     ENDING_SECONDS,
     TONICS,
@@ -25,15 +23,11 @@ from annotation.demo.composition import (
     compose,
     draw_motif,
 )
-from annotation.demo.synthesis import Signal, hit, sung
-from annotation.demo.synthesis import note as played
+from annotation.demo.synthesis import DAMAGES, Audio, Moments, Pcm, Signal, as_pcm, fade_out, hit, note
 
-# What can be wrong with a performance, whatever was asked: in its notes, its time or its sound. Costs are
-# in log-odds of being preferred on musicality, against a clip without a flaw, at strength 1. Each function
-# returns what it made and the moments, in beats or seconds, where a listener hears it.
+# Flaws: what can be wrong with a performance, whatever was asked: in its notes, its time or its sound. Costs are in
+# log-odds of being preferred on musicality, against a clip without a flaw, at strength 1.
 
-
-Clock = Callable[[float], float]
 FLAW_COSTS = {
     "wrong_notes": 1.6,
     "unsteady": 1.4,
@@ -58,10 +52,8 @@ class Flaw:
         return FLAW_COSTS[self.kind] * self.strength
 
 
-def wrong_notes(
-    score: Score, *, strength: float, rng: np.random.Generator
-) -> tuple[Score, tuple[float, ...]]:
-    """Push some of the melody a semitone out of key, once at least before the middle. Moments in beats."""
+def wrong_notes(score: Score, strength: float, rng: np.random.Generator) -> tuple[Score, list[float]]:
+    """Push some of the melody a semitone out of key, one note at least before the middle. Moments in beats."""
     lead = [i for i, note in enumerate(score.notes) if note.part == "lead"]
     early = int(rng.choice(lead[: len(lead) // 2]))
     others = [i for i in lead if i != early]
@@ -70,7 +62,7 @@ def wrong_notes(
     notes = list(score.notes)
     for i in chosen:
         notes[i] = replace(notes[i], pitch=_out_of_key(score.brief, notes[i].pitch))
-    return replace(score, notes=tuple(notes)), tuple(notes[i].beat for i in chosen)
+    return replace(score, notes=tuple(notes)), [notes[i].beat for i in chosen]
 
 
 def _out_of_key(brief: Brief, pitch: int) -> int:
@@ -78,58 +70,50 @@ def _out_of_key(brief: Brief, pitch: int) -> int:
     return next(p for p in (pitch + 1, pitch - 1) if p % 12 not in brief.pitch_classes)
 
 
-def looped_bar(score: Score, *, strength: float) -> tuple[Score, tuple[float, ...]]:
+def looped_bar(score: Score, strength: float, rng: np.random.Generator) -> tuple[Score, list[float]]:
     """The first bar over and over, and no ending; in a mild case the melody's only. Moments in beats."""
     brief = score.brief
     stuck = {note for note in score.notes if strength == 1 or note.part == "lead"}
-    length = brief.body_beats + brief.ending_beats
-    copies = [
-        replace(note, beat=note.beat + bar * brief.meter, beats=min(note.beats, float(brief.meter)))
-        for bar in range(brief.bars + 1)
+    end = brief.body_beats + brief.ending_beats - 0.5
+    loop = [
+        replace(note, beat=note.beat + start, beats=min(note.beats, float(brief.meter)))
+        for start in range(0, (brief.bars + 1) * brief.meter, brief.meter)
         for note in score.notes
-        if note in stuck and note.beat < brief.meter
+        if note in stuck and note.beat < brief.meter and note.beat + start < end
     ]
-    loop = [note for note in copies if note.beat < length - 0.5]
-    rest = [note for note in score.notes if note not in stuck]
-    return replace(score, notes=(*loop, *rest)), (float(brief.meter),)
+    others = [note for note in score.notes if note not in stuck]
+    return replace(score, notes=(*loop, *others)), [float(brief.meter)]
 
 
-def clock(brief: Brief, *, unsteadiness: float, rng: np.random.Generator) -> tuple[Clock, tuple[float, ...]]:
-    """The function from beats to seconds; at strength 1 the tempo sways by a third.
+def onsets(
+    score: Score, *, unsteadiness: float, rng: np.random.Generator
+) -> tuple[list[float], Callable[[float], float], Moments]:
+    """Seconds at which each note starts, the function from beats to seconds, and where the tempo is furthest off.
 
-    The second value holds the moment, in seconds, where the tempo is furthest off.
+    At strength 1 the tempo of an unsteady player sways by a third, and they stumble on single notes.
     """
-    if unsteadiness == 0:
-        return partial(beat_time, brief), ()
-    phase, period = rng.uniform(0, 2 * np.pi), 5.0
+    phase = rng.uniform(0, 2 * np.pi) if unsteadiness else 0.0
+    period = 5.0  # beats
 
-    def swaying(beat: float) -> float:
+    def to_seconds(beat: float) -> float:
         sway = 0.27 * unsteadiness * (np.sin(2 * np.pi * beat / period + phase) - np.sin(phase))
-        return max(0.0, beat_time(brief, beat) + float(sway) * 60 / brief.bpm)
+        return max(0.0, beat_time(score.brief, beat) + float(sway) * 60 / score.brief.bpm)
 
-    off = (
-        beat
+    off = [
+        to_seconds(float(beat))
         for beat in np.arange(2.0, 2 + period, 0.5)
         if abs(np.cos(2 * np.pi * beat / period + phase)) > 0.8
-    )
-    return swaying, (swaying(float(next(off))),)
-
-
-def onsets(score: Score, to_seconds: Clock, *, unsteadiness: float, rng: np.random.Generator) -> list[float]:
-    """Seconds at which each note starts; an unsteady player also stumbles on single notes."""
+    ]
     stumbles = rng.normal(0, 0.03, size=len(score.notes)) * unsteadiness
-    return [max(0.0, to_seconds(note.beat) + float(s)) for note, s in zip(score.notes, stumbles, strict=True)]
+    starts = [max(0.0, to_seconds(n.beat) + float(s)) for n, s in zip(score.notes, stumbles, strict=True)]
+    return starts, to_seconds, tuple(off[:1]) if unsteadiness else ()
 
 
-def note_seconds(brief: Brief, note: Note) -> float:
-    return note.beats * 60 / brief.bpm
-
-
-# From a score to sound: play every note, mix, and let the flaws in.
+# Performance: every note of a score played and mixed, with the flaws.
 
 
 _TAIL_SECONDS = 0.3
-_LEVELS = {"lead": 0.5, "chords": 0.22, "bass": 0.42, "drums": 0.4}
+_LEVELS = {"lead": 0.5, "chords": 0.22, "bass": 0.42, "drums": 0.26}
 # Evens out the instruments: a plucked string carries less energy than an organ pipe at the same peak.
 _TRIMS = {
     "pluck": 1.6, "harp": 1.2, "marimba": 1.1, "strings": 0.6, "electric_piano": 0.6,
@@ -151,7 +135,7 @@ class Sound:
 class Performance:
     """`score` is what was played, flaws included; `moments` maps a flaw to the seconds where it is heard."""
 
-    pcm: synthesis.Pcm
+    pcm: Pcm
     score: Score
     sound: Sound
     moments: dict[str, tuple[float, ...]] = field(default_factory=dict)
@@ -159,84 +143,50 @@ class Performance:
 
 def perform(score: Score, *, flaws: Iterable[Flaw], sound: Sound, rng: np.random.Generator) -> Performance:
     strengths = {flaw.kind: flaw.strength for flaw in flaws}
-    score, beats = _misplayed(score, strengths, rng=rng)
-    unsteadiness = strengths.get("unsteady", 0.0)
-    to_seconds, drift = clock(score.brief, unsteadiness=unsteadiness, rng=rng)
-    starts = onsets(score, to_seconds, unsteadiness=unsteadiness, rng=rng)
-    moments = {kind: tuple(to_seconds(beat) for beat in found) for kind, found in beats.items()}
-    audio = synthesis.reverberate(_mixed(score, starts, rate=sound.rate), wet=0.22, rate=sound.rate)
-    audio, heard = _damaged(audio, strengths, sound=sound, rng=rng)
-    seconds = audio.shape[1] / sound.rate
-    everything = moments | heard | {"unsteady": drift}
+    beats = {}
+    for kind, misplay in (("looped_bar", looped_bar), ("wrong_notes", wrong_notes)):
+        if kind in strengths:
+            score, beats[kind] = misplay(score, strengths[kind], rng)
+    starts, to_seconds, drift = onsets(score, unsteadiness=strengths.get("unsteady", 0.0), rng=rng)
+    moments = {kind: tuple(to_seconds(beat) for beat in played) for kind, played in beats.items()}
+    moments["unsteady"] = drift
+    audio = _mixed(score, starts, rate=sound.rate)
+    for kind, damage in DAMAGES.items():
+        if kind in strengths:
+            audio, moments[kind] = damage(audio, strengths[kind], sound.rate, rng)
+    if "abrupt_end" not in strengths:
+        audio = fade_out(audio, seconds=_TAIL_SECONDS, rate=sound.rate)
     # A piece that breaks off takes its later flaws with it.
-    audible = {kind: tuple(at for at in found if at <= seconds) for kind, found in everything.items()}
-    return Performance(
-        synthesis.as_pcm(audio), score, sound, {kind: found for kind, found in audible.items() if found}
-    )
+    seconds = audio.shape[1] / sound.rate
+    audible = {kind: tuple(at for at in times if at <= seconds) for kind, times in moments.items()}
+    if sound.channels == 1:
+        audio = audio.mean(axis=0, keepdims=True)
+    pcm = as_pcm(audio, decibels=sound.level)
+    return Performance(pcm, score, sound, {kind: times for kind, times in audible.items() if times})
 
 
-def _misplayed(
-    score: Score, strengths: dict[str, float], *, rng: np.random.Generator
-) -> tuple[Score, dict[str, tuple[float, ...]]]:
-    """The flaws of playing; their moments are in beats."""
-    moments: dict[str, tuple[float, ...]] = {}
-    if "looped_bar" in strengths:
-        score, moments["looped_bar"] = looped_bar(score, strength=strengths["looped_bar"])
-    if "wrong_notes" in strengths:
-        score, moments["wrong_notes"] = wrong_notes(score, strength=strengths["wrong_notes"], rng=rng)
-    return score, moments
-
-
-def _mixed(score: Score, starts: list[float], *, rate: int) -> synthesis.Audio:
+def _mixed(score: Score, starts: list[float], *, rate: int) -> Audio:
     seconds = score.brief.body_beats * 60 / score.brief.bpm + ENDING_SECONDS + _TAIL_SECONDS
     mix = np.zeros((2, round(seconds * rate)))
-    for note, start in zip(score.notes, starts, strict=True):
-        signal = _signal(score.brief, note, rate=rate)
+    for played, start in zip(score.notes, starts, strict=True):
+        signal = _signal(score.brief, played, rate=rate)
         first = round(start * rate)
         room = mix[:, first : first + signal.size]
-        pan = _PANS.get(note.instrument if note.part == "drums" else note.part, 0.0)
-        gain = _LEVELS[note.part] * _TRIMS.get(note.instrument, 1.0) * note.velocity
+        pan = _PANS.get(played.instrument if played.part == "drums" else played.part, 0.0)
+        gain = _LEVELS[played.part] * _TRIMS.get(played.instrument, 1.0) * played.velocity
         for channel, angle in enumerate(((1 - pan) * np.pi / 4, (1 + pan) * np.pi / 4)):
             room[channel] += gain * np.sin(angle) * signal[: room.shape[1]]
     return mix
 
 
-def _signal(brief: Brief, note: Note, *, rate: int) -> Signal:
-    if note.part == "drums":
-        return hit(note.instrument, rate)
-    held = round(note_seconds(brief, note), 4)
-    if note.syllable:
-        return sung(note.syllable, note.pitch, held, rate)
-    return played(note.instrument, note.pitch, held, rate)
+def _signal(brief: Brief, played: Note, *, rate: int) -> Signal:
+    if played.part == "drums":
+        return hit(played.instrument, rate)
+    held = round(played.beats * 60 / brief.bpm, 4)
+    return note(played.instrument, played.pitch, held, rate, played.syllable)
 
 
-def _damaged(
-    audio: synthesis.Audio, strengths: dict[str, float], *, sound: Sound, rng: np.random.Generator
-) -> tuple[synthesis.Audio, dict[str, tuple[float, ...]]]:
-    """The flaws of recording, in the order of a signal chain; then the system's channels and level."""
-    moments: dict[str, tuple[float, ...]] = {}
-    if "muffled" in strengths:
-        audio = synthesis.muffle(audio, strength=strengths["muffled"], rate=sound.rate)
-    if "hiss" in strengths:
-        audio = synthesis.hiss(audio, strength=strengths["hiss"], rng=rng)
-    if "clipping" in strengths:
-        audio = synthesis.overdrive(audio, strength=strengths["clipping"])
-    if "abrupt_end" in strengths:
-        audio, moments["abrupt_end"] = synthesis.cut_short(
-            audio, strength=strengths["abrupt_end"], rate=sound.rate
-        )
-    else:
-        audio = synthesis.faded(audio, seconds_out=_TAIL_SECONDS, rate=sound.rate)
-    if "clicks" in strengths:
-        audio, moments["clicks"] = synthesis.click(
-            audio, strength=strengths["clicks"], rate=sound.rate, rng=rng
-        )
-    if sound.channels == 1:
-        audio = audio.mean(axis=0, keepdims=True)
-    return synthesis.at_level(audio, decibels=sound.level), moments
-
-
-# The prompts, the systems that answered them, and who meets whom.
+# The prompts, the systems that answered them, and which systems are compared.
 
 
 _PROMPTS = Path(__file__).with_name("prompts.toml")
@@ -253,7 +203,7 @@ _TEST_EVERY = 4  # every fourth prompt is held out, with all of its comparisons
 
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
-    """`reference` is the brief of the reference clip; it shares its melody with the clips that heed it."""
+    """`reference` is the brief of the reference clip; it shares its melody with the clips that follow it."""
 
     id: str
     text: str
@@ -314,13 +264,13 @@ def load_prompts() -> tuple[Prompt, ...]:
 def _prompt(number: int, row: dict[str, Any]) -> Prompt:
     tonic, mode = row["key"].rsplit(" ", 1)
     lines = row.get("lyrics", [])
-    given = {key: row[key] for key in row.keys() - {"text", "key", "lyrics", "reference", "progression"}}
+    fields = {key: row[key] for key in row.keys() - {"text", "key", "lyrics", "reference", "progression"}}
     brief = Brief(
         tonic=TONICS[tonic],
         mode=mode,
         progression=tuple(row["progression"]),
         syllables=tuple(tuple(line.replace("·", " ").split()) for line in lines),
-        **(_DEFAULTS | given),
+        **(_DEFAULTS | fields),
     )
     return Prompt(
         id=f"concord-{number:02d}",
@@ -407,10 +357,10 @@ def wrong_bpm(brief: Brief) -> int:
 
 
 def _wrong_instrument(brief: Brief) -> Brief:
-    asked = featured(brief)
-    other = SUBSTITUTES[asked]
-    lead = other if brief.lead == asked else brief.lead
-    return replace(brief, lead=lead, chords=other if brief.chords == asked else brief.chords)
+    named = featured(brief)
+    other = SUBSTITUTES[named]
+    lead = other if brief.lead == named else brief.lead
+    return replace(brief, lead=lead, chords=other if brief.chords == named else brief.chords)
 
 
 def _missing_voice(brief: Brief) -> Brief:
@@ -502,8 +452,8 @@ def make_clip(prompt: Prompt, system: MusicSystem, *, seed: int) -> Clip:
     brief = prompt.brief
     for kind in drawn.failures:
         brief = failed(brief, kind)
-    heeded = prompt.reference and "ignored_reference" not in drawn.failures
-    motif = _motif(prompt, seed=seed) if heeded else None
+    follows_reference = prompt.reference and "ignored_reference" not in drawn.failures
+    motif = _motif(prompt, seed=seed) if follows_reference else None
     score = compose(brief, rng=rng, motif=motif)
     performance = perform(score, flaws=drawn.flaws, sound=system.sound, rng=rng)
     return Clip(

@@ -1,17 +1,11 @@
-"""Tunes: a motif of one bar, repeated in sequence over the chords, home at the end."""
+"""Music composition for the demo: from a prompt's brief to a score of melody, chords, bass and drums."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-# What a prompt asks for, in the terms the synthesiser controls; and the notes that answer it.
-
-
-Mode = Literal["major", "minor"]
 SCALES: dict[str, tuple[int, ...]] = {"major": (0, 2, 4, 5, 7, 9, 11), "minor": (0, 2, 3, 5, 7, 8, 10)}
 TONICS = {
     "C": 0, "C sharp": 1, "D": 2, "E flat": 3, "E": 4, "F": 5,
@@ -23,7 +17,9 @@ ENDING_SECONDS = 1.4
 
 @dataclass(frozen=True, kw_only=True)
 class Brief:
-    """`progression` holds scale degrees from 1, `chords_per_bar` to a bar.
+    """What a prompt asks for, in the terms the synthesiser controls.
+
+    `progression` holds scale degrees from 1, `chords_per_bar` to a bar.
 
     `lead` and `chords` name instruments; the next four a manner of playing, where empty means none.
     `swing` is where the second eighth note falls in its beat: 0.5 is straight.
@@ -32,7 +28,7 @@ class Brief:
 
     bpm: int
     tonic: int
-    mode: Mode
+    mode: str  # of SCALES
     meter: int
     progression: tuple[int, ...]
     chords_per_bar: int
@@ -91,33 +87,25 @@ class Score:
         return [note for note in self.notes if note.part == name]
 
 
-# Chords of a brief: which one sounds at a beat, and a close voicing for it.
+# Harmony: which chord sounds at a beat, and a close voicing for it.
 
 
 def chord_at(brief: Brief, beat: float) -> tuple[int, ...]:
     """Scale degrees from 0 of the chord under `beat`; the piece ends on its tonic."""
     if beat >= brief.body_beats:
-        root, sevenths = 0, False
-    else:
-        index = int(beat // (brief.meter / brief.chords_per_bar))
-        root, sevenths = brief.progression[index % len(brief.progression)] - 1, brief.sevenths
-    return tuple((root + third) % 7 for third in ((0, 2, 4, 6) if sevenths else (0, 2, 4)))
+        return (0, 2, 4)
+    index = int(beat // (brief.meter / brief.chords_per_bar))
+    root = brief.progression[index % len(brief.progression)] - 1
+    return tuple((root + third) % 7 for third in ((0, 2, 4, 6) if brief.sevenths else (0, 2, 4)))
 
 
 def voicing(brief: Brief, beat: float, *, low: int) -> list[int]:
-    """The chord's tones within the octave from `low`: neighbouring chords then move by small steps."""
-    return sorted(
-        low + (pitch_class - low) % 12 for pitch_class in _pitch_classes(brief, chord_at(brief, beat))
-    )
+    """The chord's tones within the octave from `low`, root first; the next chord then is small steps away."""
+    pitch_classes = (brief.tonic + SCALES[brief.mode][degree] for degree in chord_at(brief, beat))
+    return [low + (pitch_class - low) % 12 for pitch_class in pitch_classes]
 
 
-def root(brief: Brief, beat: float, *, low: int) -> int:
-    return low + (_pitch_classes(brief, chord_at(brief, beat)[:1])[0] - low) % 12
-
-
-def _pitch_classes(brief: Brief, degrees: tuple[int, ...]) -> list[int]:
-    return [(brief.tonic + SCALES[brief.mode][degree]) % 12 for degree in degrees]
-
+# Melody: a motif of one bar, repeated in sequence over the chords, home at the end.
 
 # Bars as lengths in beats, by melodic density and meter.
 _RHYTHMS: dict[tuple[str, int], tuple[tuple[float, ...], ...]] = {
@@ -129,16 +117,9 @@ _RHYTHMS: dict[tuple[str, int], tuple[tuple[float, ...], ...]] = {
     ("busy", 3): ((0.5,) * 4 + (1,), (1,) + (0.5,) * 4, (0.5, 0.5, 1, 0.5, 0.5)),
 }
 _REGISTER = {
-    "electric_piano": 67,
-    "pluck": 67,
-    "harp": 67,
-    "bell": 76,
-    "flute": 72,
-    "marimba": 67,
-    "strings": 64,
-    "organ": 64,
-    "voice": 60,
-}
+    "electric_piano": 67, "pluck": 67, "harp": 67, "bell": 76, "flute": 72, "marimba": 67, "strings": 64,
+    "organ": 64, "voice": 60,
+}  # fmt: skip
 _LOWEST, _HIGHEST = -2, 9  # scale steps around the register's tonic
 
 
@@ -157,54 +138,40 @@ def draw_motif(brief: Brief, *, rng: np.random.Generator) -> Motif:
     return Motif(lengths, tuple(int(move) for move in moves))
 
 
-def lead_notes(brief: Brief, motif: Motif, *, rng: np.random.Generator) -> list[Note]:
+def _lead(brief: Brief, motif: Motif, *, rng: np.random.Generator) -> list[Note]:
     """The melody and its last long note, the tonic."""
     rhythm = _sung_rhythm(brief) if brief.syllables else _played_rhythm(brief, motif)
     steps = _contour(brief, motif, [beat for beat, _, _ in rhythm], rng=rng)
+    home = _nearest(steps[-1], (0, 7))
+    if brief.syllables:
+        steps[-1] = home
+    else:
+        rhythm.append((brief.body_beats, brief.ending_beats, ""))
+        steps.append(home)
     base = _REGISTER[brief.lead]
-    notes = [
-        Note(
-            "lead",
-            brief.lead,
-            beat,
-            beats,
-            brief.pitch(step, base=base),
-            _accent(beat, brief.meter),
-            syllable,
-        )
+    return [
+        Note("lead", brief.lead, beat, beats, brief.pitch(step, base=base), _accent(brief, beat), syllable)
         for (beat, beats, syllable), step in zip(rhythm, steps, strict=True)
     ]
-    if brief.syllables:
-        return notes
-    home = brief.pitch(_nearest(steps[-1], (0, 7)), base=base)
-    return [*notes, Note("lead", brief.lead, brief.body_beats, brief.ending_beats, home, 0.9)]
 
 
 def _played_rhythm(brief: Brief, motif: Motif) -> list[tuple[float, float, str]]:
-    starts = np.cumsum([0, *motif.lengths[:-1]])
-    return [
-        (bar * brief.meter + float(start), length, "")
-        for bar in range(brief.bars)
-        for start, length in zip(starts, motif.lengths, strict=True)
-    ]
+    starts = [float(start) for start in np.cumsum([0, *motif.lengths[:-1]])]
+    bar = list(zip(starts, motif.lengths, strict=True))
+    return [(i * brief.meter + start, length, "") for i in range(brief.bars) for start, length in bar]
 
 
 def _sung_rhythm(brief: Brief) -> list[tuple[float, float, str]]:
     """Each line takes its share of the body; eighth notes first, so that its last word can be held."""
     share = brief.body_beats / len(brief.syllables)
-    out: list[tuple[float, float, str]] = []
+    rhythm: list[tuple[float, float, str]] = []
     for i, line in enumerate(brief.syllables):
-        beat, room = float(round(i * share)), round((i + 1) * share) - round(i * share)
-        for j, syllable in enumerate(line):
-            left = len(line) - j
-            rest = room - (beat - round(i * share))
-            length = rest if left == 1 else 0.5 if rest - 1 < left - 1 + 0.5 else 1.0
-            out.append((beat, length, syllable))
+        beat, end = float(round(i * share)), round((i + 1) * share)
+        for later in range(len(line) - 1, -1, -1):  # syllables of the line after this one
+            length = 0.5 if end - beat - 1 < later + 0.5 else 1.0
+            length = length if later else end - beat
+            rhythm.append((beat, length, line[-1 - later]))
             beat += length
-    return _held_to_the_end(out, brief)
-
-
-def _held_to_the_end(rhythm: list[tuple[float, float, str]], brief: Brief) -> list[tuple[float, float, str]]:
     beat, length, syllable = rhythm[-1]
     return [*rhythm[:-1], (beat, length + brief.ending_beats / 2, syllable)]
 
@@ -224,25 +191,22 @@ def _contour(brief: Brief, motif: Motif, beats: list[float], *, rng: np.random.G
         if beat % (brief.meter / brief.chords_per_bar) == 0:
             here = _nearest(here, chord_at(brief, beat))
         steps.append(here)
-    if brief.syllables:
-        steps[-1] = _nearest(steps[-1], (0, 7))
     return steps
 
 
 def _nearest(step: int, degrees: tuple[int, ...]) -> int:
     """The step closest to `step` with a degree among `degrees`, in any octave; the lower on a tie."""
-    wanted = {degree % 7 for degree in degrees}
-    return min((s for s in range(step - 4, step + 5) if s % 7 in wanted), key=lambda s: (abs(s - step), s))
+    allowed = {degree % 7 for degree in degrees}
+    return min((s for s in range(step - 4, step + 5) if s % 7 in allowed), key=lambda s: (abs(s - step), s))
 
 
-def _accent(beat: float, meter: int) -> float:
-    if beat % meter == 0:
-        return 1.0
-    return 0.88 if beat % 1 == 0 else 0.76
+def _accent(brief: Brief, beat: float) -> float:
+    if beat >= brief.body_beats:
+        return 0.9
+    return 1.0 if beat % brief.meter == 0 else 0.88 if beat % 1 == 0 else 0.76
 
 
-# Chords, bass and drums by named patterns, each one bar (or one chord) repeated.
-
+# Accompaniment: chords, bass and drums by named patterns, each one bar (or one chord) repeated.
 
 _CHORDS_LOW, _BASS_LOW = 52, 33
 _STRUM_SPREAD = 0.03  # beats between neighbouring strings
@@ -278,48 +242,43 @@ _DRUMS: dict[str, dict[str, tuple[float, ...]]] = {
 }
 
 
-def chord_notes(brief: Brief) -> list[Note]:
+def _chords(brief: Brief) -> list[Note]:
     span = brief.meter / brief.chords_per_bar
-    count = round(brief.body_beats / span)
-    notes = [note for i in range(count) for note in _one_chord(brief, i * span, span)]
-    return [*notes, *_held(brief, brief.body_beats, brief.ending_beats)]
+    starts = [i * span for i in range(round(brief.body_beats / span))]
+    notes = [note for start in starts for note in _one_chord(brief, start, span)]
+    return [*notes, *_struck(brief, brief.body_beats, brief.ending_beats, 0.85)]
 
 
 def _one_chord(brief: Brief, start: float, span: float) -> list[Note]:
     if brief.pattern == "held":
-        return _held(brief, start, span)
+        return _struck(brief, start, span, 0.85)
     if brief.pattern == "arpeggio":
-        return list(_roll(brief, start, span))
+        tones = sorted(voicing(brief, start, low=_CHORDS_LOW))
+        tones += [tone + 12 for tone in tones]
+        return [
+            Note("chords", brief.chords, start + beat, beats, tones[tone], 0.85 if beat % 1 else 1.0)
+            for beat, beats, tone in _ARPEGGIO
+            if beat < span
+        ]
     offset = start % brief.meter  # strokes are written for a bar: a chord that starts inside it joins there
-    hits = [(beat, beats) for beat, beats in _STRUCK[brief.pattern] if offset <= beat < offset + span]
-    return [note for beat, beats in hits for note in _struck(brief, start - offset + beat, beats)]
+    hits = [
+        (start - offset + beat, beats)
+        for beat, beats in _STRUCK[brief.pattern]
+        if offset <= beat < offset + span
+    ]
+    return [note for beat, beats in hits for note in _struck(brief, beat, beats, 0.8 if beat % 1 else 0.9)]
 
 
-def _roll(brief: Brief, start: float, span: float) -> Iterator[Note]:
-    tones = voicing(brief, start, low=_CHORDS_LOW)
-    for beat, beats, tone in _ARPEGGIO:
-        if beat < span:
-            pitch = tones[tone % len(tones)] + 12 * (tone // len(tones))
-            yield Note("chords", brief.chords, start + beat, beats, pitch, 0.85 if beat % 1 else 1.0)
-
-
-def _struck(brief: Brief, beat: float, beats: float) -> list[Note]:
-    spread = _STRUM_SPREAD if brief.pattern == "strum" else 0.0
-    tones = voicing(brief, beat, low=_CHORDS_LOW)
+def _struck(brief: Brief, beat: float, beats: float, velocity: float) -> list[Note]:
+    spread = _STRUM_SPREAD if brief.pattern == "strum" and beat < brief.body_beats else 0.0
+    tones = sorted(voicing(brief, beat, low=_CHORDS_LOW))
     return [
-        Note("chords", brief.chords, beat + i * spread, beats, pitch, 0.8 if beat % 1 else 0.9)
+        Note("chords", brief.chords, beat + i * spread, beats, pitch, velocity)
         for i, pitch in enumerate(tones)
     ]
 
 
-def _held(brief: Brief, beat: float, beats: float) -> list[Note]:
-    tones = voicing(brief, beat, low=_CHORDS_LOW)
-    return [Note("chords", brief.chords, beat, beats, pitch, 0.85) for pitch in tones]
-
-
-def bass_notes(brief: Brief) -> list[Note]:
-    if not brief.bass:
-        return []
+def _bass(brief: Brief) -> list[Note]:
     line = [
         (bar * brief.meter + beat, beats, tone)
         for bar in range(brief.bars)
@@ -334,14 +293,12 @@ def bass_notes(brief: Brief) -> list[Note]:
 
 def _bass_pitch(brief: Brief, beat: float, tone: int) -> int:
     """The chord's root, third or fifth, upwards from the root."""
-    low = root(brief, beat, low=_BASS_LOW)
-    degrees = chord_at(brief, beat)
-    return low if tone == 0 else brief.pitch(degrees[0] + 2 * tone, base=low - (low - brief.tonic) % 12)
+    low = voicing(brief, beat, low=_BASS_LOW)[0]
+    steps = chord_at(brief, beat)[0] + 2 * tone
+    return low if tone == 0 else brief.pitch(steps, base=low - (low - brief.tonic) % 12)
 
 
-def drum_notes(brief: Brief) -> list[Note]:
-    if not brief.drums:
-        return []
+def _drums(brief: Brief) -> list[Note]:
     pattern = _DRUMS[brief.drums]
     notes = [
         Note("drums", drum, bar * brief.meter + beat, 0.25, 0, 1.0 if beat % 1 == 0 else 0.7)
@@ -354,13 +311,15 @@ def drum_notes(brief: Brief) -> list[Note]:
     return [*notes, Note("drums", last, brief.body_beats, 0.25, 0, 1.0)]
 
 
-# From a brief to a score, every note in the key and on the beat; what goes wrong is added later.
-
-
 def compose(brief: Brief, *, rng: np.random.Generator, motif: Motif | None = None) -> Score:
-    """A piece on `motif`, or on one drawn here: the same prompt gives each system a tune of its own."""
-    tune = lead_notes(brief, motif or draw_motif(brief, rng=rng), rng=rng)
-    return Score(brief, (*tune, *chord_notes(brief), *bass_notes(brief), *drum_notes(brief)))
+    """A piece on `motif`, or on one drawn here: the same prompt gives each system a tune of its own.
+
+    Every note is in the key and on the beat; what goes wrong is added later.
+    """
+    notes = _lead(brief, motif or draw_motif(brief, rng=rng), rng=rng) + _chords(brief)
+    notes += _bass(brief) if brief.bass else []
+    notes += _drums(brief) if brief.drums else []
+    return Score(brief, tuple(notes))
 
 
 def beat_time(brief: Brief, beat: float) -> float:

@@ -1,4 +1,4 @@
-"""Simulated raters of known reliability, as pure functions of a latent difference or a true correctness.
+"""Simulated raters of known reliability: votes, ratings and evidence drawn from a known truth.
 
 Differences are in log-odds: a careful rater with sensitivity 1 prefers the first clip with probability
 sigmoid(difference), as in Bradley and Terry (1952).
@@ -95,11 +95,11 @@ def rate(rater: Rater, *, correctness: float, rng: np.random.Generator) -> int:
     return int(np.clip(round(correctness - rater.severity + float(rng.normal(0, rater.noise))), 1, 5))
 
 
-def allocate(wanted: list[int], *, rng: np.random.Generator) -> list[list[Rater]]:
-    """For each unit as many different raters as wanted, those with the least work first."""
+def allocate(counts: list[int], *, rng: np.random.Generator) -> list[list[Rater]]:
+    """For each unit as many different raters as its count says, those with the least work first."""
     load = dict.fromkeys(RATERS, 0)
     out = []
-    for count in wanted:
+    for count in counts:
         order = [RATERS[int(i)] for i in rng.permutation(len(RATERS))]
         chosen = sorted(order, key=lambda rater: load[rater])[:count]
         load.update({rater: load[rater] + 1 for rater in chosen})
@@ -115,14 +115,14 @@ def judged_counts(units: int, *, overlap: int, rng: np.random.Generator) -> list
     return [counts[int(i)] for i in rng.permutation(units)]
 
 
-# Short written evidence for a vote: every flaw it names is there, every praise is deserved.
+# Written evidence for a vote: every flaw it names is there, every praise is deserved.
 
 
 INSTRUMENT_NAMES = {
     "pluck": "guitar", "harp": "harp", "electric_piano": "electric piano", "organ": "organ", "bell": "bells",
     "marimba": "marimba", "flute": "flute", "strings": "strings", "voice": "voice",
 }  # fmt: skip
-_HEARD: dict[str, tuple[str, ...]] = {
+_FLAW_PHRASES: dict[str, tuple[str, ...]] = {
     "wrong_notes": (
         "lands on a sour note at {at}", "drifts out of key around {at}", "has stray notes, one at {at}",
     ),
@@ -134,7 +134,7 @@ _HEARD: dict[str, tuple[str, ...]] = {
     "muffled": ("sounds dull and muffled", "has no treble", "sounds as if it came through a wall"),
     "abrupt_end": ("breaks off at {at}", "stops in mid-phrase at {at}", "is cut short at {at}"),
 }  # fmt: skip
-_MISSED: dict[str, tuple[str, ...]] = {
+_FAILURE_PHRASES: dict[str, tuple[str, ...]] = {
     "wrong_instrument": (
         "replaces the {asked} with {played}",
         "has {played} where the prompt asks for {asked}",
@@ -202,7 +202,7 @@ def _alignment(comparison: Comparison, first: bool, *, rng: np.random.Generator)
     (better, praised), (worse, blamed) = _sides(comparison, first)
     if not blamed.failures:
         return "" if praised.failures else "Both do what the prompt asks."
-    complaint = _missed(blamed, _pick(blamed.failures, rng), rng=rng)
+    complaint = _failure(blamed, _pick(blamed.failures, rng), rng=rng)
     if praised.failures:
         return f"Neither follows the prompt fully; sample {worse} {complaint}."
     form = _pick(_COMPLAINTS, rng)
@@ -225,20 +225,22 @@ def _praise(clip: Clip, *, rng: np.random.Generator) -> str:
 def _worst_flaw(clip: Clip, *, rng: np.random.Generator) -> str:
     worst = max(clip.flaws, key=lambda flaw: flaw.cost)
     moments = clip.performance.moments.get(worst.kind, (0.0,))
-    return _pick(_HEARD[worst.kind], rng).format(at=timestamp(moments[int(rng.integers(len(moments)))]))
+    return _pick(_FLAW_PHRASES[worst.kind], rng).format(
+        at=timestamp(moments[int(rng.integers(len(moments)))])
+    )
 
 
-def _missed(clip: Clip, kind: str, *, rng: np.random.Generator) -> str:
-    wanted, played = clip.prompt.brief, clip.performance.score.brief
-    substitute = played.chords if wanted.syllables else played.lead
-    return _pick(_MISSED[kind], rng).format(
-        asked=INSTRUMENT_NAMES[featured(wanted)],
+def _failure(clip: Clip, kind: str, *, rng: np.random.Generator) -> str:
+    requested, played = clip.prompt.brief, clip.performance.score.brief
+    substitute = played.chords if requested.syllables else played.lead
+    return _pick(_FAILURE_PHRASES[kind], rng).format(
+        asked=INSTRUMENT_NAMES[featured(requested)],
         played=INSTRUMENT_NAMES[substitute],
         bpm=played.bpm,
-        wanted=wanted.bpm,
-        speed="fast" if played.bpm > wanted.bpm else "slow",
+        wanted=requested.bpm,
+        speed="fast" if played.bpm > requested.bpm else "slow",
         mode=played.mode,
-        key=key_name(wanted.tonic, wanted.mode),
+        key=key_name(requested.tonic, requested.mode),
     )
 
 
@@ -254,7 +256,7 @@ def _pick(options: Sequence[str], rng: np.random.Generator) -> str:
     return options[int(rng.integers(len(options)))]
 
 
-# What the simulated raters have said so far: votes on comparisons, ratings of answers.
+# Imported votes on comparisons and ratings of answers.
 
 
 OVERLAP = 3
@@ -320,7 +322,7 @@ def rating(rater: Rater, question: Question, index: int, *, rng: np.random.Gener
     return Rating(None if gives_up else value, [question.problem, *remark])
 
 
-# What a simulated rater sends about a task: the answers that a browser would send, sides as shown.
+# Ballots: the answers that a browser would send about a task, sides as shown.
 
 
 _FLAWS = {
@@ -353,7 +355,7 @@ class Ballot:
 
 def foreign_questions(protocol: Protocol, *, known: Sequence[str]) -> list[str]:
     """The questions that have to be answered and that no simulated rater could."""
-    return [asked.key for asked in protocol.questions if asked.required and asked.key not in known]
+    return [q.key for q in protocol.questions if q.required and q.key not in known]
 
 
 COMPARED = ("alignment", "musicality", "evidence")
@@ -364,13 +366,17 @@ def compare(
     rater: Rater, first: Outcome, second: Outcome, *, protocol: Protocol, rng: np.random.Generator
 ) -> Ballot:
     """Which of two clips the rater prefers in either way, and a sentence on what they heard. `first` is shown as A."""
-    said = {
+    choices = {
         "alignment": choose(rater, difference=first.alignment - second.alignment, rng=rng),
         "musicality": choose(rater, difference=first.musicality - second.musicality, rng=rng),
     }
-    answers = [_preference(asked, said[asked.key]) for asked in protocol.questions if asked.key in said]
+    answers = [
+        _preference(question, choices[question.key])
+        for question in protocol.questions
+        if question.key in choices
+    ]
     if protocol.question("evidence") is not None:
-        text = _evidence(rater, first, second, first_wins=said["musicality"].first, rng=rng)
+        text = _evidence(rater, first, second, first_wins=choices["musicality"].first, rng=rng)
         answers.append({"question": "evidence", "text": text})
     return Ballot(answers)
 
@@ -379,18 +385,20 @@ def judge(
     rater: Rater, question: Question, index: int, *, protocol: Protocol, rng: np.random.Generator
 ) -> Ballot:
     """How right the rater finds an answer, and the code of a problem that they noticed."""
-    given = rating(rater, question, index, rng=rng)
-    feedback = given.feedback or []
+    rated = rating(rater, question, index, rng=rng)
+    feedback = rated.feedback or []
     codes = tuple(code for word in feedback if (code := word.upper()) in protocol.code_keys)
     remarks = [word for word in feedback if word.upper() not in protocol.code_keys]
-    answers = [] if given.value is None else [{"question": "correctness", "value": given.value}]
+    answers = [] if rated.value is None else [{"question": "correctness", "value": rated.value}]
     return Ballot(answers, codes, " ".join(remarks) if protocol.comment else "")
 
 
-def _preference(asked: QuestionSpec, choice: Choice) -> dict[str, Any]:
-    answer: dict[str, Any] = {"question": asked.key, "choice": "A" if choice.first else "B"}
-    if asked.confidence is not None:
-        answer["confidence"] = min(asked.confidence.values, key=lambda value: abs(value - choice.confidence))
+def _preference(question: QuestionSpec, choice: Choice) -> dict[str, Any]:
+    answer: dict[str, Any] = {"question": question.key, "choice": "A" if choice.first else "B"}
+    if question.confidence is not None:
+        answer["confidence"] = min(
+            question.confidence.values, key=lambda value: abs(value - choice.confidence)
+        )
     return answer
 
 

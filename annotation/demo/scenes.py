@@ -1,4 +1,4 @@
-"""The audio-QA half: questions about sound scenes, and answers of known correctness from four systems."""
+"""The audio-QA half: questions about recorded sound scenes, and answers of known correctness from four systems."""
 
 from __future__ import annotations
 
@@ -9,21 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from annotation.demo.synthesis import SOUNDS, Pcm, as_pcm, at_level
-
 _QUESTIONS = Path(__file__).with_name("questions.toml")
-_LEVEL = -24.0  # dBFS RMS, or less where a lone click would come too close to full scale
-SCENE_RATE = 32000
+_RECORDINGS = Path(__file__).with_name("recordings")
 CORRECTNESS = (5, 4, 3, 2, 1)  # of the answers to a question, in the order of the file
-
-
-@dataclass(frozen=True)
-class Event:
-    """Short sounds have a length of their own; for them `seconds` is 0."""
-
-    sound: str
-    start: float
-    seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,13 +26,16 @@ class Question:
     text: str
     reference: str
     rationale: str
-    seconds: float
-    scene: tuple[Event, ...]
+    events: tuple[tuple[str, float], ...]
     answers: tuple[str, ...]
     by_reference: tuple[int, ...]
     problem: str
     counts: str
     count: int
+
+    @property
+    def recording(self) -> Path:
+        return _RECORDINGS / f"{self.id}.opus"
 
 
 @dataclass(frozen=True)
@@ -79,8 +70,7 @@ def _question(number: int, row: dict[str, Any]) -> Question:
         text=row["text"],
         reference=row["reference"],
         rationale=row["rationale"],
-        seconds=row["seconds"],
-        scene=tuple(Event(sound, start, *rest or (0.0,)) for sound, start, *rest in row["scene"]),
+        events=tuple((sound, start) for sound, start in row["events"]),
         answers=tuple(row["answers"]),
         by_reference=tuple(row.get("against_reference", CORRECTNESS)),
         problem=row.get("problem", ""),
@@ -92,15 +82,3 @@ def _question(number: int, row: dict[str, Any]) -> Question:
 def drawn_answer(system: AnswerSystem, *, rng: np.random.Generator) -> int:
     """Which of a question's answers the system gives, as an index."""
     return int(rng.choice(len(CORRECTNESS), p=system.shares))
-
-
-def render_scene(question: Question, *, rng: np.random.Generator) -> Pcm:
-    """The scene in one channel, over a faint room tone."""
-    n = round(question.seconds * SCENE_RATE)
-    mix = 0.0005 * rng.standard_normal(n)
-    for event in question.scene:
-        signal = SOUNDS[event.sound](event.seconds, SCENE_RATE, rng)
-        first = round(event.start * SCENE_RATE)
-        room = mix[first : first + signal.size]
-        room += signal[: room.size]
-    return as_pcm(at_level(mix[None, :], decibels=_LEVEL))

@@ -1,8 +1,8 @@
-"""Write the demo study as a folder of source files, in the published formats that the importers read.
+"""The demo study written as a folder of source files, in the published formats that the importers read.
 
-    music/cmi.jsonl, music/audio/*.wav         comparisons in CMI-Pref's columns, one row per vote
-    audio_qa/orca.json, audio_qa/audio/*.wav   answers with lists of ratings, in ORCA's layout
-    truth.json                                 outside both, so that it never reaches a study
+    music/cmi.jsonl, music/audio/*.wav          comparisons in CMI-Pref's columns, one row per vote
+    audio_qa/orca.json, audio_qa/audio/*.opus   answers with lists of ratings, in ORCA's layout
+    truth.json                                  outside both, so that it never reaches a study
 
 The same seed writes the same bytes.
 """
@@ -10,9 +10,10 @@ The same seed writes the same bytes.
 from __future__ import annotations
 
 import json
+import shutil
 import wave
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,6 @@ import numpy as np
 
 from annotation.demo.clips import (
     SYSTEMS,
-    Clip,
     Comparison,
     MusicSystem,
     Outcome,
@@ -31,93 +31,12 @@ from annotation.demo.clips import (
     make_comparisons,
     make_reference,
 )
-from annotation.demo.raters import RATERS, Rater, Rating, Vote, probability_of_first, rate_answers, vote_on
-from annotation.demo.scenes import (
-    ANSWER_SYSTEMS,
-    CORRECTNESS,
-    SCENE_RATE,
-    Question,
-    drawn_answer,
-    load_questions,
-    render_scene,
-)
+from annotation.demo.raters import RATERS, Vote, probability_of_first, rate_answers, vote_on
+from annotation.demo.scenes import ANSWER_SYSTEMS, CORRECTNESS, Question, drawn_answer, load_questions
 from annotation.demo.synthesis import Pcm
 
-# The truth behind the demo study: what an analysis of its votes should find.
-
-
-@dataclass(frozen=True)
-class SystemTruth:
-    """Log-odds of being preferred, 0 for a system that never errs."""
-
-    quality: float
-    adherence: float
-
-
-@dataclass(frozen=True)
-class ClipTruth:
-    """`clips` maps a kind to its strength; both latent values are sums of costs, 0 at best."""
-
-    musicality: float
-    alignment: float
-    flaws: dict[str, float]
-    failures: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class ComparisonTruth:
-    """Chance that `a`, the clip in `audio-path`, is preferred by an unbiased rater of sensitivity 1."""
-
-    prompt: str
-    a: str
-    b: str
-    alignment: float
-    musicality: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class DemoTruth:
-    """Systems by name, clips by file name, comparisons by "prompt/system a/system b", answers by item key.
-
-    `answers` holds each answer's correctness and `answer_systems` each system's expected one, from 1 to 5.
-    """
-
-    seed: int
-    systems: dict[str, SystemTruth]
-    clips: dict[str, ClipTruth]
-    comparisons: dict[str, ComparisonTruth]
-    answers: dict[str, int]
-    answer_systems: dict[str, float]
-    raters: tuple[Rater, ...]
-
-
-def reveal(comparisons: list[Comparison], *, answers: dict[str, int], seed: int) -> DemoTruth:
-    clips = {clip.file_name: clip for c in comparisons for clip in (c.a, c.b)}
-    return DemoTruth(
-        seed=seed,
-        systems={system.name: SystemTruth(system.quality, system.adherence) for system in SYSTEMS},
-        clips={name: _clip_truth(clips[name]) for name in sorted(clips)},
-        comparisons={c.id: _comparison_truth(c) for c in comparisons},
-        answers=answers,
-        answer_systems={system.name: system.accuracy for system in ANSWER_SYSTEMS},
-        raters=RATERS,
-    )
-
-
-def _clip_truth(clip: Clip) -> ClipTruth:
-    strengths = {flaw.kind: flaw.strength for flaw in clip.flaws}
-    return ClipTruth(clip.musicality, clip.alignment, strengths, clip.failures)
-
-
-def _comparison_truth(comparison: Comparison) -> ComparisonTruth:
-    return ComparisonTruth(
-        comparison.prompt.id,
-        comparison.a.system.name,
-        comparison.b.system.name,
-        probability_of_first(comparison.alignment_difference),
-        probability_of_first(comparison.musicality_difference),
-    )
-
+# What `truth.json` holds.
+Truth = dict[str, Any]
 
 SOURCE = "concord-demo"
 VOTE_COLUMNS = (
@@ -130,13 +49,55 @@ VOTE_COLUMNS = (
 )
 
 
-def write_demo(folder: Path, *, seed: int = 1, prompts: int = 24, questions: int = 20) -> DemoTruth:
-    """Write the first `prompts` prompts and the first `questions` questions; existing files are replaced."""
+def write_demo(folder: Path, *, seed: int = 1, prompts: int = 24, questions: int = 20) -> Truth:
+    """Write the first `prompts` prompts and the first `questions` questions; existing files are replaced.
+
+    Returns the ground truth, which an analysis of the votes should recover.
+    """
     comparisons = write_music(folder / "music", seed=seed, prompts=prompts)
     answers = write_audio_qa(folder / "audio_qa", seed=seed, questions=questions)
-    truth = reveal(comparisons, answers=answers, seed=seed)
-    _write_text(folder / "truth.json", json.dumps(asdict(truth), indent=2) + "\n")
+    truth = ground_truth(comparisons, answers=answers, seed=seed)
+    _write_text(folder / "truth.json", json.dumps(truth, indent=2) + "\n")
     return truth
+
+
+def ground_truth(comparisons: list[Comparison], *, answers: dict[str, int], seed: int) -> Truth:
+    """The truth behind the votes, as plain JSON.
+
+    `systems` by name, `clips` by file name, `comparisons` by "prompt/system a/system b", `answers` by item key.
+    Qualities are log-odds of being preferred, 0 at best; a clip's are the sums of its flaws' and failures' costs.
+    A comparison has the chance that `a`, the clip in `audio-path`, is preferred by an unbiased rater of sensitivity 1.
+    `answers` holds each answer's correctness and `answer_systems` each system's expected one, from 1 to 5.
+    """
+    clips = {clip.file_name: clip for c in comparisons for clip in (c.a, c.b)}
+    return {
+        "seed": seed,
+        "systems": {
+            system.name: {"quality": system.quality, "adherence": system.adherence} for system in SYSTEMS
+        },
+        "clips": {
+            name: {
+                "musicality": clip.musicality,
+                "alignment": clip.alignment,
+                "flaws": {flaw.kind: flaw.strength for flaw in clip.flaws},
+                "failures": list(clip.failures),
+            }
+            for name, clip in sorted(clips.items())
+        },
+        "comparisons": {
+            c.id: {
+                "prompt": c.prompt.id,
+                "a": c.a.system.name,
+                "b": c.b.system.name,
+                "alignment": probability_of_first(c.alignment_difference),
+                "musicality": probability_of_first(c.musicality_difference),
+            }
+            for c in comparisons
+        },
+        "answers": answers,
+        "answer_systems": {system.name: system.accuracy for system in ANSWER_SYSTEMS},
+        "raters": [asdict(rater) for rater in RATERS],
+    }
 
 
 def write_music(folder: Path, *, seed: int, prompts: int) -> list[Comparison]:
@@ -195,35 +156,32 @@ def _reference_path(prompt_id: str) -> str:
 def write_audio_qa(folder: Path, *, seed: int, questions: int) -> dict[str, int]:
     """Returns the true correctness of each answer by its item key."""
     chosen = load_questions()[:questions]
-    for number, question in enumerate(chosen, start=1):
-        scene = render_scene(question, rng=np.random.default_rng([seed, 2, number]))
-        write_wav(folder / "audio" / f"{question.id}.wav", scene, rate=SCENE_RATE)
+    (folder / "audio").mkdir(parents=True, exist_ok=True)
+    for question in chosen:
+        shutil.copyfile(question.recording, folder / "audio" / question.recording.name)
     rng = np.random.default_rng([seed, 3])
     answers = [
         (question, k, system, drawn_answer(system, rng=rng))
         for question in chosen
         for k, system in enumerate(ANSWER_SYSTEMS)
     ]
-    ratings = rate_answers([(question, index) for question, _, _, index in answers], rng=rng)
+    rated = rate_answers([(question, index) for question, _, _, index in answers], rng=rng)
     items = {
         f"{question.id}_M1_{k}": {
-            **_rating_lists(given),
+            "ratings": [rating.value for rating in ratings],
+            "feedback": [rating.feedback for rating in ratings],
             "question": question.text,
             "reference": question.reference,
             "rationale": question.rationale,
             "transcription": "",
             "candidate": question.answers[index],
-            "audio": f"audio/{question.id}.wav",
+            "audio": f"audio/{question.recording.name}",
             "system": system.name,
         }
-        for (question, k, system, index), given in zip(answers, ratings, strict=True)
+        for (question, k, system, index), ratings in zip(answers, rated, strict=True)
     }
     _write_text(folder / "orca.json", json.dumps(items, indent=1, ensure_ascii=False) + "\n")
     return {f"{question.id}_M1_{k}": CORRECTNESS[index] for question, k, _, index in answers}
-
-
-def _rating_lists(given: list[Rating]) -> dict[str, list[Any]]:
-    return {"ratings": [r.value for r in given], "feedback": [r.feedback for r in given]}
 
 
 def write_wav(path: Path, pcm: Pcm, *, rate: int) -> None:
@@ -240,26 +198,27 @@ def _write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
-# What a study's items are in truth, where they are the demo's: known by their names and texts, without a
-# sound.
+# The truth of an imported study's items, known by their names and texts.
 
 
-# Of the demo that every installation makes.
-SEED = 1
+SEED = 1  # of the demo that every installation makes
 
 
 def outcome(item: str, *, prompt: str, system: str) -> Outcome | None:
-    """What is wrong with a system's clip for an item; None where the item is not the demo's, or not any more: of a
-    corrected prompt nobody knows what the clips are worth."""
-    found = _prompts().get(item)
-    if found is None or found.text != prompt or system not in _systems():
+    """What is wrong with a system's clip for an item, drawn without playing it.
+
+    None where the item is not the demo's, or no longer: its prompt was corrected, so what its clips are worth is
+    unknown.
+    """
+    demo_prompt = _prompts().get(item)
+    if demo_prompt is None or demo_prompt.text != prompt or system not in _systems():
         return None
-    return draw_outcome(found, _systems()[system], seed=SEED)
+    return draw_outcome(demo_prompt, _systems()[system], seed=SEED)
 
 
 def answer(item: str, *, text: str) -> tuple[Question, int] | None:
-    """The question of an item and which of its answers a text is. The truth is what is heard: a corrected reference
-    changes nothing of it."""
+    """The question of an item and which of its answers a text is. A corrected reference changes nothing: the truth is
+    what is heard."""
     question = _questions().get(item)
     if question is None or text not in question.answers:
         return None

@@ -21,6 +21,8 @@ from annotation.listening.rules.checks import KINDS, CheckRules, CheckRun, Check
 from annotation.models import Judgment, ListeningCheck, Study, User
 from annotation.rating import overlap
 from annotation.studies import audit
+from annotation.studies.settings import validate
+from annotation.studies.stored_settings import lock_study, save_settings
 
 # Where raters stand with the listening checks of their study.
 
@@ -134,18 +136,20 @@ def n_answered_trials(check: ListeningCheck) -> int:
 
 
 @transaction.atomic
-def set_check_rules(study: Study, *, actor: User | None, **wanted: Any) -> Study:
+def set_check_rules(study: Study, *, actor: User | None, **settings: Any) -> Study:
     """Change what a study requires. What is not named stays as it is."""
-    found = [FieldProblem(problem.field, problem.message) for problem in rules.validate(wanted)]
-    if found:
-        raise InvalidInput("These settings cannot be used.", problems=found)
-    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    study = lock_study(study)
     before = check_settings(study)
-    changes = {name: [before[name], value] for name, value in wanted.items() if before[name] != value}
-    if changes:
-        study.rules = {**study.rules, "checks": {**study.rules.get("checks", {}), **wanted}}
-        study.save(update_fields=["rules"])
-        audit.record("study.changed", actor=actor, study=study, checks=changes)
+    stored = {**study.rules.get("checks", {}), **settings}
+    save_settings(
+        study,
+        "checks",
+        actor=actor,
+        before=before,
+        after={**before, **settings},
+        problems=validate(CheckRules, settings),
+        stored=stored,
+    )
     return study
 
 

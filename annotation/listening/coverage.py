@@ -28,10 +28,9 @@ from annotation.listening.rules.loudness import ClipLevel
 from annotation.listening.signed_clips import CLIP_FIELDS
 from annotation.models import Study, User
 from annotation.protocols import Protocol
-from annotation.rating.rules.answers import Problem
 from annotation.rating.rules.counterbalancing import candidate_labels
-from annotation.studies import audit
 from annotation.studies.protocols import load_protocol
+from annotation.studies.stored_settings import lock_study, save_settings
 
 # Duration in seconds, integrated loudness in LUFS, true peak in dBTP.
 ClipMeasurements = tuple[float, float | None, float | None]
@@ -95,12 +94,10 @@ def require_listening(
     return [gains.get(name) for name in _candidate_slots(assignment)]
 
 
-def _refuse_unheard(problems: list[Problem]) -> None:
+def _refuse_unheard(problems: list[FieldProblem]) -> None:
     if problems:
-        found = [FieldProblem(problem.field, problem.message) for problem in problems]
-        raise InvalidInput(
-            "This vote needs listening that its log does not show.", problems=found, code="unheard"
-        )
+        message = "This vote needs listening that its log does not show."
+        raise InvalidInput(message, problems=problems, code="unheard")
 
 
 def _conditions_of_assignment(assignment: HeldAssignment) -> Conditions:
@@ -125,33 +122,26 @@ def _candidate_slots(assignment: HeldAssignment) -> dict[str, int]:
     return dict(zip(letters, assignment.presentation, strict=False))
 
 
-# Changing what a study asks of listening.
-
-
 @transaction.atomic
-def set_listening_rules(study: Study, *, actor: User | None, **wanted: Any) -> Study:
+def set_listening_rules(study: Study, *, actor: User | None, **settings: Any) -> Study:
     """Change some of the settings; what is not named stays as it is.
 
     Loudness is part of the instrument: votes given with and without it are not of one kind, so it is fixed once the
     study has begun. Other minimums hold for the tasks handed out from now on: a vote on an earlier one needs no more
     than was asked when its rater began. The rest holds for the tasks that are open at this moment, too.
     """
-    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    study = lock_study(study)
     rules = ListeningRules.of(study.rules)
     before = asdict(rules)
-    problems = [
-        FieldProblem(fault.field, fault.message) for fault in validate_listening({**before, **wanted})
-    ]
+    after = {**before, **settings}
+    problems = validate_listening(after)
     begun = study.state != Study.State.DRAFT
-    if begun and wanted.get("loudness", before["loudness"]) != before["loudness"]:
+    if begun and after["loudness"] != before["loudness"]:
         problems += [FieldProblem("loudness", "Loudness can be chosen only while the study is a draft.")]
-    if problems:
-        raise InvalidInput("These settings cannot be used.", problems=problems)
-    changes = {name: [before[name], value] for name, value in wanted.items() if before[name] != value}
-    if changes:
-        if begun and changes.keys() & set(MINIMUMS):
-            study.rules = with_earlier_minimums(study.rules, before=rules, until=timezone.now())
-        study.rules = {**study.rules, "listening": {**study.rules.get("listening", {}), **wanted}}
-        study.save(update_fields=["rules"])
-        audit.record("study.changed", actor=actor, study=study, listening=changes)
+    if begun and any(after[name] != before[name] for name in MINIMUMS):
+        study.rules = with_earlier_minimums(study.rules, before=rules, until=timezone.now())
+    stored = {**study.rules.get("listening", {}), **settings}
+    save_settings(
+        study, "listening", actor=actor, before=before, after=after, problems=problems, stored=stored
+    )
     return study

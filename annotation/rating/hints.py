@@ -9,11 +9,13 @@ from typing import Any
 from django.db import connection, transaction
 
 from annotation.access import RaterAtWork
-from annotation.errors import FieldProblem, InvalidInput
+from annotation.errors import FieldProblem
 from annotation.models import Study, Task, User
 from annotation.rating.rules import hints as rules
-from annotation.studies import audit
+from annotation.rating.rules.hints import Hints
 from annotation.studies.protocols import load_protocol
+from annotation.studies.settings import validate
+from annotation.studies.stored_settings import lock_study, save_settings
 
 # So few that raters who ask for a task meanwhile find others that are not locked.
 _CHUNK = 50
@@ -30,19 +32,19 @@ UPDATE annotation_task t SET hint = locked.hint FROM locked WHERE t.id = locked.
 
 
 @transaction.atomic
-def set_hint_settings(study: Study, *, actor: User | None, **wanted: Any) -> Study:
+def set_hint_settings(study: Study, *, actor: User | None, **settings: Any) -> Study:
     """Change some of the settings; what is not named stays as it is. An empty `scorer` shows nothing from now on: what
     raters have at hand stays as they first saw it. Raises InvalidInput with every fault."""
-    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    study = lock_study(study)
     before = study.rules.get("hints", {})
-    then = {**rules.as_json(study.rules), **wanted}
-    _refuse_invalid_hints(study, then)
-    changes = {name: [before.get(name), value] for name, value in then.items() if before.get(name) != value}
-    if not changes or not (before or then["scorer"]):
-        return study
-    study.rules = {**study.rules, "hints": then}
-    study.save(update_fields=["rules"])
-    audit.record("study.changed", actor=actor, study=study, hints=changes)
+    after = {**rules.as_json(study.rules), **settings}
+    problems = validate(Hints, after)
+    if after["scorer"] and not rules.eligible_questions(load_protocol(study.protocol_version_id).spec):
+        problems.append(FieldProblem("scorer", "This study asks nothing that a score could be shown for."))
+    never_on = not (before or after["scorer"])
+    save_settings(
+        study, "hints", actor=actor, before=before, after={} if never_on else after, problems=problems
+    )
     return study
 
 
@@ -73,12 +75,3 @@ def clear_hints(study: Study, *, unless_by: str = "") -> int:
     """Take away what is said of a study's tasks, unless this scorer said it. Returns how many have changed."""
     told = Task.objects.filter(study=study, hint__isnull=False).exclude(hint__scorer=unless_by)
     return store_hints(dict.fromkeys(told.values_list("pk", flat=True)))
-
-
-def _refuse_invalid_hints(study: Study, wanted: dict[str, Any]) -> None:
-    problems = [FieldProblem(fault.field, fault.message) for fault in rules.validate(wanted)]
-    if wanted["scorer"] and not rules.eligible_questions(load_protocol(study.protocol_version_id).spec):
-        message = "This study asks nothing that a score could be shown for."
-        problems.append(FieldProblem("scorer", message))
-    if problems:
-        raise InvalidInput("These settings cannot be used.", problems=problems)

@@ -170,13 +170,14 @@ def check_answers(assignment: HeldAssignment, submission: Submission) -> None:
         comment=submission.comment,
         n_candidates=len(assignment.presentation),
     )
-    found = [FieldProblem(problem.field, problem.message) for problem in problems]
     # As browsers write it: without blanks.
     log = json.dumps(submission.telemetry, ensure_ascii=False, separators=(",", ":")).encode()
     if len(log) > MAX_TELEMETRY_BYTES:
-        found.append(FieldProblem("telemetry", f"The event log is larger than {MAX_TELEMETRY_BYTES} bytes."))
-    if found:
-        raise InvalidInput("This answer is not complete.", problems=found)
+        problems.append(
+            FieldProblem("telemetry", f"The event log is larger than {MAX_TELEMETRY_BYTES} bytes.")
+        )
+    if problems:
+        raise InvalidInput("This answer is not complete.", problems=problems)
 
 
 def _is_surplus(assignment: HeldAssignment) -> bool:

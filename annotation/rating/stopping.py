@@ -16,7 +16,6 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from annotation.errors import FieldProblem, InvalidInput
 from annotation.jobs import sweeps
 from annotation.models import Question, Return, StoppingSweep, Study, Task, User
 from annotation.rating import counted, overlap
@@ -25,6 +24,7 @@ from annotation.rating.rules.answers import FIRST, SECOND
 from annotation.rating.rules.stopping import Stopping, Votes
 from annotation.studies import audit
 from annotation.studies.protocols import load_protocol
+from annotation.studies.stored_settings import lock_study, save_settings
 
 _SWEEP_LOCK = 7_303_017
 _CHUNK = 500
@@ -194,33 +194,21 @@ def _sum_moves(moves: Iterable[int]) -> PlacesChanged:
     return PlacesChanged(sum(n for n in listed if n > 0), -sum(n for n in listed if n < 0))
 
 
-# Changing when a study stops asking for votes on a pair.
-
-
 @transaction.atomic
-def set_stopping_rule(study: Study, *, actor: User | None, **wanted: Any) -> Study:
-    """Change some of the settings; what is not named stays as it is. An empty `question` switches the rule off.
+def set_stopping_rule(study: Study, *, actor: User | None, **settings: Any) -> Study:
+    """Change some of the settings; the others stay as they are. An empty `question` switches the rule off.
 
     The next sweep looks at all of the study's tasks, so that the rule holds for the votes there are, too. Raises
-    InvalidInput with every fault, and changes nothing then.
+    InvalidInput with every problem, and changes nothing then.
     """
-    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    study = lock_study(study)
     before = study.rules.get("stopping", {})
-    then = {"question": "", "threshold": rules.DEFAULT_THRESHOLD, **before, **wanted}
-    _refuse_invalid_rule(study, then)
-    changes = {name: [before.get(name), value] for name, value in then.items() if before.get(name) != value}
-    if not changes or not (before or then["question"]):
-        return study
-    study.rules = {**study.rules, "stopping": then}
-    study.save(update_fields=["rules"])
-    reset_sweep(study)
-    audit.record("study.changed", actor=actor, study=study, stopping=changes)
-    return study
-
-
-def _refuse_invalid_rule(study: Study, wanted: dict[str, Any]) -> None:
+    after = {**rules.as_json(study.rules), **settings}
     questions = rules.eligible_questions(load_protocol(study.protocol_version_id).spec)
-    found = rules.validate(wanted, overlap=study.overlap, questions=questions)
-    if found:
-        problems = [FieldProblem(fault.field, fault.message) for fault in found]
-        raise InvalidInput("These settings cannot be used.", problems=problems)
+    problems = rules.validate_stopping(after, overlap=study.overlap, questions=questions)
+    never_on = not (before or after["question"])
+    if save_settings(
+        study, "stopping", actor=actor, before=before, after={} if never_on else after, problems=problems
+    ):
+        reset_sweep(study)
+    return study

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from django.db import connection, transaction
 
 from annotation.access import RaterAtWork
-from annotation.errors import FieldProblem, InvalidInput
+from annotation.errors import FieldProblem
 from annotation.models import OrderingPolicy, Study, User
 from annotation.rating.rules import ordering
 from annotation.rating.rules.ordering import WINDOW, Coin, Ordering, TasksBehind
-from annotation.studies import audit
+from annotation.studies.settings import all_values
+from annotation.studies.stored_settings import lock_study, save_settings
 
 # A rater has met a task when an assignment of theirs is open, submitted or skipped: the same three states as in the
 # unique index that answers this question.
@@ -204,24 +205,21 @@ UPDATE annotation_task t SET priority = locked.priority FROM locked WHERE t.id =
 
 
 @transaction.atomic
-def set_ordering(study: Study, *, actor: User | None, on: bool = True, **wanted: Any) -> Study:
-    """Switch the policy on, or off, and change some of its settings; what is not named stays as it is in force. Other
-    settings are another version. Raises InvalidInput with every fault, and changes nothing then."""
-    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+def set_ordering(study: Study, *, actor: User | None, on: bool = True, **settings: Any) -> Study:
+    """Switch the policy on or off, and change some of its settings; the others stay as they are in force. Other
+    settings are another version. Raises InvalidInput with every problem, and changes nothing then."""
+    study = lock_study(study)
     before = study.rules.get("ordering", {})
-    then = {**asdict(ordering.Ordering()), **before, **wanted}
-    _refuse_invalid_ordering(study, then, on=on)
-    stored = then if on else {}
-    if stored == before:
-        return study
-    study.rules = {**study.rules, "ordering": stored}
-    study.save(update_fields=["rules"])
-    if on:
+    after = {**all_values(Ordering, before), **settings}
+    problems = ordering.validate_ordering(after)
+    if on and study.order == Study.Order.LISTED:
+        message = "The tasks of this study come as they are listed, for everybody."
+        problems.append(FieldProblem("on", message, "Make a study whose tasks are shuffled."))
+    changes = save_settings(
+        study, "ordering", actor=actor, before=before, after=after if on else {}, problems=problems
+    )
+    if changes and on:
         _policy_version(study, made_from=None)
-    shown = {
-        name: [before.get(name), stored.get(name)] for name in then if before.get(name) != stored.get(name)
-    }
-    audit.record("study.changed", actor=actor, study=study, ordering=shown)
     return study
 
 
@@ -268,12 +266,3 @@ def _policy_version(study: Study, *, made_from: str | None) -> OrderingPolicy:
 
 def _newest_policy(study: Study) -> OrderingPolicy | None:
     return OrderingPolicy.objects.filter(study=study).order_by("-number").first()
-
-
-def _refuse_invalid_ordering(study: Study, wanted: dict[str, Any], *, on: bool) -> None:
-    problems = [FieldProblem(fault.field, fault.message) for fault in ordering.validate(wanted)]
-    if on and study.order == Study.Order.LISTED:
-        message = "The tasks of this study come as they are listed, for everybody."
-        problems.append(FieldProblem("on", message, "Make a study whose tasks are shuffled."))
-    if problems:
-        raise InvalidInput("These settings cannot be used.", problems=problems)

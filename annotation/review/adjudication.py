@@ -98,9 +98,8 @@ def withdraw_case_item(user: User, case_id: int, *, comment: str) -> ReviewCase:
 
 def _checked_changes(before: ItemVersion, corrections: Corrections) -> dict[str, str]:
     stated = {name: getattr(before, name) for name in CORRECTABLE_FIELDS}
-    found = rules.validate_correction(stated, corrections.texts, reason=corrections.reason)
-    if found:
-        problems = [FieldProblem(problem.field, problem.message) for problem in found]
+    problems = rules.validate_correction(stated, corrections.texts, reason=corrections.reason)
+    if problems:
         raise InvalidInput("This cannot be corrected so; nothing was changed.", problems=problems)
     changes = rules.changed_texts(stated, corrections.texts)
     if not changes:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotation.rating.rules.answers import Problem
+from annotation.errors import FieldProblem
 
 CODES = "codes"
 DISAGREEMENT = "disagreement"
@@ -168,19 +168,19 @@ def _changed_rule(kind: RuleKind, now: FlagRule | None, wanted: Mapping[str, Any
     return FlagRule(kind.key, wanted.get("on", before.on), float(wanted.get("weight", before.weight)), values)
 
 
-def validate_flag_rules(wanted: Mapping[str, Any], *, codes: Sequence[str] = ()) -> list[Problem]:
+def validate_flag_rules(wanted: Mapping[str, Any], *, codes: Sequence[str] = ()) -> list[FieldProblem]:
     """Every fault of rules that somebody wants ({rule: {name: value}}), each with the path of its field. `codes`: the
     feedback codes that the study's protocol knows."""
     found = []
     for key, values in wanted.items():
         path = f"flags.{key}"
         if key not in KINDS:
-            found.append(Problem(path, f"There is no such rule; there are {', '.join(KINDS)}."))
+            found.append(FieldProblem(path, f"There is no such rule; there are {', '.join(KINDS)}."))
         elif not isinstance(values, Mapping):
-            found.append(Problem(path, "Give an object of the rule's settings."))
+            found.append(FieldProblem(path, "Give an object of the rule's settings."))
         else:
             found += [
-                Problem(f"{path}.{name}", fault)
+                FieldProblem(f"{path}.{name}", fault)
                 for name, value in values.items()
                 if (fault := _validate_parameter(KINDS[key], name, value, codes))
             ]

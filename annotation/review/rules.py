@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from annotation.rating.rules.answers import Problem
+from annotation.errors import FieldProblem
 
 # Why the review keeps judgments out of analysis; every other reason is somebody's own.
 REVIEW_EXCLUSIONS = ("item_corrected", "item_withdrawn", "correction_undone")
@@ -40,22 +40,24 @@ SETTING_NAMES = tuple(field.name for field in fields(ReviewSettings))
 SETTING_BOUNDS = {"undo_minutes": (0, 10_080), "claim_minutes": (5, 1440), "pool_votes": (1, 20)}
 
 
-def validate_settings(settings: Mapping[str, Any]) -> list[Problem]:
+def validate_settings(settings: Mapping[str, Any]) -> list[FieldProblem]:
     """Every fault of settings that somebody wants, each with the name of its field."""
     found = []
     for name, value in settings.items():
         if name == "same_raters":
             if not isinstance(value, bool):
-                found.append(Problem(name, "Give true or false."))
+                found.append(FieldProblem(name, "Give true or false."))
         elif name not in SETTING_BOUNDS:
-            found.append(Problem(name, f"There is no such setting; there are {', '.join(SETTING_NAMES)}."))
+            found.append(
+                FieldProblem(name, f"There is no such setting; there are {', '.join(SETTING_NAMES)}.")
+            )
         elif (
             isinstance(value, bool)
             or not isinstance(value, int)
             or not (SETTING_BOUNDS[name][0] <= value <= SETTING_BOUNDS[name][1])
         ):
             least, most = SETTING_BOUNDS[name]
-            found.append(Problem(name, f"Give a whole number from {least} to {most}."))
+            found.append(FieldProblem(name, f"Give a whole number from {least} to {most}."))
     return found
 
 
@@ -83,22 +85,28 @@ def changed_texts(before: Mapping[str, str], texts: Mapping[str, str]) -> dict[s
     }
 
 
-def validate_correction(before: Mapping[str, str], texts: Mapping[str, str], *, reason: str) -> list[Problem]:
+def validate_correction(
+    before: Mapping[str, str], texts: Mapping[str, str], *, reason: str
+) -> list[FieldProblem]:
     """Every fault of a correction that somebody wants, each with the name of its field."""
     found = []
     if reason not in CORRECTION_REASONS:
-        found.append(Problem("reason", f"Choose one of {', '.join(CORRECTION_REASONS)}."))
+        found.append(FieldProblem("reason", f"Choose one of {', '.join(CORRECTION_REASONS)}."))
     for name, text in texts.items():
         if name not in CORRECTABLE_FIELDS:
-            found.append(Problem(f"texts.{name}", f"Only {', '.join(CORRECTABLE_FIELDS)} can be corrected."))
+            found.append(
+                FieldProblem(f"texts.{name}", f"Only {', '.join(CORRECTABLE_FIELDS)} can be corrected.")
+            )
         elif _UNSTORABLE_CHARACTERS.search(text):
             found.append(
-                Problem(f"texts.{name}", "Remove zero bytes and half characters; no text holds them.")
+                FieldProblem(f"texts.{name}", "Remove zero bytes and half characters; no text holds them.")
             )
         elif len(text) > MAX_TEXT_LENGTH:
-            found.append(Problem(f"texts.{name}", f"Write at most {MAX_TEXT_LENGTH} characters."))
+            found.append(FieldProblem(f"texts.{name}", f"Write at most {MAX_TEXT_LENGTH} characters."))
         elif name in REQUIRED_TEXTS and not normalize_text(text) and normalize_text(before[name]):
             found.append(
-                Problem(f"texts.{name}", "An item cannot do without it: write one, or withdraw the item.")
+                FieldProblem(
+                    f"texts.{name}", "An item cannot do without it: write one, or withdraw the item."
+                )
             )
     return found

@@ -27,11 +27,11 @@ from annotation import access
 from annotation.access import StudyAccess
 from annotation.api import paging
 from annotation.api.paging import PageOut
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, SettingsIn, problem_responses
 from annotation.csv_escaping import escape_formula
 from annotation.listening.checks import check_settings
-from annotation.listening.rules.checks import KINDS
-from annotation.listening.rules.coverage import LOUDNESS, ListeningRules
+from annotation.listening.rules.checks import KINDS, CheckRules
+from annotation.listening.rules.coverage import ListeningRules
 from annotation.models import AuditEvent, ListeningCheck, Membership, Rater, Study
 from annotation.models.people import Role
 from annotation.protocols import preset_keys
@@ -112,82 +112,32 @@ class StudyIn(In):
     lease_minutes = serializers.IntegerField(default=15, min_value=1, max_value=600)
 
 
-class ListeningIn(In):
+class ListeningIn(SettingsIn):
     """Zero switches a requirement off. Of a clip up to a minute the short rule holds, of a longer one the long rule."""
 
-    short_seconds = serializers.FloatField(required=False, help_text="To be heard of a short clip.")
-    short_share = serializers.FloatField(required=False, help_text="0 to 1; the larger of the two holds.")
-    long_seconds = serializers.FloatField(required=False)
-    long_share = serializers.FloatField(required=False)
-    min_switches = serializers.IntegerField(required=False, help_text="Between the clips of a comparison.")
-    fade_ms = serializers.IntegerField(required=False, help_text="Of a switch, 0 to 50.")
-    loudness = serializers.ChoiceField(
-        LOUDNESS,
-        required=False,
-        help_text="Play the clips of a task equally loud, or as they are. Fixed once the study runs.",
-    )
-    instruction_seconds = serializers.FloatField(
-        required=False, help_text="On screen before clips can be played."
-    )
-    break_minutes = serializers.IntegerField(required=False, help_text="Of work until a break is suggested.")
-    stop_minutes = serializers.IntegerField(
-        required=False, help_text="Of work until no more tasks are shown."
-    )
-    change_minutes = serializers.IntegerField(required=False, help_text="In which a vote may be changed.")
-    spectrogram = serializers.BooleanField(
-        required=False, help_text="Whether raters may see one of each clip."
-    )
+    declaration = ListeningRules
 
 
-class ChecksIn(In):
+class ChecksIn(SettingsIn):
     """Which listening checks raters take before their first task, and when again."""
 
+    declaration = CheckRules
     require = serializers.ListField(
         child=serializers.ChoiceField(ListeningCheck.Kind.choices), required=False, max_length=len(KINDS)
     )
-    valid_hours = serializers.IntegerField(required=False, help_text="Until a check is due again.")
-    recheck_minutes = serializers.IntegerField(required=False, help_text="Of work; 0 leaves it to the hours.")
-    gate = serializers.BooleanField(required=False, help_text="Whether only those who pass may work.")
 
 
-class StoppingIn(In):
+class StoppingIn(SettingsIn):
     """When a pair needs no more votes. Every task gets the study's overlap first, then one more at a time."""
 
-    question = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        max_length=40,
-        help_text="Whose votes decide; empty for no stopping.",
-    )
-    threshold = serializers.FloatField(
-        required=False, help_text="Decided once the majority is right with this chance."
-    )
-    most = serializers.IntegerField(
-        required=False, allow_null=True, help_text="Votes that a task gets at most."
-    )
+    declaration = stopping.Stopping
 
 
-class OrderingIn(In):
+class OrderingIn(SettingsIn):
     """Which tasks come first: by what a vote would teach, with a share drawn from all that are open."""
 
+    declaration = ordering.Ordering
     on = serializers.BooleanField(required=False, help_text="Off: the plain order. On unless said.")
-    uniform = serializers.FloatField(
-        required=False, help_text="Share of draws from all open tasks, from 0.2."
-    )
-    among = serializers.IntegerField(
-        required=False, help_text="From how many of the first the rest is drawn."
-    )
-    uncertainty = serializers.FloatField(required=False, help_text="Weight of what the model is unsure of.")
-    disagreement = serializers.FloatField(
-        required=False, help_text="Weight of where votes so far contradict the model."
-    )
-    coverage = serializers.FloatField(required=False, help_text="Weight of having few judgments yet.")
-    scorer = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        max_length=80,
-        help_text="The model's name or a version's digest; empty for the one promoted in this study.",
-    )
 
 
 class StudyChangeIn(In):
@@ -447,8 +397,6 @@ class InvitationView(APIView):
 
 
 class JoinView(APIView):
-    of_account = True
-
     of_account = True
 
     @extend_schema(

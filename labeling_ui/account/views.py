@@ -25,14 +25,13 @@ from django.views.decorators.http import require_POST
 
 from annotation import access
 from annotation.access import tokens as access_tokens
-from annotation.errors import DomainError
 from annotation.models import ApiToken, Rater, User
 from annotation.models.people import MANAGING_ROLES, RATING_ROLES, Role
 from annotation.review import queue
 from annotation.studies import members
 from labeling_ui.account.api_reference import api_reference
 from labeling_ui.account.forms import SignInForm, SignUpForm, TokenForm
-from labeling_ui.domain_errors import add_form_errors
+from labeling_ui.domain_errors import errors_in_form
 
 # Signing in and out, passwords, and joining a study by invitation.
 
@@ -102,11 +101,9 @@ def tokens(request: HttpRequest) -> HttpResponse:
     """A new token stands in the answer to its POST and nowhere else."""
     form, made, secret = TokenForm(request.POST or None, user=request.user), None, None
     if form.is_valid():
-        try:
+        with errors_in_form(form):
             made, secret = access_tokens.create_token(request.user, **form.cleaned_data)
             form = TokenForm(user=request.user)
-        except DomainError as error:
-            add_form_errors(form, error)
     context = {
         "form": form,
         "made": made,

@@ -16,9 +16,7 @@ from django.utils.translation import gettext as look_up
 from django.utils.translation import gettext_lazy
 
 from analytics.overview.scorers import StudyParts
-from annotation.errors import DomainError
 from annotation.models import Study, System
-from labeling_ui.domain_errors import translated_message
 from labeling_ui.models.catalogue_texts import option_label
 from scoring import prompts
 from scoring.metrics import registry
@@ -73,6 +71,9 @@ def _read_prompt_file(file: UploadedFile) -> str:
 class OptionsForm(forms.Form):
     """The settings of one scorer. `values` are those that were given, each of its kind; whether the scorer takes them
     is for the service to say, which knows the study's own prompts."""
+
+    # What a setting is for stands beside it already, in the reader's language.
+    shows_remedies = False
 
     def __init__(
         self,
@@ -133,19 +134,6 @@ class OptionsForm(forms.Form):
             )
             for option in self.entry.options
         ]
-
-
-def add_scoring_errors(options: OptionsForm, scope: ScopeForm, error: DomainError) -> None:
-    """Show what a service refused: each problem beside its field, the sentence itself above the form."""
-    if not error.problems:
-        options.add_error(None, translated_message(error))
-    for problem in error.problems:
-        group, _dot, name = problem.field.partition(".")
-        form: forms.Form = scope if group == "filter" else options
-        name = name.partition(".")[0]
-        # What a setting is for stands beside it already, in the reader's language.
-        remedy = problem.remedy if form is scope else ""
-        form.add_error(name if name in form.fields else None, f"{problem.message} {remedy}".strip())
 
 
 def _option_field(option: Option) -> forms.Field:
@@ -322,19 +310,6 @@ def writer_options_form(
     if writer and writer.prompt:
         initial["prompts_kept"] = to_toml(parse(writer.prompt))
     return OptionsForm(kind_with_prompt(writes), data, files, initial=initial)
-
-
-def add_writer_errors(form: WriterForm, options: OptionsForm, error: DomainError) -> None:
-    """Show what the service refused: each problem beside its field, the sentence itself above the form."""
-    if not error.problems:
-        form.add_error(None, translated_message(error))
-    for problem in error.problems:
-        group, _dot, name = problem.field.partition(".")
-        of_model = group in ("options", "prompt")
-        name = "prompts" if group == "prompt" else name if of_model else group
-        place: forms.Form = options if of_model else form
-        text = f"{problem.message} {problem.remedy}".strip()
-        place.add_error(name if name in place.fields else None, text)
 
 
 class StartForm(forms.Form):

@@ -12,8 +12,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from analytics.overview.scorers import ScoreDistribution, ScorerCoverage, ScorerRow
+from analytics.reports.render.durations import throughput, time_left
 from annotation.models import Study
-from labeling_ui.durations import throughput, time_left
 from labeling_ui.models.catalogue_texts import scorer_title
 from scoring.metrics import registry
 from scoring.models import Scorer, ScoringRun, WritingRun

@@ -15,10 +15,7 @@ from analytics.reports.learned_comparison import scorers_of
 from analytics.reports.sections.held_out import version_name
 from analytics.training.dataset import GROUPS, SYSTEMS, learnable
 from analytics.training.jobs import HELD_OUT_RATERS, MOST_HELD_OUT, MOST_REPEATS
-from annotation.errors import DomainError
 from annotation.models import Study
-from labeling_ui.domain_errors import translated_message
-from labeling_ui.models.forms import OptionsForm
 from scoring.models import LearnedModel
 from scoring.training.catalogue import Trainable, TrainingSignal
 
@@ -83,17 +80,6 @@ class PlanForm(forms.Form):
     def clean_holdout_raters(self) -> float:
         share: float = self.cleaned_data["holdout_raters"] / 100
         return share
-
-
-def add_training_errors(options: OptionsForm, plan: PlanForm, error: DomainError) -> None:
-    """Show what the service refused: each problem beside its field, what has none above the form."""
-    if not error.problems:
-        options.add_error(None, translated_message(error))
-    for problem in error.problems:
-        group, _dot, name = problem.field.rpartition(".")
-        form: forms.Form = options if group == "options" else plan
-        sentence = f"{problem.message} {problem.remedy}".strip()
-        (form if name in form.fields else options).add_error(name if name in form.fields else None, sentence)
 
 
 # Which versions, and which scorers beside them, a comparison is of.

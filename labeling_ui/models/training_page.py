@@ -13,7 +13,6 @@ from django.utils.translation import gettext as look_up
 
 from analytics.reports.render.line_plot import Line, LinePoint, line_plot
 from analytics.reports.sections.held_out import version_name
-from labeling_ui.models.catalogue_texts import METRIC_TEXTS
 from labeling_ui.models.run_page import flatten_options
 from scoring.models import LearnedModel, ScoringRun
 
@@ -22,12 +21,38 @@ from scoring.models import LearnedModel, ScoringRun
 
 # Settings that whoever trains has to think of; all others have defaults that papers give, and stand below.
 ESSENTIAL_OPTIONS = ("encoder", "head", "rationale", "transcript", "tuning")
-# The figures that a version is known by; the others follow in the order of the catalogue.
+# The figures that a version is known by; the others follow in the order of TEST_METRICS.
 _KEY_METRICS = ("SRCC", "alignment accuracy", "musicality accuracy", "MAE of the mean")
+_PREFERENCE_METRICS = (
+    *(
+        "accuracy",
+        "accuracy, held-out raters",
+        "cross-entropy",
+        "Brier score",
+        "ECE",
+        "LCC",
+        "SRCC",
+        "Kendall",
+    ),
+    *(
+        "accuracy, one side always",
+        "accuracy, one rater against the others",
+        "accuracy, the model against the same",
+    ),
+)
+# Names of test metrics, training curves and stages as trainings record them; translated where a page shows them.
+TEST_METRICS = (
+    *("SRCC", "Kendall", "MAE of the mean", "MAE of the variance", "SRCC, words of the reference"),
+    *("MAE of the mean, the average rating", "MAE of the variance, the average variance"),
+    *("SRCC, one rater against the others", "SRCC, the model against the same"),
+    *(f"{aspect} {metric}" for aspect in ("alignment", "musicality") for metric in _PREFERENCE_METRICS),
+)
+CURVES = ("train loss", "dev loss", "dev spearman", "dev accuracy", "loss", "spearman", "accuracy")
+STAGES = ("training", "listening", "pairs judged by a model", "Held-out votes")
 
 
 def by_importance(names: Iterable[str]) -> list[str]:
-    places = {name: place for place, name in enumerate(dict.fromkeys((*_KEY_METRICS, *METRIC_TEXTS)))}
+    places = {name: place for place, name in enumerate(dict.fromkeys((*_KEY_METRICS, *TEST_METRICS)))}
     return sorted(names, key=lambda name: places.get(name, len(places)))
 
 
@@ -144,6 +169,5 @@ def _curve_svg(title: str, lines: Sequence[Line]) -> SafeString:
             lines,
             x_label=_("Steps"),
             y_label=title,
-            on_its_own=False,
         )
     )

@@ -7,36 +7,43 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.forms import Form
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
-from django.views.decorators.vary import vary_on_headers
 
 from analytics.reports import learned_comparison
-from analytics.reports.render import files, html
+from analytics.reports.render import html
 from analytics.reports.sections.held_out import version_name
 from analytics.training import jobs
 from analytics.training.dataset import learnable
 from annotation import access
-from annotation.errors import DomainError, InvalidInput
+from annotation.errors import InvalidInput
 from annotation.jobs import jobs as jobs_jobs
 from annotation.models import Job, Study
 from annotation.studies.protocols import load_protocol
-from labeling_ui.domain_errors import translated_message
+from labeling_ui.domain_errors import errors_as_messages, errors_in_form
 from labeling_ui.models import training_page
 from labeling_ui.models.forms import OptionsForm
 from labeling_ui.models.run_page import run_line
-from labeling_ui.models.training_forms import ComparisonForm, PlanForm, add_training_errors
+from labeling_ui.models.training_forms import ComparisonForm, PlanForm
 from labeling_ui.models.training_page import (
     ESSENTIAL_OPTIONS,
     latest_scoring_run,
     learned_line,
     record_lines,
     test_metrics,
+)
+from labeling_ui.page_responses import (
+    document_attachment,
+    is_part_request,
+    json_response,
+    live_page,
+    render_part,
 )
 from scoring import learned
 from scoring.access import learned_model_of
@@ -67,13 +74,11 @@ def new_training(request: HttpRequest, slug: str) -> HttpResponse:
     data = request.POST if request.method == "POST" else None
     options, plan = OptionsForm(entry, data, request.FILES), PlanForm(study, entry, data)
     if request.method == "POST" and all([options.is_valid(), plan.is_valid()]):
-        try:
+        with errors_in_form(options, place=lambda path: _form_and_field(path, options, plan)):
             model = jobs.start_training(
                 study, entry.name, options.values, actor=request.user, **plan.cleaned_data
             )
             return redirect("learned_model", model.pk)
-        except DomainError as error:
-            add_training_errors(options, plan, error)
     essential = [row for row in options.rows if row[0].name in ESSENTIAL_OPTIONS]
     further = [row for row in options.rows if row[0].name not in ESSENTIAL_OPTIONS]
     context |= {
@@ -86,10 +91,13 @@ def new_training(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "labeling_ui/models/training/train.html", context)
 
 
-@login_required
-@never_cache
-@vary_on_headers("HX-Request")
-@require_safe
+def _form_and_field(path: str, options: OptionsForm, plan: PlanForm) -> tuple[Form, str]:
+    """Where a problem of a training stands; above the options where no field has it."""
+    group, _dot, name = path.rpartition(".")
+    return (plan, name) if group != "options" and name in plan.fields else (options, name)
+
+
+@live_page
 def learned_model(request: HttpRequest, model_id: int) -> HttpResponse:
     """A version's page; only the part that moves when that part asks for itself."""
     model = learned_model_of(request.user, model_id)
@@ -102,11 +110,9 @@ def learned_model(request: HttpRequest, model_id: int) -> HttpResponse:
         "curves": training_page.training_curves(model.curves),
         "rescoring": run_line(run) if run else None,
     }
-    if request.headers.get("HX-Request") == "true":
-        response = render(request, "labeling_ui/models/training/learned_live.html", context)
-        if model.job.is_finished and (run is None or run.is_finished):
-            response["HX-Refresh"] = "true"
-        return response
+    if is_part_request(request):
+        finished = model.job.is_finished and (run is None or run.is_finished)
+        return render_part(request, "models/training/learned_live", context, finished=finished)
     context |= _training_results(model) if model.scorer_id else {}
     return render(request, "labeling_ui/models/training/learned.html", context)
 
@@ -118,8 +124,8 @@ def learned_record(request: HttpRequest, model_id: int) -> HttpResponse:
     model = learned_model_of(request.user, model_id)
     if not model.record:
         raise Http404
+    response = json_response(model.record)
     name = f"{model.study.slug}-{model.kind}-{model.number}.json"
-    response = JsonResponse(model.record, json_dumps_params={"ensure_ascii": False, "indent": 2})
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
@@ -128,10 +134,8 @@ def learned_record(request: HttpRequest, model_id: int) -> HttpResponse:
 @require_POST
 def cancel_training(request: HttpRequest, model_id: int) -> HttpResponse:
     model = learned_model_of(request.user, model_id)
-    try:
+    with errors_as_messages(request):
         jobs_jobs.cancel(model.job, actor=request.user)
-    except DomainError as error:
-        messages.error(request, translated_message(error))
     return redirect("learned_model", model_id)
 
 
@@ -140,11 +144,8 @@ def cancel_training(request: HttpRequest, model_id: int) -> HttpResponse:
 def promote_model(request: HttpRequest, model_id: int) -> HttpResponse:
     """Make it the study's scorer of its kind."""
     model = learned_model_of(request.user, model_id)
-    try:
+    with errors_as_messages(request):
         learned.promote(model, actor=request.user)
-    except DomainError as error:
-        messages.error(request, translated_message(error))
-    else:
         messages.success(
             request, _("It is the study’s scorer now; everything is scored with it in the background.")
         )
@@ -194,29 +195,21 @@ def comparisons(request: HttpRequest, slug: str) -> HttpResponse:
         study, request.POST or None, initial={"language": get_language(), "versions": asked}
     )
     if form.is_valid():
-        try:
+        with errors_in_form(form, InvalidInput, field="versions"):
             job = learned_comparison.start_comparison(study, actor=request.user, **form.cleaned_data)
             return redirect("comparison", slug, job.pk)
-        except InvalidInput as error:
-            form.add_error("versions", translated_message(error))
     made = list(learned_comparison.comparisons_of_study(study)[:COMPARISONS_SHOWN])
     context = {"study": study, "form": form, "made": _with_version_names(study, made)}
     return render(request, "labeling_ui/models/training/comparisons.html", context)
 
 
-@login_required
-@never_cache
-@vary_on_headers("HX-Request")
-@require_safe
+@live_page
 def comparison(request: HttpRequest, slug: str, job_id: uuid.UUID) -> HttpResponse:
     """One comparison, under way or made; only the part that moves when that asks for itself."""
     study, job = _comparison_of(request, slug, job_id)
     context = {"study": study, "job": job, "named": _with_version_names(study, [job])[0][1]}
-    if request.headers.get("HX-Request") == "true":
-        response = render(request, "labeling_ui/models/training/comparison_live.html", context)
-        if job.is_finished:
-            response["HX-Refresh"] = "true"
-        return response
+    if is_part_request(request):
+        return render_part(request, "models/training/comparison_live", context, finished=job.is_finished)
     if job.state == Job.State.DONE:
         context["document"] = found = learned_comparison.document_of_comparison(job)
         context["shown"] = html.render_part(
@@ -234,18 +227,10 @@ def comparison_file(
 ) -> HttpResponse:
     """A comparison as one file, all of its tables and figures, or one of them."""
     study, job = _comparison_of(request, slug, job_id)
-    stem = f"{study.slug}-comparison"
-    found = (
-        files.document_file(learned_comparison.document_of_comparison(job), key, extension, folder=stem)
-        if job.state == Job.State.DONE
-        else None
-    )
-    if found is None:
+    if job.state != Job.State.DONE:
         raise Http404
-    response = HttpResponse(found, content_type=files.CONTENT_TYPES[extension])
-    name = stem if key == files.WHOLE_REPORT else f"{stem}-{key}"
-    response["Content-Disposition"] = f'attachment; filename="{name}.{extension}"'
-    return response
+    document = learned_comparison.document_of_comparison(job)
+    return document_attachment(document, key, extension, stem=f"{study.slug}-comparison")
 
 
 def _comparison_of(request: HttpRequest, slug: str, job_id: uuid.UUID) -> tuple[Study, Job]:

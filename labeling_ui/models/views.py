@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -20,10 +21,10 @@ from annotation import access
 from annotation.errors import Conflict, DomainError, InvalidInput, NotFound
 from annotation.models import Study
 from annotation.studies.protocols import load_protocol
-from labeling_ui.domain_errors import add_form_errors, translated_message
+from labeling_ui.domain_errors import add_form_errors, errors_as_messages, errors_in_form, translated_message
 from labeling_ui.models import sensitivity_page
 from labeling_ui.models.catalogue_texts import scorer_title
-from labeling_ui.models.forms import OptionsForm, PromptFileForm, ScopeForm, add_scoring_errors, scorer_cards
+from labeling_ui.models.forms import OptionsForm, PromptFileForm, ScopeForm, scorer_cards
 from labeling_ui.models.run_page import (
     FAULTS,
     Histogram,
@@ -39,6 +40,7 @@ from labeling_ui.models.run_page import (
 )
 from labeling_ui.models.training_page import learned_lines
 from labeling_ui.models.training_views import trainable_kinds
+from labeling_ui.page_responses import attachment, live_page, page_cursor, render_page_or_part
 from scoring import access as scoring_access
 from scoring import learned
 from scoring.access import scorer_of
@@ -54,10 +56,7 @@ RUNS_SHOWN = 10
 VERSIONS_SHOWN = 50
 
 
-@login_required
-@never_cache
-@vary_on_headers("HX-Request")
-@require_safe
+@live_page
 def models(request: HttpRequest, slug: str) -> HttpResponse:
     """The page; only the part that moves when that part asks for itself."""
     study = access.managed_study(request.user, slug)
@@ -77,8 +76,7 @@ def models(request: HttpRequest, slug: str) -> HttpResponse:
         "versions": versions,
         "moves": running or any(not line.model.job.is_finished for line in versions),
     }
-    live = request.headers.get("HX-Request") == "true"
-    return render(request, f"labeling_ui/models/{'live' if live else 'models'}.html", context)
+    return render_page_or_part(request, "models/models", "models/live", context)
 
 
 @login_required
@@ -100,9 +98,15 @@ def new_run(request: HttpRequest, slug: str) -> HttpResponse:
         except DomainError as error:
             if error.code == "already_under_way" and scope.cleaned_data["prescore"]:
                 return _add_prescore_only(request, study, entry, options, error)
-            add_scoring_errors(options, scope, error)
+            add_form_errors(options, error, place=lambda path: _form_and_field(path, options, scope))
     context |= {"options": options, "scope": scope, "question_sets": _question_sets(study, entry)}
     return render(request, "labeling_ui/models/new.html", context)
+
+
+def _form_and_field(path: str, options: OptionsForm, scope: ScopeForm) -> tuple[Form, str]:
+    """Where a problem of a run stands."""
+    group, name, *_rest = [*path.split("."), ""]
+    return (scope if group == "filter" else options), name
 
 
 @login_required
@@ -110,11 +114,8 @@ def new_run(request: HttpRequest, slug: str) -> HttpResponse:
 def remove_prescore(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Let new items go without one of the scorers that they would get."""
     study = access.managed_study(request.user, slug)
-    try:
+    with errors_as_messages(request, Conflict):
         prescoring.remove_prescore(study, number, request.POST.get("metric", ""), actor=request.user)
-    except Conflict as error:
-        messages.error(request, translated_message(error))
-    else:
         messages.success(request, _("New items are no longer scored with it."))
     return redirect("models", slug)
 
@@ -155,10 +156,7 @@ def _add_prescore_only(
 # One scoring run as it goes on: how far it is, what failed and why, what its scores look like.
 
 
-@login_required
-@never_cache
-@vary_on_headers("HX-Request")
-@require_safe
+@live_page
 def scoring_run(request: HttpRequest, run_id: int) -> HttpResponse:
     """The page; only the part that moves when that part asks for itself."""
     run = scoring_access.run_of(request.user, run_id)
@@ -173,8 +171,7 @@ def scoring_run(request: HttpRequest, run_id: int) -> HttpResponse:
         "identity": scorer_provenance(run.scorer) if run.scorer else [],
         "rows_drawn": scorers.ROWS_DRAWN,
     }
-    live = request.headers.get("HX-Request") == "true"
-    return render(request, f"labeling_ui/models/{'run_live' if live else 'run'}.html", context)
+    return render_page_or_part(request, "models/run", "models/run_live", context)
 
 
 @login_required
@@ -183,8 +180,8 @@ def scoring_run(request: HttpRequest, run_id: int) -> HttpResponse:
 def failed_rows(request: HttpRequest, run_id: int) -> HttpResponse:
     """Rows of a run without a score, a page at a time; a page of its own where there are no scripts."""
     run = scoring_access.run_of(request.user, run_id)
-    fault, after = request.GET.get("fault", "").replace("\x00", ""), request.GET.get("after", "0")
-    page = scorers.failed_rows(run, fault=fault, after=int(after) if after.isdecimal() else 0)
+    fault = request.GET.get("fault", "").replace("\x00", "")
+    page = scorers.failed_rows(run, fault=fault, after=page_cursor(request))
     context = {
         "study": run.study,
         "run": run,
@@ -193,18 +190,15 @@ def failed_rows(request: HttpRequest, run_id: int) -> HttpResponse:
         "meaning": FAULTS[fault][0] if fault in FAULTS else "",
         "page": page,
     }
-    part = request.headers.get("HX-Request") == "true"
-    return render(request, f"labeling_ui/models/{'failed_part' if part else 'failed'}.html", context)
+    return render_page_or_part(request, "models/failed", "models/failed_part", context)
 
 
 @login_required
 @require_POST
 def cancel_run(request: HttpRequest, run_id: int) -> HttpResponse:
     run = scoring_access.run_of(request.user, run_id)
-    try:
+    with errors_as_messages(request):
         scoring_runs.cancel(run, actor=request.user)
-    except DomainError as error:
-        messages.error(request, translated_message(error))
     return redirect("scoring_run", run.pk)
 
 
@@ -213,13 +207,10 @@ def cancel_run(request: HttpRequest, run_id: int) -> HttpResponse:
 def retry_run(request: HttpRequest, run_id: int) -> HttpResponse:
     """Try again what has no score yet."""
     run = scoring_access.run_of(request.user, run_id)
-    try:
-        again: ScoringRun = scoring_runs.retry(run, actor=request.user)
-    except DomainError as error:
-        messages.error(request, translated_message(error))
-        return redirect("scoring_run", run.pk)
-    messages.success(request, _("What failed is tried again."))
-    return redirect("scoring_run", again.pk)
+    with errors_as_messages(request):
+        run = scoring_runs.retry(run, actor=request.user)
+        messages.success(request, _("What failed is tried again."))
+    return redirect("scoring_run", run.pk)
 
 
 def _score_histograms(run: ScoringRun) -> list[Histogram]:
@@ -245,11 +236,8 @@ def prompt_file(request: HttpRequest, slug: str, family: str) -> HttpResponse:
         return _prompt_file_response(study, family)
     form = PromptFileForm(request.POST, request.FILES, prefix=family)
     if form.is_valid():
-        try:
+        with errors_in_form(form, InvalidInput, field="file"):
             study_prompts.set_prompts(study, family, form.cleaned_data["file"], actor=request.user)
-        except InvalidInput as error:
-            add_form_errors(form, error, field="file")
-        else:
             messages.success(request, _("Saved. Runs asked for from now on use these prompts."))
             return redirect("model_prompts", slug)
     return _render_prompts(request, study, form)
@@ -284,9 +272,8 @@ def _prompt_file_response(study: Study, family: str) -> HttpResponse:
     prompts = study_prompts.prompts_in_use(study, family)
     if prompts is None:
         raise NotFound
-    response = HttpResponse(to_toml(prompts), content_type="application/toml; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{family}.toml"'
-    return response
+    content_type = "application/toml; charset=utf-8"
+    return attachment(to_toml(prompts), name=f"{family}.toml", content_type=content_type)
 
 
 # How far a scorer's word depends on how it is asked.

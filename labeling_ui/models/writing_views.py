@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -18,15 +18,16 @@ from analytics.overview import scorers
 from annotation import access
 from annotation.errors import DomainError
 from annotation.models import Study
-from labeling_ui.domain_errors import add_form_errors, translated_message
+from labeling_ui.domain_errors import errors_as_messages, errors_in_form, translated_message
 from labeling_ui.models.forms import (
+    OptionsForm,
     StartForm,
     TextsFileForm,
     WriterForm,
-    add_writer_errors,
     writer_options_form,
 )
 from labeling_ui.models.run_page import flatten_options, writing_line, writing_lines
+from labeling_ui.page_responses import live_page, page_cursor, render_page_or_part
 from scoring.access import writer_of, writing_run_of
 from scoring.models import Writer, WritingRun
 from scoring.writing import draft_requests, publishing, results, text_files, writing_runs
@@ -38,10 +39,7 @@ from scoring.writing.text_files import ImportedTexts, ImportPermissions
 RUNS_SHOWN = 10
 
 
-@login_required
-@never_cache
-@vary_on_headers("HX-Request")
-@require_safe
+@live_page
 def writers(request: HttpRequest, slug: str) -> HttpResponse:
     """The page; only the part that moves when that part asks for itself."""
     study = access.managed_study(request.user, slug)
@@ -56,8 +54,7 @@ def writers(request: HttpRequest, slug: str) -> HttpResponse:
         "recent": writing_lines(runs.exclude(state__in=WritingRun.UNFINISHED)[:RUNS_SHOWN]),
         "drafts": draft_requests.draft_outcomes(study),
     }
-    live = request.headers.get("HX-Request") == "true"
-    return render(request, f"labeling_ui/models/writers/{'live' if live else 'writers'}.html", context)
+    return render_page_or_part(request, "models/writers/writers", "models/writers/live", context)
 
 
 @login_required
@@ -84,18 +81,23 @@ def _edit_writer(request: HttpRequest, study: Study, writes: str, writer: Writer
     options = writer_options_form(writes, data, request.FILES, writer=writer)
     if request.method == "POST" and all([form.is_valid(), options.is_valid()]):
         wanted = form.wanted(writes, options)
-        try:
+        with errors_in_form(form, place=lambda path: _form_and_field(path, form, options)):
             if writer is None:
                 service.add(study, wanted, actor=request.user)
             else:
                 service.change(writer, wanted, actor=request.user)
-        except DomainError as error:
-            add_writer_errors(form, options, error)
-        else:
             messages.success(request, _("Saved: %(name)s.") % {"name": wanted.name})
             return redirect("writers", study.slug)
     context = {"study": study, "writer": writer, "kind": KINDS[writes], "form": form, "options": options}
     return render(request, "labeling_ui/models/writers/writer.html", context)
+
+
+def _form_and_field(path: str, form: WriterForm, options: OptionsForm) -> tuple[Form, str]:
+    """Where a problem of a writer stands: problems of its prompt at the prompt file."""
+    group, name, *_rest = [*path.split("."), ""]
+    if group == "prompt":
+        return options, "prompts"
+    return (options, name) if group == "options" else (form, group)
 
 
 @login_required
@@ -113,10 +115,8 @@ def start_writer(request: HttpRequest, slug: str, writer_id: int) -> HttpRespons
     data = request.POST if request.method == "POST" else None
     form = StartForm(data, parts=scorers.study_parts(writer.study), answers=writer.system_id is not None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with errors_in_form(form):
             return redirect("writing_run", writing_runs.request(writer, **form.asked, actor=request.user).pk)
-        except DomainError as error:
-            add_form_errors(form, error)
     context = {"study": writer.study, "writer": writer, "form": form}
     return render(request, "labeling_ui/models/writers/start.html", context)
 
@@ -163,10 +163,7 @@ def _after_text_import(request: HttpRequest, study: Study, taken: ImportedTexts)
 # not.
 
 
-@login_required
-@never_cache
-@vary_on_headers("HX-Request")
-@require_safe
+@live_page
 def writing_run(request: HttpRequest, run_id: int) -> HttpResponse:
     """The page; only the part that moves when that part asks for itself."""
     run = writing_run_of(request.user, run_id)
@@ -182,8 +179,7 @@ def writing_run(request: HttpRequest, run_id: int) -> HttpResponse:
         "identity": list(flatten_options(run.identity)),
         **_rows_page(run, request),
     }
-    live = request.headers.get("HX-Request") == "true"
-    return render(request, f"labeling_ui/models/writers/{'run_live' if live else 'run'}.html", context)
+    return render_page_or_part(request, "models/writers/run", "models/writers/run_live", context)
 
 
 @login_required
@@ -193,8 +189,7 @@ def written_rows(request: HttpRequest, run_id: int) -> HttpResponse:
     """What a run has written, or what became nothing for one reason, a page at a time."""
     run = writing_run_of(request.user, run_id)
     context = {"study": run.study, "run": run, "line": writing_line(run), **_rows_page(run, request)}
-    part = request.headers.get("HX-Request") == "true"
-    return render(request, f"labeling_ui/models/writers/{'rows_part' if part else 'rows'}.html", context)
+    return render_page_or_part(request, "models/writers/rows", "models/writers/rows_part", context)
 
 
 @login_required
@@ -234,11 +229,8 @@ def _change_run(
     request: HttpRequest, run_id: int, action: Callable[[WritingRun], object], done: str
 ) -> HttpResponse:
     run = writing_run_of(request.user, run_id)
-    try:
+    with errors_as_messages(request):
         action(run)
-    except DomainError as error:
-        messages.error(request, translated_message(error))
-    else:
         if done:
             messages.success(request, done)
     return redirect("writing_run", run.pk)
@@ -246,8 +238,7 @@ def _change_run(
 
 def _rows_page(run: WritingRun, request: HttpRequest) -> dict[str, object]:
     fault = request.GET.get("fault", "").replace("\x00", "")
-    after = request.GET.get("after", "0")
-    rows = results.list_written_rows(run, after=int(after) if after.isdecimal() else 0, fault=fault or None)
+    rows = results.list_written_rows(run, after=page_cursor(request), fault=fault or None)
     more = len(rows) > results.ROWS_PER_PAGE
     rows = rows[: results.ROWS_PER_PAGE]
     return {"rows": rows, "fault": fault, "next_after": rows[-1].pk if more else 0}

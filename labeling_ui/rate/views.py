@@ -26,7 +26,7 @@ from annotation.rating import previews
 from annotation.review import returns
 from annotation.studies.protocols import load_protocol
 from labeling_ui import javascript_texts
-from labeling_ui.domain_errors import translated_message
+from labeling_ui.domain_errors import errors_as_messages
 from labeling_ui.rate.page_data import listening_requirements, own_answers
 
 # In the session: the protocol version, by study, whose guidelines this rater said they had read.
@@ -210,12 +210,9 @@ def returned(request: HttpRequest, slug: str) -> HttpResponse:
 def keep_returned(request: HttpRequest, slug: str, return_id: int) -> HttpResponse:
     """The rater looked again and stays with their answer."""
     access.rater_of(request.user, slug)
-    try:
+    with errors_as_messages(request, Conflict):
         returns.keep_judgment(
             request.user, return_id, request.POST.get("reply", "").replace("\x00", "").strip()[:2000]
         )
-    except Conflict as error:
-        messages.error(request, translated_message(error))
-    else:
         messages.success(request, _("Your answer stays as it is, and the expert is told."))
     return redirect("returned", slug)

@@ -10,9 +10,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from analytics.planning.rules import PlanRequest, PlanResult, rating_hours
+from analytics.reports.render.durations import duration
 from analytics.reports.render.line_plot import Line, line_plot
 from analytics.statistics.planning.sample_size import SamplePlan
-from labeling_ui.durations import duration
 from labeling_ui.reports.planner_labels import ASSUMPTION_LABELS, NO_PLAN_REASONS
 from labeling_ui.templatetags.formatting import count, decimals, percent
 
@@ -181,7 +181,7 @@ def simulation_curves(stored: Stored, asked: PlanRequest) -> list[Curve]:
         if lines[0].points:
             svg = line_plot(
                 title, lines, x_label=_("Votes"), y_label=title, x_range=(0, moments[-1]["votes"]),
-                y_range=ends, on_its_own=False,
+                y_range=ends,
             )  # fmt: skip
             drawn.append(Curve(title, svg))
     return drawn

@@ -34,11 +34,11 @@ from annotation.models import (
 from annotation.protocols.schema import Point, Protocol, QuestionSpec, Text
 from annotation.rating.rules.counterbalancing import candidate_labels
 from annotation.review import adjudication
+from annotation.review.labels import CORRECTION_REASON_LABELS, FIELD_LABELS
 from annotation.review.rules import CORRECTABLE_FIELDS, ReviewSettings
 from annotation.studies.protocols import load_protocol
 from labeling_ui import javascript_texts
 from labeling_ui.models.catalogue_texts import scorer_title
-from labeling_ui.review.labels import CORRECTION_REASON_LABELS, FIELD_LABELS
 from scoring.models import Score, Writer
 from scoring.writing import draft_requests
 

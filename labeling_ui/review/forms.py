@@ -19,10 +19,10 @@ from annotation.errors import InvalidInput
 from annotation.models import Membership, ReviewCase, Study
 from annotation.models.people import Role
 from annotation.review.flag_rules import KINDS, MAX_WEIGHT, FlagRules, Parameter
+from annotation.review.labels import RULE_LABELS
 from annotation.review.queue import UNRESOLVED, QueueFilters
 from annotation.review.rules import SETTING_BOUNDS, ReviewSettings
 from labeling_ui.domain_errors import add_form_errors
-from labeling_ui.review.labels import RULE_LABELS
 
 # The review queue's filters, saved views, and whom cases are given to.
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import get_language, ngettext
@@ -20,19 +20,24 @@ from django.views.decorators.http import require_POST, require_safe
 from analytics.overview import scorers
 from analytics.overview.scorers import study_parts
 from analytics.reports import review_report as reports_review_report
+from analytics.reports.document import Document
+from analytics.reports.render import html
+from analytics.reports.render.files import svg_file
+from analytics.reports.review_document import HISTOGRAM_KEY, histogram_figure, review_document
 from analytics.review.item_history import item_history as history_of
 from annotation import access
 from annotation.access import StudyAccess
-from annotation.errors import Conflict, DomainError, InvalidInput, NotFound
-from annotation.models import ReviewCase, Study
+from annotation.errors import Conflict, InvalidInput, NotFound
+from annotation.models import Job, ReviewCase, Study
 from annotation.review import blind_judgments, cases, drafts, flagging, queue, settings
 from annotation.review.flag_rules import FlagRules
 from annotation.review.queue import UNRESOLVED, QueueCounts, QueueFilters
 from annotation.review.rules import CORRECTABLE_FIELDS
 from annotation.studies.protocols import load_protocol
-from labeling_ui.domain_errors import add_form_errors, translated_message
+from labeling_ui.domain_errors import errors_as_messages, errors_in_form, translated_message
 from labeling_ui.models.catalogue_texts import scorer_title
-from labeling_ui.review import desk_page, report_tables
+from labeling_ui.page_responses import attachment, json_response, page_cursor, render_page_or_part
+from labeling_ui.review import desk_page
 from labeling_ui.review.forms import (
     AssignForm,
     QueueForm,
@@ -169,13 +174,13 @@ def _render_desk(
     request: HttpRequest, name: str, case: ReviewCase, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
     came_from = request.GET.get("from", "")
-    decided = request.GET.get("decided", "")
+    decided = page_cursor(request, "decided")
     context |= {
         "case": case,
         "study": case.study,
         "came_from": came_from,
         "queue": f"{reverse('review_queue', args=[case.study.slug])}?{came_from}".rstrip("?"),
-        "toast": desk_page.decision_toast(request.user, int(decided) if decided.isdecimal() else case.pk),
+        "toast": desk_page.decision_toast(request.user, decided or case.pk),
     }
     return render(request, f"labeling_ui/review/desk/{name}.html", context, status=status)
 
@@ -192,10 +197,8 @@ def review_queue(request: HttpRequest, slug: str) -> HttpResponse:
     found = access.study_with_review_queue(request.user, slug)
     experts = expert_choices(found.study) if found.manages else []
     form = _queue_form(found.study, request.GET, experts)
-    after = request.GET.get("after", "")
-    page = queue.queue_page(
-        found.study, form.filters, reader=request.user, after=int(after) if after.isdecimal() else None
-    )
+    after = page_cursor(request)
+    page = queue.queue_page(found.study, form.filters, reader=request.user, after=after or None)
     query = query_string(form.filters)
     counts = queue.queue_counts(found.study, reader=request.user)
     tabs, saved = _tabs(found, counts), _saved_views(request, slug)
@@ -274,13 +277,10 @@ def assign_cases(request: HttpRequest, slug: str) -> HttpResponse:
         messages.error(request, _("Choose some cases first."))
         return _back_to_queue(slug, filters)
     expert = form.cleaned_data["expert"]
-    try:
+    with errors_as_messages(request):
         n = cases.assign(
             request.user, slug, form.cleaned_data["cases"], expert=None if expert == "nobody" else expert
         )
-    except DomainError as error:
-        messages.error(request, translated_message(error))
-    else:
         changed = ngettext("%(n)s case has changed hands.", "%(n)s cases have changed hands.", n)
         messages.success(request, changed % {"n": n})
     return _back_to_queue(slug, filters)
@@ -332,11 +332,8 @@ def review_rules(request: HttpRequest, slug: str) -> HttpResponse:
     study = access.managed_study(request.user, slug)
     form = _rules_form(request, study)
     if form.is_valid():
-        try:
+        with errors_in_form(form, InvalidInput):
             settings.change_review_settings(study, actor=request.user, flags=form.flags, **form.wanted)
-        except InvalidInput as error:
-            add_form_errors(form, error)
-        else:
             return _after_saving(request, study)
     return render(request, "labeling_ui/review/rules.html", {"study": study, "form": form, "found": {}})
 
@@ -351,8 +348,7 @@ def rules_preview(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         counts = flagging.preview_rules(study, FlagRules.of(study.rules).changed(form.flags))
         context["found"] = {count.rule: count for count in counts}
-    part = request.headers.get("HX-Request") == "true"
-    return render(request, f"labeling_ui/review/{'rules_found' if part else 'rules'}.html", context)
+    return render_page_or_part(request, "review/rules", "review/rules_found", context)
 
 
 @login_required
@@ -370,12 +366,9 @@ def _after_saving(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _start_flagging(request: HttpRequest, study: Study) -> HttpResponse:
-    try:
-        job = flagging.enqueue_flagging(study, actor=request.user)
-    except DomainError as error:
-        messages.error(request, translated_message(error))
-        return redirect("review_rules", study.slug)
-    return redirect("job", job.pk)
+    with errors_as_messages(request):
+        return redirect("job", flagging.enqueue_flagging(study, actor=request.user).pk)
+    return redirect("review_rules", study.slug)
 
 
 def _rules_form(request: HttpRequest, study: Study) -> ReviewRulesForm:
@@ -425,17 +418,22 @@ def review_report(request: HttpRequest, slug: str) -> HttpResponse:
         "computed_at": done.finished_at if done else None,
     }
     if done:
-        found, protocol = done.report, load_protocol(study.protocol_version_id).spec
-        flow = found["flow"]
-        context |= {
-            "found": found,
-            "corrections": report_tables.correction_tables(found["corrections"]),
-            "drafts": report_tables.draft_table(found["drafts"]),
-            "feedback": report_tables.feedback_table(found["feedback"]),
-            "questions": report_tables.question_sections(found["questions"], protocol),
-            "loop": [report_tables.rule_table(flow), report_tables.return_table(flow)],
-        }
+        context["document"] = document = _review_document(study, done)
+        context["shown"] = html.render_part(document, address=lambda *name: _figure_url(study, *name))
     return render(request, "labeling_ui/review/report.html", context)
+
+
+def _review_document(study: Study, done: Job) -> Document:
+    protocol = load_protocol(study.protocol_version_id).spec
+    title = _("Report of the review")
+    return review_document(done.report, protocol, title=title, language=get_language() or "en")
+
+
+def _figure_url(study: Study, key: str, extension: str) -> str:
+    """Figures come as files, tables only on the page and in the JSON."""
+    if extension != "svg":
+        return ""
+    return reverse("review_report_figure", args=[study.slug, key.removeprefix(HISTOGRAM_KEY)])
 
 
 @login_required
@@ -446,7 +444,7 @@ def review_report_data(request: HttpRequest, slug: str) -> HttpResponse:
     done, _newest = reports_review_report.latest_review_report(study)
     if done is None:
         raise Http404
-    return JsonResponse(done.report, json_dumps_params={"ensure_ascii": False, "indent": 2})
+    return json_response(done.report)
 
 
 @login_required
@@ -455,14 +453,10 @@ def review_report_figure(request: HttpRequest, slug: str, key: str) -> HttpRespo
     """One question's histogram as an SVG file."""
     study = access.managed_study(request.user, slug)
     done, _newest = reports_review_report.latest_review_report(study)
-    asked = [one for one in done.report["questions"] if one["key"] == key] if done else []
-    if not asked:
+    figure = None if done is None else histogram_figure(_review_document(study, done), key)
+    if figure is None:
         raise Http404
-    title = report_tables.question_title(asked[0], load_protocol(study.protocol_version_id).spec)
-    drawn = report_tables.rating_histogram(asked[0], title=title, on_its_own=True)
-    response = HttpResponse(drawn, content_type="image/svg+xml")
-    response["Content-Disposition"] = f'attachment; filename="{study.slug}-{key}.svg"'
-    return response
+    return attachment(svg_file(figure.svg), name=f"{study.slug}-{key}.svg", content_type="image/svg+xml")
 
 
 # One item from its import to being judged again, on one page.

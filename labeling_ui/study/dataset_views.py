@@ -19,9 +19,9 @@ from analytics.datasets import training_sets as datasets_training_sets
 from analytics.datasets.formats.contract import Row
 from analytics.models import Release
 from annotation import access
-from annotation.errors import DomainError, InvalidInput
+from annotation.errors import InvalidInput
 from annotation.models import Job, Study
-from labeling_ui.domain_errors import add_form_errors
+from labeling_ui.domain_errors import errors_in_form
 from labeling_ui.study.dataset_forms import TRAINING_SET_DEFAULTS, ExportForm, ReleaseForm, TrainingSetForm
 
 # Writing a study out, and fetching what was written.
@@ -50,12 +50,8 @@ def releases(request: HttpRequest, slug: str) -> HttpResponse:
     study = access.managed_study(request.user, slug)
     form = ReleaseForm(request.POST or None, initial={"audio": ""})
     if form.is_valid():
-        try:
-            job = service.start_release(study, form.wishes(), actor=request.user)
-        except DomainError as error:
-            add_form_errors(form, error, field="note")
-        else:
-            return redirect("job", job.pk)
+        with errors_in_form(form, field="note"):
+            return redirect("job", service.start_release(study, form.wishes(), actor=request.user).pk)
     made = list(study.releases.select_related("study").order_by("-number")[:RELEASES_SHOWN])
     context = {
         "study": study,

@@ -26,7 +26,7 @@ from annotation.importing.formats import FORMATS, RowProblem
 from annotation.importing.formats.detection import TablePreview, suggest_preset
 from annotation.models import Study, Upload
 from annotation.studies.protocols import load_protocol
-from labeling_ui.domain_errors import add_form_errors, translated_message
+from labeling_ui.domain_errors import add_form_errors, errors_as_messages, problem_sentences
 from labeling_ui.error_pages import too_many_files_message
 from labeling_ui.study.import_forms import MappingForm, NewStudyPart, ReadingForm, import_field_help
 
@@ -60,9 +60,7 @@ def _receive_upload(
         try:
             upload = uploads.receive_upload(_uploaded_files(request), actor=request.user, study=study)
         except DomainError as error:
-            problem = " ".join(
-                f"{one.message} {one.remedy}".strip() for one in error.problems
-            ) or translated_message(error)
+            problem = problem_sentences(error)
         else:
             return _redirect_or_json(request, reverse("upload", args=[upload.pk]))
     if problem and request.headers.get("Accept", "").startswith("application/json"):
@@ -140,9 +138,7 @@ def _first_rows(brought: Upload, format: str) -> tuple[TablePreview | None, str]
     try:
         return uploads.preview_upload(brought, format=format), ""
     except DomainError as error:
-        return None, " ".join(
-            f"{one.message} {one.remedy}".strip() for one in error.problems
-        ) or translated_message(error)
+        return None, problem_sentences(error)
 
 
 def _suggested_preset(brought: Upload, format: str, asked: str, look: TablePreview | None) -> str:
@@ -200,11 +196,9 @@ def import_for_real(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     """Do what a trial import has tried, with the same file and options."""
     trial = access.job_of(request.user, job_id)
     try:
-        job = import_jobs.start_from_dry_run(trial, actor=request.user)
+        with errors_as_messages(request, Conflict):
+            return redirect("job", import_jobs.start_from_dry_run(trial, actor=request.user).pk)
     except InvalidInput:
         messages.error(request, _("The file of this trial is not kept any more: upload it again."))
         return redirect("import", trial.study.slug) if trial.study else redirect("from_files")
-    except Conflict as error:
-        messages.error(request, translated_message(error))
-        return redirect("job", trial.pk)
-    return redirect("job", job.pk)
+    return redirect("job", trial.pk)

@@ -19,7 +19,7 @@ from annotation.errors import Conflict
 from annotation.models import Membership, Rater, Study, User
 from annotation.models.people import Role
 from annotation.studies import members as service
-from labeling_ui.domain_errors import add_form_errors, translated_message
+from labeling_ui.domain_errors import errors_as_messages, errors_in_form
 from labeling_ui.study.forms import InvitationForm, RoleForm
 
 INVITATIONS_SHOWN = 50
@@ -58,11 +58,8 @@ def member(request: HttpRequest, slug: str, member_id: int) -> HttpResponse:
     membership = access.membership_of(request.user, slug, member_id)
     form = RoleForm(request.POST or None, initial={"role": membership.role})
     if form.is_valid():
-        try:
+        with errors_in_form(form, Conflict, field="role"):
             service.add_member(membership.study, membership.user, actor=request.user, **form.cleaned_data)
-        except Conflict as error:
-            add_form_errors(form, error, field="role")
-        else:
             messages.success(request, _("The role is changed."))
             return redirect("people", slug)
     context = {"study": membership.study, "membership": membership, "form": form}
@@ -73,13 +70,11 @@ def member(request: HttpRequest, slug: str, member_id: int) -> HttpResponse:
 @require_POST
 def remove_member(request: HttpRequest, slug: str, member_id: int) -> HttpResponse:
     membership = access.membership_of(request.user, slug, member_id)
-    try:
+    with errors_as_messages(request, Conflict):
         service.remove_member(membership, actor=request.user)
-    except Conflict as error:
-        messages.error(request, translated_message(error))
-        return redirect("member", slug, member_id)
-    messages.success(request, _("%(name)s is no longer a member.") % {"name": membership.user})
-    return redirect("home") if membership.user == request.user else redirect("people", slug)
+        messages.success(request, _("%(name)s is no longer a member.") % {"name": membership.user})
+        return redirect("home") if membership.user == request.user else redirect("people", slug)
+    return redirect("member", slug, member_id)
 
 
 def _members_with_pseudonyms(study: Study) -> QuerySet[Membership]:

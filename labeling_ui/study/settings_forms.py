@@ -1,8 +1,11 @@
-"""Which tasks come first, in the words and units of a study's settings page."""
+"""Forms of a study's settings: listening, listening checks, stopping early, task order, model hints.
+
+Shares are asked for in per cent."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -11,18 +14,33 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from annotation.listening import checks
-from annotation.listening.rules.checks import BOUNDS
-from annotation.listening.rules.coverage import SETTING_BOUNDS, ListeningRules
+from annotation.listening.rules.checks import CheckRules
+from annotation.listening.rules.coverage import ListeningRules
 from annotation.models import ListeningCheck, Study
 from annotation.protocols import Protocol
+from annotation.rating import task_selection
 from annotation.rating.rules import hints as rules
 from annotation.rating.rules import ordering, stopping
 from annotation.studies.protocols import load_protocol
+from annotation.studies.settings import declared
 from labeling_ui.models.catalogue_texts import scorer_title
 from scoring.models import LearnedModel, ScoringRun
 from scoring.policies import hints
 
-# What a study asks of listening, in the words and units of its settings page.
+
+class SectionForm(forms.Form):
+    """One section. `is_available`: the study has such settings; `can_be_saved`: there is something to choose."""
+
+    is_available = can_be_saved = True
+
+    def __init__(self, data: Any = None, *, study: Study, initial: Mapping[str, Any], key: str) -> None:
+        super().__init__(data, initial=initial, auto_id=f"{key}_%s")
+        self.study = study
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The submitted values as the service stores them."""
+        return self.cleaned_data
 
 
 _PERCENT_FIELDS = ("short_share", "long_share")
@@ -30,13 +48,13 @@ _PERCENT_FIELDS = ("short_share", "long_share")
 
 def _bounded_field(name: str, label: Any, *, help_text: Any = "", whole: bool = True) -> forms.IntegerField:
     """A number within the bounds of its rule; shares are asked for in per cent."""
-    least, most = SETTING_BOUNDS[name]
+    least, most = int(declared(ListeningRules)[name].least), int(declared(ListeningRules)[name].most)
     field = forms.IntegerField if whole else forms.FloatField
     scale = 100 if name in _PERCENT_FIELDS else 1
     return field(label=label, min_value=least, max_value=most * scale, help_text=help_text)
 
 
-class ListeningForm(forms.Form):
+class ListeningForm(SectionForm):
     short_seconds = _bounded_field(
         "short_seconds", _("Seconds to hear of a clip of up to a minute"), whole=False
     )
@@ -84,13 +102,12 @@ class ListeningForm(forms.Form):
     )
 
     def __init__(self, data: Any = None, *, study: Study) -> None:
-        super().__init__(
-            data, initial=_listening_initial(ListeningRules.of(study.rules)), auto_id="listening_%s"
-        )
+        initial = _listening_initial(ListeningRules.of(study.rules))
+        super().__init__(data, study=study, initial=initial, key="listening")
         self.fields["loudness"].disabled = study.state != Study.State.DRAFT
 
-    def wanted(self) -> dict[str, Any]:
-        """The settings as the rules take them."""
+    @property
+    def settings(self) -> dict[str, Any]:
         return {
             name: value / 100 if name in _PERCENT_FIELDS else value
             for name, value in self.cleaned_data.items()
@@ -110,7 +127,7 @@ def _listening_initial(rules: ListeningRules) -> dict[str, Any]:
 SHUFFLED_ORDER, ACTIVE_LEARNING_ORDER = "", "policy"
 
 
-class OrderingForm(forms.Form):
+class OrderingForm(SectionForm):
     order = forms.ChoiceField(
         label=_("Which task comes next"),
         required=False,
@@ -132,8 +149,8 @@ class OrderingForm(forms.Form):
     among = forms.IntegerField(
         label=_("The others are drawn from the first"),
         required=False,
-        min_value=ordering.MIN_AMONG,
-        max_value=ordering.MAX_AMONG,
+        min_value=4,
+        max_value=1000,
         help_text=_("So many tasks. With few, raters at work at the same time get the same ones."),
     )
     uncertainty = forms.FloatField(
@@ -164,8 +181,9 @@ class OrderingForm(forms.Form):
             "uniform": f"{100 * settings['uniform']:g}",
             **{name: f"{settings[name]:g}" for name in ordering.WEIGHTS},
         }
-        super().__init__(data, initial=initial, auto_id="ordering_%s")
-        self.is_shuffled = study.order == Study.Order.SHUFFLED
+        super().__init__(data, study=study, initial=initial, key="ordering")
+        self.is_available = study.order == Study.Order.SHUFFLED
+        self.policy = task_selection.ordering_policy_of(study)
         offered = [
             ("", _("The one that was made this study’s scorer, if any")),
             *_ordering_scorer_choices(study),
@@ -185,13 +203,12 @@ class OrderingForm(forms.Form):
                 self.add_error("uncertainty", _("Give at least one of the three a weight above 0."))
         return cleaned
 
-    def wanted(self) -> dict[str, Any]:
-        """The settings as the policy takes them."""
-        on = self.cleaned_data["order"] == ACTIVE_LEARNING_ORDER
-        if not on:
+    @property
+    def settings(self) -> dict[str, Any]:
+        if self.cleaned_data["order"] != ACTIVE_LEARNING_ORDER:
             return {"on": False}
-        given = {name: self.cleaned_data[name] for name in ordering.NAMES}
-        return {"on": True, **given, "uniform": round(given["uniform"] / 100, 6)}
+        values = {name: self.cleaned_data[name] for name in declared(ordering.Ordering)}
+        return {"on": True, **values, "uniform": round(values["uniform"] / 100, 6)}
 
 
 def _ordering_scorer_choices(study: Study) -> list[tuple[str, str]]:
@@ -203,31 +220,27 @@ def _ordering_scorer_choices(study: Study) -> list[tuple[str, str]]:
     return [(key, scorer_title(key)) for key in sorted({*scored.distinct(), *learned.distinct()})]
 
 
-# Whether raters see what a model says, in the words and units of its settings page.
-
-
-class HintsForm(forms.Form):
+class HintsForm(SectionForm):
     scorer = forms.ChoiceField(
         label=_("Show raters what a model says"), required=False, widget=forms.RadioSelect
     )
     withheld = forms.FloatField(
         label=_("Share of tasks where it is kept from the rater, in %"),
         required=False,
-        min_value=100 * rules.MIN_WITHHELD,
-        max_value=100 * rules.MAX_WITHHELD,
+        min_value=10,
+        max_value=90,
         help_text=_("Drawn at random for each rater and task. It tells what showing does to the answers."),
     )
 
     def __init__(self, data: Any = None, *, study: Study) -> None:
         settings = rules.as_json(study.rules)
-        super().__init__(
-            data, initial={**settings, "withheld": f"{100 * settings['withheld']:g}"}, auto_id="hints_%s"
-        )
-        self.can_be_shown = bool(rules.eligible_questions(load_protocol(study.protocol_version_id).spec))
+        initial = {**settings, "withheld": f"{100 * settings['withheld']:g}"}
+        super().__init__(data, study=study, initial=initial, key="hints")
+        self.is_available = bool(rules.eligible_questions(load_protocol(study.protocol_version_id).spec))
         offered = [("", _("Nothing: raters judge for themselves")), *_hint_scorer_choices(study)]
         if settings["scorer"] not in dict(offered):  # of a model that is gone: shown, not dropped
             offered.append((settings["scorer"], settings["scorer"]))
-        self.has_scorers = len(offered) > 1
+        self.can_be_saved = len(offered) > 1
         self.fields["scorer"].choices = offered
 
     def clean_withheld(self) -> float | None:
@@ -236,10 +249,11 @@ class HintsForm(forms.Form):
             raise forms.ValidationError(self.fields["withheld"].error_messages["required"])
         return share
 
-    def wanted(self, study: Study) -> dict[str, Any]:
-        """The settings as the rule takes them; a share left empty stays as it was."""
+    @property
+    def settings(self) -> dict[str, Any]:
+        """A share left empty stays as it was."""
         share = self.cleaned_data["withheld"]
-        before = rules.as_json(study.rules)["withheld"]
+        before = rules.as_json(self.study.rules)["withheld"]
         return {
             "scorer": self.cleaned_data["scorer"],
             "withheld": before if share is None else round(share / 100, 6),
@@ -257,10 +271,7 @@ def _hint_scorer_choices(study: Study) -> list[tuple[str, str]]:
     ]
 
 
-# When a study stops asking for votes on a pair, in the words and units of its settings page.
-
-
-class StoppingForm(forms.Form):
+class StoppingForm(SectionForm):
     question = forms.ChoiceField(
         label=_("Ask for more votes while this is undecided"), required=False, widget=forms.RadioSelect
     )
@@ -274,25 +285,22 @@ class StoppingForm(forms.Form):
             "eight; a vote for neither is half a vote for each."
         ),
     )
-    most = forms.IntegerField(
-        label=_("Votes that a pair gets at most"), required=False, max_value=stopping.MAX_VOTES
-    )
+    most = forms.IntegerField(label=_("Votes that a pair gets at most"), required=False, max_value=1000)
 
     def __init__(self, data: Any = None, *, study: Study) -> None:
         settings = stopping.as_json(study.rules)
         settings["threshold"] = f"{100 * settings['threshold']:g}"
         settings["most"] = settings["most"] or max(9, study.overlap + 2)
-        super().__init__(data, initial=settings, auto_id="stopping_%s")
+        super().__init__(data, study=study, initial=settings, key="stopping")
         protocol = load_protocol(study.protocol_version_id).spec
         keys = stopping.eligible_questions(protocol)
-        self.compares_pairs = bool(keys)
+        self.is_available = bool(keys)
         self.fields["question"].choices = [
             ("", _("Nothing: every pair gets %(n)d votes") % {"n": study.overlap}),
             *((key, _question_title(protocol, key)) for key in keys),
         ]
         self.fields["most"].min_value = study.overlap + 1
         self.fields["most"].widget.attrs["min"] = study.overlap + 1
-        self.overlap = study.overlap
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -300,8 +308,8 @@ class StoppingForm(forms.Form):
         for name in ("threshold", "most"):
             if cleaned.get("question") and cleaned.get(name, "") is None:
                 self.add_error(name, self.fields[name].error_messages["required"])
-        if most is not None and most <= self.overlap:
-            text = _("Give more than the %(n)d that every pair gets first.") % {"n": self.overlap}
+        if most is not None and most <= self.study.overlap:
+            text = _("Give more than the %(n)d that every pair gets first.") % {"n": self.study.overlap}
             self.add_error("most", text)
         elif most is not None and threshold and most < stopping.min_votes_to_decide(threshold / 100):
             needed = stopping.min_votes_to_decide(threshold / 100)
@@ -311,12 +319,13 @@ class StoppingForm(forms.Form):
             self.add_error("most", text % {"n": needed})
         return cleaned
 
-    def wanted(self) -> dict[str, Any]:
-        """The settings as the rule takes them; numbers that a rule switched off left empty stay as they were."""
-        given = {name: value for name, value in self.cleaned_data.items() if value is not None}
-        if "threshold" in given:
-            given["threshold"] = round(given["threshold"] / 100, 6)
-        return given
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Numbers that are left empty stay as they were."""
+        values = {name: value for name, value in self.cleaned_data.items() if value is not None}
+        if "threshold" in values:
+            values["threshold"] = round(values["threshold"] / 100, 6)
+        return values
 
 
 def _question_title(protocol: Protocol, key: str) -> str:
@@ -325,10 +334,7 @@ def _question_title(protocol: Protocol, key: str) -> str:
     return question.title.in_language(get_language() or "en")
 
 
-# Which listening checks a study requires.
-
-
-class ChecksForm(forms.Form):
+class ChecksForm(SectionForm):
     require = forms.MultipleChoiceField(
         label=_("Before the work, raters"),
         required=False,
@@ -353,16 +359,15 @@ class ChecksForm(forms.Form):
     )
     valid_hours = forms.IntegerField(
         label=_("Hours until a check is due again"),
-        min_value=BOUNDS["valid_hours"][0],
-        max_value=BOUNDS["valid_hours"][1],
+        min_value=int(declared(CheckRules)["valid_hours"].least),
+        max_value=int(declared(CheckRules)["valid_hours"].most),
     )
     recheck_minutes = forms.IntegerField(
         label=_("Minutes of work until a check is due again"),
-        min_value=BOUNDS["recheck_minutes"][0],
-        max_value=BOUNDS["recheck_minutes"][1],
+        min_value=int(declared(CheckRules)["recheck_minutes"].least),
+        max_value=int(declared(CheckRules)["recheck_minutes"].most),
         help_text=_("0 leaves it to the hours."),
     )
 
-    @staticmethod
-    def initial_of(study: Study) -> dict[str, Any]:
-        return checks.check_settings(study)
+    def __init__(self, data: Any = None, *, study: Study) -> None:
+        super().__init__(data, study=study, initial=checks.check_settings(study), key="checks")

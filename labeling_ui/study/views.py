@@ -13,9 +13,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
-from django.views.decorators.vary import vary_on_headers
 
 from analytics.overview.study import Progress, StudyOverview, study_overview
 from annotation import access
@@ -30,7 +28,8 @@ from annotation.models.people import RATING_ROLES
 from annotation.rating.rules import hints
 from annotation.studies import studies
 from annotation.studies.protocols import load_protocol
-from labeling_ui.domain_errors import translated_message
+from labeling_ui.domain_errors import errors_as_messages
+from labeling_ui.page_responses import live_page, render_page_or_part
 from labeling_ui.study import page_data
 from labeling_ui.study.page_data import Situation, next_step
 
@@ -74,11 +73,8 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def study_state(request: HttpRequest, slug: str) -> HttpResponse:
     study = access.managed_study(request.user, slug)
-    try:
+    with errors_as_messages(request, InvalidInput):
         study = studies.set_study_state(study, request.POST.get("state", ""), actor=request.user)
-    except InvalidInput as error:
-        messages.error(request, translated_message(error))
-    else:
         messages.success(request, _STATE_CHANGED_MESSAGES[Study.State(study.state)])
     return redirect("study", slug)
 
@@ -125,10 +121,7 @@ PROBLEMS_SHOWN = 100
 PROBLEM_COLUMNS = ("row", "field", "problem", "remedy")
 
 
-@login_required
-@never_cache
-@vary_on_headers("HX-Request")
-@require_safe
+@live_page
 def job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     """The page; only the part that moves when that part asks for itself."""
     job = access.job_of(request.user, job_id)
@@ -142,17 +135,14 @@ def job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     }
     if job.is_finished and not (job.state == Job.State.DONE and not job.report.get("dry_run")):
         context["upload"] = uploads.upload_of_job(job, by=request.user)
-    live = request.headers.get("HX-Request") == "true"
-    return render(request, f"labeling_ui/study/jobs/{'job_live' if live else 'job'}.html", context)
+    return render_page_or_part(request, "study/jobs/job", "study/jobs/job_live", context)
 
 
 @login_required
 @require_POST
 def cancel_job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
-    try:
+    with errors_as_messages(request, Conflict):
         jobs.cancel(access.job_of(request.user, job_id), actor=request.user)
-    except Conflict as error:
-        messages.error(request, translated_message(error))
     return redirect("job", job_id)
 
 

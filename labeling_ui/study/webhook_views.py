@@ -15,10 +15,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from annotation import access
-from annotation.errors import DomainError
 from annotation.models import Webhook, WebhookDelivery
 from annotation.webhooks import webhooks as service
-from labeling_ui.domain_errors import add_form_errors, translated_message
+from labeling_ui.domain_errors import errors_as_messages, errors_in_form
+from labeling_ui.page_responses import page_cursor
 from labeling_ui.study.forms import WebhookChangeForm, WebhookForm
 
 DELIVERIES_SHOWN = 50
@@ -31,11 +31,9 @@ def webhooks(request: HttpRequest, slug: str) -> HttpResponse:
     study = access.managed_study(request.user, slug)
     form, secret, made = WebhookForm(request.POST or None), None, None
     if form.is_valid():
-        try:
+        with errors_in_form(form):
             made, secret = service.add(study, actor=request.user, **form.cleaned_data)
             form = WebhookForm()
-        except DomainError as error:
-            _add_webhook_errors(form, error)
     failed = Count("deliveries", filter=Q(deliveries__state=WebhookDelivery.State.FAILED))
     rows = study.webhooks.annotate(n_failed=failed).order_by("pk")
     context = {"study": study, "form": form, "secret": secret, "made": made, "webhooks": rows}
@@ -48,11 +46,8 @@ def webhook(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
     found = access.webhook_of(request.user, slug, webhook_id)
     form = WebhookChangeForm(request.POST or None, initial=WebhookChangeForm.initial_of(found))
     if form.is_valid():
-        try:
+        with errors_in_form(form):
             service.change(found, actor=request.user, **form.cleaned_data)
-        except DomainError as error:
-            _add_webhook_errors(form, error)
-        else:
             messages.success(request, _("Saved."))
             return redirect("webhook", slug, webhook_id)
     return _render_webhook(request, found, form=form)
@@ -98,11 +93,8 @@ def webhook_remove(request: HttpRequest, slug: str, webhook_id: int) -> HttpResp
 @require_POST
 def webhook_replay(request: HttpRequest, slug: str, webhook_id: int, delivery_id: int) -> HttpResponse:
     delivery = access.delivery_of(request.user, slug, webhook_id, delivery_id)
-    try:
+    with errors_as_messages(request):
         service.replay(delivery, actor=request.user)
-    except DomainError as error:
-        messages.error(request, translated_message(error))
-    else:
         messages.success(request, _("It is sent again."))
     return redirect("webhook", slug, webhook_id)
 
@@ -117,24 +109,15 @@ def webhook_replay_failed(request: HttpRequest, slug: str, webhook_id: int) -> H
     return redirect("webhook", slug, webhook_id)
 
 
-def _add_webhook_errors(form: WebhookForm, error: DomainError) -> None:
-    """Problems with one of several patterns stand at the field that lists them all."""
-    for problem in error.problems:
-        field = problem.field.partition("[")[0]
-        form.add_error(field if field in form.fields else None, problem.message)
-    if not error.problems:
-        add_form_errors(form, error)
-
-
 def _render_webhook(
     request: HttpRequest, found: Webhook, *, form: WebhookChangeForm | None = None, secret: str | None = None
 ) -> HttpResponse:
-    state, after = request.GET.get("state", ""), request.GET.get("after", "")
+    state, after = request.GET.get("state", ""), page_cursor(request)
     rows = found.deliveries.all()
     if state in WebhookDelivery.State.values:
         rows = rows.filter(state=state)
-    if after.isdecimal() and len(after) < 19:
-        rows = rows.filter(pk__lt=int(after))
+    if after:
+        rows = rows.filter(pk__lt=after)
     deliveries = list(rows.order_by("-pk")[: DELIVERIES_SHOWN + 1])
     older = (
         urlencode({"state": state, "after": deliveries[DELIVERIES_SHOWN - 1].pk})

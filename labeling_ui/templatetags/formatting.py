@@ -9,8 +9,9 @@ from django import template
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 
+from analytics.reports.render import durations
 from annotation.protocols.schema import Text
-from labeling_ui import durations, markdown
+from labeling_ui import markdown
 
 register = template.Library()
 

@@ -8,7 +8,7 @@ from typing import Any
 from django import template
 from django.utils.functional import Promise
 
-from labeling_ui.review import labels
+from annotation.review import labels
 from labeling_ui.review.word_diff import Piece, diff_words
 
 register = template.Library()

@@ -25,6 +25,7 @@ PURE = [
     "annotation.importing.records",
     "annotation.review.flag_rules",
     "annotation.review.rules",
+    "annotation.studies.settings",
     "annotation.protocols",
     "annotation.audio",
     "annotation.demo",

@@ -46,7 +46,7 @@ def test_it_offers_what_says_something_of_the_questions_and_saves_it_in_the_unit
 @pytest.mark.parametrize("withheld", ["5", "95", "", "a"])
 def test_at_least_a_tenth_is_kept_from_raters(client, withheld):
     answer = client.post(reverse(PAGE, args=["s"]), {"scorer": "cmi-rm", "withheld": withheld})
-    assert list(answer.context["hints_form"].errors) == ["withheld"]
+    assert list(answer.context["form"].errors) == ["withheld"]
     assert rule() == {}
 
 

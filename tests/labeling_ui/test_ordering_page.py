@@ -63,7 +63,7 @@ def test_switched_off_it_takes_empty_numbers(client):
 )
 def test_a_fault_is_told_at_its_field_and_changes_nothing(client, field, value, told):
     answer = client.post(reverse(PAGE, args=["s"]), {**FILLED, field: value})
-    errors = answer.context["ordering_form"].errors
+    errors = answer.context["form"].errors
     assert list(errors) == [field]
     assert told in errors[field][0]
     assert policy() is None
@@ -72,7 +72,7 @@ def test_a_fault_is_told_at_its_field_and_changes_nothing(client, field, value, 
 def test_something_has_to_weigh(client):
     nothing = {"uncertainty": "0", "disagreement": "0", "coverage": "0"}
     answer = client.post(reverse(PAGE, args=["s"]), {**FILLED, **nothing})
-    assert list(answer.context["ordering_form"].errors) == ["uncertainty"]
+    assert list(answer.context["form"].errors) == ["uncertainty"]
 
 
 def test_a_study_worked_through_as_listed_is_not_asked(client):

@@ -73,7 +73,7 @@ def test_it_is_switched_off_with_empty_numbers_which_stay_as_they_were(client):
 )
 def test_a_fault_is_told_at_its_field_and_changes_nothing(client, field, value, told):
     answer = client.post(reverse(PAGE, args=["s"]), {**FILLED, field: value})
-    errors = answer.context["stopping_form"].errors
+    errors = answer.context["form"].errors
     assert list(errors) == [field]
     assert told in errors[field][0]
     assert rule() is None

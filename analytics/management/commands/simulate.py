@@ -130,7 +130,7 @@ def _policy(options: Mapping[str, Any]) -> ordering.Ordering:
     stated = ordering.settings(study.rules if study else {}) or ordering.Ordering()
     names = ("uniform", "among", *ordering.WEIGHTS)
     wanted = {**asdict(stated), **{name: options[name] for name in names if options[name] is not None}}
-    if faults := ordering.validate(wanted):
+    if faults := ordering.validate_ordering(wanted):
         raise CommandError(" ".join(f"--{fault.field}: {fault.message}" for fault in faults))
     return ordering.Ordering(**wanted)
 

@@ -25,9 +25,9 @@ _WIDTH = 720
 
 
 def svg_file(svg: str) -> str:
-    """The drawing with its style and with width and height; one that brings a style along keeps that."""
+    """The drawing with its style and with width and height."""
     kind = re.search(r'class="([\w-]+)', svg)
-    style = "" if "<style>" in svg or kind is None else f"\n<style>\n{_style(kind[1])}\n</style>"
+    style = "" if kind is None else f"\n<style>\n{_style(kind[1])}\n</style>"
     return re.sub(r"<svg[^>]*>", lambda found: _sized(found[0]) + style, svg, count=1)
 
 

@@ -6,24 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from analytics.reports.render.drawing import short_name, svg_frame
+
 WIDTH = 720
 _LEFT, _RIGHT = 250, 70
 _ROW, _HEADING, _AXIS = 26, 34, 30
 _LONGEST_NAME = 38
-
-# For a file on its own: the house's colours by day and by night. A page brings its own rules for these classes.
-_STYLE = """<style>
-.interval-plot{font:13px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;background:#fff}
-.interval-plot text{fill:#1d1f1e}
-.interval-plot .soft{fill:#5a5d59;font-size:12px}
-.interval-plot .heading{font-weight:600}
-.interval-plot .axis,.interval-plot .tick{stroke:#dcdad3}
-.interval-plot .range{stroke:#0b6e66;stroke-opacity:.3;stroke-width:10}
-.interval-plot .point{fill:#0b6e66;stroke:#fff;stroke-width:2}
-@media (prefers-color-scheme:dark){.interval-plot{background:#1c1f1e}.interval-plot text{fill:#eceeec}
-.interval-plot .soft{fill:#a9b0ad}.interval-plot .axis,.interval-plot .tick{stroke:#353a38}
-.interval-plot .range{stroke:#5cc8bb}.interval-plot .point{fill:#5cc8bb;stroke:#1c1f1e}}
-</style>"""
 
 
 @dataclass(frozen=True)
@@ -43,20 +31,12 @@ class Block:
     points: Sequence[Point]
 
 
-def interval_plot(title: str, blocks: Sequence[Block], *, on_its_own: bool = True) -> str:
-    """An SVG text. Blocks share one scale, from a round number below the lowest value to one above the highest.
-
-    `on_its_own` brings colours along, for a file; on a page the classes `interval-plot`, `heading`, `soft`, `axis`,
-    `tick`, `range` and `point` are coloured by its style sheet.
-    """
+def interval_plot(title: str, blocks: Sequence[Block]) -> str:
+    """An SVG text. Blocks share one scale, from a round number below the lowest value to one above the highest."""
     start, end = _ends([point for block in blocks for point in block.points])
     height = _AXIS + sum(_HEADING + _ROW * len(block.points) for block in blocks) + 8
-    drawn = "\n".join(_drawn(blocks, start, end, height))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="interval-plot" role="img" aria-label="{escape(title)}" '
-        f'viewBox="-4 0 {WIDTH + 8} {height}" width="100%">\n<title>{escape(title)}</title>\n'
-        f"{_STYLE if on_its_own else ''}\n{drawn}\n</svg>\n"
-    )
+    drawn = _drawn(blocks, start, end, height)
+    return svg_frame("interval-plot", title, drawn, width=WIDTH + 8, height=height, left=-4)
 
 
 def _drawn(blocks: Sequence[Block], start: float, end: float, height: int) -> Iterator[str]:
@@ -74,8 +54,7 @@ def _drawn(blocks: Sequence[Block], start: float, end: float, height: int) -> It
 
 
 def _line(point: Point, y: float, start: float, end: float) -> Iterator[str]:
-    name = point.name if len(point.name) <= _LONGEST_NAME else f"{point.name[: _LONGEST_NAME - 1]}…"
-    yield f'<text x="0" y="{y + 4:g}">{escape(name)}</text>'
+    yield f'<text x="0" y="{y + 4:g}">{escape(short_name(point.name, _LONGEST_NAME))}</text>'
     yield f'<line class="axis" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:g}" y2="{y:g}"/>'
     if point.low is not None and point.high is not None:
         ends = f'x1="{_x(point.low, start, end)}" x2="{_x(point.high, start, end)}"'

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 
+from analytics.reports.render.drawing import svg_frame
+
 # Where an axis begins and ends, and the round numbers on it.
 
 
@@ -60,25 +62,6 @@ _COLOURS = 6
 # A line of many points carries a mark at some of them only: enough to tell it from the others without colour.
 _MARKS = 12
 
-# For a file on its own: the house's colours by day and by night. A page links css/line_plot.css.
-_STYLE = """<style>
-.line-plot{font:15px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;background:#fff}
-.line-plot text{fill:#1d1f1e}
-.line-plot .soft{fill:#5a5d59;font-size:13px}
-.line-plot .axis{stroke:#8b8980}
-.line-plot .tick{stroke:#dcdad3}
-.line-plot .line{fill:none;stroke:currentColor;stroke-width:2;stroke-linejoin:round}
-.line-plot .dashed{stroke-dasharray:6 5}
-.line-plot .band{fill:currentColor;fill-opacity:.16}
-.line-plot .mark{fill:currentColor}
-.line-plot .colour-1{color:#0b6e66}.line-plot .colour-2{color:#b45309}.line-plot .colour-3{color:#4454b0}
-.line-plot .colour-4{color:#a3195b}.line-plot .colour-5{color:#5a5d59}.line-plot .colour-6{color:#756300}
-@media (prefers-color-scheme:dark){.line-plot{background:#1c1f1e}.line-plot text{fill:#eceeec}
-.line-plot .soft{fill:#a9b0ad}.line-plot .axis{stroke:#7f8683}.line-plot .tick{stroke:#353a38}
-.line-plot .colour-1{color:#5cc8bb}.line-plot .colour-2{color:#f0a35e}.line-plot .colour-3{color:#a3b0ff}
-.line-plot .colour-4{color:#f08ab8}.line-plot .colour-5{color:#a9b0ad}.line-plot .colour-6{color:#d8c653}}
-</style>"""
-
 # x, y and the ends of the band there, if it has any.
 LinePoint = tuple[float, float, float | None, float | None]
 Place = Callable[[float, float], tuple[float, float]]
@@ -101,12 +84,10 @@ def line_plot(
     y_label: str,
     x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
-    on_its_own: bool = True,
 ) -> str:
     """An SVG text. Without a range an axis reaches from a round number below what is drawn to one above.
 
-    `on_its_own` brings colours along, for a file; on a page css/line_plot.css colours the classes. Raises ValueError
-    for what is not a finite number.
+    Raises ValueError for what is not a finite number.
     """
     _require_finite(lines)
     points = [point for line in lines for point in line.points]
@@ -122,11 +103,7 @@ def line_plot(
     height = top + _PLOT + _FOOT
     drawn = [*legend, *_axes(x_axis, y_axis, place, (x_label, y_label))]
     drawn += [_line(number, line, place) for number, line in enumerate(lines)]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="line-plot" role="img" aria-label="{escape(title)}" '
-        f'viewBox="0 0 {WIDTH} {height}" width="100%">\n<title>{escape(title)}</title>\n'
-        f"{_STYLE if on_its_own else ''}\n" + "\n".join(drawn) + "\n</svg>\n"
-    )
+    return svg_frame("line-plot", title, drawn, width=WIDTH, height=height)
 
 
 def _require_finite(lines: Sequence[Line]) -> None:

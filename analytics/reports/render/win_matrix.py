@@ -6,24 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from analytics.reports.render.drawing import short_name, svg_frame
+
 WIDTH = 720
 _LABELS, _HEAD = 210, 30
 _LARGEST, _LONGEST_NAME = 74, 26
 # Below this a cell has no room for its number of votes.
 _ROOM_FOR_VOTES = 40
-
-# For a file on its own: the house's colours by day and by night. A page brings its own rules for these classes.
-_STYLE = """<style>
-.win-matrix{font:13px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;background:#fff}
-.win-matrix text{fill:#1d1f1e}
-.win-matrix .soft{fill:#5a5d59}
-.win-matrix .frame{fill:none;stroke:#dcdad3}
-.win-matrix .ahead{fill:#0b6e66}
-.win-matrix .itself{fill:#dcdad3}
-@media (prefers-color-scheme:dark){.win-matrix{background:#1c1f1e}.win-matrix text{fill:#eceeec}
-.win-matrix .soft{fill:#a9b0ad}.win-matrix .frame{stroke:#353a38}.win-matrix .ahead{fill:#5cc8bb}
-.win-matrix .itself{fill:#353a38}}
-</style>"""
 
 
 @dataclass(frozen=True)
@@ -38,14 +27,10 @@ def win_matrix(
     title: str,
     systems: Sequence[str],
     cells: Mapping[tuple[int, int], MatrixCell],
-    *,
-    on_its_own: bool = True,
 ) -> str:
     """An SVG text. `cells` by row and column, indexes into `systems`; a pair without votes stays empty.
 
-    Every share is printed, so that nothing rests on shades; columns carry the numbers of the rows. `on_its_own` brings
-    colours along, for a file; on a page the classes `win-matrix`, `soft`, `frame`, `ahead` and `itself` are coloured by
-    its style sheet.
+    Every share is printed, so that nothing rests on shades; columns carry the numbers of the rows.
     """
     size = min(_LARGEST, (WIDTH - _LABELS) / max(len(systems), 1))
     drawn = [*_names(systems, size)]
@@ -53,20 +38,16 @@ def win_matrix(
         for column in range(len(systems)):
             drawn += _cell(row, column, cells.get((row, column)), size, systems)
     height = _HEAD + size * len(systems) + 2
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="win-matrix" role="img" aria-label="{escape(title)}" '
-        f'viewBox="0 0 {WIDTH} {height:g}" width="100%">\n<title>{escape(title)}</title>\n'
-        f"{_STYLE if on_its_own else ''}\n" + "\n".join(drawn) + "\n</svg>\n"
-    )
+    return svg_frame("win-matrix", title, drawn, width=WIDTH, height=height)
 
 
 def _names(systems: Sequence[str], size: float) -> Iterator[str]:
     letters = min(13.0, size * 0.7)
     for number, name in enumerate(systems, start=1):
         middle = (number - 0.5) * size
-        short = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
         place = f'y="{_HEAD + middle + letters / 3:.1f}" font-size="{letters:g}"'
-        yield f'<text x="0" {place}><tspan class="soft">{number}</tspan> {escape(short)}</text>'
+        short = escape(short_name(name, _LONGEST_NAME))
+        yield f'<text x="0" {place}><tspan class="soft">{number}</tspan> {short}</text>'
         across = f'x="{_LABELS + middle:.1f}" y="{_HEAD - 8}" font-size="{letters:g}"'
         yield f'<text class="soft" {across} text-anchor="middle">{number}</text>'
 

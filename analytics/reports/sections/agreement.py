@@ -299,9 +299,7 @@ def _figure(votes: Votes, table: Table, settings: ReportSettings) -> Figure:
         assert isinstance(alpha, Measured)
         blocks.setdefault(str(by), []).append(_point(str(name), alpha))
     title = _("Alpha by part: %(question)s") % {"question": votes.question.title}
-    plot = interval_plot(
-        title, [PlotBlock(heading, points) for heading, points in blocks.items()], on_its_own=False
-    )
+    plot = interval_plot(title, [PlotBlock(heading, points) for heading, points in blocks.items()])
     cut = any(point.low == _LOWEST for points in blocks.values() for point in points)
     note = _("intervals that reach below −1 are cut there; the table has them whole")
     return Figure(f"agreement-{votes.question.key}", f"{title} ({note})" if cut else title, plot)

@@ -165,7 +165,7 @@ def _table_and_figure(
     )  # fmt: skip
     lines = [_line(curve) for curve in curves if len(curve.decay.bins) > 1]
     if lines:
-        svg = line_plot(caption, lines, x_label=_("Words"), y_label=y_label, on_its_own=False)
+        svg = line_plot(caption, lines, x_label=_("Words"), y_label=y_label)
         yield Figure(f"length_{asked.question.key}_{key}", caption, svg)
 
 

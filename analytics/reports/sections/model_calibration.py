@@ -170,7 +170,6 @@ def _diagram(asked: ScoredQuestion, one: _Calibrated, number: int) -> Figure:
         y_label=_("Share of votes for it"),
         x_range=(0.5, 1.0),
         y_range=(0.0, 1.0),
-        on_its_own=False,
     )
     return Figure(asked.key(f"reliability_{number}"), caption, svg)
 
@@ -225,6 +224,5 @@ def _curve(asked: ScoredQuestion, one: ScorerOutput, bins: tuple[BinnedMean, ...
         [Line(one.name, points)],
         x_label=_("Score"),
         y_label=_("Mean rating"),
-        on_its_own=False,
     )
     return Figure(asked.key(f"curve_{number}"), caption, svg)

@@ -149,14 +149,14 @@ def _confidences_of_two(one: PreferenceVotes, other: PreferenceVotes) -> Figure:
     ]
     titles = (one.votes.question.title, other.votes.question.title)
     caption = _("Confidence of votes: %(question)s") % {"question": " / ".join(titles)}
-    return Figure("preferences-confidence", caption, paired_bars(caption, titles, rows, on_its_own=False))
+    return Figure("preferences-confidence", caption, paired_bars(caption, titles, rows))
 
 
 def _confidences(pairs: PreferenceVotes) -> Figure:
     question, levels = pairs.votes.question, np.unique(pairs.votes.confidence)
     rows = [(f"{level:g}", _given(pairs, level)) for level in levels[~np.isnan(levels)].tolist()]
     caption = _("Confidence of votes: %(question)s") % {"question": question.title}
-    drawing = value_bars(caption, rows, on_its_own=False)
+    drawing = value_bars(caption, rows)
     return Figure(f"preferences-{question.key}-confidences", caption, drawing)
 
 

@@ -174,7 +174,7 @@ def _figure(key: str, caption: str, found: Rankings, settings: ReportSettings) -
         )
         for number, group in enumerate(leading.groups, start=1)
     ]
-    return Figure(key, caption, interval_plot(caption, blocks, on_its_own=False))
+    return Figure(key, caption, interval_plot(caption, blocks))
 
 
 def _point(line: RankedSystem) -> Point:

@@ -169,7 +169,7 @@ def _matrix(pairs: PreferenceVotes, order: list[str], found: list[_Pair]) -> Fig
         "Win rates of pairs, in per cent: %(question)s Row against column, ties as half a win; the number of votes is "
         "in small print where there is room."
     ) % {"question": pairs.votes.question.title}
-    drawing = win_matrix(_("Win rates of pairs"), order, cells, on_its_own=False)
+    drawing = win_matrix(_("Win rates of pairs"), order, cells)
     return Figure(f"preferences-{pairs.votes.question.key}-matrix", caption, drawing)
 
 

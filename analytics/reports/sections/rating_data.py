@@ -116,7 +116,7 @@ def distribution_blocks(rated: QuestionRatings, order: list[int]) -> Iterator[Bl
     yield _table(rated, found, rows)
     if len(rows) > 1:
         title = _("Shares of ratings by system: %(question)s") % {"question": rated.question.title}
-        svg = stacked_bars(title, found.labels, [(name, n.tolist()) for name, n in rows], on_its_own=False)
+        svg = stacked_bars(title, found.labels, [(name, n.tolist()) for name, n in rows])
         yield Figure(rated.key("shares"), title, svg)
 
 
@@ -135,13 +135,13 @@ def _histogram(rated: QuestionRatings, found: RatingBins, before: Votes) -> Figu
     after = found.counts(rated.ratings.value)
     if not reviewed(rated.votes):
         title = _("How often each value was given: %(question)s") % {"question": rated.question.title}
-        svg = value_bars(title, list(zip(found.labels, after.tolist(), strict=True)), on_its_own=False)
+        svg = value_bars(title, list(zip(found.labels, after.tolist(), strict=True)))
         return Figure(rated.key("values"), title, svg)
     title = _("How often each value was given, before and after the review: %(question)s") % {
         "question": rated.question.title
     }
     rows = list(zip(found.labels, found.counts(before.value).tolist(), after.tolist(), strict=True))
-    svg = paired_bars(title, (_("Before the review"), _("After the review")), rows, on_its_own=False)
+    svg = paired_bars(title, (_("Before the review"), _("After the review")), rows)
     return Figure(rated.key("values"), title, svg)
 
 

@@ -149,7 +149,7 @@ def _notes(
 def _figure(rated: QuestionRatings, found: Sequence[MeanOpinionScore]) -> Figure:
     title = _("Mean ratings by system: %(question)s") % {"question": rated.question.title}
     points = [_point(rated, one) for one in found]
-    svg = interval_plot(title, [PlotBlock(_("Mean"), points)], on_its_own=False)
+    svg = interval_plot(title, [PlotBlock(_("Mean"), points)])
     return Figure(rated.key("means"), title, svg)
 
 

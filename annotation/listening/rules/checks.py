@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise, permutations, takewhile
 from typing import Any, Literal
 
-from annotation.rating.rules.answers import Problem
+from annotation.studies.settings import from_stored, setting
+from annotation.studies.settings import gettext_noop as _
 
 MAX_FAILURES = 3
 FAILURES_FORGOTTEN_AFTER = timedelta(hours=24)
@@ -49,40 +50,39 @@ class CheckRules:
     `gate`: only who passed may work. Without it a failed check is a fact about the rater like any other.
     """
 
-    require: tuple[str, ...] = ()
-    valid_hours: int = 24
-    recheck_minutes: int = 0
-    gate: bool = True
+    require: tuple[str, ...] = setting(
+        (),
+        label=_("Before the work, raters"),
+        help_text=_(
+            "The two last ones tell headphones from loudspeakers; together they are stricter than either."
+        ),
+        choices=(
+            ("level", _("set the volume with a noise at -23 LUFS")),
+            ("left_right", _("tell left from right (4 of 4)")),
+            ("antiphase", _("find the quietest of three tones, one of them antiphase (5 of 6)")),
+            ("huggins", _("find a tone that only headphones let through (5 of 6)")),
+        ),
+        description="The listening checks that raters take before their first task.",
+    )
+    valid_hours: int = setting(24, label=_("Hours until a check is due again"), least=1, most=24 * 31)
+    recheck_minutes: int = setting(
+        0,
+        label=_("Minutes of work until a check is due again"),
+        help_text=_("0 leaves it to the hours."),
+        least=0,
+        most=600,
+    )
+    gate: bool = setting(
+        True,
+        label=_("Only raters who pass may work"),
+        help_text=_("Otherwise the result is noted with the rater, and the work goes on."),
+    )
 
     @classmethod
     def of(cls, rules: Mapping[str, Any]) -> CheckRules:
         """From a study's `rules`, in which only what differs from the defaults need stand."""
-        stated = {name: value for name, value in rules.get("checks", {}).items() if name in NAMES}
-        wanted = stated.pop("require", ())
-        return cls(require=tuple(kind for kind in KINDS if kind in wanted), **stated)
-
-
-NAMES = tuple(field.name for field in fields(CheckRules))
-BOUNDS = {"valid_hours": (1, 24 * 31), "recheck_minutes": (0, 600)}
-
-
-def validate(settings: Mapping[str, Any]) -> list[Problem]:
-    """Every fault of settings that somebody wants, each with the name of its field."""
-    problems = []
-    for name, value in settings.items():
-        if name == "require":
-            if not isinstance(value, list | tuple) or not set(value) <= set(KINDS):
-                problems.append(Problem(name, f"Give a list of some of {', '.join(KINDS)}."))
-        elif name == "gate":
-            if not isinstance(value, bool):
-                problems.append(Problem(name, "Give true or false."))
-        elif name not in BOUNDS:
-            problems.append(Problem(name, f"There is no such setting; there are {', '.join(NAMES)}."))
-        else:
-            least, most = BOUNDS[name]
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                problems.append(Problem(name, f"Give a whole number from {least} to {most}."))
-    return problems
+        settings = from_stored(cls, rules.get("checks", {}))
+        return replace(settings, require=tuple(kind for kind in KINDS if kind in settings.require))
 
 
 def draw_trials(kind: str, *, seed: int) -> list[Trial]:

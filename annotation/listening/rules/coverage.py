@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from annotation.errors import FieldProblem
 from annotation.listening.rules import loudness
 from annotation.listening.rules.loudness import ClipLevel
-from annotation.rating.rules.answers import Problem
+from annotation.studies.settings import from_stored, setting, validate
+from annotation.studies.settings import gettext_noop as _
 
 # What a study asks of listening: its settings, and what they come to for the clips of one task.
 
 
 # Up to here a clip is short: half of it is a lot of it. A song is judged from less of it, but for longer.
 SHORT_CLIP_SECONDS = 60.0
-LOUDNESS = ("match", "off")
 
 
 @dataclass(frozen=True)
@@ -31,24 +32,67 @@ class ListeningRules:
     `stop_minutes` are of work without a pause. `spectrogram`: whether raters may see one of each clip.
     """
 
-    short_seconds: float = 10.0
-    short_share: float = 0.5
-    long_seconds: float = 30.0
-    long_share: float = 0.25
-    min_switches: int = 1
-    fade_ms: int = 5
-    loudness: str = "match"
-    instruction_seconds: float = 3.0
-    break_minutes: int = 25
-    stop_minutes: int = 45
-    change_minutes: int = 10
-    spectrogram: bool = False
+    short_seconds: float = setting(
+        10.0, label=_("Seconds to hear of a clip of up to a minute"), least=0, most=60
+    )
+    short_share: float = setting(
+        0.5,
+        label=_("Or this much of it, in %"),
+        help_text=_("The larger of the two holds, and never more than the clip."),
+        least=0,
+        most=1,
+        percent=True,
+    )
+    long_seconds: float = setting(30.0, label=_("Seconds to hear of a longer clip"), least=0, most=3600)
+    long_share: float = setting(0.25, label=_("Or this much of it, in %"), least=0, most=1, percent=True)
+    min_switches: int = setting(
+        1,
+        label=_("Switches between the clips of a comparison"),
+        help_text=_("0 in these fields leaves it to the rater."),
+        least=0,
+        most=20,
+    )
+    fade_ms: int = setting(5, label=_("Milliseconds of cross-fade at a switch"), least=0, most=50)
+    loudness: str = setting(
+        "match",
+        label=_("Loudness"),
+        help_text=_("Louder is often taken for better. It can be chosen only while the study is a draft."),
+        choices=(
+            ("match", _("Play the clips of a task equally loud, at -23 LUFS or below")),
+            ("off", _("Leave loudness as it is: for studies of mastering or level")),
+        ),
+    )
+    instruction_seconds: float = setting(
+        3.0,
+        label=_("Seconds that the instruction is on screen before clips can be played"),
+        least=0,
+        most=60,
+    )
+    break_minutes: int = setting(25, label=_("Minutes of work until a break is suggested"), least=0, most=240)
+    stop_minutes: int = setting(
+        45,
+        label=_("Minutes of work until no more tasks are shown for a while"),
+        help_text=_("0 for never. A pause of five minutes starts the count anew."),
+        least=0,
+        most=480,
+    )
+    change_minutes: int = setting(
+        10,
+        label=_("Minutes in which a rater may change an answer"),
+        help_text=_("0 for never."),
+        least=0,
+        most=1440,
+    )
+    spectrogram: bool = setting(
+        False,
+        label=_("Raters may see spectrograms"),
+        help_text=_("They show what a system leaves out, such as high frequencies, to the eye as well."),
+    )
 
     @classmethod
     def of(cls, rules: Mapping[str, Any]) -> ListeningRules:
         """From a study's `rules`, in which only what differs from the defaults need stand."""
-        stated = rules.get("listening", {})
-        return cls(**{name: stated[name] for name in SETTING_NAMES if name in stated})
+        return from_stored(cls, rules.get("listening", {}))
 
     def seconds_required(self, duration: float) -> float:
         """How much of a clip must be heard, counting each moment once; never more than there is."""
@@ -59,7 +103,6 @@ class ListeningRules:
         return min(duration, max(seconds, share * duration))
 
 
-SETTING_NAMES = tuple(field.name for field in fields(ListeningRules))
 # What a vote is refused for when it was not done.
 MINIMUMS = ("short_seconds", "short_share", "long_seconds", "long_share", "min_switches")
 
@@ -83,50 +126,14 @@ def rules_in_force_since(rules: Mapping[str, Any], moment: datetime) -> list[Lis
     return [now, *earlier]
 
 
-# The least and the most of each number.
-SETTING_BOUNDS: dict[str, tuple[int, int]] = {
-    "short_seconds": (0, 60),
-    "short_share": (0, 1),
-    "long_seconds": (0, 3600),
-    "long_share": (0, 1),
-    "min_switches": (0, 20),
-    "fade_ms": (0, 50),
-    "instruction_seconds": (0, 60),
-    "break_minutes": (0, 240),
-    "stop_minutes": (0, 480),
-    "change_minutes": (0, 1440),
-}
-_WHOLE_NUMBERS = {field.name for field in fields(ListeningRules) if field.type == "int"}
-
-
-def validate_listening(settings: Mapping[str, Any]) -> list[Problem]:
-    """Every fault of settings that somebody wants, each with the name of its field."""
-    problems = []
-    for name, value in settings.items():
-        if name == "loudness":
-            if value not in LOUDNESS:
-                problems.append(Problem(name, f"{value!r} is not one of {', '.join(LOUDNESS)}."))
-        elif name == "spectrogram":
-            if not isinstance(value, bool):
-                problems.append(Problem(name, "Give true or false."))
-        elif name not in SETTING_BOUNDS:
-            problems.append(Problem(name, f"There is no such setting; there are {', '.join(SETTING_NAMES)}."))
-        elif not _is_within(value, *SETTING_BOUNDS[name], whole=name in _WHOLE_NUMBERS):
-            least, most = SETTING_BOUNDS[name]
-            kind = "whole number" if name in _WHOLE_NUMBERS else "number"
-            problems.append(Problem(name, f"Give a {kind} from {least} to {most}."))
-    if problems:
-        return problems
-    break_after, stop_after = (settings.get(name, 0) for name in ("break_minutes", "stop_minutes"))
-    if break_after and stop_after and stop_after <= break_after:
-        return [Problem("stop_minutes", f"Give more than the {break_after} minutes until a break, or 0.")]
-    return []
-
-
-def _is_within(value: Any, least: float, most: float, *, whole: bool) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-        return False
-    return bool(least <= value <= most)  # NaN is not
+def validate_listening(values: Mapping[str, Any]) -> list[FieldProblem]:
+    """The problems of these settings, each with the name of its setting."""
+    problems = validate(ListeningRules, values)
+    break_after, stop_after = (values.get(name, 0) for name in ("break_minutes", "stop_minutes"))
+    if not problems and break_after and 0 < stop_after <= break_after:
+        text = f"Give more than the {break_after} minutes until a break, or 0."
+        problems.append(FieldProblem("stop_minutes", text))
+    return problems
 
 
 @dataclass(frozen=True)
@@ -226,7 +233,7 @@ class PlaybackLog:
 
     heard: Mapping[str, list[Interval]]
     switches: int
-    problems: list[Problem]
+    problems: list[FieldProblem]
 
     @property
     def seconds(self) -> float:
@@ -236,16 +243,20 @@ class PlaybackLog:
 
 def read_playback_log(telemetry: Mapping[str, Any] | None) -> PlaybackLog:
     """No log is a log of nothing heard."""
-    problems: list[Problem] = []
+    problems: list[FieldProblem] = []
     told = {} if telemetry is None else telemetry
     heard = told.get("heard", {})
     if not isinstance(heard, Mapping):
-        problems.append(Problem("telemetry.heard", "Send the stretches heard of each clip, by its name."))
+        problems.append(
+            FieldProblem("telemetry.heard", "Send the stretches heard of each clip, by its name.")
+        )
         heard = {}
     stretches = {str(name): _read_intervals(str(name), said, problems) for name, said in heard.items()}
     switches = told.get("switches", 0)
     if isinstance(switches, bool) or not isinstance(switches, int) or not 0 <= switches < 1_000_000:
-        problems.append(Problem("telemetry.switches", "Send how often the rater switched, a whole number."))
+        problems.append(
+            FieldProblem("telemetry.switches", "Send how often the rater switched, a whole number.")
+        )
         switches = 0
     return PlaybackLog(stretches, switches, problems)
 
@@ -262,7 +273,7 @@ def unique_seconds(intervals: Iterable[Interval], *, duration: float = math.inf)
 
 def check_playback_log(
     telemetry: Mapping[str, Any] | None, *, conditions: Conditions, wall_seconds: float
-) -> list[Problem]:
+) -> list[FieldProblem]:
     """Every fault of a log; empty when the vote may stand. `wall_seconds` have passed since the task was handed out."""
     log = read_playback_log(telemetry)
     return (
@@ -272,13 +283,15 @@ def check_playback_log(
     )
 
 
-def _read_intervals(name: str, said: Any, problems: list[Problem]) -> list[Interval]:
+def _read_intervals(name: str, said: Any, problems: list[FieldProblem]) -> list[Interval]:
     field = f"telemetry.heard.{name}"
     if not isinstance(said, list | tuple):
-        problems.append(Problem(field, "Send a list of [from, to] in seconds."))
+        problems.append(FieldProblem(field, "Send a list of [from, to] in seconds."))
         return []
     if not all(_is_interval(each) for each in said):
-        problems.append(Problem(field, "A stretch is [from, to] in seconds of the clip, from before to."))
+        problems.append(
+            FieldProblem(field, "A stretch is [from, to] in seconds of the clip, from before to.")
+        )
         return []
     return [(max(0.0, float(start)), max(0.0, float(end))) for start, end in said]
 
@@ -292,41 +305,41 @@ def _is_interval(said: Any) -> bool:
     return bool(-TOLERANCE_S <= start <= end <= _LONGEST_CLIP_S)  # nothing is, beside NaN
 
 
-def _impossible_playback(log: PlaybackLog, conditions: Conditions, wall_seconds: float) -> list[Problem]:
+def _impossible_playback(log: PlaybackLog, conditions: Conditions, wall_seconds: float) -> list[FieldProblem]:
     problems = []
     passed, claimed = _format_seconds(wall_seconds), _format_seconds(log.seconds)
     for name, intervals in log.heard.items():
         clip = conditions.named(name)
         end = max((end for _, end in intervals), default=0.0)
         if clip is None:
-            problems.append(Problem(f"telemetry.heard.{name}", "This task has no clip of this name."))
+            problems.append(FieldProblem(f"telemetry.heard.{name}", "This task has no clip of this name."))
         elif end > clip.duration + TOLERANCE_S:
-            duration, until = _format_seconds(clip.duration), _format_seconds(end)
-            text = f"{_clip_title(name)} ends after {duration} s, yet was heard until {until} s."
-            problems.append(Problem(f"telemetry.heard.{name}", text))
+            length, heard_until = _format_seconds(clip.duration), _format_seconds(end)
+            text = f"{_clip_title(name)} ends after {length} s, yet was heard until {heard_until} s."
+            problems.append(FieldProblem(f"telemetry.heard.{name}", text))
     if log.seconds > wall_seconds + CLOCK_TOLERANCE_S:
         text = f"{claimed} s of listening do not fit into the {passed} s since this task was handed out."
-        problems.append(Problem("telemetry.heard", text))
+        problems.append(FieldProblem("telemetry.heard", text))
     return problems
 
 
-def _missing_listening(log: PlaybackLog, conditions: Conditions) -> list[Problem]:
+def _missing_listening(log: PlaybackLog, conditions: Conditions) -> list[FieldProblem]:
     problems = [problem for clip in conditions.clips if (problem := _unheard(clip, log))]
     if log.switches < conditions.min_switches:
         wanted = "once" if conditions.min_switches == 1 else f"{conditions.min_switches} times"
         text = f"Switch between the clips at least {wanted} before you decide."
-        problems.append(Problem("telemetry.switches", text))
+        problems.append(FieldProblem("telemetry.switches", text))
     return problems
 
 
-def _unheard(clip: ClipConditions, log: PlaybackLog) -> Problem | None:
+def _unheard(clip: ClipConditions, log: PlaybackLog) -> FieldProblem | None:
     heard = unique_seconds(log.heard.get(clip.name, []), duration=clip.duration)
     if heard + TOLERANCE_S >= clip.must_hear:
         return None
     text = (
         f"{_clip_title(clip.name)}: heard {_format_seconds(heard)} s of {_format_seconds(clip.must_hear)} s."
     )
-    return Problem(f"telemetry.heard.{clip.name}", text)
+    return FieldProblem(f"telemetry.heard.{clip.name}", text)
 
 
 def _clip_title(name: str) -> str:

@@ -7,20 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from annotation.errors import FieldProblem
 from annotation.protocols import Protocol, QuestionSpec
 
 MAX_COMMENT = 4000
 
 # Canonical codes of a preference; sides as shown (A, B) become slots through the presentation order.
 FIRST, SECOND, TIE, BOTH_BAD = 1, 2, 3, 4
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One fault in what was sent: where, what, and how to mend it."""
-
-    field: str
-    message: str
 
 
 @dataclass(frozen=True)
@@ -42,29 +35,29 @@ def check_answers(
     codes: Sequence[str],
     comment: str,
     n_candidates: int,
-) -> list[Problem]:
+) -> list[FieldProblem]:
     """Every fault of an answer set, in the order of its parts; empty when it can be stored."""
-    problems: list[Problem] = []
+    problems: list[FieldProblem] = []
     seen: set[tuple[str, int | None]] = set()
     for index, answer in enumerate(answers):
         where = f"answers[{index}]"
         question = protocol.question(str(answer.get("question", "")))
         if question is None:
             known = ", ".join(spec.key for spec in protocol.questions)
-            problems.append(Problem(f"{where}.question", f"This protocol asks {known}."))
+            problems.append(FieldProblem(f"{where}.question", f"This protocol asks {known}."))
             continue
         position = answer.get("position")
         misplaced = _check_position(question, position, where, n_candidates)
         problems += misplaced
         if not misplaced:
             if (question.key, position) in seen:
-                problems.append(Problem(where, f"{question.key} is answered twice."))
+                problems.append(FieldProblem(where, f"{question.key} is answered twice."))
             seen.add((question.key, position))
         problems += _check_content(question, answer, where)
     problems += _check_codes(protocol, codes)
     problems += _check_missing(protocol, seen, codes, n_candidates)
     if len(comment) > MAX_COMMENT:
-        problems.append(Problem("comment", f"The comment is longer than {MAX_COMMENT} characters."))
+        problems.append(FieldProblem("comment", f"The comment is longer than {MAX_COMMENT} characters."))
     return problems
 
 
@@ -124,94 +117,96 @@ def answer_as_shown(answer: CanonicalAnswer, presentation: Sequence[int]) -> dic
     return {"question": answer.question} | {name: part for name, part in given.items() if part is not None}
 
 
-def _check_position(question: QuestionSpec, position: object, where: str, n_candidates: int) -> list[Problem]:
+def _check_position(
+    question: QuestionSpec, position: object, where: str, n_candidates: int
+) -> list[FieldProblem]:
     if not question.per_candidate:
         if position is None:
             return []
         return [
-            Problem(
+            FieldProblem(
                 f"{where}.position", f"{question.key} is asked once, not per candidate; leave position out."
             )
         ]
     if isinstance(position, int) and not isinstance(position, bool) and 0 <= position < n_candidates:
         return []
-    return [Problem(f"{where}.position", f"Give the candidate's position, 0 to {n_candidates - 1}.")]
+    return [FieldProblem(f"{where}.position", f"Give the candidate's position, 0 to {n_candidates - 1}.")]
 
 
-def _check_content(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[Problem]:
+def _check_content(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[FieldProblem]:
     if question.kind == "preference":
         return _check_choice(question, answer, where) + _check_confidence(question, answer, where)
     if question.kind in ("rating", "correctness"):
         return _check_value(question, answer, where) + _check_confidence(question, answer, where)
     if question.kind == "text":
         return _check_text(question, answer, where)
-    return [Problem(where, f"Answers of kind {question.kind} are not taken here yet.")]
+    return [FieldProblem(where, f"Answers of kind {question.kind} are not taken here yet.")]
 
 
-def _check_choice(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[Problem]:
+def _check_choice(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[FieldProblem]:
     if answer.get("choice") in question.choices:
         return []
-    return [Problem(f"{where}.choice", f"Choose one of {', '.join(question.choices)}.")]
+    return [FieldProblem(f"{where}.choice", f"Choose one of {', '.join(question.choices)}.")]
 
 
-def _check_value(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[Problem]:
+def _check_value(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[FieldProblem]:
     value = answer.get("value")
     if not _is_number(value):
-        return [Problem(f"{where}.value", "Give a number.")]
+        return [FieldProblem(f"{where}.value", "Give a number.")]
     assert isinstance(value, int | float)
     if question.values and float(value) not in question.values:
-        return [Problem(f"{where}.value", f"{value} is not on the scale {_listed(question.values)}.")]
+        return [FieldProblem(f"{where}.value", f"{value} is not on the scale {_listed(question.values)}.")]
     low, high = question.minimum, question.maximum
     if (low is not None and value < low) or (high is not None and value > high):
-        return [Problem(f"{where}.value", f"{value} is outside {low} to {high}.")]
+        return [FieldProblem(f"{where}.value", f"{value} is outside {low} to {high}.")]
     return []
 
 
-def _check_confidence(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[Problem]:
+def _check_confidence(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[FieldProblem]:
     value, spec = answer.get("confidence"), question.confidence
     if spec is None:
         return (
             []
             if value is None
-            else [Problem(f"{where}.confidence", f"{question.key} asks for no confidence.")]
+            else [FieldProblem(f"{where}.confidence", f"{question.key} asks for no confidence.")]
         )
     if value is None:
         if not spec.required:
             return []
-        return [Problem(f"{where}.confidence", f"Say how sure you are: {_listed(spec.values)}.")]
+        return [FieldProblem(f"{where}.confidence", f"Say how sure you are: {_listed(spec.values)}.")]
     if _is_number(value) and float(value) in spec.values:
         return []
-    return [Problem(f"{where}.confidence", f"{value!r} is not on the scale {_listed(spec.values)}.")]
+    return [FieldProblem(f"{where}.confidence", f"{value!r} is not on the scale {_listed(spec.values)}.")]
 
 
-def _check_text(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[Problem]:
+def _check_text(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[FieldProblem]:
     text = answer.get("text")
     if not isinstance(text, str):
-        return [Problem(f"{where}.text", "Give a text.")]
+        return [FieldProblem(f"{where}.text", "Give a text.")]
     if question.required and not text.strip():
-        return [Problem(f"{where}.text", "Write at least one sentence.")]
+        return [FieldProblem(f"{where}.text", "Write at least one sentence.")]
     if len(text) > question.max_length:
-        return [Problem(f"{where}.text", f"The text is longer than {question.max_length} characters.")]
+        return [FieldProblem(f"{where}.text", f"The text is longer than {question.max_length} characters.")]
     return []
 
 
-def _check_codes(protocol: Protocol, codes: Sequence[str]) -> list[Problem]:
+def _check_codes(protocol: Protocol, codes: Sequence[str]) -> list[FieldProblem]:
     known = protocol.code_keys
     problems = [
-        Problem(
+        FieldProblem(
             f"codes[{i}]", f"{code!r} is not one of {', '.join(known) or 'any code: this protocol has none'}."
         )
         for i, code in enumerate(codes)
         if code not in known
     ]
     if len(set(codes)) != len(codes):
-        problems.append(Problem("codes", "A code is given twice."))
+        problems.append(FieldProblem("codes", "A code is given twice."))
     return problems
 
 
 def _check_missing(
     protocol: Protocol, seen: set[tuple[str, int | None]], codes: Sequence[str], n_candidates: int
-) -> list[Problem]:
+) -> list[FieldProblem]:
     problems = []
     for question in protocol.questions:
         if not question.required or set(codes) & set(question.excused_by):
@@ -220,7 +215,9 @@ def _check_missing(
         if missing := [position for position in positions if (question.key, position) not in seen]:
             which = f" for position {_listed(missing)}" if question.per_candidate else ""
             excuse = f", or give code {' or '.join(question.excused_by)}" if question.excused_by else ""
-            problems.append(Problem("answers", f"{question.key} is not answered{which}; answer it{excuse}."))
+            problems.append(
+                FieldProblem("answers", f"{question.key} is not answered{which}; answer it{excuse}.")
+            )
     return problems
 
 

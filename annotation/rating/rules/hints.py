@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.protocols import Protocol, QuestionSpec
-from annotation.rating.rules.answers import Problem
 from annotation.rating.rules.counterbalancing import candidate_labels
+from annotation.studies.settings import all_values, from_stored, setting
+from annotation.studies.settings import gettext_noop as _
 
-MIN_WITHHELD, MAX_WITHHELD = 0.1, 0.9
-DEFAULT_WITHHELD = MIN_WITHHELD
 # A scale this wide is read in whole numbers.
 _WIDE = 20.0
 # What a model is sure of may still be wrong.
@@ -32,34 +31,31 @@ _SUREST = 99
 class Hints:
     """A study's settings. `scorer`: its name, or the digest of one version. `withheld`: the share not shown."""
 
-    scorer: str
-    withheld: float = DEFAULT_WITHHELD
+    scorer: str = setting(
+        "",
+        label=_("Show raters what a model says"),
+        max_length=64,
+        message="Give a scorer's name or the digest of one of its versions.",
+    )
+    withheld: float = setting(
+        0.1,
+        label=_("Share of tasks where it is kept from the rater, in %"),
+        help_text=_("Drawn at random for each rater and task. It tells what showing does to the answers."),
+        least=0.1,
+        most=0.9,
+        percent=True,
+        message="Give a share from {least:g} to {most:g} that is not shown.",
+    )
 
 
 def settings(rules: Mapping[str, Any]) -> Hints | None:
     """From a study's `rules`; None where it shows nothing."""
-    found = rules.get("hints", {})
-    return Hints(found["scorer"], found.get("withheld", DEFAULT_WITHHELD)) if found.get("scorer") else None
+    stored = rules.get("hints", {})
+    return from_stored(Hints, stored) if stored.get("scorer") else None
 
 
 def as_json(rules: Mapping[str, Any]) -> dict[str, Any]:
-    return {"scorer": "", "withheld": DEFAULT_WITHHELD, **rules.get("hints", {})}
-
-
-def validate(wanted: Mapping[str, Any]) -> list[Problem]:
-    found = []
-    if not isinstance(wanted["scorer"], str) or len(wanted["scorer"]) > 64:
-        found.append(Problem("scorer", "Give a scorer's name or the digest of one of its versions."))
-    share = wanted["withheld"]
-    if (
-        isinstance(share, bool)
-        or not isinstance(share, int | float)
-        or not MIN_WITHHELD <= share <= MAX_WITHHELD
-    ):
-        found.append(
-            Problem("withheld", f"Give a share from {MIN_WITHHELD:g} to {MAX_WITHHELD:g} that is not shown.")
-        )
-    return found
+    return all_values(Hints, rules.get("hints", {}))
 
 
 def eligible_questions(protocol: Protocol) -> list[QuestionSpec]:

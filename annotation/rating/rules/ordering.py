@@ -17,20 +17,19 @@ import hashlib
 import math
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
-from annotation.rating.rules.answers import Problem
+from annotation.errors import FieldProblem
+from annotation.studies.settings import all_values, from_stored, setting, validate
+from annotation.studies.settings import gettext_noop as _
 
 # With less, some tasks would hardly ever come, and an estimate over all would rest on a few heavy votes.
 MIN_UNIFORM = 0.2
-# With fewer, raters who ask at the same moment are all after the same few tasks.
-MIN_AMONG, MAX_AMONG = 4, 1000
 MAX_WEIGHT = 100.0
 WINDOW = 32
 # How often a draw is made anew whose task another rater is just taking.
 ATTEMPTS = 4
-_KEY_LENGTH = 80
 # In a study's `rules`: what its priorities were reckoned from last.
 PRIORITIES_SOURCE_KEY = "ordering_made_from"
 
@@ -40,16 +39,42 @@ class Ordering:
     """A study's policy. The weights are of what a priority is made of; `scorer` names the model that these come from:
     a kind of model, a version's digest, or empty for the study's own."""
 
-    uniform: float = MIN_UNIFORM
-    among: int = 16
-    uncertainty: float = 0.25
-    disagreement: float = 0.25
+    uniform: float = setting(
+        MIN_UNIFORM,
+        label=_("Share of tasks drawn from all that are open, in %"),
+        help_text=_(
+            "All of them almost equally likely, whatever a model says of them. Never less than a fifth."
+        ),
+        least=MIN_UNIFORM,
+        most=1,
+        percent=True,
+        message="Give a number from {least} to {most}: with fewer random tasks, means over all cannot be estimated.",
+    )
+    among: int = setting(
+        16,
+        label=_("The others are drawn from the first"),
+        help_text=_("So many tasks. With few, raters at work at the same time get the same ones."),
+        # With fewer, raters who ask at the same moment are all after the same few tasks.
+        least=4,
+        most=1000,
+    )
+    uncertainty: float = setting(
+        0.25, label=_("Weight of what the model is unsure of"), least=0, most=MAX_WEIGHT
+    )
+    disagreement: float = setting(
+        0.25, label=_("Weight of where votes so far contradict the model"), least=0, most=MAX_WEIGHT
+    )
     # As much as the other two together: with less, a model that is still learning costs votes (docs/simulation.md).
-    coverage: float = 0.5
-    scorer: str = ""
+    coverage: float = setting(0.5, label=_("Weight of having few judgments yet"), least=0, most=MAX_WEIGHT)
+    scorer: str = setting(
+        "",
+        label=_("The model"),
+        description="The model's name or a version's digest; empty for the one promoted in this study.",
+        max_length=80,
+        message="Give a name of at most 80 characters, or nothing.",
+    )
 
 
-NAMES = tuple(field.name for field in fields(Ordering))
 WEIGHTS = ("uncertainty", "disagreement", "coverage")
 
 
@@ -112,43 +137,22 @@ def inclusion_probability(policy: Ordering, *, n_first: int, is_first: bool, uni
 
 def settings(rules: Mapping[str, Any]) -> Ordering | None:
     """From a study's `rules`; None where tasks come in a plain order."""
-    stated = rules.get("ordering")
-    return Ordering(**stated) if stated else None
+    stored = rules.get("ordering")
+    return from_stored(Ordering, stored) if stored else None
 
 
 def as_json(rules: Mapping[str, Any]) -> dict[str, Any]:
     """All settings of a study's `rules`, and whether they are in force."""
-    policy = settings(rules)
-    return {"on": policy is not None, **asdict(policy or Ordering())}
+    stored = rules.get("ordering", {})
+    return {"on": bool(stored), **all_values(Ordering, stored)}
 
 
-def validate(wanted: Mapping[str, Any]) -> list[Problem]:
-    """Every fault of a whole policy that somebody wants, each with the name of its field."""
-    found = [
-        Problem(name, f"There is no such setting; there are {', '.join(NAMES)}.")
-        for name in wanted
-        if name not in NAMES
-    ]
-    uniform, among, scorer = wanted["uniform"], wanted["among"], wanted["scorer"]
-    if not _is_number(uniform) or not MIN_UNIFORM <= uniform <= 1:
-        text = f"Give a number from {MIN_UNIFORM} to 1: with fewer random tasks, means over all cannot be estimated."
-        found.append(Problem("uniform", text))
-    if isinstance(among, bool) or not isinstance(among, int) or not MIN_AMONG <= among <= MAX_AMONG:
-        found.append(Problem("among", f"Give a whole number from {MIN_AMONG} to {MAX_AMONG}."))
-    weights = {name: wanted[name] for name in WEIGHTS}
-    bad = [
-        name for name, weight in weights.items() if not _is_number(weight) or not 0 <= weight <= MAX_WEIGHT
-    ]
-    found += [Problem(name, f"Give a number from 0 to {MAX_WEIGHT:g}.") for name in bad]
-    if not bad and not any(weights.values()):
-        found.append(Problem("uncertainty", "Give at least one of the three a weight above 0."))
-    if not isinstance(scorer, str) or len(scorer) > _KEY_LENGTH:
-        found.append(Problem("scorer", f"Give a name of at most {_KEY_LENGTH} characters, or nothing."))
-    return found
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def validate_ordering(values: Mapping[str, Any]) -> list[FieldProblem]:
+    """The problems of a whole policy, each with the name of its setting."""
+    problems = validate(Ordering, values)
+    if not any(values[name] for name in WEIGHTS) and {fault.field for fault in problems}.isdisjoint(WEIGHTS):
+        problems.append(FieldProblem("uncertainty", "Give at least one of the three a weight above 0."))
+    return problems
 
 
 # Where things stand in a study's queue.

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
+from annotation.errors import FieldProblem
 from annotation.protocols import Protocol
-from annotation.rating.rules.answers import Problem
 from annotation.rating.rules.exclusions import TaskPlaces
+from annotation.studies.settings import all_values, from_stored, setting, validate
+from annotation.studies.settings import gettext_noop as _
 
 # A threshold that counts can reach exactly (3 to 0 gives 0.9375) must not be missed by rounding.
 _ROUNDING = 1e-9
-MAX_VOTES, MAX_THRESHOLD = 1000, 0.999
-DEFAULT_THRESHOLD = 0.9
+MAX_THRESHOLD = 0.999
 # In a study's `rules`: the rule by which a task was last given a place.
 LAST_RULE_KEY = "stopping_gave"
 
@@ -30,9 +31,32 @@ class Stopping:
     """A study's rule. Every task gets the study's overlap of votes first; while the `question` is undecided, one more
     at a time, up to `most`. It is decided once the majority is right with a chance of `threshold`."""
 
-    question: str
-    most: int
-    threshold: float = DEFAULT_THRESHOLD
+    question: str = setting(
+        "",
+        label=_("Ask for more votes while this is undecided"),
+        description="Whose votes decide; empty for no stopping.",
+        max_length=40,
+    )
+    threshold: float = setting(
+        0.9,
+        label=_("Certainty that decides, in %"),
+        help_text=_(
+            "The chance that the majority is right. With 90 %, three votes of three decide, five of six, or six of "
+            "eight; a vote for neither is half a vote for each."
+        ),
+        least=math.nextafter(0.5, 1),
+        most=MAX_THRESHOLD,
+        percent=True,
+        message="Give a number above 0.5, up to {most}.",
+    )
+    # Stored with every rule that is in force; None only where there never was one.
+    most: int = setting(
+        None,
+        label=_("Votes that a pair gets at most"),
+        least=2,
+        most=1000,
+        message="Give a whole number from {least}, one more than every task gets, to {most}.",
+    )
 
     def is_met(self, votes: Votes) -> bool:
         return votes.certainty >= self.threshold - _ROUNDING
@@ -52,13 +76,10 @@ class Votes:
         return majority_certainty(self.first, self.second, self.neither)
 
 
-NAMES = tuple(field.name for field in fields(Stopping))
-
-
 def settings(rules: Mapping[str, Any]) -> Stopping | None:
     """From a study's `rules`; None where every task gets the same number of votes."""
-    stated = rules.get("stopping", {})
-    return Stopping(**stated) if stated.get("question") else None
+    stored = rules.get("stopping", {})
+    return from_stored(Stopping, stored) if stored.get("question") else None
 
 
 def adaptive_rule(rules: Mapping[str, Any]) -> Stopping | None:
@@ -114,35 +135,27 @@ def eligible_questions(protocol: Protocol) -> tuple[str, ...]:
 
 def as_json(rules: Mapping[str, Any]) -> dict[str, Any]:
     """All settings of a study's `rules`; the question is empty where the rule is off."""
-    return {"question": "", "most": None, "threshold": DEFAULT_THRESHOLD, **rules.get("stopping", {})}
+    return all_values(Stopping, rules.get("stopping", {}))
 
 
-def validate(wanted: Mapping[str, Any], *, overlap: int, questions: Sequence[str]) -> list[Problem]:
-    """Every fault of a whole rule that somebody wants, each with the name of its field. A rule that is switched off
-    (no question) needs no `most`."""
-    found = [
-        Problem(name, f"There is no such setting; there are {', '.join(NAMES)}.")
-        for name in wanted
-        if name not in NAMES
-    ]
-    off = not wanted["question"]
-    if not off and wanted["question"] not in questions:
+def validate_stopping(
+    values: Mapping[str, Any], *, overlap: int, questions: Sequence[str]
+) -> list[FieldProblem]:
+    """The problems of a whole rule, each with the name of its setting. A rule that is switched off (no question) needs
+    no `most`."""
+    values = dict(values)
+    if values["question"]:
+        values.setdefault("most", None)
+    elif values.get("most") is None:
+        values.pop("most", None)
+    problems = validate(Stopping, values, most={"least": overlap + 1})
+    if values["question"] and values["question"] not in questions:
         known = f"Choose one of {', '.join(questions)}." if questions else "This protocol compares no pairs."
-        found.append(Problem("question", known))
-    threshold, most = wanted["threshold"], wanted.get("most")
-    certain = _is_number(threshold) and 0.5 < threshold <= MAX_THRESHOLD
-    if not certain:
-        found.append(Problem("threshold", f"Give a number above 0.5, up to {MAX_THRESHOLD}."))
-    if off and most is None:
-        return found
-    if isinstance(most, bool) or not isinstance(most, int) or not overlap < most <= MAX_VOTES:
-        text = f"Give a whole number from {overlap + 1}, one more than every task gets, to {MAX_VOTES}."
-        found.append(Problem("most", text))
-    elif certain and most < (needed := min_votes_to_decide(threshold)):
-        text = f"So few votes are never so certain, even if all agree: give {needed} or more, or a lower threshold."
-        found.append(Problem("most", text))
-    return found
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        problems.append(FieldProblem("question", known))
+    invalid = {problem.field for problem in problems}
+    if "most" in values and invalid.isdisjoint({"most", "threshold"}):
+        needed = min_votes_to_decide(values["threshold"])
+        if values["most"] < needed:
+            text = f"So few votes are never so certain, even if all agree: give {needed} or more, or a lower threshold."
+            problems.append(FieldProblem("most", text))
+    return problems

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
-
 import pytest
 from scipy import stats
 
-from analytics.reports.sensitivity import sensitivity, sensitivity_plot
+from analytics.reports.sensitivity import sensitivity
 from analytics.statistics.bootstrap import Resampling
 from annotation.models import Answer, Judgment, Study, Task, TaskCandidate
 from annotation.rating import exclusions
@@ -204,13 +202,3 @@ def test_the_number_of_queries_does_not_grow(rated, scorer, django_assert_num_qu
             task = factories.rating_task(rated, f"{name}{Score.objects.count()}")
             votes(task, [2, 4])
             score(scorer, task, default=0.4, heard=0.6, audible=0.1)
-
-
-def test_it_can_be_drawn(rated, scorer):
-    picture = ET.fromstring(sensitivity_plot(found(rated, scorer)))
-    texts = [element.text for element in picture.iter("{http://www.w3.org/2000/svg}text")]
-    assert texts.count("heard") == 4
-    assert "Mean score ± sd" in texts
-    assert not list(picture.iter("{http://www.w3.org/2000/svg}style"))
-    alone = sensitivity_plot(found(rated, scorer), on_its_own=True)
-    assert "<style>" in alone

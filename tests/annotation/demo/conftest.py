@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from annotation.demo.write import DemoTruth, write_demo
+from annotation.demo.write import Truth, write_demo
 
 PROMPTS, QUESTIONS = 4, 6
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, DemoTruth]:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Truth]:
     """A small demo study: four prompts with eight comparisons, six questions with 24 answers."""
     folder = tmp_path_factory.mktemp("demo")
     return folder, write_demo(folder, seed=1, prompts=PROMPTS, questions=QUESTIONS)

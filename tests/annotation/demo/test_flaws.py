@@ -71,16 +71,14 @@ def test_a_looped_bar_repeats_and_never_closes() -> None:
 
 def test_an_unsteady_player_drifts_off_the_grid() -> None:
     score = piece()
-    clock, moment = clips.clock(MARIMBA, unsteadiness=1.0, rng=rng())
-    starts = clips.onsets(score, clock, unsteadiness=1.0, rng=rng())
+    starts, _, moment = clips.onsets(score, unsteadiness=1.0, rng=rng())
     drift = [abs(at - beat_time(MARIMBA, note.beat)) for at, note in zip(starts, score.notes, strict=True)]
     assert max(drift) > 0.1
     assert len(moment) == 1
 
 
 def test_a_steady_player_keeps_the_grid() -> None:
-    clock, moment = clips.clock(MARIMBA, unsteadiness=0.0, rng=rng())
-    starts = clips.onsets(piece(), clock, unsteadiness=0.0, rng=rng())
+    starts, _, moment = clips.onsets(piece(), unsteadiness=0.0, rng=rng())
     assert starts == [note.beat * 0.5 for note in piece().notes]  # 120 bpm, straight eighths
     assert moment == ()
 
@@ -123,7 +121,7 @@ def test_a_muffled_clip_has_lost_its_treble() -> None:
 def test_clicks_sound_at_their_moments() -> None:
     audio = np.zeros((2, 32000 * 4))
     audio[:, 1000] = 0.5
-    clicked, moments = synthesis.click(audio, strength=1.0, rate=32000, rng=rng())
+    clicked, moments = synthesis.click(audio, 1.0, 32000, rng())
     assert len(moments) == 10
     assert all(np.abs(clicked[0, round(at * 32000)]) > 0.3 for at in moments)
 

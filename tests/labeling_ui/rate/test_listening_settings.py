@@ -62,7 +62,7 @@ def test_every_setting_is_saved_in_the_units_of_the_rules(client, study):
 
 def test_what_is_shown_can_be_saved_again_without_a_change(client, study):
     page = client.get(reverse("settings", args=["s"]))
-    shown = page.context["listening_form"].initial
+    shown = {section.key: form for section, form in page.context["sections"]}["listening"].initial
     assert (shown["short_seconds"], shown["short_share"]) == (10, 50)
     client.post(reverse(PAGE, args=["s"]), shown)
     assert not AuditEvent.objects.filter(action="study.changed").exists()
@@ -82,7 +82,7 @@ def test_what_is_shown_can_be_saved_again_without_a_change(client, study):
 )
 def test_a_fault_is_shown_at_its_field_and_changes_nothing(client, study, field, value):
     answer = client.post(reverse(PAGE, args=["s"]), {**FILLED, field: value})
-    assert list(answer.context["listening_form"].errors) == [field]
+    assert list(answer.context["form"].errors) == [field]
     study.refresh_from_db()
     assert study.rules == {}
 

@@ -8,9 +8,9 @@ from django.urls import reverse
 from annotation.jobs import jobs
 from annotation.models import Job, ReviewCase, Study
 from annotation.review.flag_rules import FlagRules
+from annotation.review.labels import RULE_LABELS
 from annotation.review.rules import ReviewSettings
 from labeling_ui.review.forms import ReviewRulesForm
-from labeling_ui.review.labels import RULE_LABELS
 from tests.annotation.importing.reviewing import votes
 from tests.factories import rater, rating_task
 

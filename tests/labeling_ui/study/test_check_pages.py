@@ -74,8 +74,11 @@ def test_a_researcher_says_what_is_required(client, study, researcher):
     assert study.rules["checks"] == {
         "require": ["level", "huggins"], "gate": True, "valid_hours": 12, "recheck_minutes": 30
     }  # fmt: skip
-    form = client.get(reverse("settings", args=["s"])).context["checks_form"]
-    assert form.initial["require"] == ["level", "huggins"]
+    sections = client.get(reverse("settings", args=["s"])).context["sections"]
+    assert {section.key: form for section, form in sections}["checks"].initial["require"] == [
+        "level",
+        "huggins",
+    ]
 
 
 def test_nothing_ticked_is_nothing_required(client, study, researcher):
@@ -94,7 +97,7 @@ def test_nothing_ticked_is_nothing_required(client, study, researcher):
 def test_a_setting_that_makes_no_sense_is_shown_at_its_field(client, study, researcher, field, value):
     client.force_login(researcher)
     answer = client.post(reverse("check_settings", args=["s"]), {**WANTED, field: value})
-    assert list(answer.context["checks_form"].errors) == [field]
+    assert list(answer.context["form"].errors) == [field]
     study.refresh_from_db()
     assert "checks" not in study.rules
 

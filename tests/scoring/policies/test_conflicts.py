@@ -9,7 +9,7 @@ import pytest
 from annotation.models import CaseReason, Job, Judgment
 from annotation.review import flagging, settings
 from annotation.review.flag_rules import FlagRules
-from labeling_ui.review.labels import evidence_lines
+from annotation.review.labels import evidence_lines
 from scoring import learned
 from scoring.models import LearnedModel, Score, Scorer, ScoringRun
 from tests import factories

@@ -12,14 +12,12 @@ from analytics.reports.render.bars import paired_bars
 from analytics.reports.render.files import document_file, svg_file, tables_and_figures, zip_document
 from analytics.reports.render.interval_plot import Block, Point, interval_plot
 from analytics.reports.render.line_plot import Line, line_plot
-from tests.analytics.reports.render.documents import SVG, document
+from tests.analytics.reports.render.documents import document
 
 DRAWINGS = {
-    "interval-plot": interval_plot("T", [Block("b", [Point("p", 0.5, 0.1, 0.9, "0.5")])], on_its_own=False),
-    "paired-bars": paired_bars("T", ("a", "b"), [("1", 2, 3)], on_its_own=False),
-    "line-plot": line_plot(
-        "T", [Line("l", [(0, 0, None, None)])], x_label="x", y_label="y", on_its_own=False
-    ),
+    "interval-plot": interval_plot("T", [Block("b", [Point("p", 0.5, 0.1, 0.9, "0.5")])]),
+    "paired-bars": paired_bars("T", ("a", "b"), [("1", 2, 3)]),
+    "line-plot": line_plot("T", [Line("l", [(0, 0, None, None)])], x_label="x", y_label="y"),
 }
 
 
@@ -59,7 +57,3 @@ def test_a_figure_on_its_own_has_plain_colours_and_a_size(kind):
     assert f".{kind} text" in style
     assert "var(" not in style
     assert "#1d1f1e" in style
-
-
-def test_a_figure_that_brings_its_style_keeps_it():
-    assert svg_file(SVG.replace("<title>", "<style>a{}</style><title>")).count("<style>") == 1

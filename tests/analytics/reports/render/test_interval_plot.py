@@ -49,8 +49,3 @@ def test_names_are_text_and_nothing_else():
     picture = drawn(Point("<script>&", 0.5, None, None, "0.5"), Point("x" * 80, 0.5, None, None, "0.5"))
     assert "<script>&" in texts(picture)
     assert "x" * 37 + "…" in texts(picture)
-
-
-def test_a_page_brings_its_own_colours():
-    assert list(drawn(Point("one", 0.5, None, None, "0.5")).iter(f"{SVG}style"))
-    assert not list(drawn(Point("one", 0.5, None, None, "0.5"), on_its_own=False).iter(f"{SVG}style"))

@@ -103,11 +103,6 @@ def test_names_are_text_and_nothing_else():
     assert {"<script>&", "<x>", "&y"} <= {text.text for text in picture.iter(f"{SVG}text")}
 
 
-def test_a_page_brings_its_own_colours():
-    assert list(drawn(Line("one", [])).iter(f"{SVG}style"))
-    assert not list(drawn(Line("one", []), on_its_own=False).iter(f"{SVG}style"))
-
-
 @pytest.mark.parametrize("width", [1e-6, 0.3, 1, 7, 100, 12_345, 3e9])
 def test_an_axis_has_a_few_round_numbers(width):
     found = axis_ticks([0, width], None)

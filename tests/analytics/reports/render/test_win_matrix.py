@@ -32,5 +32,5 @@ def test_many_systems_leave_no_room_for_votes():
 
 
 def test_nothing_to_show_is_still_a_picture():
-    picture = ElementTree.fromstring(win_matrix("Wins", [], {}, on_its_own=False))
+    picture = ElementTree.fromstring(win_matrix("Wins", [], {}))
     assert picture.attrib["aria-label"] == "Wins"

@@ -13,9 +13,9 @@ from annotation.listening.rules.checks import (
     is_due,
     score_trials,
     standings,
-    validate,
     work_since,
 )
+from annotation.studies.settings import validate
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 REQUIRED = CheckRules(require=("antiphase",))
@@ -62,12 +62,12 @@ def test_the_volume_is_always_set_first():
     ],
 )
 def test_settings_that_make_no_sense_are_refused_at_their_field(stated, field):
-    assert [problem.field for problem in validate(stated)] == [field]
+    assert [problem.field for problem in validate(CheckRules, stated)] == [field]
 
 
 def test_settings_that_make_sense_have_no_faults():
     stated = {"require": ["level", "huggins"], "valid_hours": 1, "recheck_minutes": 30, "gate": False}
-    assert validate(stated) == []
+    assert validate(CheckRules, stated) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

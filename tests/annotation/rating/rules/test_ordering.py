@@ -160,12 +160,12 @@ def test_a_study_without_settings_has_a_plain_order():
 )
 def test_a_fault_is_told_at_its_field(field, value, told):
     wanted = {name: value for name, value in WANTED.items() if name != "on"}
-    assert ordering.validate(wanted) == []
-    found = ordering.validate({**wanted, field: value})
+    assert ordering.validate_ordering(wanted) == []
+    found = ordering.validate_ordering({**wanted, field: value})
     assert [fault.field for fault in found] == [field]
     assert told in found[0].message
 
 
 def test_something_has_to_weigh():
     nothing = {"uniform": 0.2, "among": 16, "scorer": "", **dict.fromkeys(ordering.WEIGHTS, 0)}
-    assert [fault.field for fault in ordering.validate(nothing)] == ["uncertainty"]
+    assert [fault.field for fault in ordering.validate_ordering(nothing)] == ["uncertainty"]

@@ -102,7 +102,7 @@ def test_votes_are_limited_to_the_first_only_once_a_rule_has_asked_for_more():
 
 def faults(*, overlap: int = 3, **wanted) -> dict[str, str]:
     whole = {"question": "preference", "threshold": 0.9, "most": 9, **wanted}
-    found = stopping.validate(whole, overlap=overlap, questions=("preference",))
+    found = stopping.validate_stopping(whole, overlap=overlap, questions=("preference",))
     return {problem.field: problem.message for problem in found}
 
 
