@@ -81,5 +81,5 @@ def _lock_leases(task_ids: Collection[int], rater_id: int | None) -> None:
 
 
 def _open_leases(task_ids: Collection[int], rater_id: int | None) -> QuerySet[Assignment]:
-    found = Assignment.objects.filter(task_id__in=task_ids, state=Assignment.State.OPEN)
-    return found if rater_id is None else found.filter(rater_id=rater_id)
+    leases = Assignment.objects.filter(task_id__in=task_ids, state=Assignment.State.OPEN)
+    return leases if rater_id is None else leases.filter(rater_id=rater_id)

@@ -16,9 +16,9 @@ def exclude_by_review(
 ) -> None:
     """Take what raters said of these tasks out of the count, for one of `rules.review.EXCLUSIONS`. What somebody has
     excluded before keeps their reason. The caller holds the tasks' locks."""
-    said = Judgment.objects.filter(task_id__in=task_ids, excluded=False)
+    judgments = Judgment.objects.filter(task_id__in=task_ids, excluded=False)
     exclusions.exclude_or_restore(
-        said.exclude(origin=Judgment.Origin.EXPERT),
+        judgments.exclude(origin=Judgment.Origin.EXPERT),
         study=study,
         action=Exclusion.Action.EXCLUDE,
         reason=reason,
@@ -39,12 +39,12 @@ def restore_by_review(
 ) -> None:
     """Restore what was set aside for this reason (`since` a moment) and has no other mark since."""
     last = Exclusion.objects.filter(judgment=OuterRef("pk")).order_by("-pk")
-    said = Judgment.objects.filter(task_id__in=task_ids, excluded=True).annotate(
+    judgments = Judgment.objects.filter(task_id__in=task_ids, excluded=True).annotate(
         why=Subquery(last.values("reason")[:1]), marked_at=Subquery(last.values("created_at")[:1])
     )
-    ours = said.filter(why=reason)
+    excluded = judgments.filter(why=reason)
     exclusions.exclude_or_restore(
-        ours if since is None else ours.filter(marked_at__gte=since),
+        excluded if since is None else excluded.filter(marked_at__gte=since),
         study=study,
         action=Exclusion.Action.RESTORE,
         reason=reason,

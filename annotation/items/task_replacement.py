@@ -40,11 +40,11 @@ def untouched_tasks(tasks: Sequence[Task]) -> set[int]:
 
 def slots_by_task(tasks: Sequence[Task]) -> dict[int, list[TaskCandidate]]:
     """By task, what it shows, in order."""
-    found: dict[int, list[TaskCandidate]] = {task.pk: [] for task in tasks}
-    rows = TaskCandidate.objects.select_related("candidate__carried_from").filter(task_id__in=found)
+    slots: dict[int, list[TaskCandidate]] = {task.pk: [] for task in tasks}
+    rows = TaskCandidate.objects.select_related("candidate__carried_from").filter(task_id__in=slots)
     for row in rows.order_by("slot"):
-        found[row.task_id].append(row)
-    return found
+        slots[row.task_id].append(row)
+    return slots
 
 
 def move_tasks(tasks: Sequence[Task], version: ItemVersion, shown: Mapping[int, Sequence[Candidate]]) -> None:
@@ -95,9 +95,9 @@ def replace_tasks(
     return new
 
 
-def free_task_names(study: Study, wanted: Sequence[str]) -> list[str]:
+def free_task_names(study: Study, names_wanted: Sequence[str]) -> list[str]:
     """These names, numbered where a task of the study, or an earlier one of them, has them already."""
-    stems = [name[:_MAX_NUMBERED] for name in wanted]
+    stems = [name[:_MAX_NUMBERED] for name in names_wanted]
     names = list(stems)
     for number in count(2):
         taken = set(
@@ -149,17 +149,17 @@ def _bar_informed_raters(successors: Mapping[int, Task], settings: ReviewSetting
 
 def _origins(replaced: Iterable[int]) -> dict[int, int]:
     """These tasks, and those on retracted versions that came of one of them: by their ids, which of these it was."""
-    found: dict[int, int] = {}
+    origins: dict[int, int] = {}
     latest = {pk: pk for pk in replaced}
     while latest:
-        found |= latest
+        origins |= latest
         later = Task.objects.filter(replaces__in=latest, item_version__retracted=True)
-        latest = {pk: found[earlier] for pk, earlier in later.values_list("pk", "replaces_id")}
-    return found
+        latest = {pk: origins[earlier] for pk, earlier in later.values_list("pk", "replaces_id")}
+    return origins
 
 
-def _stronger_reason(known: str | None, found: str) -> str:
-    return Reason.REVIEWS if Reason.REVIEWS in (known, found) else found
+def _stronger_reason(known: str | None, other: str) -> str:
+    return Reason.REVIEWS if Reason.REVIEWS in (known, other) else other
 
 
 # Where new tasks stand in a study's queue.

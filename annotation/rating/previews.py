@@ -54,9 +54,9 @@ def next_preview(study: Study, *, seen: Collection[uuid.UUID]) -> dict[str, Any]
     return None if first is None else preview_briefing(study, _draw_preview(study, first))
 
 
-def preview_briefing(study: Study, shown: Preview) -> dict[str, Any]:
+def preview_briefing(study: Study, preview: Preview) -> dict[str, Any]:
     routes = signed_clips.Routes("api_preview_clip", "api_preview_spectrogram", (study.slug,))
-    return briefings.brief(shown, routes=routes)
+    return briefings.brief(preview, routes=routes)
 
 
 def preview_of(study: Study, preview_id: uuid.UUID) -> Preview:
@@ -69,30 +69,30 @@ def preview_of(study: Study, preview_id: uuid.UUID) -> Preview:
     return _draw_preview(study, preview_id.int)
 
 
-def check_preview_answer(study: Study, shown: Preview, submission: Submission) -> Receipt:
+def check_preview_answer(study: Study, preview: Preview, submission: Submission) -> Receipt:
     """Refuse what would be refused of a rater; the receipt that they would get."""
-    asked = HeldAssignment(
-        id=shown.id,
+    held = HeldAssignment(
+        id=preview.id,
         state=Assignment.State.OPEN,
-        presentation=shown.presentation,
+        presentation=preview.presentation,
         leased_at=timezone.now() - _OPEN_SINCE,
-        protocol_version_id=shown.protocol_version_id,
+        protocol_version_id=preview.protocol_version_id,
         rater_id=0,
-        task_id=shown.task_id,
+        task_id=preview.task_id,
         task_state=Task.State.READY,
         study_id=study.pk,
     )
-    judgments.check_answers(asked, submission)
-    coverage.require_listening(asked, submission.telemetry)
+    judgments.check_answers(held, submission)
+    coverage.require_listening(held, submission.telemetry)
     return Receipt(submission.client_id, replayed=False, surplus=False)
 
 
-def preview_clip(shown: Preview, name: str, *, until: str, signature: str) -> PaddedParts:
-    return signed_clips.open_shown_clip(shown, name, until=until, signature=signature)
+def preview_clip(preview: Preview, name: str, *, until: str, signature: str) -> PaddedParts:
+    return signed_clips.open_shown_clip(preview, name, until=until, signature=signature)
 
 
-def preview_spectrogram(study: Study, shown: Preview, name: str) -> bytes:
-    return spectrograms.spectrogram_of_task(shown, name, rules=ListeningRules.of(study.rules))
+def preview_spectrogram(study: Study, preview: Preview, name: str) -> bytes:
+    return spectrograms.spectrogram_of_task(preview, name, rules=ListeningRules.of(study.rules))
 
 
 def _draw_preview(study: Study, task_id: int) -> Preview:

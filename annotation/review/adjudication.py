@@ -1,6 +1,7 @@
-"""What experts decide about a case: fine as it is, corrected, or its item withdrawn.
+"""Adjudication: an expert approves, corrects or withdraws an item, and may undo the decision for a while.
 
-Each begins with the claim (`cases.held`) and stands only once the expert has judged blind. Conflicts, by code:
+Each decision begins with a claim (`cases.claimed_case`) and is possible only once the expert has judged
+blind. Conflicts, by code:
 `not_judged`, `item_withdrawn`, `version_changed` (the item was corrected meanwhile), `nothing_changed`.
 
 Locks: all the item's unresolved cases, the item, then leases, tasks, raters and the study.
@@ -22,14 +23,13 @@ from annotation.items import locks, versions, withdrawals
 from annotation.models import CaseEvent, Correction, Draft, Item, ItemVersion, ReviewCase, User
 from annotation.review import cases, drafts, returns, rules
 from annotation.review.rules import CORRECTABLE_FIELDS, ReviewSettings
-from annotation.studies import audit
 
 Decision = ReviewCase.Decision
 
 
 @dataclass(frozen=True)
 class Corrections:
-    """What an expert wants an item to say.
+    """An expert's new texts for an item.
 
     `version_id` is the version they had before them; `texts` hold fields of `rules.review.CORRECTABLE` with their new
     texts (those that stayed may be among them); `drafts` the draft that a field's text began as. `rewrite_answers`:
@@ -66,7 +66,7 @@ def correct_item(user: User, case_id: int, corrections: Corrections) -> ItemVers
     rewrite = corrections.rewrite_answers
     if rewrite:
         _check_writable(before)
-    returns.close_item_cases(item, decision=Decision.SUPERSEDED, actor=user, but=case)
+    returns.close_item_cases(item, decision=Decision.SUPERSEDED, actor=user, except_case=case)
     returns.cancel_returns(case)
     version = versions.make_version(item, changes, actor=user, carry=not rewrite)
     rewrite = rewrite or versions.lacks_answers(version)
@@ -86,11 +86,9 @@ def withdraw_case_item(user: User, case_id: int, *, comment: str) -> ReviewCase:
     """Settle a case by taking its item out of the study. The comment says why; one is required."""
     case, item = returns.decidable_case(user, case_id)
     if not comment.strip():
-        raise InvalidInput(
-            "Say why this item is withdrawn.",
-            problems=[FieldProblem("comment", "Say why, for whoever asks later.")],
-        )
-    returns.close_item_cases(item, decision=Decision.WITHDRAWN, actor=user, but=case)
+        problem = FieldProblem("comment", "Say why, for whoever asks later.")
+        raise InvalidInput("Say why this item is withdrawn.", problems=[problem])
+    returns.close_item_cases(item, decision=Decision.WITHDRAWN, actor=user, except_case=case)
     returns.cancel_returns(case)
     withdrawals.withdraw_item(item, reason=comment.strip(), actor=user)
     return _resolve_case(case, Decision.WITHDRAWN, user, comment=comment)
@@ -153,29 +151,18 @@ def _resolve_case(
     case: ReviewCase, decision: ReviewCase.Decision, user: User, *, comment: str, **data: Any
 ) -> ReviewCase:
     """Close a case that the caller has locked and whose returns it has cancelled."""
-    case.state, case.decision = ReviewCase.State.RESOLVED, decision
-    case.claimed_by, case.claim_expires_at = None, None
-    case.decided_by, case.resolved_at = user, timezone.now()
-    case.comment = comment.strip()
-    case.save(
-        update_fields=[
-            "state", "decision", "claimed_by", "claim_expires_at", "decided_by", "resolved_at", "comment"
-        ]
-    )  # fmt: skip
+    cases.resolve_case(case, decision, by=user, comment=comment.strip())
     if decision != Decision.CORRECTED:
         drafts.settle_drafts(case, used={}, actor=user)
     cases.record_event(
         case, CaseEvent.Kind.DECIDED, actor=user, decision=decision, comment=case.comment, **data
     )
-    audit.record(
-        f"case.{decision}", actor=user, study=case.study, subject=f"case {case.pk}",
-        item=case.item.external_id, comment=case.comment, **data,
-    )  # fmt: skip
+    item = case.item.external_id
+    cases.audit_case(f"case.{decision}", case, actor=user, item=item, comment=case.comment, **data)
     return case
 
 
-# Taking a decision back while the study's window lasts. Nothing is erased: what was made stays, retracted.
-
+# Undo, while the study's window lasts. Nothing is erased: versions stay, retracted.
 
 State = ReviewCase.State
 REVERSIBLE = (Decision.CORRECTED, Decision.FINE, Decision.WITHDRAWN)
@@ -183,15 +170,9 @@ REVERSIBLE = (Decision.CORRECTED, Decision.FINE, Decision.WITHDRAWN)
 
 def undo_deadline(case: ReviewCase) -> datetime | None:
     """Until when the decision of this case can be taken back; None where it cannot be (any more)."""
-    ends = _undo_window_end(case)
-    if (
-        ends is None
-        or ends <= timezone.now()
-        or _decided_since(case)
-        or not _decision_stands(case, case.item)
-    ):
-        return None
-    return ends
+    end = _undo_window_end(case)
+    open_ = end is not None and end > timezone.now()
+    return end if open_ and not _decided_since(case) and _decision_stands(case, case.item) else None
 
 
 @transaction.atomic
@@ -207,7 +188,7 @@ def undo_decision(user: User, case_id: int) -> ReviewCase:
     _check_undoable(case, item, user)
     decision = case.decision
     if decision == Decision.CORRECTED:
-        returns.close_item_cases(item, decision=Decision.SUPERSEDED, actor=user, but=case)
+        returns.close_item_cases(item, decision=Decision.SUPERSEDED, actor=user, except_case=case)
         versions.retract_version(item, actor=user)
     elif decision == Decision.WITHDRAWN:
         withdrawals.restore_item(item, actor=user)
@@ -252,17 +233,10 @@ def _decision_stands(case: ReviewCase, item: Item) -> bool:
 
 def _reopen_case(case: ReviewCase, user: User, decision: str) -> ReviewCase:
     minutes = ReviewSettings.of(case.study.rules).claim_minutes
-    case.state, case.decision = State.CLAIMED, Decision.UNDECIDED
-    case.claimed_by, case.claim_expires_at = user, timezone.now() + timedelta(minutes=minutes)
-    case.decided_by, case.resolved_at, case.comment = None, None, ""
-    case.save(
-        update_fields=[
-            "state", "decision", "claimed_by", "claim_expires_at", "decided_by", "resolved_at", "comment"
-        ]
+    cases.change_case(
+        case, state=State.CLAIMED, decision=Decision.UNDECIDED, decided_by=None, resolved_at=None, comment="",
+        claimed_by=user, claim_expires_at=timezone.now() + timedelta(minutes=minutes),
     )  # fmt: skip
     cases.record_event(case, CaseEvent.Kind.UNDONE, actor=user, decision=decision)
-    audit.record(
-        "case.undone", actor=user, study=case.study, subject=f"case {case.pk}",
-        item=case.item.external_id, decision=decision,
-    )  # fmt: skip
+    cases.audit_case("case.undone", case, actor=user, item=case.item.external_id, decision=decision)
     return case

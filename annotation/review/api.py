@@ -1,9 +1,10 @@
-"""The review queue: which cases there are, taking one, putting it back, giving them to experts, saved views."""
+"""The review API: the queue and its saved views, claims, blind judgments, adjudication, rules, returns to raters."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -29,10 +30,10 @@ from annotation.review.flag_rules import KINDS, FlagRules
 from annotation.review.queue import FILTER_STATES, QueueFilters
 from annotation.review.rules import CORRECTABLE_FIELDS, CORRECTION_REASONS, ReviewSettings
 
-# What the endpoints of the review queue take and give.
-
+# The queue
 
 _MAX_FILTER_TEXT = 200
+F = TypeVar("F", bound=Callable[..., Response])
 
 
 class StratumField(serializers.RegexField):
@@ -137,10 +138,9 @@ class ReviewViewsOut(serializers.Serializer):
 
 
 def parse_filters(body: dict[str, Any]) -> QueueFilters:
-    """What was asked for, as the queue takes it."""
+    """The queue's filters of a validated request."""
     strata = dict(pair.split("=", 1) for pair in body.get("strata", ()))
-    named: dict[str, Any] = {n: body[n] for n in ("state", "rule", "assigned", "text") if n in body}
-    return QueueFilters.of({**named, "strata": strata})
+    return QueueFilters.of({**body, "strata": strata})
 
 
 QUEUE_PARAMETERS = [
@@ -161,22 +161,18 @@ class QueueView(APIView):
     )
     def get(self, request: Request, slug: str) -> Response:
         """The cases that experts should look at, the most pressing first: for experts and those who run the study."""
-        found = access.study_with_review_queue(request.user, slug)
-        asked: dict[str, Any] = request.query_params.dict()
-        if "strata" in asked:
-            asked["strata"] = request.query_params.getlist("strata")
-        wanted = QueueIn.parsed(asked)
+        study = access.study_with_review_queue(request.user, slug).study
+        query: dict[str, Any] = request.query_params.dict()
+        if "strata" in query:
+            query["strata"] = request.query_params.getlist("strata")
+        query = QueueIn.parsed(query)
         page = queue.queue_page(
-            found.study,
-            parse_filters(wanted),
-            reader=request.user,
-            after=wanted.get("after"),
-            limit=wanted["limit"],
+            study, parse_filters(query), reader=request.user, after=query.get("after"), limit=query["limit"]
         )
-        query = urlencode({**wanted, "after": page.next_after}, doseq=True)
+        next_query = urlencode({**query, "after": page.next_after}, doseq=True)
         body = {
-            "next": None if page.next_after is None else f"{request.path}?{query}",
-            "counts": QueueCountsOut(queue.queue_counts(found.study, reader=request.user)).data,
+            "next": None if page.next_after is None else f"{request.path}?{next_query}",
+            "counts": QueueCountsOut(queue.queue_counts(study, reader=request.user)).data,
             "results": CaseRowOut(page.rows, many=True).data,
         }
         return Response(body)
@@ -196,7 +192,7 @@ class NextCaseView(APIView):
         case = cases.claim_next(request.user, slug, filters)
         if case is None:
             return Response(status=204)
-        return Response(_claimed_out(begin_claimed(request.user, case), request.user))
+        return _claim_response(request.user, begin_claimed(request.user, case))
 
 
 class ClaimView(APIView):
@@ -210,7 +206,7 @@ class ClaimView(APIView):
     def post(self, request: Request, case_id: int) -> Response:
         """Take a case to work on, as opening it at the desk does. Claiming one's own again renews it."""
         case = cases.claim(request.user, case_id)
-        return Response(_claimed_out(begin_claimed(request.user, case), request.user))
+        return _claim_response(request.user, begin_claimed(request.user, case))
 
 
 class PutBackView(APIView):
@@ -221,7 +217,7 @@ class PutBackView(APIView):
     )
     def post(self, request: Request, case_id: int) -> Response:
         """Give up a case that is not decided: it is open to others again."""
-        return Response(_claimed_out(cases.put_back(request.user, case_id), request.user))
+        return _claim_response(request.user, cases.put_back(request.user, case_id))
 
 
 class CaseAssignmentsView(APIView):
@@ -278,13 +274,9 @@ def begin_claimed(user: User, case: ReviewCase) -> ReviewCase:
     return case
 
 
-def _claimed_out(case: ReviewCase, user: User) -> dict[str, Any]:
-    return {
-        "id": case.pk,
-        "state": case.state,
-        "claim_expires_at": case.claim_expires_at,
-        "judged": blind_judgments.may_see_votes(case, user),
-    }
+def _claim_response(user: User, case: ReviewCase) -> Response:
+    body = {"id": case.pk, "state": case.state, "claim_expires_at": case.claim_expires_at}
+    return Response({**body, "judged": blind_judgments.may_see_votes(case, user)})
 
 
 def _view_out(view: ReviewView, reader: User) -> dict[str, Any]:
@@ -297,8 +289,7 @@ def _view_out(view: ReviewView, reader: User) -> dict[str, Any]:
     }
 
 
-# What the review desk's endpoints take and give.
-
+# The desk: blind judgment, claim renewal, decisions, undo
 
 MAX_TEXT_CHARACTERS = 100_000
 MAX_COMMENT_CHARACTERS = 5_000
@@ -364,9 +355,6 @@ class KeptOut(serializers.Serializer):
     claim_expires_at = serializers.DateTimeField()
 
 
-# The expert's side: judge a case blind, keep it while at work, decide about it, take the decision back.
-
-
 class BlindView(APIView):
     writes = Scope.REVIEW
 
@@ -405,14 +393,16 @@ class KeepView(APIView):
         return Response({"claim_expires_at": cases.renew_claim(request.user, case_id).claim_expires_at})
 
 
+def _decision_schema(operation_id: str, request: type[In] | None) -> Callable[[F], F]:
+    """The schema of an endpoint that decides about a case."""
+    problems = problem_responses(*([400] if request else []), 403, 404, 409)
+    return extend_schema(operation_id=operation_id, request=request, responses={200: CaseOut, **problems})
+
+
 class CorrectionView(APIView):
     writes = Scope.REVIEW
 
-    @extend_schema(
-        operation_id="correct_case",
-        request=CorrectionIn,
-        responses={200: CaseOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @_decision_schema("correct_case", CorrectionIn)
     def post(self, request: Request, case_id: int) -> Response:
         """Settle a case by correcting its item: a new version, with one correction for each field that changed."""
         corrections = adjudication.Corrections(**CorrectionIn.parsed(request.data))
@@ -423,11 +413,7 @@ class CorrectionView(APIView):
 class FineView(APIView):
     writes = Scope.REVIEW
 
-    @extend_schema(
-        operation_id="case_is_fine",
-        request=FineIn,
-        responses={200: CaseOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @_decision_schema("case_is_fine", FineIn)
     def post(self, request: Request, case_id: int) -> Response:
         """Settle a case: its item is good as it is."""
         return _case_out(adjudication.approve_item(request.user, case_id, **FineIn.parsed(request.data)))
@@ -436,26 +422,17 @@ class FineView(APIView):
 class WithdrawalView(APIView):
     writes = Scope.REVIEW
 
-    @extend_schema(
-        operation_id="withdraw_item",
-        request=WithdrawalIn,
-        responses={200: CaseOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @_decision_schema("withdraw_item", WithdrawalIn)
     def post(self, request: Request, case_id: int) -> Response:
         """Settle a case by taking its item out of the study."""
-        return _case_out(
-            adjudication.withdraw_case_item(request.user, case_id, **WithdrawalIn.parsed(request.data))
-        )
+        body = WithdrawalIn.parsed(request.data)
+        return _case_out(adjudication.withdraw_case_item(request.user, case_id, **body))
 
 
 class ReturnsView(APIView):
     writes = Scope.REVIEW
 
-    @extend_schema(
-        operation_id="return_case",
-        request=ReturnsIn,
-        responses={200: CaseOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @_decision_schema("return_case", ReturnsIn)
     def post(self, request: Request, case_id: int) -> Response:
         """Ask the raters of some judgments to look again, or everybody for more judgments."""
         body = ReturnsIn.parsed(request.data)
@@ -469,24 +446,17 @@ class ReturnsView(APIView):
 class UndoView(APIView):
     writes = Scope.REVIEW
 
-    @extend_schema(
-        operation_id="undo_decision",
-        request=None,
-        responses={200: CaseOut, **problem_responses(403, 404, 409)},
-    )
+    @_decision_schema("undo_decision", None)
     def post(self, request: Request, case_id: int) -> Response:
         """Take back what you decided about a case, while the study lets you. It is yours again then."""
         return _case_out(adjudication.undo_decision(request.user, case_id))
 
 
 def _case_out(case: ReviewCase) -> Response:
-    body: dict[str, Any] = {"id": case.pk, "state": case.state, "decision": case.decision}
-    return Response(body)
+    return Response({"id": case.pk, "state": case.state, "decision": case.decision})
 
 
-# Which rules bring cases before experts, what they would find, and how cases are worked: for those who run
-# it.
-
+# Flag rules and settings of the review, for those who run the study
 
 FLAGS_HELP = 'Rules by name, each with what differs: {"codes": {"on": true, "min_raters": 2}}.'
 
@@ -588,8 +558,7 @@ def _rules_out(study: Study) -> dict[str, Any]:
     return {**asdict(ReviewSettings.of(study.rules)), "flags": FlagRules.of(study.rules).as_json()}
 
 
-# What experts asked a rater to look at again: the rater's own answer and the expert's words, nothing else.
-
+# Returns, for raters: their own answer and the expert's comment, nothing else
 
 # More than a rater who works is ever asked; whoever leaves them waiting gets to the rest by answering.
 MAX_RETURNED = 200

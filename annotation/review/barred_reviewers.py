@@ -35,11 +35,13 @@ def bar_reviewer(user: User, case: ReviewCase) -> None:
 
 def bar_reviewers_from_tasks(tasks: Collection[Task]) -> None:
     """Bar those who review the versions of these new tasks, or did, as they are from the tasks that were there."""
-    found: dict[int, set[int]] = {}
+    raters_by_version: dict[int, set[int]] = {}
     for version_ids in batches(sorted({task.item_version_id for task in tasks})):
         for version_id, rater_id in _reviewing(version_ids):
-            found.setdefault(version_id, set()).add(rater_id)
-    _write_bars((task.pk, rater_id) for task in tasks for rater_id in found.get(task.item_version_id, ()))
+            raters_by_version.setdefault(version_id, set()).add(rater_id)
+    _write_bars(
+        (task.pk, rater_id) for task in tasks for rater_id in raters_by_version.get(task.item_version_id, ())
+    )
 
 
 def is_reviewer(task_id: int, rater_id: int) -> bool:

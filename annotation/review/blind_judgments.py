@@ -95,10 +95,10 @@ def _store_judgment(user: User, case_id: int, submission: Submission) -> Receipt
     if assignment.state == REVIEWED:
         message = "You have judged this case already, perhaps in another window. The first answer stands."
         raise Conflict(message, code="already_submitted")
-    asked = _held_assignment(case, assignment)
-    judgments.check_answers(asked, submission)
-    gains = coverage.require_listening(asked, submission.telemetry)
-    _record_blind_judgment(case, user, _record_judgment(asked, submission, gains=gains))
+    held = _held_assignment(case, assignment)
+    judgments.check_answers(held, submission)
+    gains = coverage.require_listening(held, submission.telemetry)
+    _record_blind_judgment(case, user, _record_judgment(held, submission, gains=gains))
     return Receipt(submission.client_id, replayed=False, surplus=False)
 
 
@@ -153,33 +153,33 @@ def _held_assignment(case: ReviewCase, assignment: Assignment) -> HeldAssignment
 
 
 def _record_judgment(
-    asked: HeldAssignment, submission: Submission, *, gains: list[float | None] | None
+    held: HeldAssignment, submission: Submission, *, gains: list[float | None] | None
 ) -> Judgment:
     now = timezone.now()
-    Assignment.objects.filter(pk=asked.id).update(state=REVIEWED, closed_at=now)
+    Assignment.objects.filter(pk=held.id).update(state=REVIEWED, closed_at=now)
     judgment = Judgment.objects.create(
-        study_id=asked.study_id,
-        task_id=asked.task_id,
-        rater_id=asked.rater_id,
-        assignment_id=asked.id,
-        protocol_version_id=asked.protocol_version_id,
+        study_id=held.study_id,
+        task_id=held.task_id,
+        rater_id=held.rater_id,
+        assignment_id=held.id,
+        protocol_version_id=held.protocol_version_id,
         client_id=submission.client_id,
         payload_sha256=submission.sha256,
         origin=Judgment.Origin.EXPERT,
-        presentation=asked.presentation,
+        presentation=held.presentation,
         gains=gains,  # type: ignore[misc]  # a text among clips has none
         codes=sorted(submission.codes),
         comment=submission.comment.strip(),
         telemetry=submission.telemetry,
-        started_at=asked.leased_at,
+        started_at=held.leased_at,
         submitted_at=now,
     )
-    columns = judgments.answer_columns(asked, submission)
+    columns = judgments.answer_columns(held, submission)
     names = ("question_id", "candidate_id", "choice", "value", "confidence", "text")
     Answer.objects.bulk_create(
         Answer(
             judgment=judgment,
-            task_id=asked.task_id,
+            task_id=held.task_id,
             counted=False,
             **dict(zip(names, row, strict=True)),
         )

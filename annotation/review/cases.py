@@ -1,4 +1,4 @@
-"""Review cases in the hands of experts: claimed, kept, put back, given to one of them.
+"""Review cases: opening, claiming with a time limit, releasing, assigning to experts.
 
 Lock order as everywhere: case, assignment, task, rater, study; several cases by their ids.
 """
@@ -34,11 +34,26 @@ from annotation.review.queue import QueueFilters
 from annotation.review.rules import ReviewSettings
 from annotation.studies import audit
 
-# The one way to write what happens to a review case.
+# Events and changes of cases.
+
+# What no claim leaves in a case.
+UNCLAIMED: dict[str, Any] = {"claimed_by": None, "claim_expires_at": None}
+
+
+def change_case(case: ReviewCase, **values: Any) -> None:
+    """Set these fields of a case that the caller has locked, and save them."""
+    for name, value in values.items():
+        setattr(case, name, value)
+    case.save(update_fields=list(values))
+
+
+def audit_case(action: str, case: ReviewCase, *, actor: User | None, **data: Any) -> None:
+    """Write an event about one case to the audit log."""
+    audit.record(action, actor=actor, study=case.study, subject=f"case {case.pk}", **data)
 
 
 def record_event(case: ReviewCase, kind: CaseEvent.Kind, *, actor: User | None, **data: Any) -> None:
-    """Write one event, inside the transaction of what it tells of."""
+    """Write one event, inside the transaction of the change."""
     CaseEvent.objects.create(case=case, kind=kind, actor=actor, data=data)
 
 
@@ -48,15 +63,14 @@ def record_events(case_ids: Iterable[int], kind: CaseEvent.Kind, *, actor: User 
     CaseEvent.objects.bulk_create(events, batch_size=5000)
 
 
-# Cases made of what rules found, many at a time. Several of these may run at once, beside experts who
-# resolve the very cases: nothing is opened for a version that is no longer its item's, and nothing again
-# for votes that an expert has dealt with.
+# Opening cases in bulk. Several of these may run at once, beside experts who resolve the same cases: no case
+# is opened for a version that is no longer its item's, and none again for votes that an expert has dealt with.
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a rule found about a version: on which task most of all, on votes how recent (None: it rests on none), the
-    evidence, and how much it adds to the priority."""
+    """A rule's finding about a version: the task that it concerns most, the time of the newest vote that it rests on
+    (None: it rests on none), the evidence, and what it adds to the priority."""
 
     version_id: int
     task_id: int | None
@@ -114,30 +128,30 @@ WHERE c.id = r.id
 """
 
 
-def open_cases(rule: str, found: Sequence[Finding], *, at: datetime, actor: User | None) -> OpenedCases:
-    """Open cases for what a rule found, and give it as a further reason to those that are open. Safe to repeat.
+def open_cases(rule: str, findings: Sequence[Finding], *, at: datetime, actor: User | None) -> OpenedCases:
+    """Open cases for a rule's findings, or add the rule to the reasons of those that are open. Safe to repeat.
 
     Two transactions, so that nobody waits for an item while holding a case.
     """
-    by_version = {one.version_id: one for one in found}
+    by_version = {finding.version_id: finding for finding in findings}
     opened = _open_new_cases(rule, by_version, at=at, actor=actor)
-    left = {version: one for version, one in by_version.items() if version not in opened}
+    left = {version: finding for version, finding in by_version.items() if version not in opened}
     return OpenedCases(len(opened), _add_reasons(rule, left, at=at, actor=actor))
 
 
 @transaction.atomic
-def _open_new_cases(rule: str, found: dict[int, Finding], *, at: datetime, actor: User | None) -> set[int]:
+def _open_new_cases(rule: str, findings: dict[int, Finding], *, at: datetime, actor: User | None) -> set[int]:
     values: dict[str, Any] = {
-        "versions": list(found),
-        "tasks": [one.task_id for one in found.values()],
-        "newest": [one.newest for one in found.values()],
-        "weights": [one.weight for one in found.values()],
+        "versions": list(findings),
+        "tasks": [finding.task_id for finding in findings.values()],
+        "newest": [finding.newest for finding in findings.values()],
+        "weights": [finding.weight for finding in findings.values()],
     }
     with connection.cursor() as cursor:
         cursor.execute(_OPEN_SQL, {"rule": rule, "now": at, **values})
         cases: dict[int, int] = dict(cursor.fetchall())
     CaseReason.objects.bulk_create(
-        CaseReason(case_id=case, rule=rule, evidence=found[version].evidence, fired_at=at)
+        CaseReason(case_id=case, rule=rule, evidence=findings[version].evidence, fired_at=at)
         for case, version in cases.items()
     )
     record_events(cases, CaseEvent.Kind.OPENED, actor=actor, rule=rule)
@@ -145,18 +159,18 @@ def _open_new_cases(rule: str, found: dict[int, Finding], *, at: datetime, actor
 
 
 @transaction.atomic
-def _add_reasons(rule: str, found: dict[int, Finding], *, at: datetime, actor: User | None) -> int:
+def _add_reasons(rule: str, findings: dict[int, Finding], *, at: datetime, actor: User | None) -> int:
     with connection.cursor() as cursor:
-        cursor.execute(_UNRESOLVED_SQL, {"versions": list(found)})
+        cursor.execute(_UNRESOLVED_SQL, {"versions": list(findings)})
         cases: dict[int, int] = dict(cursor.fetchall())
-        evidence = [json.dumps(found[version].evidence) for version in cases.values()]
+        evidence = [json.dumps(findings[version].evidence) for version in cases.values()]
         reasons: dict[str, Any] = {"rule": rule, "now": at, "cases": list(cases), "evidence": evidence}
         cursor.execute(_ADD_REASONS_SQL, reasons)
-        added = {case: found[cases[case]] for (case,) in cursor.fetchall()}
+        added = {case: findings[cases[case]] for (case,) in cursor.fetchall()}
         raised: dict[str, Any] = {
             "cases": list(added),
-            "tasks": [one.task_id for one in added.values()],
-            "weights": [one.weight for one in added.values()],
+            "tasks": [finding.task_id for finding in added.values()],
+            "weights": [finding.weight for finding in added.values()],
         }
         cursor.execute(_RAISE_PRIORITY_SQL, {"rule": rule, **raised})
     record_events(added, CaseEvent.Kind.FIRED, actor=actor, rule=rule)
@@ -164,7 +178,6 @@ def _add_reasons(rule: str, found: dict[int, Finding], *, at: datetime, actor: U
 
 
 State = ReviewCase.State
-_CLAIM_FIELDS = ("state", "claimed_by", "claim_expires_at")
 
 
 @transaction.atomic
@@ -188,19 +201,20 @@ def claim(user: User, case_id: int) -> ReviewCase:
 
 
 @transaction.atomic
-def claim_next(user: User, slug: str, filters: QueueFilters, *, but: int | None = None) -> ReviewCase | None:
-    """Go on with a case that the expert has claimed, or else claim the open case of the highest priority, of those that
-    the filters let through; cases that they were given first. `but` is the case that they are about to leave.
+def claim_next(
+    user: User, slug: str, filters: QueueFilters, *, except_case: int | None = None
+) -> ReviewCase | None:
+    """Continue a case that the expert has claimed, or else claim the open case of the highest priority among those that
+    the filters let through; cases assigned to them come first. `except_case` is the one that they are about to leave.
 
     Cases that others are taking at this moment are passed over. None when nothing is left.
     """
-    found = study_with_review_queue(user, slug)
-    if found.manages:
+    reviewed = study_with_review_queue(user, slug)
+    if reviewed.manages:
         raise NotAllowed("You run this study and see its votes; reviewing is for its experts.")
     expire_claims(limit=100)
-    for whose in queue.claimable_cases(found.study, filters, user=user):
-        wanted = whose if but is None else whose.exclude(pk=but)
-        free = wanted.select_for_update(skip_locked=True, of=("self",))
+    for candidates in queue.claimable_cases(reviewed.study, filters, user=user):
+        free = candidates.exclude(pk=except_case).select_for_update(skip_locked=True, of=("self",))
         first = free.values_list("pk", flat=True).first()
         if first is not None:
             return _claim_locked(case_under_review(user, first, lock=True), user)
@@ -209,10 +223,9 @@ def claim_next(user: User, slug: str, filters: QueueFilters, *, but: int | None 
 
 @transaction.atomic
 def renew_claim(user: User, case_id: int) -> ReviewCase:
-    """Renew a live claim: the heartbeat of an open desk. Raises as `held`."""
+    """Renew a live claim: the heartbeat of an open desk. Raises as `claimed_case`."""
     case = claimed_case(user, case_id)
-    case.claim_expires_at = _claim_end(case)
-    case.save(update_fields=["claim_expires_at"])
+    change_case(case, claim_expires_at=_claim_end(case))
     return case
 
 
@@ -222,7 +235,7 @@ def put_back(user: User, case_id: int) -> ReviewCase:
     case = case_under_review(user, case_id, lock=True)
     if case.state == State.CLAIMED and case.claimed_by_id == user.pk:
         release_claim(case, actor=user)
-        audit.record("case.put_back", actor=user, study=case.study, subject=f"case {case.pk}")
+        audit_case("case.put_back", case, actor=user)
     return case
 
 
@@ -246,15 +259,13 @@ def assign(user: User, slug: str, case_ids: Sequence[int], *, expert: str | None
     study do. Whoever else is at one of them loses the claim. Returns how many changed."""
     study = access.managed_study(user, slug)
     to = _expert(study, expert) if expert else None
-    found = _lock_cases(study, case_ids)
     changed = [
         case
-        for case in found
+        for case in _lock_cases(study, case_ids)
         if case.state != ReviewCase.State.RESOLVED and case.assigned_to_id != (to.pk if to else None)
     ]
     for case in changed:
-        case.assigned_to = to
-        case.save(update_fields=["assigned_to"])
+        change_case(case, assigned_to=to)
         record_event(case, CaseEvent.Kind.ASSIGNED, actor=user, to=to.name if to else "")
         if to and case.claimed_by_id not in (None, to.pk):
             release_claim(case, actor=user)
@@ -269,21 +280,19 @@ def assign(user: User, slug: str, case_ids: Sequence[int], *, expert: str | None
 def release_member_cases(study: Study, user: User, *, actor: User | None) -> int:
     """Give unresolved cases that this account has, or was given, back to everybody: it reviews here no more. Returns
     how many."""
-    own = Q(assigned_to=user) | Q(claimed_by=user, state=State.CLAIMED)
-    found = ReviewCase.objects.select_for_update(of=("self",)).filter(own, study=study)
-    left = list(found.exclude(state=State.RESOLVED).order_by("pk"))
-    for case in left:
+    own_cases = Q(assigned_to=user) | Q(claimed_by=user, state=State.CLAIMED)
+    locked = ReviewCase.objects.select_for_update(of=("self",)).filter(own_cases, study=study)
+    released = list(locked.exclude(state=State.RESOLVED).order_by("pk"))
+    for case in released:
         if case.claimed_by_id == user.pk:
             release_claim(case, actor=actor)
         if case.assigned_to_id == user.pk:
-            case.assigned_to = None
-            case.save(update_fields=["assigned_to"])
+            change_case(case, assigned_to=None)
             record_event(case, CaseEvent.Kind.ASSIGNED, actor=actor, to="")
-    if left:
-        audit.record(
-            "cases.let_go", actor=actor, study=study, subject=f"user {user.pk}", cases=[case.pk for case in left]
-        )  # fmt: skip
-    return len(left)
+    if released:
+        ids = [case.pk for case in released]
+        audit.record("cases.let_go", actor=actor, study=study, subject=f"user {user.pk}", cases=ids)
+    return len(released)
 
 
 @transaction.atomic
@@ -304,10 +313,8 @@ def expire_claims(*, limit: int = 1000) -> int:
 
 def release_claim(case: ReviewCase, *, actor: User | None) -> None:
     """End the claim of a case that the caller has locked. Nobody's doing (None) is that its time ran out."""
-    waits = Return.objects.filter(case=case, state=Return.State.WAITING).exists()
-    case.state = State.RETURNED if waits else State.OPEN
-    case.claimed_by, case.claim_expires_at = None, None
-    case.save(update_fields=_CLAIM_FIELDS)
+    awaited = Return.objects.filter(case=case, state=Return.State.WAITING).exists()
+    change_case(case, state=State.RETURNED if awaited else State.OPEN, **UNCLAIMED)
     record_event(case, CaseEvent.Kind.RELEASED, actor=actor, expired=actor is None)
 
 
@@ -316,13 +323,20 @@ def _claim_locked(case: ReviewCase, user: User) -> ReviewCase:
     if case.state == State.CLAIMED and not renewed:  # its time ran out, and no sweep has come by yet
         record_event(case, CaseEvent.Kind.RELEASED, actor=None, expired=True)
         audit.record("cases.expired", actor=None, study=case.study, cases=[case.pk])
-    case.state, case.claimed_by, case.claim_expires_at = State.CLAIMED, user, _claim_end(case)
-    case.save(update_fields=_CLAIM_FIELDS)
+    change_case(case, state=State.CLAIMED, claimed_by=user, claim_expires_at=_claim_end(case))
     if not renewed:
         record_event(case, CaseEvent.Kind.CLAIMED, actor=user)
-        audit.record("case.claimed", actor=user, study=case.study, subject=f"case {case.pk}")
+        audit_case("case.claimed", case, actor=user)
     bar_reviewer(user, case)  # each time: its version may have new tasks
     return case
+
+
+def resolve_case(case: ReviewCase, decision: ReviewCase.Decision, *, by: User | None, **values: Any) -> None:
+    """Settle a case that the caller has locked; its returns and drafts are the caller's to close."""
+    now = timezone.now()
+    change_case(
+        case, state=State.RESOLVED, decision=decision, decided_by=by, resolved_at=now, **UNCLAIMED, **values
+    )
 
 
 def _is_claim_alive(case: ReviewCase) -> bool:
@@ -348,9 +362,9 @@ def _claimed_by_other(case: ReviewCase) -> Conflict:
 
 
 def _lock_cases(study: Study, case_ids: Sequence[int]) -> list[ReviewCase]:
-    wanted = ReviewCase.objects.select_for_update(of=("self",)).filter(study=study, pk__in=set(case_ids))
-    found = list(wanted.order_by("pk"))
-    known = {case.pk for case in found}
+    locked = ReviewCase.objects.select_for_update(of=("self",)).filter(study=study, pk__in=set(case_ids))
+    cases = list(locked.order_by("pk"))
+    known = {case.pk for case in cases}
     problems = [
         FieldProblem(f"case_ids[{i}]", f"There is no case {case_id} in this study.")
         for i, case_id in enumerate(case_ids)
@@ -358,15 +372,15 @@ def _lock_cases(study: Study, case_ids: Sequence[int]) -> list[ReviewCase]:
     ]
     if problems:
         raise InvalidInput("Some cases are not there; nothing was changed.", problems=problems)
-    return found
+    return cases
 
 
 def _expert(study: Study, email: str) -> User:
-    members = Membership.objects.select_related("user").filter(study=study, role=Role.EXPERT)
-    found = members.filter(user__email=email.strip().lower()).first()
-    if found is None:
+    experts = Membership.objects.select_related("user").filter(study=study, role=Role.EXPERT)
+    membership = experts.filter(user__email=email.strip().lower()).first()
+    if membership is None:
         problem = FieldProblem(
             "expert", f"{email} is not an expert of this study.", "Invite them as one first."
         )
         raise InvalidInput("This case cannot be given to them.", problems=[problem])
-    return found.user
+    return membership.user

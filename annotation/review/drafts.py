@@ -47,11 +47,11 @@ def request_draft(case: ReviewCase, *, field: str, writer: str, actor: User | No
     state = ReviewCase.objects.select_for_update(no_key=True).values_list("state", flat=True).get(pk=case.pk)
     if state == ReviewCase.State.RESOLVED:
         raise Conflict("This case is settled; no drafts are written for it.", code="resolved")
-    asked = {"case": case, "item_version_id": case.item_version_id, "field": field, "writer": writer}
-    found = Draft.objects.filter(**asked, state=State.WAITING).first()
-    if found is not None:
-        return found
-    draft = Draft.objects.create(**asked, requested_by=actor)
+    request = {"case": case, "item_version_id": case.item_version_id, "field": field, "writer": writer}
+    waiting = Draft.objects.filter(**request, state=State.WAITING).first()
+    if waiting is not None:
+        return waiting
+    draft = Draft.objects.create(**request, requested_by=actor)
     cases.record_event(case, CaseEvent.Kind.DRAFTED, actor=actor, field=field, writer=writer)
     _audit_draft("requested", draft, actor=actor)
     return draft
@@ -91,16 +91,16 @@ def reject_draft(user: User, draft_id: int) -> Draft:
 
 def chosen_drafts(case: ReviewCase, named: Mapping[str, int]) -> dict[str, Draft]:
     """The proposed drafts that these fields' texts began as. Raises InvalidInput that points at each that is none."""
-    found = {draft.pk: draft for draft in Draft.objects.filter(pk__in=named.values(), case=case)}
+    drafts = {draft.pk: draft for draft in Draft.objects.filter(pk__in=named.values(), case=case)}
     problems = []
     for field, draft_id in named.items():
-        draft = found.get(draft_id)
+        draft = drafts.get(draft_id)
         if draft is None or draft.field != field or draft.state != State.PROPOSED:
             message = f"Draft {draft_id} is no proposal for the {field} of this case; take another, or none."
             problems.append(FieldProblem(f"drafts.{field}", message))
     if problems:
         raise InvalidInput("A draft cannot be used; nothing was changed.", problems=problems)
-    return {field: found[draft_id] for field, draft_id in named.items()}
+    return {field: drafts[draft_id] for field, draft_id in named.items()}
 
 
 def settle_drafts(case: ReviewCase, *, used: Mapping[int, bool], actor: User | None) -> None:
@@ -119,8 +119,8 @@ def reopen_drafts(case: ReviewCase) -> None:
 
 @transaction.atomic
 def _store_result(draft_id: int, *, state: Draft.State, **fields: Any) -> bool:
-    waits = Draft.objects.filter(pk=draft_id, state=State.WAITING)
-    if not waits.update(state=state, **fields, written_at=timezone.now()):
+    waiting = Draft.objects.filter(pk=draft_id, state=State.WAITING)
+    if not waiting.update(state=state, **fields, written_at=timezone.now()):
         return False
     _audit_draft(state.value, Draft.objects.select_related("case__study").get(pk=draft_id), actor=None)
     return True

@@ -115,8 +115,10 @@ def count_findings(
         return n_items, n_new, names
 
 
-def _finding(rule: FlagRule, version: int, task: int | None, newest: datetime | None, said: str) -> Finding:
-    evidence: dict[str, Any] = json.loads(said)
+def _finding(
+    rule: FlagRule, version: int, task: int | None, newest: datetime | None, evidence_json: str
+) -> Finding:
+    evidence: dict[str, Any] = json.loads(evidence_json)
     if "tasks" in evidence:  # one task may have fired by several questions
         evidence["tasks"] = list(dict.fromkeys(evidence["tasks"]))
     evidence["strength"] = round(flag_rules.strength(rule, evidence), 4)
@@ -302,34 +304,34 @@ judged AS (
 
 
 def codes_query(study: Study, rule: FlagRule) -> RuleQuery | None:
-    wanted = rule["codes"] or tuple(
+    codes = rule["codes"] or tuple(
         dict.fromkeys(
             code for version in _protocol_versions(study) for code in load_protocol(version).spec.code_keys
         )
     )
-    return (
-        RuleQuery(_CODES_SQL, {"codes": list(wanted), "min_raters": rule["min_raters"]}) if wanted else None
-    )
+    return RuleQuery(_CODES_SQL, {"codes": list(codes), "min_raters": rule["min_raters"]}) if codes else None
 
 
 def disagreement_query(study: Study, rule: FlagRule) -> RuleQuery | None:
-    asked = comparable_questions(study, lambda _, spec: bool(spec.level))
-    if not asked:
+    questions = comparable_questions(study, lambda _, spec: bool(spec.level))
+    if not questions:
         return None
     numbers = {name: rule[name] for name in ("variance", "min_ratings", "minority", "min_votes")}
-    stretch = [None if spec.level == "nominal" else _scale_factor(*scale_range(spec)) for _, spec in asked]
-    return RuleQuery(_DISAGREEMENT_SQL, {**_question_columns(asked), "stretch": stretch, **numbers})
+    stretch = [
+        None if spec.level == "nominal" else _scale_factor(*scale_range(spec)) for _, spec in questions
+    ]
+    return RuleQuery(_DISAGREEMENT_SQL, {**_question_columns(questions), "stretch": stretch, **numbers})
 
 
 def low_confidence_query(study: Study, rule: FlagRule) -> RuleQuery | None:
-    asked = comparable_questions(study, lambda _, spec: spec.confidence is not None)
-    if not asked:
+    questions = comparable_questions(study, lambda _, spec: spec.confidence is not None)
+    if not questions:
         return None
-    scales = [spec.confidence.values for _, spec in asked if spec.confidence]
+    scales = [spec.confidence.values for _, spec in questions if spec.confidence]
     return RuleQuery(
         _LOW_CONFIDENCE_SQL,
         {
-            **_question_columns(asked),
+            **_question_columns(questions),
             "stretch": [_scale_factor(min(values), max(values)) for values in scales],
             "lowest": [min(values) for values in scales],
             "confidence": rule["confidence"],
@@ -353,13 +355,13 @@ def comparable_questions(
     """The rows of the questions wanted, as the newest version asks each; earlier ones only where the scale is the same,
     for their answers are not comparable otherwise."""
     newest: dict[str, QuestionSpec] = {}
-    found = []
+    questions = []
     for version in _protocol_versions(study):
         protocol = load_protocol(version)
         for spec in protocol.spec.questions:
             if wanted(protocol.spec, spec) and _same_scale(newest.setdefault(spec.key, spec), spec):
-                found.append((protocol.question_ids[spec.key], spec))
-    return found
+                questions.append((protocol.question_ids[spec.key], spec))
+    return questions
 
 
 def _same_scale(one: QuestionSpec, other: QuestionSpec) -> bool:
@@ -369,8 +371,8 @@ def _same_scale(one: QuestionSpec, other: QuestionSpec) -> bool:
     ) and (one.confidence and one.confidence.values) == (other.confidence and other.confidence.values)
 
 
-def _question_columns(asked: list[tuple[int, QuestionSpec]]) -> dict[str, Any]:
-    return {"questions": [pk for pk, _ in asked], "keys": [spec.key for _, spec in asked]}
+def _question_columns(questions: list[tuple[int, QuestionSpec]]) -> dict[str, Any]:
+    return {"questions": [pk for pk, _ in questions], "keys": [spec.key for _, spec in questions]}
 
 
 def scale_range(spec: QuestionSpec) -> tuple[float, float]:

@@ -171,20 +171,20 @@ def _changed_rule(kind: RuleKind, now: FlagRule | None, wanted: Mapping[str, Any
 def validate_flag_rules(wanted: Mapping[str, Any], *, codes: Sequence[str] = ()) -> list[FieldProblem]:
     """Every fault of rules that somebody wants ({rule: {name: value}}), each with the path of its field. `codes`: the
     feedback codes that the study's protocol knows."""
-    found = []
+    problems = []
     for key, values in wanted.items():
         path = f"flags.{key}"
         if key not in KINDS:
-            found.append(FieldProblem(path, f"There is no such rule; there are {', '.join(KINDS)}."))
+            problems.append(FieldProblem(path, f"There is no such rule; there are {', '.join(KINDS)}."))
         elif not isinstance(values, Mapping):
-            found.append(FieldProblem(path, "Give an object of the rule's settings."))
+            problems.append(FieldProblem(path, "Give an object of the rule's settings."))
         else:
-            found += [
+            problems += [
                 FieldProblem(f"{path}.{name}", fault)
                 for name, value in values.items()
                 if (fault := _validate_parameter(KINDS[key], name, value, codes))
             ]
-    return found
+    return problems
 
 
 def _validate_parameter(kind: RuleKind, name: str, value: Any, codes: Sequence[str]) -> str:

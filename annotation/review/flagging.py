@@ -50,15 +50,15 @@ class FlaggingResult:
 def preview_rules(study: Study, rules: FlagRules) -> list[RuleCount]:
     """What these rules, in force or only wanted, find now; one entry for each that is on. Changes nothing."""
     queries = {rule.key: query for rule, query in _queries(study, rules)}
-    found = []
+    counts = []
     for rule in rules.in_force():
         # One that has nothing to ask here (no code, no confidence) finds nothing.
-        counted = (0, 0, list[str]())
+        count = (0, 0, list[str]())
         if query := queries.get(rule.key):
-            counted = flag_queries.count_findings(study, rule, query, examples=_EXAMPLES)
-        n_items, n_new, examples = counted
-        found.append(RuleCount(rule.key, n_items, n_new, tuple(examples)))
-    return found
+            count = flag_queries.count_findings(study, rule, query, examples=_EXAMPLES)
+        n_items, n_new, examples = count
+        counts.append(RuleCount(rule.key, n_items, n_new, tuple(examples)))
+    return counts
 
 
 def apply_rules(
@@ -98,10 +98,10 @@ def flag_versions(
     n_opened, by_rule = 0, Counter[str]()
     for start in range(0, max(total, 1), FLAGGING_CHUNK):
         on_progress(start, total)
-        some = None if versions is None else versions[start : start + FLAGGING_CHUNK]
+        chunk = None if versions is None else versions[start : start + FLAGGING_CHUNK]
         for rule, query in queries:
-            if found := flag_queries.new_findings(study, rule, query, versions=some):
-                opened = cases.open_cases(rule.key, found, at=timezone.now(), actor=actor)
+            if findings := flag_queries.new_findings(study, rule, query, versions=chunk):
+                opened = cases.open_cases(rule.key, findings, at=timezone.now(), actor=actor)
                 n_opened += opened.n_opened
                 by_rule[rule.key] += opened.n_opened + opened.n_added
     on_progress(total, total)
@@ -155,10 +155,10 @@ def sweep_studies() -> FlaggingResult:
     """Look at what changed in every study that has begun. For beat; a second sweep at the same time does nothing."""
     n_opened, n_added = 0, 0
     with _sweep_lock() as alone:
-        begun = (
+        started = (
             Study.objects.exclude(state=Study.State.DRAFT).order_by("pk") if alone else Study.objects.none()
         )
-        for study_id in begun.values_list("pk", flat=True):
+        for study_id in started.values_list("pk", flat=True):
             applied = _sweep_study(study_id)
             n_opened, n_added = n_opened + applied.n_opened, n_added + applied.n_added
     return FlaggingResult(n_opened, n_added)
@@ -198,14 +198,14 @@ def _visible_ids(study: Study) -> VisibleHeads:
 
 def _changed_versions(study: Study, seen: dict[str, int]) -> list[int]:
     """Versions that something new was said of."""
-    found: set[int] = set()
+    versions: set[int] = set()
     in_force = {"", *(rule.key for rule in FlagRules.of(study.rules).in_force())}
-    asked = {name: source for name, source in SWEEP_SOURCES.items() if source.rule in in_force}
+    sources = {name: source for name, source in SWEEP_SOURCES.items() if source.rule in in_force}
     with connection.cursor() as cursor:
-        for name, source in asked.items():
+        for name, source in sources.items():
             cursor.execute(source.changed, {"study": study.pk, "low": seen.get(name, 0)})
-            found.update(pk for (pk,) in cursor.fetchall())
-    return sorted(found)
+            versions.update(pk for (pk,) in cursor.fetchall())
+    return sorted(versions)
 
 
 def _sweep_lock() -> AbstractContextManager[bool]:

@@ -45,14 +45,14 @@ class QueueFilters:
     text: str = ""
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> QueueFilters:
+    def of(cls, values: Mapping[str, Any]) -> QueueFilters:
         """From a query string's values (a stratum is `strata.category=music`) or a saved view. Other names are left to
         whoever else reads them. Raises InvalidInput that names the field."""
         named = {
-            key[len(_STRATUM_PREFIX) :]: str(given[key]) for key in given if key.startswith(_STRATUM_PREFIX)
+            key[len(_STRATUM_PREFIX) :]: str(values[key]) for key in values if key.startswith(_STRATUM_PREFIX)
         }
-        strata = given.get("strata") or {}
-        stated = {key: str(given.get(key) or "").strip() for key in ("state", "rule", "assigned", "text")}
+        strata = values.get("strata") or {}
+        stated = {key: str(values.get(key) or "").strip() for key in ("state", "rule", "assigned", "text")}
         problems = list(_filter_problems(stated, strata))
         if problems:
             raise InvalidInput("The queue cannot be filtered so.", problems=problems)
@@ -131,9 +131,9 @@ def queue_page(
     cases = (
         _filtered_cases(study, filters, user=reader).order_by("-priority", "id").values_list("pk", flat=True)
     )
-    found = list(cases[: limit + 1]) if after is None else _ids_after(study, cases, after, limit=limit + 1)
-    rows = _rows(found[:limit], reader)
-    return QueuePage(rows, found[limit - 1] if len(found) > limit else None)
+    ids = list(cases[: limit + 1]) if after is None else _ids_after(study, cases, after, limit=limit + 1)
+    rows = _rows(ids[:limit], reader)
+    return QueuePage(rows, ids[limit - 1] if len(ids) > limit else None)
 
 
 def queue_row(case: ReviewCase, *, reader: User) -> QueueRow:
@@ -148,8 +148,8 @@ def queue_counts(study: Study, *, reader: User) -> QueueCounts:
         cursor.execute(
             _COUNTS_SQL, {"study": study.pk, "states": states, "most": COUNT_LIMIT, "reader": reader.pk}
         )
-        found: dict[str, int] = dict(cursor.fetchall())
-    return QueueCounts(**{name: found[name] for name in (*states, "mine")})
+        counts: dict[str, int] = dict(cursor.fetchall())
+    return QueueCounts(**{name: counts[name] for name in (*states, "mine")})
 
 
 def claimable_cases(study: Study, filters: QueueFilters, *, user: User) -> Iterator[QuerySet[ReviewCase]]:
@@ -222,11 +222,11 @@ def _filtered_cases(
 def _containing_text(rows: QuerySet[Searchable], text: str, *columns: str) -> QuerySet[Searchable]:
     """Those that hold a text in one of these columns. Upper and lower case are one for the letters of ASCII alone:
     there are a hundred thousand texts to look through, and all of Unicode takes four times as long."""
-    wanted = Q()
+    matches = Q()
     for column in columns:
         rows = rows.alias(**{f"{column}_upper": Upper(Collate(column, "C"))})
-        wanted |= Q(**{f"{column}_upper__contains": text.translate(_ASCII_UPPER)})
-    return rows.filter(wanted)
+        matches |= Q(**{f"{column}_upper__contains": text.translate(_ASCII_UPPER)})
+    return rows.filter(matches)
 
 
 def _ids_after(study: Study, cases: QuerySet[ReviewCase, int], after: int, *, limit: int) -> list[int]:
@@ -244,8 +244,8 @@ def _ids_after(study: Study, cases: QuerySet[ReviewCase, int], after: int, *, li
 def _rows(case_ids: list[int], reader: User) -> tuple[QueueRow, ...]:
     """What is shown is fetched for the page alone: a search would carry it along for all that it looks at."""
     values = ReviewCase.objects.filter(pk__in=case_ids).values(*_ROW_COLUMNS, **_COMPUTED_COLUMNS)
-    found = {row["id"]: _row(row, reader) for row in values}
-    return tuple(found[case_id] for case_id in case_ids)
+    rows = {row["id"]: _row(row, reader) for row in values}
+    return tuple(rows[case_id] for case_id in case_ids)
 
 
 def _row(values: Mapping[str, Any], reader: User) -> QueueRow:
@@ -300,13 +300,13 @@ def save_view(user: User, slug: str, *, name: str, filters: QueueFilters, shared
 @transaction.atomic
 def delete_view(user: User, slug: str, view_id: int) -> None:
     """Forget one of one's own views; those who run the study may forget shared ones."""
-    found = study_with_review_queue(user, slug)
-    theirs = Q(owner=user) | Q(shared=True) if found.manages else Q(owner=user)
-    view = ReviewView.objects.filter(theirs, study=found.study, pk=view_id).first()
+    reviewed = study_with_review_queue(user, slug)
+    theirs = Q(owner=user) | Q(shared=True) if reviewed.manages else Q(owner=user)
+    view = ReviewView.objects.filter(theirs, study=reviewed.study, pk=view_id).first()
     if view is None:
         raise NotFound
     view.delete()
-    audit.record("review_view.deleted", actor=user, study=found.study, subject=view.name)
+    audit.record("review_view.deleted", actor=user, study=reviewed.study, subject=view.name)
 
 
 def _view_refused(message: str) -> InvalidInput:

@@ -42,13 +42,13 @@ SETTING_BOUNDS = {"undo_minutes": (0, 10_080), "claim_minutes": (5, 1440), "pool
 
 def validate_settings(settings: Mapping[str, Any]) -> list[FieldProblem]:
     """Every fault of settings that somebody wants, each with the name of its field."""
-    found = []
+    problems = []
     for name, value in settings.items():
         if name == "same_raters":
             if not isinstance(value, bool):
-                found.append(FieldProblem(name, "Give true or false."))
+                problems.append(FieldProblem(name, "Give true or false."))
         elif name not in SETTING_BOUNDS:
-            found.append(
+            problems.append(
                 FieldProblem(name, f"There is no such setting; there are {', '.join(SETTING_NAMES)}.")
             )
         elif (
@@ -57,8 +57,8 @@ def validate_settings(settings: Mapping[str, Any]) -> list[FieldProblem]:
             or not (SETTING_BOUNDS[name][0] <= value <= SETTING_BOUNDS[name][1])
         ):
             least, most = SETTING_BOUNDS[name]
-            found.append(FieldProblem(name, f"Give a whole number from {least} to {most}."))
-    return found
+            problems.append(FieldProblem(name, f"Give a whole number from {least} to {most}."))
+    return problems
 
 
 # What in a corrected item differs from what it was, and what cannot be corrected so.
@@ -89,24 +89,24 @@ def validate_correction(
     before: Mapping[str, str], texts: Mapping[str, str], *, reason: str
 ) -> list[FieldProblem]:
     """Every fault of a correction that somebody wants, each with the name of its field."""
-    found = []
+    problems = []
     if reason not in CORRECTION_REASONS:
-        found.append(FieldProblem("reason", f"Choose one of {', '.join(CORRECTION_REASONS)}."))
+        problems.append(FieldProblem("reason", f"Choose one of {', '.join(CORRECTION_REASONS)}."))
     for name, text in texts.items():
         if name not in CORRECTABLE_FIELDS:
-            found.append(
+            problems.append(
                 FieldProblem(f"texts.{name}", f"Only {', '.join(CORRECTABLE_FIELDS)} can be corrected.")
             )
         elif _UNSTORABLE_CHARACTERS.search(text):
-            found.append(
+            problems.append(
                 FieldProblem(f"texts.{name}", "Remove zero bytes and half characters; no text holds them.")
             )
         elif len(text) > MAX_TEXT_LENGTH:
-            found.append(FieldProblem(f"texts.{name}", f"Write at most {MAX_TEXT_LENGTH} characters."))
+            problems.append(FieldProblem(f"texts.{name}", f"Write at most {MAX_TEXT_LENGTH} characters."))
         elif name in REQUIRED_TEXTS and not normalize_text(text) and normalize_text(before[name]):
-            found.append(
+            problems.append(
                 FieldProblem(
                     f"texts.{name}", "An item cannot do without it: write one, or withdraw the item."
                 )
             )
-    return found
+    return problems

@@ -227,7 +227,7 @@ class TestNext:
         high = case(factories.rating_task(study, "b"), priority=5)
         assert cases.claim_next(expert, study.slug, QueueFilters()) == at_work
         assert kinds(at_work) == ["claimed"]
-        assert cases.claim_next(expert, study.slug, QueueFilters(), but=at_work.pk) == high
+        assert cases.claim_next(expert, study.slug, QueueFilters(), except_case=at_work.pk) == high
 
     def test_nobody_who_runs_the_study_is_given_one(self, study):
         case(factories.rating_task(study, "a"))
@@ -294,7 +294,7 @@ class TestClosingWithTheItem:
         second = ReviewCase.objects.create(
             study=study, item=later.item, item_version=later, state=State.RETURNED
         )
-        closed = returns.close_item_cases(later.item, decision="superseded", actor=expert, but=decided_in)
+        closed = returns.close_item_cases(later.item, decision="superseded", actor=expert, except_case=decided_in)
         assert closed == 1
         second.refresh_from_db()
         decided_in.refresh_from_db()
