@@ -214,7 +214,8 @@ def claim_next(
         raise NotAllowed("You run this study and see its votes; reviewing is for its experts.")
     expire_claims(limit=100)
     for candidates in queue.claimable_cases(reviewed.study, filters, user=user):
-        free = candidates.exclude(pk=except_case).select_for_update(skip_locked=True, of=("self",))
+        others = candidates if except_case is None else candidates.exclude(pk=except_case)
+        free = others.select_for_update(skip_locked=True, of=("self",))
         first = free.values_list("pk", flat=True).first()
         if first is not None:
             return _claim_locked(case_under_review(user, first, lock=True), user)
