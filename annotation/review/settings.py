@@ -31,16 +31,12 @@ def change_review_settings(
     _refuse_invalid(study, flags, wanted)
     settings, rules = asdict(ReviewSettings.of(study.rules)), FlagRules.of(study.rules)
     changes = {name: [settings[name], value] for name, value in wanted.items() if settings[name] != value}
-    current_values, changed_values = rules.as_json(), rules.changed(flags).as_json()
-    changed_rules = {
-        key: [current_values[key], changed_values[key]]
-        for key in changed_values
-        if current_values[key] != changed_values[key]
-    }
+    before, after = rules.as_json(), rules.changed(flags).as_json()
+    changed_rules = {key: [before[key], after[key]] for key in after if before[key] != after[key]}
     if not changes and not changed_rules:
         return study
     stated = study.rules.get("review", {})
-    flag_values = {**stated.get("flags", {}), **{key: changed_values[key] for key in changed_rules}}
+    flag_values = {**stated.get("flags", {}), **{key: after[key] for key in changed_rules}}
     study.rules = {**study.rules, "review": {**stated, **wanted, "flags": flag_values}}
     study.save(update_fields=["rules"])
     if changed_rules:
