@@ -84,7 +84,9 @@ def leave_case(request: HttpRequest, case_id: int) -> HttpResponse:
     came_from = request.POST.get("from", "")
     following = None
     if request.POST.get("to") == "next":
-        following = cases.claim_next(request.user, case.study.slug, _queue_filters(came_from), except_case=case_id)
+        following = cases.claim_next(
+            request.user, case.study.slug, _queue_filters(came_from), except_case=case_id
+        )
     cases.put_back(request.user, case_id)
     decided = request.POST.get("decided", "")
     if following is not None:

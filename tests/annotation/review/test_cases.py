@@ -294,7 +294,9 @@ class TestClosingWithTheItem:
         second = ReviewCase.objects.create(
             study=study, item=later.item, item_version=later, state=State.RETURNED
         )
-        closed = returns.close_item_cases(later.item, decision="superseded", actor=expert, except_case=decided_in)
+        closed = returns.close_item_cases(
+            later.item, decision="superseded", actor=expert, except_case=decided_in
+        )
         assert closed == 1
         second.refresh_from_db()
         decided_in.refresh_from_db()
