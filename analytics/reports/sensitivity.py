@@ -6,18 +6,39 @@ Every output of a scorer is a question template, but for the mean and the spread
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Any
 
 import numpy as np
 from django.db import transaction
+from django.utils import translation
+from django.utils.functional import Promise
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
 
 from analytics.data import scores
 from analytics.data.questions import MeasuredQuestion, measured_questions
 from analytics.data.scores import Scores
 from analytics.evaluation.results import ENSEMBLE_MEAN, ENSEMBLE_SPREAD, Spread
+from analytics.reports.agreement import reason_sentence
+from analytics.reports.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Figure,
+    Measured,
+    Paragraph,
+    Section,
+    Table,
+)
+from analytics.reports.render.interval_plot import Block as PlotBlock
+from analytics.reports.render.interval_plot import Point, interval_plot
+from analytics.reports.render.layout import format_value
+from analytics.reports.sections.model_data import count_column, number_column
+from analytics.statistics import bootstrap
 from analytics.statistics.arrays import FloatArray
 from analytics.statistics.bootstrap import Estimate, Resampling
 from analytics.statistics.correlation import correlations, spearman
@@ -25,6 +46,7 @@ from analytics.statistics.judges.accuracy import pairwise_accuracy
 from annotation.jobs import jobs
 from annotation.jobs.jobs import JobFailed, RunningJob
 from annotation.models import Job, Study, User
+from annotation.protocols import Protocol, QuestionSpec
 from scoring.metrics import registry
 from scoring.metrics.registry import Reads
 from scoring.models import Scorer
@@ -240,6 +262,140 @@ def _figure(question: MeasuredQuestion, statistic: str, estimates: Sequence[Esti
     return HumanFigure(question.key, question.title, statistic, tuple(estimates), spread)
 
 
+# The report as a document, from its stored JSON: against raters by question, templates among each other, widest items.
+
+
+_STATISTICS: dict[str, Promise] = {
+    "lcc": gettext_lazy("Linear correlation (LCC)"),
+    "srcc": gettext_lazy("Rank correlation (SRCC)"),
+    "ktau": gettext_lazy("Kendall’s tau (KTAU)"),
+    "accuracy": gettext_lazy("Pairwise accuracy"),
+}
+StoredReport = Mapping[str, Any]
+
+
+def sensitivity_document(
+    report: StoredReport, protocol: Protocol, *, templates: Mapping[str, Any], title: str, language: str
+) -> Document:
+    """`report`: a `Sensitivity` as stored with its job. templates: what each asks, by name."""
+    with translation.override(language):
+        names = [row["template"] for row in report["templates"]]
+        grouped = groupby(report["humans"], key=lambda figure: str(figure["question"]))
+        blocks = [
+            block
+            for question, figures in grouped
+            for block in _question_blocks(list(figures), names, protocol.question(question))
+        ]
+        nobody = Paragraph(
+            _(
+                "There are no votes that these scores can be compared with yet. Once raters have answered, this shows "
+                "whether one wording agrees with them more than another."
+            )
+        )
+        sections = [
+            Section("with-raters", _("Compared with the raters"), blocks or [nobody]),
+            Section("templates", _("Compared with each other"), list(_template_blocks(report, templates))),
+        ]
+        if report["widest"]:
+            widest = Section("widest", _("Where the wording matters most"), [_widest_table(report["widest"])])
+            sections.append(widest)
+        return Document(title, language, _facts(report), sections)
+
+
+def _facts(report: StoredReport) -> list[tuple[str, str]]:
+    number = number_column("", "")
+    agreement, spread = (format_value(report[name], number) for name in ("agreement", "mean_spread"))
+    return [
+        (_("Scored"), f"{report['n']:,}"),
+        (_("Rank correlation between templates, mean of all pairs"), agreement),
+        (_("Spread of one candidate’s scores, mean"), spread),
+    ]
+
+
+def _question_blocks(
+    figures: Sequence[StoredReport], names: Sequence[str], spec: QuestionSpec | None
+) -> list[Block]:
+    """A plot with a line per template, and the same as a table, with the templates' mean and spread below."""
+    key = figures[0]["question"]
+    title = str(figures[0]["title"]) if spec is None else spec.title.in_language(get_language() or "en")
+    labels = [str(_STATISTICS.get(figure["statistic"], figure["statistic"])) for figure in figures]
+    columns = [
+        Column("template", _("Template")),
+        count_column("n", _("Scored")),
+        *(number_column(figure["statistic"], label) for figure, label in zip(figures, labels, strict=True)),
+    ]
+    rows: list[list[Cell]] = [
+        [name, max(estimate["n"] for estimate in estimates), *map(_measured, estimates)]
+        for name, *estimates in zip(names, *(figure["by_template"] for figure in figures), strict=True)
+    ]
+    if any(figure["spread"] for figure in figures):
+        for part, label in (("mean", _("Mean")), ("sd", _("standard deviation"))):
+            rows.append([label, None, *((figure["spread"] or {}).get(part) for figure in figures)])
+    plot = [
+        PlotBlock(label, [_point(name, one) for name, one in zip(names, figure["by_template"], strict=True)])
+        for figure, label in zip(figures, labels, strict=True)
+    ]
+    caption = _("Each template compared with the raters, with 95 % intervals")
+    return [
+        Figure(f"plot-{key}", title, interval_plot(title, plot)),
+        Table(f"question-{key}", f"{title} · {caption}", columns, rows),
+    ]
+
+
+def _measured(estimate: StoredReport) -> Measured:
+    low, high = estimate["interval"] or (None, None)
+    return Measured(estimate["value"], low, high, reason_sentence(estimate["reason"], bootstrap.SENTENCES))
+
+
+def _point(name: str, estimate: StoredReport) -> Point:
+    low, high = estimate["interval"] or (None, None)
+    return Point(name, estimate["value"], low, high, format_value(estimate["value"], number_column("", "")))
+
+
+def _template_blocks(report: StoredReport, templates: Mapping[str, Any]) -> Iterator[Block]:
+    """What each template asks and how its scores lie."""
+    if report["agreement"] is None:
+        yield Paragraph(
+            _(
+                "No two templates have both scored three things or more with differing values, so there is no rank "
+                "correlation between them."
+            )
+        )
+    columns = [
+        Column("template", _("Template")),
+        Column("question", _("Question")),
+        count_column("n", _("Scored")),
+        number_column("mean", _("Mean")),
+        number_column("sd", _("standard deviation")),
+    ]
+    rows = [
+        (row["template"], str(templates.get(row["template"], "")), row["n"], row["mean"], row["sd"])
+        for row in report["templates"]
+    ]
+    yield Table("scores", _("Compared with each other"), columns, rows)
+
+
+def _widest_table(widest: Sequence[StoredReport]) -> Table:
+    columns = [
+        Column("item", _("Item")),
+        Column("system", _("System")),
+        number_column("sd", _("Spread")),
+        number_column("lowest", _("Lowest")),
+        Column("lowest_template", _("Template")),
+        number_column("highest", _("Highest")),
+        Column("highest_template", _("Template")),
+    ]
+    rows = [
+        (
+            row["item"],
+            " / ".join(name for name in (row["system"], row["other_system"]) if name),
+            *(row[column.key] for column in columns[2:]),
+        )
+        for row in widest
+    ]
+    return Table("items", _("Where the wording matters most"), columns, rows)
+
+
 # Comparisons of a scorer's templates, made in the background: with many items they take minutes, and the
 # processes that answer raters have other things to do.
 
@@ -269,34 +425,6 @@ def latest_sensitivity(study: Study, scorer: Scorer) -> tuple[Job | None, Job | 
     return newest.filter(state=Job.State.DONE).first(), newest.first()
 
 
-def sensitivity_of_job(job: Job) -> Sensitivity:
-    stored = job.report
-    return Sensitivity(
-        **{
-            **stored,
-            "templates": tuple(TemplateScores(**one) for one in stored["templates"]),
-            "widest": tuple(ItemSpread(**one) for one in stored["widest"]),
-            "humans": tuple(_human_from_json(one) for one in stored["humans"]),
-        }
-    )
-
-
 def _sensitivity_jobs(study: Study, scorer: Scorer) -> Any:
     found = Job.objects.filter(study=study, kind=SENSITIVITY_JOB, params={"scorer": scorer.pk})
     return found.order_by("-created_at", "-pk")
-
-
-def _human_from_json(stored: Mapping[str, Any]) -> HumanFigure:
-    spread = stored["spread"]
-    return HumanFigure(
-        **{
-            **stored,
-            "by_template": tuple(_estimate_from_json(one) for one in stored["by_template"]),
-            "spread": None if spread is None else Spread(**spread),
-        }
-    )
-
-
-def _estimate_from_json(stored: Mapping[str, Any]) -> Estimate:
-    interval = stored["interval"]
-    return Estimate(**{**stored, "interval": None if interval is None else tuple(interval)})

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -17,12 +18,12 @@ from django.views.decorators.vary import vary_on_headers
 
 from analytics.overview import scorers
 from analytics.reports import sensitivity as reports_sensitivity
+from analytics.reports.render import html
 from annotation import access
 from annotation.errors import Conflict, DomainError, InvalidInput, NotFound
 from annotation.models import Study
 from annotation.studies.protocols import load_protocol
 from labeling_ui.domain_errors import add_form_errors, errors_as_messages, errors_in_form, translated_message
-from labeling_ui.models import sensitivity_page
 from labeling_ui.models.catalogue_texts import scorer_title
 from labeling_ui.models.forms import OptionsForm, PromptFileForm, ScopeForm, scorer_cards
 from labeling_ui.models.run_page import (
@@ -289,17 +290,21 @@ def sensitivity(request: HttpRequest, slug: str, scorer_id: int) -> HttpResponse
         reports_sensitivity.start_sensitivity(study, scorer, actor=request.user)
         return redirect("sensitivity", slug, scorer_id)
     done, newest = reports_sensitivity.latest_sensitivity(study, scorer)
-    found = reports_sensitivity.sensitivity_of_job(done) if done else None
-    protocol = load_protocol(study.protocol_version_id).spec
     context = {
         "study": study,
         "scorer": scorer,
         "title": scorer_title(scorer.key),
         "job": newest,
         "computed_at": done.finished_at if done else None,
-        "found": found,
-        "questions": sensitivity_page.question_charts(found, protocol) if found else [],
-        "templates": sensitivity_page.template_rows(found, scorer.config) if found else [],
-        "reasons": sensitivity_page.undefined_reasons(found) if found else [],
     }
-    return render(request, "labeling_ui/models/sensitivity/sensitivity.html", context)
+    if done:
+        context["report"] = done.report
+        context["document"] = document = reports_sensitivity.sensitivity_document(
+            done.report,
+            load_protocol(study.protocol_version_id).spec,
+            templates=scorer.config.get("templates") or {},
+            title=scorer_title(scorer.key),
+            language=get_language() or "en",
+        )
+        context["shown"] = html.render_part(document)
+    return render(request, "labeling_ui/models/sensitivity.html", context)

@@ -78,7 +78,9 @@ def render_standalone(document: Document) -> str:
         return render_to_string("analytics/report/standalone.html", context)
 
 
-def render_part(document: Document, *, address: Address, most_rows: int | None = None) -> SafeString:
+def render_part(
+    document: Document, *, address: Address | None = None, most_rows: int | None = None
+) -> SafeString:
     """The document without head and style. Long tables end at `most_rows`; `address(key, extension)` of a table or
     figure is where its file is, or empty where it has none."""
     sections = list(_sections(document, address=address, most_rows=most_rows))
