@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Management commands, with the embedded database up for as long as the command runs."""
+"""Management commands, with the embedded database up, and its tables there, for as long as the command runs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import sys
 
 from django.core.management import execute_from_command_line
 
-from config import postgres
+from config import postgres, prepare
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     # Asked to end, it ends like any program, and so lets go of the database.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    postgres.ensure()
+    cluster = postgres.ensure()
     postgres.require_answer()
+    if prepare.needs_tables(sys.argv):
+        prepare.prepare_new_database(embedded=cluster is not None)
     import config.celery  # noqa: F401  (tasks sent by a command find the application)
 
     execute_from_command_line(sys.argv)

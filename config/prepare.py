@@ -1,13 +1,20 @@
-"""What has to be true before the server starts: `python -m config.prepare`. Only what has changed is done."""
+"""Preparation before the server starts, `python -m config.prepare`: migrations, translations, static files.
+
+Only what has changed is done.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import django
+import psycopg
+
+from config import env
 
 # Translations, compiled by Babel from .po to the .mo files that Django reads.
 
@@ -35,16 +42,78 @@ def _compile_translation(po: Path) -> Path:
     return mo
 
 
+# The database: its tables, made by the first start or the first command.
+
+# Commands that need no tables, or make them. None of them prepares a database on its own.
+TABLELESS_COMMANDS = frozenset(
+    {
+        "check", "collectstatic", "dbshell", "help", "makemigrations", "migrate", "showmigrations", "spectacular",
+        "sqlmigrate", "test", "version",
+    }
+)  # fmt: skip
+_APPS = ("annotation", "scoring", "analytics")
+_LOCK = (
+    8_246_030_117  # of pg_advisory_lock, on the database: held alone by whoever migrates, shared by who looks
+)
+
+
+def needs_tables(arguments: Sequence[str]) -> bool:
+    """Whether a management command, as in `sys.argv`, reads the database."""
+    command, options = (arguments[1] if len(arguments) > 1 else "help"), arguments[2:]
+    tableless = command in TABLELESS_COMMANDS or command.startswith("-")
+    return not tableless and not {"-h", "--help"} & set(options)
+
+
+def is_prepared() -> bool:
+    """Whether the database has the tables of every app. Waits while another process makes them."""
+    with psycopg.connect(env.text("DATABASE_URL"), autocommit=True) as connection:
+        connection.execute("SELECT pg_advisory_lock_shared(%s)", [_LOCK])
+        return _has_tables(connection)
+
+
+def _has_tables(connection: psycopg.Connection) -> bool:
+    row = connection.execute("SELECT to_regclass('django_migrations')").fetchone()
+    if row is None or row[0] is None:
+        return False
+    query = "SELECT count(DISTINCT app) FROM django_migrations WHERE app = ANY(%s)"
+    return connection.execute(query, [list(_APPS)]).fetchone() == (len(_APPS),)
+
+
+def prepare_new_database(*, embedded: bool) -> None:
+    """Make the tables of an empty embedded database; several processes that start at once make them once.
+
+    An operator's own server is never migrated on the way: its empty database ends the program with a sentence.
+    """
+    if is_prepared():
+        return
+    if not embedded:
+        raise env.BadEnvironment(
+            "DATABASE_URL", "this database is empty. Run `python -m config.prepare` first."
+        )
+    print("Preparing the database. This happens once.", file=sys.stderr)
+    django.setup()
+    migrate(only_if_new=True)
+
+
+def migrate(*, only_if_new: bool = False) -> None:
+    """Compile the translations and apply the migrations, while no other process does; messages go to stderr."""
+    from django.conf import settings
+    from django.core.management import call_command
+
+    compile_translations(map(Path, settings.LOCALE_PATHS))
+    with psycopg.connect(env.text("DATABASE_URL"), autocommit=True) as connection:
+        connection.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+        if not (only_if_new and _has_tables(connection)):
+            verbosity = 0 if only_if_new else 1
+            call_command("migrate", interactive=False, verbosity=verbosity, stdout=sys.stderr)
+
+
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
     from django.conf import settings
-    from django.core.management import call_command
 
-    pass
-
-    compile_translations(map(Path, settings.LOCALE_PATHS))
-    call_command("migrate", interactive=False)
+    migrate()
     collect_static(settings.HOME / "static.collected")
 
 

@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
+import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
-from config import prepare
+from config import env, prepare
+
+ROOT = Path(__file__).resolve().parents[2]
+COUNT_STUDIES = "from annotation.models import Study; print(Study.objects.count())"
 
 
 @pytest.fixture
@@ -40,3 +47,71 @@ def test_static_files_that_were_deleted_are_collected_again(sources: Path, tmp_p
     (tmp_path / "served" / "page.css").unlink()
     (tmp_path / "served").rmdir()
     assert prepare.collect_static(tmp_path / "collected") is True
+
+
+# A command in a home that no start has prepared.
+
+
+def command(environment: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_the_first_commands_of_a_home_prepare_its_database_once(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "plain.csv").write_text("item_id,prompt,system_a,audio_a,system_b,audio_b\n")
+    options = ("--format", "comparison", "--study", "first")
+    running = [
+        command(environment, "manage.py", "import_study", str(tmp_path / "plain.csv"), *options),
+        command(environment, "manage.py", "shell", "-v", "0", "-c", COUNT_STUDIES),
+    ]
+    imported, counted = (process.communicate(timeout=120) for process in running)
+    assert running[1].returncode == 0, counted
+    assert counted[0].strip() == "0"
+    assert "Traceback" not in imported[1]
+    assert "row" in imported[1], imported  # refused for what it holds, not for missing tables
+
+
+@pytest.mark.slow
+def test_without_preparation_a_first_command_finds_no_tables(environment: dict[str, str]) -> None:
+    """The negative control of the test above."""
+    unprepared = f"""
+import sys, manage
+from config import prepare
+prepare.prepare_new_database = lambda **_: None
+sys.argv = ["manage.py", "shell", "-v", "0", "-c", {COUNT_STUDIES!r}]
+manage.main()
+"""
+    process = command(environment, "-c", unprepared)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode != 0
+    assert 'relation "annotation_study" does not exist' in errors
+
+
+@pytest.mark.django_db
+def test_an_operators_empty_database_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = make_conninfo(env.text("DATABASE_URL"), dbname="template1")
+    monkeypatch.setenv("DATABASE_URL", url)
+    with pytest.raises(env.BadEnvironment, match=r"empty. Run `python -m config.prepare` first"):
+        prepare.prepare_new_database(embedded=False)
+    with psycopg.connect(url) as connection:
+        assert connection.execute("SELECT to_regclass('django_migrations')").fetchone() == (None,)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needed"),
+    [
+        ((), False), (("--version",), False), (("migrate",), False), (("import_study", "--help"), False),
+        (("import_study", "folder"), True), (("createsuperuser",), True),
+    ],
+)  # fmt: skip
+def test_only_commands_that_read_the_database_prepare_it(arguments: tuple[str, ...], needed: bool) -> None:
+    assert prepare.needs_tables(["manage.py", *arguments]) is needed
