@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.contrib import admin
 
 from analytics.models import Release
-from annotation.admin.readonly import ReadOnlyAdmin
+from annotation.admin import ReadOnlyAdmin
 
 
 @admin.register(Release)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from annotation.admin.readonly import ReadOnlyAdmin
+from annotation.admin import ReadOnlyAdmin
 from scoring.models import Score, Scorer, ScoringRun, Writer, WritingRun
 
 

@@ -20,6 +20,7 @@ from analytics.models import AgreementFigure, StudyFigure
 from analytics.reports.agreement import question_agreement
 from analytics.statistics.ranking.comparisons import OUTCOMES, code_names, count_comparisons
 from analytics.statistics.ranking.ranking import WALD, RankingSettings, rank_systems
+from annotation.advisory_locks import LockKey, try_transaction_lock
 from annotation.models import Study, Task
 from annotation.rating import stopping
 from annotation.rating.rules.stopping import Stopping, Votes
@@ -238,7 +239,6 @@ def _scan_question(question: MeasuredQuestion, rows: list[CountRow]) -> dict[str
 
 # Computing may take this share of the time: a study that takes 15 s is computed every five minutes.
 _SHARE = 0.05
-_REFRESH_LOCK = 7_303_015
 # Right after a large import the planner may know nothing of the new rows and choose a plan that never ends. It is
 # stopped here, and the next attempt finds better statistics.
 _LONGEST_STATEMENT = "5min"
@@ -356,6 +356,4 @@ def _stale() -> list[_Stale]:
 
 def _lock_study_figures(study_id: int) -> bool:
     """Whether this transaction is the only one at work on the study's figures."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [_REFRESH_LOCK, study_id])
-        return bool(cursor.fetchone()[0])
+    return try_transaction_lock(LockKey.REFRESH_FIGURES, study_id)

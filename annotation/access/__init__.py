@@ -1,4 +1,5 @@
-"""The only door from an id in a request to an object. Whoever may not see it hears that nothing is there."""
+"""Access control: the only door from an id in a request to an object. Raises 404, not 403, for an object that the
+account may not know of."""
 
 from __future__ import annotations
 
@@ -6,10 +7,10 @@ import json
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from django.db import connection
-from django.db.models import OuterRef, QuerySet, Subquery, Value
+from django.db.models import Model, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from annotation.errors import NotAllowed, NotFound
@@ -31,8 +32,7 @@ from annotation.models import (
 from annotation.models.people import MANAGING_ROLES, RATING_ROLES, Role
 from annotation.rating.rules.ordering import Ordering
 
-# What the two hot requests need to know of a rater and of what they hold: one row each, fetched by
-# `access`.
+Row = TypeVar("Row", bound=Model)
 
 
 @dataclass(frozen=True)
@@ -160,30 +160,21 @@ def check_operator(user: User) -> None:
 def rater_by_pseudonym(user: User, slug: str, pseudonym: str) -> Rater:
     """A rater of a study that this account runs."""
     study = managed_study(user, slug)
-    rater = Rater.objects.select_related("study").filter(study=study, pseudonym=pseudonym).first()
-    if rater is None:
-        raise NotFound
-    return rater
+    return _first_or_404(Rater.objects.select_related("study").filter(study=study, pseudonym=pseudonym))
 
 
 def membership_of(user: User, slug: str, membership_id: int) -> Membership:
     """A membership of a study that this account is admin of."""
     study = administered_study(user, slug)
-    membership = (
-        Membership.objects.select_related("user", "study").filter(study=study, pk=membership_id).first()
+    return _first_or_404(
+        Membership.objects.select_related("user", "study").filter(study=study, pk=membership_id)
     )
-    if membership is None:
-        raise NotFound
-    return membership
 
 
 def invitation_of(user: User, slug: str, invitation_id: int) -> Invitation:
     """An invitation to a study that this account runs."""
     study = managed_study(user, slug)
-    invitation = Invitation.objects.select_related("study").filter(study=study, pk=invitation_id).first()
-    if invitation is None:
-        raise NotFound
-    return invitation
+    return _first_or_404(Invitation.objects.select_related("study").filter(study=study, pk=invitation_id))
 
 
 # Written out, like the other statements of the two hot requests: building them anew took longer than running them.
@@ -270,42 +261,24 @@ def assignment_of(user: User, assignment_id: uuid.UUID | str, *, lock: bool = Fa
     Whoever has left the study, or runs it now, has none: they may know what raters may not.
     """
     assignments = Assignment.objects.select_related("rater", "task__study", "protocol_version").filter(
-        pk=_parse_uuid(assignment_id),
-        rater__user_id=user.pk,
-        rater__study__memberships__user_id=user.pk,
-        rater__study__memberships__role__in=RATING_ROLES,
+        _own_as_rater(user), pk=_parse_uuid(assignment_id)
     )
-    if lock:
-        assignments = assignments.select_for_update(of=("self",))
-    assignment = assignments.first()
-    if assignment is None:
-        raise NotFound
+    assignment = _first_or_404(assignments, lock=lock)
     check_token_study(user, assignment.rater.study_id)
     return assignment
 
 
 def listening_check_of(user: User, check_id: uuid.UUID, *, lock: bool = False) -> ListeningCheck:
     """A rater's own listening check, with the rater and their study; locked for update when asked."""
-    checks = ListeningCheck.objects.select_related("rater__study").filter(
-        pk=check_id,
-        rater__user_id=user.pk,
-        rater__study__memberships__user_id=user.pk,
-        rater__study__memberships__role__in=RATING_ROLES,
-    )
-    if lock:
-        checks = checks.select_for_update(of=("self",))
-    check = checks.first()
-    if check is None:
-        raise NotFound
+    checks = ListeningCheck.objects.select_related("rater__study").filter(_own_as_rater(user), pk=check_id)
+    check = _first_or_404(checks, lock=lock)
     check_token_study(user, check.rater.study_id)
     return check
 
 
 def job_of(user: User, job_id: uuid.UUID | str) -> Job:
     """A job of a study that this account runs."""
-    job = Job.objects.select_related("study").filter(pk=_parse_uuid(job_id)).first()
-    if job is None:
-        raise NotFound
+    job = _first_or_404(Job.objects.select_related("study").filter(pk=_parse_uuid(job_id)))
     if job.study is None:
         if job.created_by_id != user.pk and not user.is_superuser:
             raise NotFound
@@ -318,11 +291,28 @@ def job_of(user: User, job_id: uuid.UUID | str) -> Job:
 
 def upload_of(user: User, upload_id: uuid.UUID) -> Upload:
     """What this account has brought, for no study yet or for one that it runs."""
-    upload = Upload.objects.select_related("study").filter(pk=upload_id, created_by_id=user.pk).first()
-    if upload is None or (upload.study is not None and not study_of(user, upload.study.slug).manages):
+    upload = _first_or_404(Upload.objects.select_related("study").filter(pk=upload_id, created_by_id=user.pk))
+    if upload.study is not None and not study_of(user, upload.study.slug).manages:
         raise NotFound
     check_token_study(user, upload.study_id)
     return upload
+
+
+def _own_as_rater(user: User) -> Q:
+    """What belongs to a rater that this account is, in a study where it still rates."""
+    return Q(
+        rater__user_id=user.pk,
+        rater__study__memberships__user_id=user.pk,
+        rater__study__memberships__role__in=RATING_ROLES,
+    )
+
+
+def _first_or_404(rows: QuerySet[Row], *, lock: bool = False) -> Row:
+    """The one row there is, locked until the transaction ends when asked. Raises NotFound where there is none."""
+    row = (rows.select_for_update(of=("self",)) if lock else rows).first()
+    if row is None:
+        raise NotFound
+    return row
 
 
 def _parse_uuid(value: uuid.UUID | str) -> uuid.UUID:
@@ -332,62 +322,47 @@ def _parse_uuid(value: uuid.UUID | str) -> uuid.UUID:
         raise NotFound from None
 
 
-# The door to single things that a study holds.
+# ── Objects of a study ───────────────────────────────────────────────────────
 
 
 def item_of(user: User, slug: str, item_id: int) -> Item:
     """An item of a study that this account runs."""
     study = managed_study(user, slug)
-    item = Item.objects.filter(study=study, pk=item_id).first()
-    if item is None:
-        raise NotFound
-    return item
+    return _first_or_404(Item.objects.filter(study=study, pk=item_id))
 
 
 def webhook_of(user: User, slug: str, webhook_id: int) -> Webhook:
     """A webhook of a study that this account runs."""
     study = managed_study(user, slug)
-    webhook = Webhook.objects.select_related("study").filter(study=study, pk=webhook_id).first()
-    if webhook is None:
-        raise NotFound
-    return webhook
+    return _first_or_404(Webhook.objects.select_related("study").filter(study=study, pk=webhook_id))
 
 
 def delivery_of(user: User, slug: str, webhook_id: int, delivery_id: int) -> WebhookDelivery:
     """What was sent to a webhook of a study that this account runs."""
     webhook = webhook_of(user, slug, webhook_id)
-    delivery = WebhookDelivery.objects.filter(webhook=webhook, pk=delivery_id).first()
-    if delivery is None:
-        raise NotFound
+    delivery = _first_or_404(WebhookDelivery.objects.filter(webhook=webhook, pk=delivery_id))
     delivery.webhook = webhook
     return delivery
 
 
-# The door to review cases: from an id in a request to a case, for those who may know of it.
+# ── Review cases ─────────────────────────────────────────────────────────────
 
 
 def study_with_review_queue(user: User, slug: str) -> StudyAccess:
     """A study whose review queue this account may see: its experts', and those who run it."""
-    found = study_of(user, slug)
-    if not (found.reviews or found.manages):
+    member = study_of(user, slug)
+    if not (member.reviews or member.manages):
         raise NotAllowed("Only experts, researchers and admins of this study can see its review queue.")
-    return found
+    return member
 
 
 def case_in_review_queue(user: User, case_id: int) -> ReviewCase:
     """A case that this account may know of, with its study, item and version. What it may see of it is another matter:
     votes and evidence only once it has judged, or runs the study."""
-    case = (
-        ReviewCase.objects.select_related(
-            "study", "item", "item_version", "task", "claimed_by", "assigned_to"
-        )
-        .filter(pk=case_id)
-        .first()
-    )
-    if case is None:
-        raise NotFound
-    found = study_of(user, case.study.slug)
-    if not (found.reviews or found.manages):
+    related = ("study", "item", "item_version", "task", "claimed_by", "assigned_to")
+    case = _first_or_404(ReviewCase.objects.select_related(*related).filter(pk=case_id))
+    member = study_of(user, case.study.slug)
+    if not (member.reviews or member.manages):
         raise NotFound
     return case
 
@@ -398,15 +373,13 @@ def case_under_review(user: User, case_id: int, *, lock: bool = False) -> Review
     Those who run a study do not review in it: they see votes as they come in, and cannot judge blind.
     """
     cases = ReviewCase.objects.select_related("study", "item", "item_version", "task").filter(pk=case_id)
-    case = (cases.select_for_update(of=("self",)) if lock else cases).first()
-    if case is None:
-        raise NotFound
-    found = study_of(user, case.study.slug)
-    if found.manages:
+    case = _first_or_404(cases, lock=lock)
+    member = study_of(user, case.study.slug)
+    if member.manages:
         raise NotAllowed(
             "You run this study and see its votes; reviewing is for its experts, who judge first."
         )
-    if not found.reviews:
+    if not member.reviews:
         raise NotFound
     return case
 
@@ -428,11 +401,9 @@ def item_in_review_queue(user: User, slug: str, item_id: int) -> ReviewedItem:
     have not judged. Having judged one is not enough for what came after it: that may become a case of its own. Nor is
     having judged one whose correction was undone, for those before: the item is one of these again.
     """
-    found = study_with_review_queue(user, slug)
-    item = Item.objects.select_related("study").filter(study=found.study, pk=item_id).first()
-    if item is None:
-        raise NotFound
-    return ReviewedItem(found, item, None if found.manages else _judged_up_to(user, item))
+    member = study_with_review_queue(user, slug)
+    item = _first_or_404(Item.objects.select_related("study").filter(study=member.study, pk=item_id))
+    return ReviewedItem(member, item, None if member.manages else _judged_up_to(user, item))
 
 
 def _judged_up_to(user: User, item: Item) -> int:

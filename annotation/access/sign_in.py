@@ -1,7 +1,7 @@
-"""Sign-ins, whichever door they come through (the site's, the admin's, an invitation): those that succeed are in the
-audit log, and those that fail are limited.
+"""Sign-in: rate limit and lockout of wrong passwords, the audit log of sign-ins, and the account of a session.
 
-Failures are counted in each server process for itself: with two, whoever guesses has twice as many guesses.
+They hold for every form that signs in (the site's, the admin's, an invitation). Failures are counted in each server
+process for itself: with two, whoever guesses has twice as many guesses.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from django.db import connection
 from django.dispatch import receiver
 from django.http import HttpRequest
 
+from annotation.access import tokens
 from annotation.models import User
 from annotation.rate_limits import Rate, RateLimiter
 from annotation.studies import audit
-
-# Where a request comes from, as far as that can be believed.
 
 
 def client_address(request: HttpRequest) -> str:
@@ -84,13 +83,7 @@ def _limit_keys(request: HttpRequest | None, email: str) -> Iterator[tuple[str, 
         yield email, ACCOUNT_LIMIT
 
 
-# Who is behind a session: asked on every request, so asked cheaply.
-
-
-_USER_FIELDS = [field.attname for field in User._meta.concrete_fields]
-_USER_BY_ID = "SELECT {} FROM annotation_user WHERE id = %s AND is_active".format(
-    ", ".join(f'"{field.column}"' for field in User._meta.concrete_fields)
-)
+_USER_BY_ID = f"SELECT {tokens.USER_COLUMNS} FROM annotation_user u WHERE u.id = %s AND u.is_active"
 
 
 class AccountBackend(ModelBackend):
@@ -114,7 +107,7 @@ class AccountBackend(ModelBackend):
         with connection.cursor() as cursor:
             cursor.execute(_USER_BY_ID, [user_id])
             row = cursor.fetchone()
-        return None if row is None else User.from_db(connection.alias, _USER_FIELDS, row)
+        return None if row is None else tokens.user_of_row(row)
 
 
 def account_key(user: User) -> str:

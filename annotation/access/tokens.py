@@ -1,4 +1,5 @@
-"""Personal tokens: what programs sign in with. Only digests are kept; the secret has 256 bits, so no salt is needed."""
+"""Personal access tokens (API keys): scopes, expiry, revocation. Only the SHA-256 digest of a secret is stored; a
+secret has 256 random bits, so no salt is needed."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -18,7 +20,7 @@ from annotation.models import ApiToken, User
 from annotation.models.api_token import Scope
 from annotation.studies import audit
 
-# What finds a token that was left in a file or a log.
+# By this prefix secret scanners recognise a token in a file or a log.
 TOKEN_PREFIX = "concord_"
 SHOWN_CHARACTERS = len(TOKEN_PREFIX) + 6
 MAX_DAYS = 365
@@ -94,12 +96,19 @@ def active_tokens(user: User) -> QuerySet[ApiToken]:
     return ApiToken.objects.filter(user=user, revoked_at=None, expires_at__gt=timezone.now())
 
 
-_FIELDS = [field.attname for field in User._meta.concrete_fields]
-_BY_DIGEST = """
-SELECT t.id, t.scopes, t.study_ids, t.expires_at, t.revoked_at, t.last_used_at, {}
+# Written out: these two queries of every request took longer to build than to answer.
+USER_COLUMNS = ", ".join(f'u."{field.column}"' for field in User._meta.concrete_fields)
+_USER_FIELDS = [field.attname for field in User._meta.concrete_fields]
+_BY_DIGEST = f"""
+SELECT t.id, t.scopes, t.study_ids, t.expires_at, t.revoked_at, t.last_used_at, {USER_COLUMNS}
 FROM annotation_apitoken t JOIN annotation_user u ON u.id = t.user_id
 WHERE t.sha256 = %s AND u.is_active
-""".format(", ".join(f'u."{field.column}"' for field in User._meta.concrete_fields))
+"""
+
+
+def user_of_row(row: Sequence[Any]) -> User:
+    """An account from a row of `USER_COLUMNS`."""
+    return User.from_db(connection.alias, _USER_FIELDS, row)
 
 
 def authenticate_token(secret: str) -> tuple[User, TokenInUse] | None:
@@ -115,7 +124,7 @@ def authenticate_token(secret: str) -> tuple[User, TokenInUse] | None:
         return None
     token_id, scopes, study_ids, _expires, _revoked, used = row[:6]
     _note_use(token_id, used, now)
-    user = User.from_db(connection.alias, _FIELDS, row[6:])
+    user = user_of_row(row[6:])
     user.only_studies = None if study_ids is None else frozenset(study_ids)
     return user, TokenInUse(token_id, frozenset(scopes), user.only_studies)
 

@@ -18,7 +18,7 @@ from django.core.exceptions import (
     TooManyFieldsSent,
     TooManyFilesSent,
 )
-from django.db import connection, transaction
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.http.response import HttpResponseBase
@@ -27,6 +27,7 @@ from rest_framework.exceptions import APIException
 
 from annotation import access
 from annotation.access.tokens import TokenInUse
+from annotation.advisory_locks import key_of, try_transaction_lock
 from annotation.api.authentication import Scope
 from annotation.api.errors import problem_response
 from annotation.errors import DomainError
@@ -47,10 +48,7 @@ def key_digest(key: str, *, token_id: int | None) -> str:
 
 def try_lock_key(user: User, name: str) -> bool:
     """Be the one request with this key until the transaction ends; False while another is. Never waits."""
-    lock = int.from_bytes(hashlib.sha256(f"{user.pk}:{name}".encode()).digest()[:8], signed=True)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [lock])
-        return bool(cursor.fetchone()[0])
+    return try_transaction_lock(key_of(f"{user.pk}:{name}"))
 
 
 def stored_response(user: User, name: str) -> KeptAnswer | None:

@@ -6,12 +6,13 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.http.response import HttpResponseBase
 from django.utils.http import parse_etags
 from rest_framework.permissions import SAFE_METHODS
 
+from annotation.advisory_locks import key_of, transaction_lock
 from annotation.api import idempotency
 from annotation.api.errors import problem_response
 
@@ -58,7 +59,7 @@ def precondition_failed(request: HttpRequest, view: View, args: Any, kwargs: Any
     Two writes that both come with `If-Match` take turns, so that the second sees what the first did. One that comes
     without it, as those of the pages do, may still come between.
     """
-    _lock_path(request.path)
+    transaction_lock(key_of(request.path))
     if not hasattr(view, "cls") or not hasattr(view.cls, "get"):
         return problem_response(
             412, "no_version", "There is no version to compare at this address. Leave If-Match out."
@@ -92,12 +93,6 @@ def _current_response(request: HttpRequest, view: View, args: Any, kwargs: Any) 
     if hasattr(response, "render"):
         response.render()
     return response
-
-
-def _lock_path(path: str) -> None:
-    lock = int.from_bytes(hashlib.sha256(path.encode(errors="replace")).digest()[:8], signed=True)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [lock])
 
 
 def _names_etag(header: str, etag: str) -> bool:

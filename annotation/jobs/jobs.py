@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib import import_module
@@ -20,10 +20,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from celery import current_app
-from django.db import DatabaseError, connection, transaction
+from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from annotation.advisory_locks import session_lock
 from annotation.errors import Conflict, DomainError, FieldProblem, InvalidInput
 from annotation.models import Job, Study, User
 from annotation.studies import audit
@@ -201,19 +202,9 @@ def wake_stale(*, waiting_seconds: int = 30) -> int:
     return len(stale)
 
 
-@contextmanager
-def _job_lock(job_id: uuid.UUID) -> Iterator[bool]:
+def _job_lock(job_id: uuid.UUID) -> AbstractContextManager[bool]:
     """Whether this is the only connection at the job. The lock goes with the connection, however that ends."""
-    key = job_id.int & 0x7FFF_FFFF_FFFF_FFFF
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s::bigint)", [key])
-        alone = cursor.fetchone()[0]
-    try:
-        yield alone
-    finally:
-        if alone and connection.connection is not None:
-            with suppress(DatabaseError), connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s::bigint)", [key])
+    return session_lock(job_id.int & 0x7FFF_FFFF_FFFF_FFFF)
 
 
 def _give_up(job_id: uuid.UUID) -> None:

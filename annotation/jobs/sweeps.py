@@ -8,8 +8,7 @@ must find nothing twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import connection
@@ -52,17 +51,3 @@ def advance_mark(mark: Mark, sight: VisibleHeads) -> dict[str, Any]:
     elif oldest_open >= mark.ahead_until:
         mark.seen, mark.ahead, mark.ahead_until = mark.ahead, heads, next_to_open
     return {"seen": mark.seen, "ahead": mark.ahead, "ahead_until": mark.ahead_until}
-
-
-@contextmanager
-def exclusive_sweep(lock: int) -> Iterator[bool]:
-    """Whether this is the only sweep of its kind. The lock goes with the connection: chunks commit one by one."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [lock])
-        alone = cursor.fetchone()[0]
-    try:
-        yield alone
-    finally:
-        if alone and connection.connection is not None:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [lock])

@@ -6,11 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from annotation.access import RaterAtWork
 from annotation.errors import FieldProblem
 from annotation.models import Study, Task, User
+from annotation.rating import overlap
 from annotation.rating.rules import hints as rules
 from annotation.rating.rules.hints import Hints
 from annotation.studies.protocols import load_protocol
@@ -19,16 +20,6 @@ from annotation.studies.stored_settings import lock_study, save_settings
 
 # So few that raters who ask for a task meanwhile find others that are not locked.
 _CHUNK = 50
-
-_WRITE = """
-WITH said AS (
-    SELECT * FROM unnest(%s::bigint[], %s::jsonb[]) AS m (id, hint)
-), locked AS (
-    SELECT t.id, said.hint FROM annotation_task t JOIN said USING (id)
-    WHERE t.hint IS DISTINCT FROM said.hint ORDER BY t.id FOR NO KEY UPDATE OF t
-)
-UPDATE annotation_task t SET hint = locked.hint FROM locked WHERE t.id = locked.id
-"""
 
 
 @transaction.atomic
@@ -58,20 +49,14 @@ def is_hint_shown(rater: RaterAtWork, task_id: int) -> bool | None:
     )
 
 
-def store_hints(said: Mapping[int, Mapping[str, Any] | None]) -> int:
+def store_hints(study: Study, predictions: Mapping[int, Mapping[str, Any] | None]) -> int:
     """Store what a model says of each of these tasks, None for nothing, a few tasks at a time. Returns how many have
     changed. Assignments keep what was said when they were handed out."""
-    ids, changed = sorted(said), 0
-    for start in range(0, len(ids), _CHUNK):
-        some = ids[start : start + _CHUNK]
-        texts = [None if said[pk] is None else json.dumps(said[pk]) for pk in some]
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(_WRITE, [some, texts])
-            changed += cursor.rowcount
-    return changed
+    rows = {pk: None if hint is None else json.dumps(hint) for pk, hint in predictions.items()}
+    return overlap.update_column(study, "hint", rows, type="jsonb", chunk=_CHUNK)
 
 
 def clear_hints(study: Study, *, unless_by: str = "") -> int:
     """Take away what is said of a study's tasks, unless this scorer said it. Returns how many have changed."""
-    told = Task.objects.filter(study=study, hint__isnull=False).exclude(hint__scorer=unless_by)
-    return store_hints(dict.fromkeys(told.values_list("pk", flat=True)))
+    hinted = Task.objects.filter(study=study, hint__isnull=False).exclude(hint__scorer=unless_by)
+    return store_hints(study, dict.fromkeys(hinted.values_list("pk", flat=True)))

@@ -1,4 +1,5 @@
-"""Taking what raters say. A judgment is acknowledged only once its transaction has committed."""
+"""Judgments: a rater's answers are validated, stored and counted. Acknowledged only once the transaction has
+committed; a replay of the same submission gets the first result."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
@@ -25,32 +27,36 @@ from annotation.studies.protocols import load_protocol
 
 MAX_TELEMETRY_BYTES = 4096
 
-# One statement, one round trip: the judgment, its answers, and the counters that follow from it.
-# Its guard is the assignment's state: whoever comes second finds it changed, and nothing is written.
-_RECORD = """
-WITH closed AS (
-    UPDATE annotation_assignment SET state = %(state)s, closed_at = %(now)s
-    WHERE id = %(assignment)s AND state = %(state_before)s
-    RETURNING id
-), judgment AS (
+# Of a statement that begins WITH guard AS (...): the judgment and its answers, where the guard returned a row.
+# `judgment_params` gives the parameters. Votes, revisions and blind judgments of experts are all stored by it.
+INSERT_JUDGMENT = """judgment AS (
     INSERT INTO annotation_judgment
         (study_id, task_id, rater_id, assignment_id, protocol_version_id, client_id, payload_sha256, origin, revision,
          effective, excluded, surplus, presentation, gains, codes, comment, telemetry, started_at, submitted_at)
-    SELECT %(study)s, %(task)s, %(rater)s, closed.id, %(protocol)s, %(client_id)s, %(sha256)s, %(origin)s, 1,
-           NOT %(surplus)s, false, %(surplus)s, %(presentation)s, %(gains)s::float8[], %(codes)s, %(comment)s,
-           %(telemetry)s::jsonb, %(started)s, %(now)s
-    FROM closed
+    SELECT %(study)s, %(task)s, %(rater)s, %(assignment)s, %(protocol)s, %(client_id)s, %(sha256)s, %(origin)s,
+           %(revision)s, NOT %(surplus)s, false, %(surplus)s, %(presentation)s, %(gains)s::float8[], %(codes)s,
+           %(comment)s, %(telemetry)s::jsonb, %(started)s, %(now)s
+    FROM guard
     RETURNING id
 ), answers AS (
     INSERT INTO annotation_answer
         (judgment_id, task_id, question_id, candidate_id, choice, value, confidence, text, counted)
-    SELECT judgment.id, %(task)s, a.question, a.candidate, a.choice, a.value, a.confidence, a.text, NOT %(surplus)s
+    SELECT judgment.id, %(task)s, a.question, a.candidate, a.choice, a.value, a.confidence, a.text, %(counted)s
     FROM judgment, unnest(%(questions)s::bigint[], %(candidates)s::bigint[], %(choices)s::smallint[],
                           %(values)s::float8[], %(confidences)s::float8[], %(texts)s::text[])
                    AS a (question, candidate, choice, value, confidence, text)
-), task AS (
+)"""
+
+# One statement, one round trip: the judgment, its answers, and the counters that follow from it.
+# Its guard is the assignment's state: whoever comes second finds it changed, and nothing is written.
+_RECORD = f"""
+WITH guard AS (
+    UPDATE annotation_assignment SET state = %(state)s, closed_at = %(now)s
+    WHERE id = %(assignment)s AND state = %(state_before)s
+    RETURNING id
+), {INSERT_JUDGMENT}, task AS (
     UPDATE annotation_task SET n_leases = n_leases - %(leased)s, n_judgments = n_judgments + %(leased)s
-    FROM closed WHERE annotation_task.id = %(task)s
+    FROM guard WHERE annotation_task.id = %(task)s
     RETURNING n_judgments >= overlap AND NOT %(surplus)s AS filled
 )
 UPDATE annotation_rater
@@ -204,37 +210,62 @@ def _record(
     surplus: bool,
 ) -> bool:
     """Write it all; False, and nothing written, when the assignment is no longer in the state it was read in."""
+    params = judgment_params(
+        assignment,
+        submission,
+        origin=Judgment.Origin.SIMULATED if assignment.simulated else Judgment.Origin.RATED,
+        gains=gains,
+        # How long a simulated rater takes is the computer's time: no figure of pace may learn from it.
+        started_at=None if assignment.simulated else assignment.leased_at,
+        surplus=surplus,
+    )
+    state = int(state_before if surplus else Assignment.State.SUBMITTED)
+    moves = {
+        "state_before": int(state_before),
+        "state": state,
+        "leased": int(state_before == Assignment.State.OPEN),
+    }
     with connection.cursor() as cursor:
-        cursor.execute(
-            _RECORD,
-            {
-                "study": assignment.study_id,
-                "task": assignment.task_id,
-                "rater": assignment.rater_id,
-                "assignment": assignment.id,
-                "state_before": int(state_before),
-                "state": int(state_before if surplus else Assignment.State.SUBMITTED),
-                "protocol": assignment.protocol_version_id,
-                "client_id": submission.client_id,
-                "sha256": submission.sha256,
-                "origin": int(Judgment.Origin.SIMULATED if assignment.simulated else Judgment.Origin.RATED),
-                "surplus": surplus,
-                "presentation": assignment.presentation,
-                "gains": gains,
-                "codes": sorted(submission.codes),
-                "comment": submission.comment.strip(),
-                "telemetry": None if submission.telemetry is None else json.dumps(submission.telemetry),
-                # How long a simulated rater takes is the computer's time: no figure of pace may learn from it.
-                "started": None if assignment.simulated else assignment.leased_at,
-                "now": timezone.now(),
-                "leased": int(state_before == Assignment.State.OPEN),
-                **answer_columns(assignment, submission),
-            },
-        )
+        cursor.execute(_RECORD, params | moves)
         return bool(cursor.rowcount)
 
 
-def answer_columns(assignment: HeldAssignment, submission: Submission) -> dict[str, list[Any]]:
+def judgment_params(
+    assignment: HeldAssignment,
+    submission: Submission,
+    *,
+    origin: int,
+    gains: Sequence[float | None] | None,
+    started_at: datetime | None,
+    revision: int = 1,
+    surplus: bool = False,
+    counted: bool = True,
+) -> dict[str, Any]:
+    """The parameters of `INSERT_JUDGMENT`. Answers of a surplus judgment never count."""
+    return {
+        "study": assignment.study_id,
+        "task": assignment.task_id,
+        "rater": assignment.rater_id,
+        "assignment": assignment.id,
+        "protocol": assignment.protocol_version_id,
+        "client_id": submission.client_id,
+        "sha256": submission.sha256,
+        "origin": int(origin),
+        "revision": revision,
+        "surplus": surplus,
+        "counted": counted and not surplus,
+        "presentation": assignment.presentation,
+        "gains": gains,
+        "codes": sorted(submission.codes),
+        "comment": submission.comment.strip(),
+        "telemetry": None if submission.telemetry is None else json.dumps(submission.telemetry),
+        "started": started_at,
+        "now": timezone.now(),
+        **_answer_columns(assignment, submission),
+    }
+
+
+def _answer_columns(assignment: HeldAssignment, submission: Submission) -> dict[str, list[Any]]:
     """The answers in the task's own terms: one list for each column of their table."""
     protocol = load_protocol(assignment.protocol_version_id)
     rows = rules.canonical_answers(

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from annotation import access
 from annotation.access import RaterAtWork
+from annotation.advisory_locks import LockKey, try_transaction_lock
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotAllowed
 from annotation.listening.checks import refuse_when_due
 from annotation.models import Assignment, Rater, Study, User
@@ -28,7 +29,6 @@ from annotation.studies.protocols import load_protocol
 
 # The task at hand and two fetched ahead.
 MAX_OPEN_LEASES = 3
-_SWEEP_LOCK = 7_303_014
 
 _GRANT = """
 WITH counted AS (
@@ -158,10 +158,8 @@ def skip(user: User, assignment_id: uuid.UUID, *, reason: str, comment: str = ""
 @transaction.atomic
 def expire_due(*, limit: int = 1000) -> int:
     """Close leases whose time ran out and open their tasks again. Returns how many. Safe to run at any time."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_SWEEP_LOCK])
-        if not cursor.fetchone()[0]:
-            return 0  # another sweep is at it
+    if not try_transaction_lock(LockKey.EXPIRE_LEASES):
+        return 0  # another sweep is at it
     due = list(
         Assignment.objects.select_for_update(skip_locked=True, of=("self",))
         .filter(state=Assignment.State.OPEN, expires_at__lte=timezone.now())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import F
 
 from annotation.models import Rater, Study, Task
@@ -28,6 +29,32 @@ def lock_raters(rater_ids: Collection[int]) -> None:
     """Lock these raters until the transaction ends. Tasks come before them."""
     raters = Rater.objects.select_for_update(no_key=True).filter(pk__in=rater_ids)
     list(raters.order_by("pk").values_list("pk"))
+
+
+_UPDATE_COLUMN = """
+WITH new AS (
+    SELECT * FROM unnest(%(tasks)s::bigint[], %(values)s::{type}[]) AS n (id, value)
+), locked AS (
+    SELECT t.id, new.value FROM annotation_task t JOIN new USING (id)
+    WHERE t.study_id = %(study)s AND t.{column} IS DISTINCT FROM new.value ORDER BY t.id FOR NO KEY UPDATE OF t
+)
+UPDATE annotation_task t SET {column} = locked.value FROM locked WHERE t.id = locked.id
+"""
+
+
+def update_column(study: Study, column: str, values: Mapping[int, Any], *, type: str, chunk: int) -> int:
+    """Set a derived column of a study's tasks, a chunk of them in each transaction, and none that has the value
+    already. Returns how many changed. What a crash loses is computed again, so no commit waits for the disk."""
+    ids, n_changed = sorted(values), 0
+    statement = _UPDATE_COLUMN.format(column=column, type=type)
+    for start in range(0, len(ids), chunk):
+        tasks = ids[start : start + chunk]
+        params: dict[str, Any] = {"study": study.pk, "tasks": tasks, "values": [values[pk] for pk in tasks]}
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL synchronous_commit TO off")
+            cursor.execute(statement, params)
+            n_changed += cursor.rowcount
+    return n_changed
 
 
 def count_late_judgment(task_id: int, *, shown: Sequence[int]) -> bool:

@@ -1,4 +1,4 @@
-"""Changing a vote while the study lets its rater: a new row that stands in the place of the one before.
+"""Revisions of a judgment while the study lets its rater: a new row that stands in the place of the one before.
 
 No counter moves and no order is drawn: the place in the task was taken by the first vote. What was heard for that
 vote was heard; it is not asked for again.
@@ -6,7 +6,6 @@ vote was heard; it is not asked for again.
 
 from __future__ import annotations
 
-import json
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,35 +20,20 @@ from annotation.errors import Conflict, NotFound
 from annotation.listening.rules.coverage import ListeningRules
 from annotation.models import Answer, Judgment, Study, Task, TaskCandidate, User
 from annotation.rating import judgments, overlap
-from annotation.rating.judgments import Receipt, Submission
+from annotation.rating.judgments import INSERT_JUDGMENT, Receipt, Submission
 from annotation.rating.rules import answers as rules
 from annotation.review import barred_reviewers, returns
 from annotation.studies import audit
 
 # One statement: the row that stood steps back with its answers, and the next takes its place. Until when and by whom
 # it may is decided before; what was shown, and how loud, is what it was.
-_REVISE = """
-WITH before AS (
-    UPDATE annotation_judgment SET effective = false WHERE id = %(before)s
-    RETURNING id, study_id, task_id, rater_id, assignment_id, protocol_version_id, origin, revision, presentation, gains
+_REVISE = f"""
+WITH guard AS (
+    UPDATE annotation_judgment SET effective = false WHERE id = %(before)s RETURNING id
 ), silenced AS (
-    UPDATE annotation_answer SET counted = false FROM before WHERE judgment_id = before.id
-), judgment AS (
-    INSERT INTO annotation_judgment
-        (study_id, task_id, rater_id, assignment_id, protocol_version_id, client_id, payload_sha256, origin, revision,
-         effective, excluded, surplus, presentation, gains, codes, comment, telemetry, started_at, submitted_at)
-    SELECT study_id, task_id, rater_id, assignment_id, protocol_version_id, %(client_id)s, %(sha256)s, origin,
-           revision + 1, true, false, false, presentation, gains, %(codes)s, %(comment)s, %(telemetry)s::jsonb,
-           NULL, %(now)s
-    FROM before
-    RETURNING id, task_id
-)
-INSERT INTO annotation_answer
-    (judgment_id, task_id, question_id, candidate_id, choice, value, confidence, text, counted)
-SELECT judgment.id, judgment.task_id, a.question, a.candidate, a.choice, a.value, a.confidence, a.text, true
-FROM judgment, unnest(%(questions)s::bigint[], %(candidates)s::bigint[], %(choices)s::smallint[],
-                      %(values)s::float8[], %(confidences)s::float8[], %(texts)s::text[])
-               AS a (question, candidate, choice, value, confidence, text)
+    UPDATE annotation_answer SET counted = false FROM guard WHERE judgment_id = guard.id
+), {INSERT_JUDGMENT}
+SELECT id FROM judgment
 """
 
 
@@ -152,20 +136,16 @@ def _changeable_until(assignment: HeldAssignment, study: Study) -> datetime:
 
 
 def _record(assignment: HeldAssignment, submission: Submission, *, before: Judgment) -> None:
+    params = judgments.judgment_params(
+        assignment,
+        submission,
+        origin=before.origin,
+        gains=before.gains,
+        started_at=None,
+        revision=before.revision + 1,
+    )
     with connection.cursor() as cursor:
-        cursor.execute(
-            _REVISE,
-            {
-                "before": before.pk,
-                "client_id": submission.client_id,
-                "sha256": submission.sha256,
-                "codes": sorted(submission.codes),
-                "comment": submission.comment.strip(),
-                "telemetry": None if submission.telemetry is None else json.dumps(submission.telemetry),
-                "now": timezone.now(),
-                **judgments.answer_columns(assignment, submission),
-            },
-        )
+        cursor.execute(_REVISE, {**params, "before": before.pk, "presentation": before.presentation})
 
 
 def _as_shown(assignment: HeldAssignment, judgment: Judgment) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
+from annotation.advisory_locks import LockKey, session_lock
 from annotation.jobs import sweeps
 from annotation.models import Question, Return, StoppingSweep, Study, Task, User
 from annotation.rating import counted, overlap
@@ -26,7 +27,6 @@ from annotation.studies import audit
 from annotation.studies.protocols import load_protocol
 from annotation.studies.stored_settings import lock_study, save_settings
 
-_SWEEP_LOCK = 7_303_017
 _CHUNK = 500
 
 _HIGHEST = {
@@ -94,7 +94,7 @@ def sweep() -> PlacesChanged:
     switched off. For beat; a second sweep at once does nothing."""
     asked = PlacesChanged()
     just_off = Q(rules__stopping__question="") & ~Exists(StoppingSweep.objects.filter(study=OuterRef("pk")))
-    with sweeps.exclusive_sweep(_SWEEP_LOCK) as alone:
+    with session_lock(LockKey.STOPPING_SWEEP) as alone:
         ruled = Study.objects.filter(rules__has_key="stopping").order_by("pk")
         studies = ruled.filter(Q(state=Study.State.RUNNING) | just_off)
         for study_id in studies.values_list("pk", flat=True) if alone else ():

@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from annotation.access import RaterAtWork
 from annotation.errors import FieldProblem
 from annotation.models import OrderingPolicy, Study, User
+from annotation.rating import overlap
 from annotation.rating.rules import ordering
 from annotation.rating.rules.ordering import WINDOW, Coin, Ordering, TasksBehind
 from annotation.studies.settings import all_values
@@ -193,16 +194,6 @@ def _queue_laps(cursor: float) -> tuple[dict[str, float], ...]:
 # So few at a time that a rater who submits a vote meanwhile waits for milliseconds, if at all.
 _CHUNK = 500
 
-_WRITE_PRIORITIES = """
-WITH wanted AS (
-    SELECT * FROM unnest(%(tasks)s::bigint[], %(priorities)s::float8[]) AS w (id, priority)
-), locked AS (
-    SELECT t.id, wanted.priority FROM annotation_task t JOIN wanted USING (id)
-    WHERE t.study_id = %(study)s AND t.priority <> wanted.priority ORDER BY t.id FOR NO KEY UPDATE OF t
-)
-UPDATE annotation_task t SET priority = locked.priority FROM locked WHERE t.id = locked.id
-"""
-
 
 @transaction.atomic
 def set_ordering(study: Study, *, actor: User | None, on: bool = True, **settings: Any) -> Study:
@@ -238,18 +229,7 @@ def set_priorities(study: Study, priorities: Mapping[int, float], *, made_from: 
         locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
         if locked.rules.get("ordering"):
             _policy_version(locked, made_from=made_from)
-    ids, changed = sorted(priorities), 0
-    for start in range(0, len(ids), _CHUNK):
-        some = ids[start : start + _CHUNK]
-        values: dict[str, Any] = {
-            "study": study.pk, "tasks": some, "priorities": [priorities[pk] for pk in some],
-        }  # fmt: skip
-        with transaction.atomic(), connection.cursor() as cursor:
-            # What a crash loses is reckoned again: nobody has to wait for the disk.
-            cursor.execute("SET LOCAL synchronous_commit TO off")
-            cursor.execute(_WRITE_PRIORITIES, values)
-            changed += cursor.rowcount
-    return changed
+    return overlap.update_column(study, "priority", priorities, type="float8", chunk=_CHUNK)
 
 
 def _policy_version(study: Study, *, made_from: str | None) -> OrderingPolicy:

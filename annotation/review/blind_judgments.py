@@ -9,22 +9,29 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from annotation import access
 from annotation.access import HeldAssignment
 from annotation.errors import Conflict
 from annotation.listening import coverage
-from annotation.models import Answer, Assignment, CaseEvent, Judgment, Rater, ReviewCase, TaskCandidate, User
+from annotation.models import Assignment, CaseEvent, Judgment, Rater, ReviewCase, TaskCandidate, User
 from annotation.rating import briefings, judgments
-from annotation.rating.judgments import Receipt, Submission
+from annotation.rating.judgments import INSERT_JUDGMENT, Receipt, Submission
 from annotation.rating.rules import counterbalancing
 from annotation.review import cases
 from annotation.studies import audit
 from annotation.studies.protocols import load_protocol
 
 REVIEWING, REVIEWED = Assignment.State.REVIEWING, Assignment.State.REVIEWED
+
+_RECORD = f"""
+WITH guard AS (
+    UPDATE annotation_assignment SET state = %(reviewed)s, closed_at = %(now)s WHERE id = %(assignment)s RETURNING id
+), {INSERT_JUDGMENT}
+SELECT id FROM judgment
+"""
 
 
 @transaction.atomic
@@ -153,39 +160,19 @@ def _held_assignment(case: ReviewCase, assignment: Assignment) -> HeldAssignment
 
 
 def _record_judgment(
-    held: HeldAssignment, submission: Submission, *, gains: list[float | None] | None
+    assignment: HeldAssignment, submission: Submission, *, gains: list[float | None] | None
 ) -> Judgment:
-    now = timezone.now()
-    Assignment.objects.filter(pk=held.id).update(state=REVIEWED, closed_at=now)
-    judgment = Judgment.objects.create(
-        study_id=held.study_id,
-        task_id=held.task_id,
-        rater_id=held.rater_id,
-        assignment_id=held.id,
-        protocol_version_id=held.protocol_version_id,
-        client_id=submission.client_id,
-        payload_sha256=submission.sha256,
+    params = judgments.judgment_params(
+        assignment,
+        submission,
         origin=Judgment.Origin.EXPERT,
-        presentation=held.presentation,
-        gains=gains,  # type: ignore[misc]  # a text among clips has none
-        codes=sorted(submission.codes),
-        comment=submission.comment.strip(),
-        telemetry=submission.telemetry,
-        started_at=held.leased_at,
-        submitted_at=now,
+        gains=gains,
+        started_at=assignment.leased_at,
+        counted=False,
     )
-    columns = judgments.answer_columns(held, submission)
-    names = ("question_id", "candidate_id", "choice", "value", "confidence", "text")
-    Answer.objects.bulk_create(
-        Answer(
-            judgment=judgment,
-            task_id=held.task_id,
-            counted=False,
-            **dict(zip(names, row, strict=True)),
-        )
-        for row in zip(*columns.values(), strict=True)
-    )
-    return judgment
+    with connection.cursor() as cursor:
+        cursor.execute(_RECORD, {**params, "reviewed": int(REVIEWED)})
+        return Judgment.objects.get(pk=cursor.fetchone()[0])
 
 
 def _record_blind_judgment(

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.db import connection
 from django.utils import timezone
 
+from annotation.advisory_locks import LockKey, session_lock
 from annotation.jobs import jobs, sweeps
 from annotation.jobs.sweeps import VisibleHeads
 from annotation.models import FlagSweep, Item, Job, Study, User
@@ -122,9 +122,6 @@ def current_versions(study: Study) -> list[int]:
 # The flag rules at work: looking at what is new in every study that has begun (`sweeps` says how).
 
 
-_SWEEP_LOCK = 7_303_016
-
-
 @dataclass(frozen=True)
 class SweepSource:
     """Rows that rules rest on: `highest` selects the highest id in sight, `changed` the versions that rows after
@@ -154,7 +151,7 @@ SWEEP_SOURCES = {
 def sweep_studies() -> FlaggingResult:
     """Look at what changed in every study that has begun. For beat; a second sweep at the same time does nothing."""
     n_opened, n_added = 0, 0
-    with _sweep_lock() as alone:
+    with session_lock(LockKey.FLAG_SWEEP) as alone:
         started = (
             Study.objects.exclude(state=Study.State.DRAFT).order_by("pk") if alone else Study.objects.none()
         )
@@ -206,7 +203,3 @@ def _changed_versions(study: Study, seen: dict[str, int]) -> list[int]:
             cursor.execute(source.changed, {"study": study.pk, "low": seen.get(name, 0)})
             versions.update(pk for (pk,) in cursor.fetchall())
     return sorted(versions)
-
-
-def _sweep_lock() -> AbstractContextManager[bool]:
-    return sweeps.exclusive_sweep(_SWEEP_LOCK)

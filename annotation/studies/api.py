@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
 from django.db.models import F, OuterRef, QuerySet, Subquery, Sum
@@ -28,7 +28,7 @@ from annotation.access import StudyAccess
 from annotation.api import paging
 from annotation.api.paging import PageOut
 from annotation.api.serializers import In, SettingsIn, problem_responses
-from annotation.csv_escaping import escape_formula
+from annotation.csv_escaping import csv_lines
 from annotation.listening.checks import check_settings
 from annotation.listening.rules.checks import KINDS, CheckRules
 from annotation.listening.rules.coverage import ListeningRules
@@ -500,17 +500,9 @@ def _audit_jsonl(events: Iterable[dict[str, Any]], columns: Sequence[str]) -> It
         yield json.dumps({name: event[name] for name in columns}, ensure_ascii=False) + "\n"
 
 
-class _CsvLine:
-    """What a CSV writer writes to: it hands back each line."""
-
-    def write(self, line: str) -> str:
-        return line
-
-
 def _audit_csv(events: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[str]:
-    writer = csv.writer(_CsvLine())
-    yield str(writer.writerow(columns))
-    for event in events:
-        data = json.dumps(event["data"], ensure_ascii=False)
-        cells = [str(event[name] or "") for name in columns[:-1]]
-        yield str(writer.writerow([escape_formula(cell) for cell in [*cells, data]]))
+    rows = (
+        [*(event[name] or "" for name in columns[:-1]), json.dumps(event["data"], ensure_ascii=False)]
+        for event in events
+    )
+    return csv_lines(chain([columns], rows))

@@ -13,13 +13,12 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from annotation import http_guard
+from annotation.advisory_locks import LockKey, session_lock
 from annotation.errors import DomainError
-from annotation.jobs import sweeps
 from annotation.models import Rater, Webhook, WebhookDelivery
 from annotation.studies import audit
 from annotation.webhooks import events, rules, webhooks
 
-_LOCK = 7_303_023
 _CONCURRENCY = 8
 # Apart, so that a long backlog of one webhook holds up no delivery of another.
 _COLLECT_S = 10.0
@@ -49,7 +48,7 @@ class Attempt:
 
 def sweep() -> int:
     """Collect what is new and send what is due, for at most half a minute; how many tries were made."""
-    with sweeps.exclusive_sweep(_LOCK) as alone:
+    with session_lock(LockKey.WEBHOOK_SWEEP) as alone:
         if not alone or not Webhook.objects.exists():
             return 0
         _collect(time.monotonic() + _COLLECT_S)

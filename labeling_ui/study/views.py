@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import uuid
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from itertools import chain
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from analytics.overview.study import Progress, StudyOverview, study_overview
 from annotation import access
-from annotation.csv_escaping import escape_formula
+from annotation.csv_escaping import csv_lines
 from annotation.errors import Conflict, InvalidInput
 from annotation.importing import uploads
 from annotation.jobs import jobs
@@ -158,16 +158,7 @@ def job_problems(request: HttpRequest, job_id: uuid.UUID) -> StreamingHttpRespon
 
 def _problems_csv(job: Job) -> Iterator[str]:
     """There may be as many as the source has rows. Jobs of earlier versions have them in their report alone."""
-    writer = csv.writer(_Echo())
-    yield writer.writerow(PROBLEM_COLUMNS)
-    kept = job.problems.order_by("number").values(*PROBLEM_COLUMNS)
-    found = kept.iterator(chunk_size=2000) if job.problems.exists() else job.report.get("problems", [])
-    for problem in found:
-        yield writer.writerow(escape_formula(str(problem.get(name, ""))) for name in PROBLEM_COLUMNS)
-
-
-class _Echo:
-    """A file that hands back what is written to it."""
-
-    def write(self, text: str) -> str:
-        return text
+    stored = job.problems.order_by("number").values(*PROBLEM_COLUMNS)
+    problems = stored.iterator(chunk_size=2000) if job.problems.exists() else job.report.get("problems", [])
+    rows = ([problem.get(name, "") for name in PROBLEM_COLUMNS] for problem in problems)
+    return csv_lines(chain([PROBLEM_COLUMNS], rows))

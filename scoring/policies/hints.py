@@ -8,8 +8,8 @@ from typing import Any
 from django.db import connection
 from django.db.models import Q
 
+from annotation.advisory_locks import LockKey, session_lock
 from annotation.errors import FieldProblem, InvalidInput
-from annotation.jobs import sweeps
 from annotation.models import Study, User
 from annotation.rating import hints
 from annotation.rating.rules.hints import settings
@@ -19,7 +19,6 @@ from scoring.models import Score, Scorer, ScoringRun
 from scoring.policies import predictions
 from scoring.policies.predictions import Predictor, ScoreValues
 
-_SWEEP_LOCK = 7_303_031
 _CHUNK = 500
 
 # Open tasks with a score of theirs that nothing is said of yet, or what another version said; and those where it said
@@ -67,7 +66,7 @@ def sweep() -> int:
     if not studies.exists():
         return 0
     changed = 0
-    with sweeps.exclusive_sweep(_SWEEP_LOCK) as alone:
+    with session_lock(LockKey.HINT_SWEEP) as alone:
         for study in studies.order_by("pk") if alone else ():
             changed += refresh(study)
     return changed
@@ -83,7 +82,7 @@ def refresh(study: Study) -> int:
         return hints.clear_hints(study)
     voice, changed, after = _predictor(study, scorer), 0, 0
     while tasks := _tasks_without_hint(study, scorer, after=after):
-        changed += hints.store_hints(_hints_for(voice, tasks))
+        changed += hints.store_hints(study, _hints_for(voice, tasks))
         after = max(tasks)
     # What another scorer said where this one is silent, or has not come to yet.
     return changed + hints.clear_hints(study, unless_by=str(scorer))

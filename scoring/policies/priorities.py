@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Q
 
-from annotation.jobs import sweeps
+from annotation.advisory_locks import LockKey, session_lock
 from annotation.models import Study, Task
 from annotation.protocols import Protocol, QuestionSpec
 from annotation.rating import counted, task_selection
@@ -239,8 +239,6 @@ def _rates(protocol: Protocol, spec: QuestionSpec) -> bool:
     return bool(spec.level) and spec.level != "nominal" and spec.kind != "preference" and alone
 
 
-_SWEEP_LOCK = 7_303_032
-
 # All that priorities rest on, in short: as long as it is the same, so are they.
 _STUDY_STATE = """
 SELECT concat_ws(':', md5((s.rules -> 'ordering')::text), %(scorer)s::bigint,
@@ -266,7 +264,7 @@ def sweep() -> int:
     if not ruled.exists():
         return 0
     changed = 0
-    with sweeps.exclusive_sweep(_SWEEP_LOCK) as alone:
+    with session_lock(LockKey.PRIORITY_SWEEP) as alone:
         for study in ruled.order_by("pk") if alone else ():
             state = _study_state(study, _ordering_scorer(study))
             if state != study.rules.get(rules.PRIORITIES_SOURCE_KEY):

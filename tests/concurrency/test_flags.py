@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 from django.db import connection, transaction
 
+from annotation.advisory_locks import LockKey, session_lock
 from annotation.models import CaseReason, Item, ReviewCase, Task
 from annotation.rating import exclusions
 from annotation.review import cases, flagging, settings
@@ -141,7 +142,7 @@ def test_sweeps_look_at_what_is_new_and_at_everything_once_rules_change(study, m
 
 def test_a_second_sweep_at_the_same_time_does_nothing(study):
     vote(factories.rating_task(study, "a"), codes=("R",))
-    with flagging._sweep_lock() as alone:
+    with session_lock(LockKey.FLAG_SWEEP) as alone:
         assert alone
         beside(flagging.sweep_studies).join(30)
     assert not ReviewCase.objects.exists()

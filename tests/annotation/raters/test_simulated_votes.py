@@ -69,7 +69,7 @@ def test_a_person_beside_them_still_has_to_listen(music: Study) -> None:
 def test_what_a_model_says_is_neither_shown_to_them_nor_kept_from_them(music: Study) -> None:
     hints.set_hint_settings(music, actor=None, scorer="cmi-rm", withheld=0.5)
     said = {"scorer": "cmi-rm@00000000", "answers": {"musicality": 0.8}}
-    hints.store_hints(dict.fromkeys(music.tasks.values_list("pk", flat=True), said))
+    hints.store_hints(music, dict.fromkeys(music.tasks.values_list("pk", flat=True), said))
     simulation.simulate_votes(music, SimulationOptions(raters=1))
     _, lease = leases.lease_next(factories.member(music), music.slug)
     assert lease is not None
