@@ -1,4 +1,4 @@
-"""What the endpoints of training sets take and give."""
+"""API of releases, training sets and exports."""
 
 from __future__ import annotations
 
@@ -36,7 +36,15 @@ from annotation.api.serializers import In, problem_responses
 from annotation.errors import InvalidInput
 from annotation.models import Job
 
-# What the endpoints about releases take and give.
+_ARCHIVE_RESPONSES = {
+    (200, "application/zip"): OpenApiTypes.BINARY,
+    (206, "application/zip"): OpenApiTypes.BINARY,
+    302: None,
+    416: None,
+    **problem_responses(403, 404, 409),
+}
+
+# Releases.
 
 
 class ReleaseIn(In):
@@ -130,9 +138,6 @@ class CertificateOut(serializers.Serializer):
     sha256 = serializers.CharField(help_text="Of all the rest, as JSON with sorted keys and no blanks.")
 
 
-# Releases of a study, and what a withdrawn rater gets in writing.
-
-
 class ReleasesView(APIView):
     @extend_schema(
         operation_id="releases",
@@ -175,13 +180,7 @@ class ReleaseView(APIView):
 class ReleaseFileView(APIView):
     @extend_schema(
         operation_id="release_file",
-        responses={
-            (200, "application/zip"): OpenApiTypes.BINARY,
-            (206, "application/zip"): OpenApiTypes.BINARY,
-            302: None,
-            416: None,
-            **problem_responses(403, 404, 409),
-        },
+        responses=_ARCHIVE_RESPONSES,
     )
     def get(self, request: Request, slug: str, number: int) -> HttpResponse | StreamingHttpResponse:
         """The archive of a release. Supports ranges; where files are kept in a bucket, the answer is a redirect to a
@@ -301,9 +300,6 @@ class TrainingSetPreviewOut(serializers.Serializer):
     tasks_in_all = serializers.IntegerField()
 
 
-# Training sets: trying what one would be, asking for it, fetching it.
-
-
 class TrainingSetsView(APIView):
     @extend_schema(
         operation_id="start_training_set",
@@ -339,13 +335,7 @@ class TrainingSetPreviewView(APIView):
 class TrainingSetFileView(APIView):
     @extend_schema(
         operation_id="training_set_file",
-        responses={
-            (200, "application/zip"): OpenApiTypes.BINARY,
-            (206, "application/zip"): OpenApiTypes.BINARY,
-            302: None,
-            416: None,
-            **problem_responses(403, 404, 409),
-        },
+        responses=_ARCHIVE_RESPONSES,
     )
     def get(self, request: Request, job_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
         """The archive of a finished training set. Supports ranges; where files are kept in a bucket, the answer is a
@@ -393,13 +383,7 @@ class ExportsView(APIView):
 class ExportFileView(APIView):
     @extend_schema(
         operation_id="export_file",
-        responses={
-            (200, "application/zip"): OpenApiTypes.BINARY,
-            (206, "application/zip"): OpenApiTypes.BINARY,
-            302: None,
-            416: None,
-            **problem_responses(403, 404, 409),
-        },
+        responses=_ARCHIVE_RESPONSES,
     )
     def get(self, request: Request, job_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
         """The archive of a finished export. Supports ranges, so that a download that broke off goes on; where files are

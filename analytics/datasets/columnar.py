@@ -22,6 +22,8 @@ import pyarrow.parquet as pq
 from django.db import connection
 from pyarrow import csv
 
+from analytics.datasets.folder import WrittenFile, hash_file
+
 # Cells of a release as typed Arrow columns. No row is ever a Python object.
 
 
@@ -242,15 +244,6 @@ OnRows = Callable[[int], None]
 Changes = Mapping[str, Callable[[str], str]]
 
 
-@dataclass(frozen=True)
-class WrittenFile:
-    """A file of a release: its size, its hash, and how many rows it has (None where it has none)."""
-
-    bytes: int
-    sha256: str
-    rows: int | None = None
-
-
 def copy_blocks(select: str, params: Mapping[str, Any]) -> Iterator[bytes]:
     """The rows of a SELECT as CSV, in whole rows. Memory: one block."""
     # COPY takes no parameters from outside, so they are written into it.
@@ -298,7 +291,7 @@ def write_table(
             on_rows(writing.result())
     if pair is None:
         return []
-    return [hashed_file(parquet, rows=pair.n_rows), *([] if jsonl is None else [pair.lines()])]
+    return [hash_file(parquet, rows=pair.n_rows), *([] if jsonl is None else [pair.lines()])]
 
 
 class _ParquetAndLines:
@@ -340,11 +333,6 @@ class _ParquetAndLines:
 
     def lines(self) -> WrittenFile:
         return WrittenFile(self._size, self._digest.hexdigest(), self.n_rows)
-
-
-def hashed_file(path: Path, *, rows: int | None = None) -> WrittenFile:
-    with path.open("rb") as file:
-        return WrittenFile(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest(), rows)
 
 
 def _read_block(block: bytes, columns: Sequence[Column], changes: Changes) -> dict[str, pa.Array]:

@@ -21,6 +21,7 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from analytics.datasets import release_manifest
+from analytics.datasets.folder import MANIFEST_NAME
 from analytics.datasets.release_tables import RELEASE_TABLES, ReleaseTable
 
 # The same table of two releases side by side, a part of it at a time, so that the largest takes no more
@@ -158,7 +159,7 @@ def diff_text(found: dict[str, Any]) -> str:
 
 def is_compared_file(path: str) -> bool:
     """Whether a file of a release is looked at here: the tables and the manifest, neither sounds nor JSON Lines."""
-    return path == release_manifest.MANIFEST_NAME or path.startswith("data/")
+    return path == MANIFEST_NAME or path.startswith("data/")
 
 
 def differences(before: Path, after: Path) -> Iterator[Difference]:

@@ -1,36 +1,27 @@
-"""Writing a study out: judgments, items, listening checks, corrections and review cases, in one of the formats, with a
-manifest of them."""
+"""Exports: judgments, items, checks, corrections and review cases of a study in one format, with a manifest."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shutil
-import tempfile
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from django.core.files.storage import default_storage
-
 from analytics.data.postgres import consistent_snapshot
-from analytics.datasets import item_records as datasets_item_records
+from analytics.datasets.folder import WrittenFile, complete_folder, write_lines, write_manifest
 from analytics.datasets.formats import EXPORT_FORMATS, RecordFormat, TableFormat, TaskFormat
-from analytics.datasets.item_records import TEXT_VERSIONS, item_records
-from analytics.datasets.judgment_records import check_records, judgment_records
-from analytics.datasets.manifest import RecordCounts, export_manifest
-from analytics.datasets.review_records import case_records, correction_records
-from analytics.datasets.storage import (
-    WITHDRAWALS_KEY,
-    count_withdrawals,
-    refuse_superseded,
-    store_archive,
-    zip_folder,
+from analytics.datasets.item_records import (
+    TASK_FILTER,
+    TEXT_VERSIONS,
+    item_records,
+    most_candidates,
+    task_records,
 )
-from annotation.errors import Conflict, InvalidInput, NotFound
+from analytics.datasets.judgment_records import check_records, judgment_records
+from analytics.datasets.manifest import EXPORT_FILTERS, TaskCounts, export_counts, export_manifest
+from analytics.datasets.review_records import case_records, correction_records
+from analytics.datasets.storage import WITHDRAWALS_KEY, count_withdrawals, store_folder, stored_file
+from annotation.errors import InvalidInput
 from annotation.jobs import jobs
-from annotation.jobs.heartbeat import Heartbeat
 from annotation.jobs.jobs import RunningJob
 from annotation.models import Answer, Job, Judgment, Study, User
 from annotation.protocols import Protocol
@@ -39,7 +30,6 @@ from annotation.studies.protocols import load_protocol
 
 OnProgress = Callable[[int], None]
 
-MANIFEST = "manifest.json"
 PROGRESS_EVERY = 1000
 
 
@@ -75,24 +65,18 @@ def write_export(
 ) -> dict[str, Any]:
     """Fill the folder `out`, which must be empty or absent, and return the manifest.
 
-    The folder appears complete or not at all. Equal data and equal code give equal bytes. `texts` names
-    which versions of items are listed, by `records.items.TEXTS`. `on_progress` hears how much is written so far, of
-    `expected`; it is called inside the transaction that keeps the export of one moment.
+    The folder appears complete or not at all. Equal data and equal code give equal bytes. `texts` names which versions
+    of items are listed (TEXT_VERSIONS). `on_progress` gets how much is written so far, of `expected_progress`, inside
+    the transaction that reads the snapshot.
     """
     check_format(study, format)
-    chosen = exporter(format)
     check_texts(texts)
-    _check_out_is_empty(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = out.parent / f".{out.name}.{uuid.uuid4().hex}"
-    partial.mkdir()
-    try:
-        made = _fill(partial, study, format=format, texts=texts, chosen=chosen, on_progress=on_progress)
-        partial.rename(out)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-    return made
+    with complete_folder(out) as folder, consistent_snapshot():
+        manifest = _write_files(
+            folder, Study.objects.get(pk=study.pk), format=format, texts=texts, on_progress=on_progress
+        )
+        write_manifest(folder, manifest)
+    return manifest
 
 
 def expected_progress(study: Study, format: str) -> int:
@@ -108,83 +92,48 @@ def expected_rows(study: Study) -> int:
     return 2 * Judgment.objects.filter(study=study).count() + answers
 
 
-def _check_out_is_empty(out: Path) -> None:
-    if out.is_dir() and not any(out.iterdir()):
-        return
-    if out.exists():
-        raise InvalidInput(
-            f"{out} is there already and not an empty folder; name one that is empty or not there yet.",
-            code="not_empty",
+def _write_files(
+    folder: Path, study: Study, *, format: str, texts: str, on_progress: OnProgress | None
+) -> dict[str, Any]:
+    """The files of an export, and their manifest."""
+    chosen, filters = exporter(format), EXPORT_FILTERS
+    if isinstance(chosen, TableFormat):
+        from analytics.datasets import (
+            table_files,  # pyarrow is slow to import, and only exports of tables need it
         )
 
-
-def _fill(
-    folder: Path,
-    study: Study,
-    *,
-    format: str,
-    texts: str,
-    chosen: RecordFormat | TaskFormat | TableFormat,
-    on_progress: OnProgress | None,
-) -> dict[str, Any]:
-    tally = RecordCounts(texts)
-    with consistent_snapshot():
-        study = Study.objects.get(pk=study.pk)
-        if isinstance(chosen, TableFormat):
-            from analytics.datasets import table_files  # pyarrow is no business of processes that only ask
-
-            files = table_files.write_export_tables(
-                study, folder, texts=texts, tally=tally, on_progress=on_progress
-            )
-        else:
-            parts = _export_files(study, chosen, texts=texts, tally=tally, on_progress=on_progress)
-            files = {name: _write_lines(folder / name, lines) for name, lines in parts.items()}
-        made = export_manifest(study, format=format, texts=texts, tally=tally, files=files)
-        if isinstance(chosen, TaskFormat):
-            made["filters"] = {
-                "judgments": datasets_item_records.TASK_FILTER,
-                "items": made["filters"]["items"],
-            }
-    text = json.dumps(made, ensure_ascii=False, indent=2) + "\n"
-    (folder / MANIFEST).write_text(text, encoding="utf-8")
-    return made
+        files = table_files.write_export_tables(study, folder, texts=texts, on_progress=on_progress)
+        counts = export_counts(study, texts, as_tables=True)
+    elif isinstance(chosen, RecordFormat):
+        files = _write_lines(folder, _record_lines(study, chosen, texts=texts, on_progress=on_progress))
+        counts = export_counts(study, texts, as_tables=False)
+    else:
+        tally = TaskCounts()
+        tasks = _reported(tally.count(task_records(study, texts=texts)), on_progress)
+        lines = chosen.files(_protocol(study), tasks, n_candidates=most_candidates(study, texts=texts))
+        files, counts, filters = _write_lines(folder, lines), tally.as_json(), {"judgments": TASK_FILTER}
+    files_json = {name: {"bytes": file.bytes, "sha256": file.sha256} for name, file in files.items()}
+    return export_manifest(
+        study, format=format, texts=texts, filters=filters, counts=counts, files=files_json
+    )
 
 
-def _export_files(
-    study: Study,
-    chosen: RecordFormat | TaskFormat,
-    *,
-    texts: str,
-    tally: RecordCounts,
-    on_progress: OnProgress | None,
-) -> Mapping[str, Iterator[str]]:
-    """The lines of each file, by its name."""
-    if isinstance(chosen, TaskFormat):
-        return _task_files(study, chosen, texts=texts, tally=tally, on_progress=on_progress)
-    return _record_files(study, chosen, texts=texts, tally=tally, on_progress=on_progress)
-
-
-def _record_files(
-    study: Study, chosen: RecordFormat, *, texts: str, tally: RecordCounts, on_progress: OnProgress | None
+def _record_lines(
+    study: Study, chosen: RecordFormat, *, texts: str, on_progress: OnProgress | None
 ) -> dict[str, Iterator[str]]:
-    judgments = _reported(tally.judgments(judgment_records(study)), on_progress)
+    """The lines of each file, by its name."""
     parts = {
-        "judgments": chosen.judgments(judgments),
-        "items": chosen.items(tally.items(item_records(study, texts=texts))),
-        "checks": chosen.checks(tally.checks(check_records(study))),
-        "corrections": chosen.corrections(tally.corrections(correction_records(study))),
-        "cases": chosen.cases(tally.cases(case_records(study))),
+        "judgments": chosen.judgments(_reported(judgment_records(study), on_progress)),
+        "items": chosen.items(item_records(study, texts=texts)),
+        "checks": chosen.checks(check_records(study)),
+        "corrections": chosen.corrections(correction_records(study)),
+        "cases": chosen.cases(case_records(study)),
     }
     return {f"{name}.{chosen.extension}": lines for name, lines in parts.items()}
 
 
-def _task_files(
-    study: Study, chosen: TaskFormat, *, texts: str, tally: RecordCounts, on_progress: OnProgress | None
-) -> Mapping[str, Iterator[str]]:
-    tasks = _reported(tally.tasks(datasets_item_records.task_records(study, texts=texts)), on_progress)
-    return chosen.files(
-        _protocol(study), tasks, n_candidates=datasets_item_records.most_candidates(study, texts=texts)
-    )
+def _write_lines(folder: Path, lines: Mapping[str, Iterable[str]]) -> dict[str, WrittenFile]:
+    return {name: write_lines(folder / name, own) for name, own in lines.items()}
 
 
 def _reported(records: Iterable[dict[str, Any]], on_progress: OnProgress | None) -> Iterator[dict[str, Any]]:
@@ -194,26 +143,14 @@ def _reported(records: Iterable[dict[str, Any]], on_progress: OnProgress | None)
         yield record
 
 
-def _write_lines(path: Path, lines: Iterable[str]) -> dict[str, Any]:
-    digest, size = hashlib.sha256(), 0
-    with path.open("wb") as file:
-        for line in lines:
-            data = line.encode()
-            file.write(data)
-            digest.update(data)
-            size += len(data)
-    return {"bytes": size, "sha256": digest.hexdigest()}
-
-
 def write_audited_export(study: Study, *, format: str, texts: str, out: Path) -> dict[str, Any]:
-    """As `exports.write`."""
+    """As `write_export`, with a line in the audit log: for commands, which no account calls."""
     made = write_export(study, format=format, texts=texts, out=out)
     audit.record("export.written", actor=None, study=study, format=format, texts=texts, counts=made["counts"])
     return made
 
 
-# Exports that a researcher asks for in the browser: made in the background, kept in the media folder.
-
+# Export jobs.
 
 EXPORT_JOB = "export"
 
@@ -227,20 +164,19 @@ def start_export(study: Study, *, format: str, texts: str = "both", actor: User)
 def run_export(running: RunningJob) -> dict[str, Any]:
     """The job's work; what it returns is the job's report. Started over, it writes the same file again."""
     job = running.job
-    assert job.study is not None
-    honoured = count_withdrawals(job.study)  # counted first: who withdraws while it is written may be in it
-    total = expected_progress(job.study, job.params["format"])
-    with tempfile.TemporaryDirectory() as scratch:
-        folder, archive = Path(scratch) / export_file_stem(job), Path(scratch) / "archive"
-        with Heartbeat(running, total=total) as progress:
-            asked = {"format": job.params["format"], "texts": texts_of(job)}
-            manifest = write_export(job.study, **asked, out=folder, on_progress=progress)
-            zip_folder(folder, archive)
-        return {
-            **store_archive(archive, _export_path(job)),
-            "counts": manifest["counts"],
-            WITHDRAWALS_KEY: honoured,
-        }
+    study = job.study
+    assert study is not None
+    honoured = count_withdrawals(study)  # counted first: who withdraws while it is written may be in it
+    total = expected_progress(study, job.params["format"])
+    options = {"format": job.params["format"], "texts": texts_of(job)}
+
+    def write(folder: Path, progress: OnProgress) -> dict[str, Any]:
+        return write_export(study, **options, out=folder, on_progress=progress)
+
+    stored, manifest = store_folder(
+        running, name=_export_path(job), stem=export_file_stem(job), total=total, write=write
+    )
+    return {**stored, "counts": manifest["counts"], WITHDRAWALS_KEY: honoured}
 
 
 def export_file_stem(job: Job) -> str:
@@ -260,14 +196,7 @@ def stored_export(job: Job) -> str:
     Raises Conflict with a sentence while there is none, or where a rater has withdrawn since; NotFound for other kinds
     of job.
     """
-    if job.kind != EXPORT_JOB:
-        raise NotFound
-    if not job.is_finished:
-        raise Conflict("This export is still being written; try again in a moment.", code="not_ready")
-    if job.state != Job.State.DONE or not default_storage.exists(_export_path(job)):
-        raise Conflict("This export has no file, or has it no longer. Start a new one.", code="no_file")
-    refuse_superseded(job)
-    return _export_path(job)
+    return stored_file(job, kind=EXPORT_JOB, name=_export_path(job), noun="export", verb="written")
 
 
 def _export_path(job: Job) -> str:

@@ -1,4 +1,4 @@
-"""What an export says of itself: counts, protocols, hashes."""
+"""Export manifest: counts, protocols, filters and file hashes; release manifests share its facts of the study."""
 
 from __future__ import annotations
 
@@ -7,61 +7,122 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db.models import Count, F, Q, QuerySet
+
 from analytics.code_version import code_version
-from annotation.models import Study
+from analytics.datasets.item_records import TEXT_VERSIONS
+from annotation.models import (
+    Answer,
+    Candidate,
+    Correction,
+    ItemVersion,
+    Judgment,
+    ListeningCheck,
+    OrderingPolicy,
+    ProtocolVersion,
+    RaterWithdrawal,
+    ReviewCase,
+    Study,
+)
+from annotation.rating import counted
 from annotation.rating.rules.ordering import PRIORITIES_SOURCE_KEY
 
 Record = dict[str, Any]
 
 EXPORT_SCHEMA = 1
-# Nothing but versions of items is left out: whoever reads the export decides by the marks.
+# Nothing but versions of items is left out: the reader of the export decides by the marks.
 EXPORT_FILTERS = {
     "judgments": "all, with their marks",
     "checks": "all that were finished",
     "corrections": "all, undone ones marked",
     "cases": "all",
 }
-# Rules of a study that mean something on this installation only.
-_INSTALLATION_RULES = {"prescore", PRIORITIES_SOURCE_KEY}
 ITEM_FILTERS = {
     "original": "last versions before any correction",
     "corrected": "current versions",
     "both": "all versions",
 }
+_STUDY_FIELDS = ("slug", "title", "description", "state", "overlap", "order", "seed")
+# Rules of a study that mean something on this installation only: folders and servers of the scorer of new items, and
+# the database rows that priorities were made from.
+_INSTALLATION_RULES = {"prescore", PRIORITIES_SOURCE_KEY}
+_COUNTS = (
+    "judgments", "answers", "standing", "excluded", "surplus", "by_unnamed_raters", "by_experts", "items",
+    "item_versions", "item_versions_retracted", "candidates", "checks", "checks_passed", "corrections",
+    "corrections_undone", "cases", "cases_decided", "raters",
+)  # fmt: skip
+
+
+def study_facts(study: Study) -> dict[str, Any]:
+    rules = {name: rule for name, rule in study.rules.items() if name not in _INSTALLATION_RULES}
+    return {**{name: getattr(study, name) for name in _STUDY_FIELDS}, "rules": rules}
+
+
+def protocol_facts(versions: QuerySet[ProtocolVersion]) -> list[dict[str, Any]]:
+    rows = versions.order_by("number").values_list("number", "preset", "definition_sha256", "definition")
+    return [dict(zip(("number", "preset", "sha256", "definition"), row, strict=True)) for row in rows]
+
+
+def policy_facts(policies: QuerySet[OrderingPolicy]) -> list[dict[str, Any]]:
+    return [dict(row) for row in policies.order_by("number").values("number", "settings", "made_from")]
+
+
+def export_counts(study: Study, texts: str, *, as_tables: bool) -> dict[str, int]:
+    """What an export of records or tables holds. Tables mark the judgments of anonymised raters as excluded."""
+    judgments = Judgment.objects.filter(study=study).exclude(
+        rater__withdrawal__mode=RaterWithdrawal.Mode.REMOVED
+    )
+    answers = Answer.objects.filter(judgment__study=study).exclude(
+        judgment__rater__withdrawal__mode=RaterWithdrawal.Mode.REMOVED
+    )
+    anonymised = Q(rater__withdrawal__isnull=False)
+    excluded = Q(excluded=True) | anonymised if as_tables else Q(excluded=True)
+    versions = ItemVersion.objects.filter(item__study=study, **TEXT_VERSIONS[texts])
+    current = Q() if texts == "original" else Q(item__current_version=F("pk"))
+    checks = ListeningCheck.objects.filter(
+        rater__study=study, finished_at__isnull=False, rater__withdrawal=None
+    )
+    corrections = Correction.objects.filter(version_after__item__study=study)
+    cases = ReviewCase.objects.filter(study=study)
+    found = {
+        **judgments.aggregate(
+            judgments=Count("pk"),
+            standing=Count("pk", filter=counted.IS_COUNTED & ~excluded),
+            excluded=Count("pk", filter=excluded),
+            surplus=Count("pk", filter=Q(surplus=True)),
+            by_unnamed_raters=Count("pk", filter=Q(rater=None) | anonymised),
+            by_experts=Count("pk", filter=Q(origin=Judgment.Origin.EXPERT)),
+            raters=Count("rater", distinct=True, filter=~anonymised),
+        ),
+        "answers": answers.count(),
+        "items": versions.filter(current).count(),
+        "item_versions": versions.count(),
+        "item_versions_retracted": versions.filter(retracted=True).count(),
+        "candidates": Candidate.objects.filter(item_version__in=versions).count(),
+        "checks": checks.count(),
+        "checks_passed": checks.filter(state=ListeningCheck.State.PASSED).count(),
+        "corrections": corrections.count(),
+        "corrections_undone": corrections.filter(version_after__retracted=True).count(),
+        "cases": cases.count(),
+        "cases_decided": cases.filter(state=ReviewCase.State.RESOLVED).count(),
+    }
+    return {name: found[name] for name in _COUNTS}
 
 
 @dataclass
-class RecordCounts:
-    """Counts of what passes by on its way to a file."""
+class TaskCounts:
+    """Counts of the records of tasks on their way to a file; every judgment in them stands."""
 
-    texts: str
     counts: Counter[str] = field(default_factory=Counter)
     raters: set[str] = field(default_factory=set)
 
-    def judgments(self, records: Iterable[Record]) -> Iterator[Record]:
-        for record in records:
-            self.raters.add(record["rater"])
-            self.counts.update(
-                judgments=1,
-                answers=len(record["answers"]),
-                standing=int(record["effective"] and not record["excluded"] and record["origin"] != "expert"),
-                excluded=int(record["excluded"]),
-                surplus=int(record["surplus"]),
-                by_unnamed_raters=int(not record["rater"]),
-                by_experts=int(record["origin"] == "expert"),
-            )
-            yield record
-
-    def tasks(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Of formats that are of tasks: every judgment in them stands."""
+    def count(self, records: Iterable[Record]) -> Iterator[Record]:
         versions: set[int] = set()
         items: set[str] = set()
         candidates: set[int] = set()
         for record in records:
             judgments = record["judgments"]
             self.raters.update(judgment["rater"] for judgment in judgments)
-            if record["version_id"] not in versions:
-                self.counts.update(item_versions=1, items=int(record["item"] not in items))
             versions.add(record["version_id"])
             items.add(record["item"])
             candidates.update(candidate["id"] for candidate in record["candidates"])
@@ -71,74 +132,32 @@ class RecordCounts:
                 answers=sum(len(judgment["answers"]) for judgment in judgments),
                 by_unnamed_raters=sum(not judgment["rater"] for judgment in judgments),
             )
-            self.counts["candidates"] = len(candidates)
             yield record
-
-    def items(self, records: Iterable[Record]) -> Iterator[Record]:
-        for record in records:
-            self.counts.update(
-                items=int(record["current"] or self.texts == "original"),
-                item_versions=1,
-                item_versions_retracted=int(record["retracted"]),
-                candidates=len(record["candidates"]),
-            )
-            yield record
-
-    def checks(self, records: Iterable[Record]) -> Iterator[Record]:
-        for record in records:
-            self.counts.update(checks=1, checks_passed=int(record["passed"]))
-            yield record
-
-    def corrections(self, records: Iterable[Record]) -> Iterator[Record]:
-        for record in records:
-            self.counts.update(corrections=1, corrections_undone=int(record["undone"]))
-            yield record
-
-    def cases(self, records: Iterable[Record]) -> Iterator[Record]:
-        for record in records:
-            self.counts.update(cases=1, cases_decided=int(record["state"] == "resolved"))
-            yield record
+        self.counts.update(item_versions=len(versions), items=len(items), candidates=len(candidates))
 
     def as_json(self) -> dict[str, int]:
-        names = (
-            "judgments", "answers", "standing", "excluded", "surplus", "by_unnamed_raters",
-            "by_experts", "items", "item_versions", "item_versions_retracted", "candidates", "checks", "checks_passed",
-            "corrections", "corrections_undone", "cases", "cases_decided",
-        )  # fmt: skip
-        return {**{name: self.counts[name] for name in names}, "raters": len(self.raters - {""})}
+        return {**{name: self.counts[name] for name in _COUNTS}, "raters": len(self.raters - {""})}
 
 
 def export_manifest(
-    study: Study, *, format: str, texts: str, tally: RecordCounts, files: Mapping[str, Any]
+    study: Study,
+    *,
+    format: str,
+    texts: str,
+    filters: Mapping[str, str],
+    counts: Mapping[str, int],
+    files: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """A function of the data and the code alone: no time, no place, no person. What scores new items by itself names
-    folders and servers of this installation, and what priorities were made from its rows, so they are left out."""
-    rules = {name: rule for name, rule in study.rules.items() if name not in _INSTALLATION_RULES}
+    """A function of the data and the code alone: no time, no place, no person."""
     return {
         "schema": EXPORT_SCHEMA,
         "format": format,
         "texts": texts,
         "code_version": code_version(),
-        "study": {
-            **{
-                name: getattr(study, name)
-                for name in ("slug", "title", "description", "state", "overlap", "order", "seed")
-            },
-            "rules": rules,
-        },
-        "protocols": [
-            {
-                "number": version.number,
-                "preset": version.preset,
-                "sha256": version.definition_sha256,
-                "definition": version.definition,
-            }
-            for version in study.protocol_versions.order_by("number")
-        ],
-        "ordering_policies": list(
-            study.ordering_policies.order_by("number").values("number", "settings", "made_from")
-        ),
-        "filters": {**EXPORT_FILTERS, "items": ITEM_FILTERS[texts]},
-        "counts": tally.as_json(),
-        "files": files,
+        "study": study_facts(study),
+        "protocols": protocol_facts(study.protocol_versions.all()),
+        "ordering_policies": policy_facts(study.ordering_policies.all()),
+        "filters": {**filters, "items": ITEM_FILTERS[texts]},
+        "counts": dict(counts),
+        "files": dict(files),
     }

@@ -1,4 +1,4 @@
-"""What a release says of itself to programs, and the one hash that stands for all of it."""
+"""Release manifest and root hash, dataset card (README.md), Croissant metadata, and verification of a folder."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from importlib.metadata import version as package_version
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-from django.db import connection
-
 from analytics.code_version import code_version
-from analytics.datasets import columnar, snapshot_sql
-from analytics.datasets.columnar import WrittenFile
+from analytics.data.postgres import fetch_rows
+from analytics.datasets import snapshot_sql
+from analytics.datasets.folder import MANIFEST_NAME, WrittenFile, hash_file
+from analytics.datasets.manifest import policy_facts, protocol_facts
 from analytics.datasets.release_tables import RELEASE_TABLES, ReleaseTable
 from analytics.datasets.snapshot import StudySnapshot
 from annotation.errors import InvalidInput
 from annotation.models import Study
 
-MANIFEST_NAME = "manifest.json"
 RELEASE_SCHEMA = 1
 RELEASE_FILTERS = {
     "judgments": "all, with their marks, but those of withdrawn raters",
@@ -38,12 +36,14 @@ def release_manifest(
     study: Study, cut: StudySnapshot, files: Mapping[str, WrittenFile], left_out: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A function of the data below the cut and of the code: no time, no place, no person."""
-    known = {path: {k: v for k, v in asdict(file).items() if v is not None} for path, file in files.items()}
+    known = {path: file.as_json() for path, file in files.items()}
     made: dict[str, Any] = {
         "schema": RELEASE_SCHEMA,
         "cut": cut.as_json(),
-        "protocols": _protocols(study, cut),
-        "ordering_policies": _policies(study, cut),
+        "protocols": protocol_facts(study.protocol_versions.filter(pk__lte=cut.horizon.protocol_versions)),
+        "ordering_policies": policy_facts(
+            study.ordering_policies.filter(pk__lte=cut.horizon.ordering_policies)
+        ),
         "filters": RELEASE_FILTERS,
         "left_out": dict(left_out),
         "configs": {
@@ -56,7 +56,11 @@ def release_manifest(
             if parquet_path(name) in known
         },
     }
-    made |= {"code_version": code_version(), "written_with": {"pyarrow": pa.__version__}, "files": known}
+    made |= {
+        "code_version": code_version(),
+        "written_with": {"pyarrow": package_version("pyarrow")},
+        "files": known,
+    }
     return {**made, "sha256": root_hash(made)}
 
 
@@ -70,10 +74,6 @@ def root_hash(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def manifest_text(manifest: Mapping[str, Any]) -> str:
-    return json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
-
-
 def parquet_path(config: str) -> str:
     return f"data/{config}/train-00000-of-00001.parquet"
 
@@ -85,11 +85,8 @@ def jsonl_path(config: str) -> str:
 def left_out(study: Study, cut: StudySnapshot) -> dict[str, Any]:
     """How many judgments there are, how many count, and why the others do not; how many raters have withdrawn."""
     params = cut.horizon.params(study)
-    with connection.cursor() as cursor:
-        cursor.execute(snapshot_sql.JUDGMENT_FATES, params)
-        fates = cursor.fetchall()
-        cursor.execute(snapshot_sql.WITHDRAWAL_COUNTS, params)
-        withdrawn = dict(cursor.fetchall())
+    fates = fetch_rows(snapshot_sql.JUDGMENT_FATES, **params)
+    withdrawn = dict(fetch_rows(snapshot_sql.WITHDRAWAL_COUNTS, **params))
     excluded: Counter[str] = Counter()
     found = dict.fromkeys(("counted", "experts_own", "judgments", "superseded", "surplus"), 0)
     for out, why, stands, surplus, experts, n in fates:
@@ -102,26 +99,7 @@ def left_out(study: Study, cut: StudySnapshot) -> dict[str, Any]:
     return {"excluded": dict(sorted(excluded.items())), "withdrawn": withdrawn, **found}
 
 
-def _protocols(study: Study, cut: StudySnapshot) -> list[dict[str, Any]]:
-    versions = study.protocol_versions.filter(pk__lte=cut.horizon.protocol_versions).order_by("number")
-    return [
-        {
-            "number": version.number,
-            "preset": version.preset,
-            "sha256": version.definition_sha256,
-            "definition": version.definition,
-        }
-        for version in versions
-    ]
-
-
-def _policies(study: Study, cut: StudySnapshot) -> list[dict[str, Any]]:
-    policies = study.ordering_policies.filter(pk__lte=cut.horizon.ordering_policies).order_by("number")
-    return [dict(row) for row in policies.values("number", "settings", "made_from")]
-
-
-# README.md: what a release is, for people and for the Hugging Face Hub, which reads the YAML at its head.
-
+# Dataset card: README.md for people and for the Hugging Face Hub, which reads the YAML at its head.
 
 CARD_NAME = "README.md"
 # The names of the sizes, by how many rows they end below.
@@ -201,10 +179,8 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-# croissant.json: the release as JSON-LD, by the format that dataset search and loaders share. Its validator
-# asks for a hash of every file and for `conformsTo`; it does not miss a name, description, address or
-# creator, so these are always there.
-
+# Croissant: the release as JSON-LD for dataset search and loaders. The validator asks for a hash of every file and for
+# `conformsTo`; it does not miss a name, description, address or creator, so these are always there.
 
 CROISSANT_NAME = "croissant.json"
 _TYPES = {
@@ -283,7 +259,7 @@ def _records(name: str, config: ReleaseTable) -> dict[str, Any]:
     }
 
 
-# Whether a folder is what its manifest says.
+# Verification.
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -315,5 +291,5 @@ def _file_faults(folder: Path, files: Mapping[str, Any]) -> Iterator[str]:
     for path, file in sorted(files.items()):
         if path not in there:
             yield f"{path}: is missing."
-        elif columnar.hashed_file(folder / path).sha256 != file["sha256"]:
+        elif hash_file(folder / path).sha256 != file["sha256"]:
             yield f"{path}: is not what was released; its bytes differ."

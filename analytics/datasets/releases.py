@@ -79,11 +79,6 @@ class _RowCounter:
         self._progress(self._n)
 
 
-def is_superseded(release: Release) -> bool:
-    """Whether a rater who is in it has asked since to be taken out."""
-    return withdrawn_since(release) > 0
-
-
 def withdrawn_since(release: Release) -> int:
     """How many raters have asked to be taken out since it was cut."""
     honoured = release.manifest["cut"]["horizon"]["rater_withdrawals"]

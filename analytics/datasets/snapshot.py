@@ -1,4 +1,4 @@
-"""Up to where a release looks.
+"""Snapshots: the high-water mark in each table up to which a release looks, drawn under SHARE locks with retry.
 
 All that a release tells is in tables that are only ever added to, so a study at one moment is what lies below one id in
 each of them. Ids are given out before they are committed, though: what is above the highest id in sight is later, but
@@ -20,9 +20,9 @@ from typing import Any
 
 from django.db import OperationalError, connection, transaction
 
+from analytics.datasets.manifest import study_facts
 from annotation.errors import FieldProblem, InvalidInput
 from annotation.models import ListeningCheck, Study
-from annotation.rating.rules.ordering import PRIORITIES_SOURCE_KEY
 
 # By what the horizon calls it: rows of the study below the highest id are all there are.
 BOUNDED_TABLES = {
@@ -103,8 +103,7 @@ def _draw_bounds(study: Study) -> tuple[SnapshotBounds, Study]:
     return visible_bounds(study), Study.objects.get(pk=study.pk)
 
 
-# What a researcher says of a release.
-
+# Release options.
 
 AUDIO_CHOICES = ("", "canonical", "original")
 
@@ -129,11 +128,7 @@ class ReleaseOptions:
             )
 
 
-# What a release is made from: with the database, all that is needed to make it again.
-
-
-# Rules of a study that mean something on this installation only.
-_INSTALLATION_RULES = {"prescore", PRIORITIES_SOURCE_KEY}
+# The snapshot: with the database, all that is needed to make a release again.
 
 
 @dataclass(frozen=True)
@@ -169,10 +164,5 @@ class StudySnapshot:
 def study_snapshot(
     study: Study, horizon: SnapshotBounds, *, number: int, wishes: ReleaseOptions, today: date | None = None
 ) -> StudySnapshot:
-    told = {
-        name: getattr(study, name)
-        for name in ("slug", "title", "description", "state", "overlap", "order", "seed")
-    }
-    told["rules"] = {name: rule for name, rule in study.rules.items() if name not in _INSTALLATION_RULES}
     day = today or datetime.now(tz=UTC).date()
-    return StudySnapshot(number, day.isoformat(), wishes, told, horizon)
+    return StudySnapshot(number, day.isoformat(), wishes, study_facts(study), horizon)

@@ -1,22 +1,26 @@
-"""A folder as one file to download."""
+"""Archives: a folder as one zip file in the storage, refused once a rater in it has withdrawn."""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
+import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from django.core.files.base import File
 from django.core.files.storage import default_storage
 
-from annotation.errors import Conflict
+from annotation.errors import Conflict, NotFound
+from annotation.jobs.heartbeat import Heartbeat
+from annotation.jobs.jobs import RunningJob
 from annotation.models import Job, RaterWithdrawal, Study
 
 # Equal folders make equal archives: every member carries this time, the earliest that a zip file can hold.
 _TIME = (1980, 1, 1, 0, 0, 0)
+T = TypeVar("T")
 _COMPRESSED_SUFFIXES = {".parquet", ".flac", ".mp3", ".ogg", ".opus", ".m4a"}
 
 
@@ -53,7 +57,36 @@ def store_archive(archive: Path, name: str) -> dict[str, Any]:
     return {"bytes": archive.stat().st_size, "sha256": digest}
 
 
-# Exports and training sets that may hold what a rater said who has asked since to be taken out.
+# Archives of jobs: exports and training sets.
+
+
+def store_folder(
+    running: RunningJob, *, name: str, stem: str, total: int, write: Callable[[Path, Heartbeat], T]
+) -> tuple[dict[str, Any], T]:
+    """Let `write` fill a folder called `stem`, under a heartbeat, and store its archive under `name`: the archive's
+    `bytes` and `sha256`, and what `write` returned."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, archive = Path(scratch) / stem, Path(scratch) / "archive"
+        with Heartbeat(running, total=total) as progress:
+            result = write(folder, progress)
+            zip_folder(folder, archive)
+        return store_archive(archive, name), result
+
+
+def stored_file(job: Job, *, kind: str, name: str, noun: str, verb: str) -> str:
+    """The name of the finished archive in storage.
+
+    Raises Conflict with a sentence while there is none, or where a rater has withdrawn since; NotFound for other kinds
+    of job.
+    """
+    if job.kind != kind:
+        raise NotFound
+    if not job.is_finished:
+        raise Conflict(f"This {noun} is still being {verb}; try again in a moment.", code="not_ready")
+    if job.state != Job.State.DONE or not default_storage.exists(name):
+        raise Conflict(f"This {noun} has no file, or has it no longer. Start a new one.", code="no_file")
+    refuse_superseded(job)
+    return name
 
 
 # Where a job's report says how many raters had withdrawn before it read anything.

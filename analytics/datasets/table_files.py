@@ -1,37 +1,28 @@
-"""An export as the tables of a release, without what makes a release one: no lock, no card, no promise.
-
-All that is read is of one transaction, so the line of a release is drawn around what that sees.
-"""
+"""Release folders and table exports: the tables of a release as Parquet (and JSON Lines), written from a snapshot."""
 
 from __future__ import annotations
 
-import hashlib
-import shutil
-import uuid
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from django.core.files.storage import default_storage
 from django.db import connection
 
-from analytics.data.postgres import consistent_snapshot
+from analytics.data.postgres import consistent_snapshot, fetch_rows
 from analytics.datasets import columnar, release_manifest, snapshot, snapshot_sql
-from analytics.datasets.columnar import OnRows, WrittenFile
+from analytics.datasets.columnar import OnRows
+from analytics.datasets.folder import (
+    DamagedClipError,
+    WrittenFile,
+    complete_folder,
+    copy_clip,
+    hash_file,
+    write_manifest,
+)
 from analytics.datasets.item_records import TEXT_VERSIONS
-from analytics.datasets.manifest import RecordCounts
 from analytics.datasets.release_tables import RELEASE_TABLES, ReleaseTable
 from analytics.datasets.snapshot import StudySnapshot
-from annotation.errors import Conflict, InvalidInput
+from annotation.errors import Conflict
 from annotation.models import ItemVersion, Study
-
-# All files of a release, from a cut.
-
-
-_CHUNK = 1024 * 1024
 
 
 def write_release(
@@ -42,21 +33,10 @@ def write_release(
     The folder appears complete or not at all. Equal cuts of equal data by equal code give equal bytes, whatever has
     been added to the data since. `on_rows` hears of rows written, inside the transaction that reads them.
     """
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise InvalidInput(
-            f"{out} is there already and not an empty folder; name one that is empty or not there yet.",
-            code="not_empty",
-        )
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = out.parent / f".{out.name}.{uuid.uuid4().hex}"
-    partial.mkdir()
-    try:
-        made = _fill(partial, cut, study, on_rows)
-        partial.rename(out)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-    return made
+    with complete_folder(out) as folder:
+        manifest = _fill(folder, cut, study, on_rows)
+        write_manifest(folder, manifest)
+    return manifest
 
 
 def _fill(folder: Path, cut: StudySnapshot, study: Study, on_rows: OnRows) -> dict[str, Any]:
@@ -78,18 +58,14 @@ def _fill(folder: Path, cut: StudySnapshot, study: Study, on_rows: OnRows) -> di
                 files |= dict(zip(paths, written, strict=True))
         files |= _audio(folder, cut, study, params, on_rows)
         left_out = release_manifest.left_out(study, cut)
-        texts: dict[str, Callable[[], str]] = {
-            release_manifest.CARD_NAME: lambda: release_manifest.release_card(cut, files, left_out),
-            release_manifest.CROISSANT_NAME: lambda: release_manifest.croissant_text(cut, files),
+        texts = {
+            release_manifest.CARD_NAME: release_manifest.release_card(cut, files, left_out),
+            release_manifest.CROISSANT_NAME: release_manifest.croissant_text(cut, files),
         }
-        for name, text in {name: make() for name, make in texts.items()}.items():
+        for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
-            files[name] = columnar.hashed_file(folder / name)
-        made = release_manifest.release_manifest(study, cut, dict(sorted(files.items())), left_out)
-    (folder / release_manifest.MANIFEST_NAME).write_text(
-        release_manifest.manifest_text(made), encoding="utf-8"
-    )
-    return made
+            files[name] = hash_file(folder / name)
+        return release_manifest.release_manifest(study, cut, dict(sorted(files.items())), left_out)
 
 
 def _audio(
@@ -98,53 +74,39 @@ def _audio(
     """The clips, each under the hash that its rows name it by."""
     if not cut.wishes.audio:
         return {}
-    with connection.cursor() as cursor:
-        cursor.execute(snapshot_sql.AUDIO_FILES, params)
-        sounds = cursor.fetchall()
     (folder / "audio").mkdir()
     found: dict[str, WrittenFile] = {}
-    for path, stored, digest in sounds:
-        found[path] = _copied(stored, folder / path, digest)
+    for path, stored, sha256 in fetch_rows(snapshot_sql.AUDIO_FILES, **params):
+        try:
+            found[path] = copy_clip(stored, folder / path, sha256=sha256)
+        except DamagedClipError as error:
+            raise _damaged(stored, error) from error
         on_rows(1)
     return found
 
 
-def _copied(stored: str, target: Path, expected: str) -> WrittenFile:
-    """Raises Conflict for a sound that is not there, or not what it was."""
-    digest = hashlib.sha256()
-    with target.open("wb") as file:
-        for chunk in _chunks(stored):
-            digest.update(chunk)
-            file.write(chunk)
-    if digest.hexdigest() != expected:
-        raise _damaged(stored, "is not what its name says: it was altered or cut short")
-    return WrittenFile(target.stat().st_size, expected)
-
-
-def _chunks(stored: str) -> Iterator[bytes]:
-    try:
-        with default_storage.open(stored) as source:
-            while chunk := source.read(_CHUNK):
-                yield chunk
-    except OSError as error:
-        raise _damaged(stored, f"cannot be read ({type(error).__name__})") from error
-
-
-def _damaged(stored: str, how: str) -> Conflict:
+def _damaged(stored: str, error: DamagedClipError) -> Conflict:
+    how = (
+        f"cannot be read ({type(error.cause).__name__})"
+        if error.cause
+        else "is not what its name says: it was altered or cut short"
+    )
     return Conflict(
         f"The stored file {stored} {how}. Restore it from a backup, or make the release without audio.",
         code="damaged_clip",
     )
 
 
+# Exports of tables: all that is read is of one transaction, so the snapshot is what that sees.
+
 # Which columns name an item's version, in the tables that list versions.
 _VERSIONS = {"items": ("item", "version"), "candidates": ("item", "item_version")}
 
 
 def write_export_tables(
-    study: Study, folder: Path, *, texts: str, tally: RecordCounts, on_progress: OnRows | None
-) -> dict[str, dict[str, Any]]:
-    """TABLE.parquet of every table that has rows; sizes and hashes by name. Inside `one_moment`.
+    study: Study, folder: Path, *, texts: str, on_progress: OnRows | None
+) -> dict[str, WrittenFile]:
+    """TABLE.parquet of every table that has rows; by file name. Inside `consistent_snapshot`.
 
     `on_progress` hears how many rows are written so far. Memory: that of a release.
     """
@@ -157,7 +119,7 @@ def write_export_tables(
         if on_progress is not None:
             on_progress(done)
 
-    files: dict[str, dict[str, Any]] = {}
+    files: dict[str, WrittenFile] = {}
     for name, config in RELEASE_TABLES.items():
         path = folder / f"{name}.parquet"
         select = _of_texts(study, name, config, texts)
@@ -165,8 +127,7 @@ def write_export_tables(
             select, params, config.columns, parquet=path, on_rows=count, changes=config.changes
         )
         for file in written:
-            files[path.name] = {"bytes": file.bytes, "sha256": file.sha256}
-            _COUNTS[name](tally, path)
+            files[path.name] = file
     return files
 
 
@@ -185,78 +146,3 @@ def _of_texts(study: Study, name: str, config: ReleaseTable, texts: str) -> str:
         ) AS placed
         WHERE ("{item}", "{version}") IN ({wanted}) ORDER BY place_in_all
     """
-
-
-def _count_judgments(tally: RecordCounts, path: Path) -> None:
-    """Rows are answers; those of one judgment stand together."""
-    last = None
-    names = ("judgment", "rater", "origin", "question", "counted", "excluded", "surplus")
-    for rows in _row_groups(path, *names):
-        name = rows["judgment"].combine_chunks()
-        before = pa.concat_arrays([pa.array([last], pa.string()), name[:-1]])
-        last = name[-1].as_py()
-        said = rows.filter(pc.fill_null(pc.not_equal(name, before), True))
-        tally.raters.update(rater for rater in said["rater"].unique().to_pylist() if rater)
-        tally.counts.update(
-            judgments=len(said),
-            answers=len(rows) - rows["question"].null_count,
-            standing=_count_true(said["counted"]),
-            excluded=_count_true(said["excluded"]),
-            surplus=_count_true(said["surplus"]),
-            by_unnamed_raters=said["rater"].null_count,
-            by_experts=_count_true(pc.equal(said["origin"], "expert")),
-        )
-
-
-def _count_items(tally: RecordCounts, path: Path) -> None:
-    for rows in _row_groups(path, "current", "retracted"):
-        tally.counts.update(
-            items=len(rows) if tally.texts == "original" else _count_true(rows["current"]),
-            item_versions=len(rows),
-            item_versions_retracted=_count_true(rows["retracted"]),
-        )
-
-
-def _count_candidates(tally: RecordCounts, path: Path) -> None:
-    tally.counts.update(candidates=pq.read_metadata(path).num_rows)
-
-
-def _count_checks(tally: RecordCounts, path: Path) -> None:
-    for rows in _row_groups(path, "passed"):
-        tally.counts.update(checks=len(rows), checks_passed=_count_true(rows["passed"]))
-
-
-def _count_corrections(tally: RecordCounts, path: Path) -> None:
-    for rows in _row_groups(path, "undone"):
-        tally.counts.update(corrections=len(rows), corrections_undone=_count_true(rows["undone"]))
-
-
-def _count_cases(tally: RecordCounts, path: Path) -> None:
-    for rows in _row_groups(path, "state"):
-        tally.counts.update(cases=len(rows), cases_decided=_count_true(pc.equal(rows["state"], "resolved")))
-
-
-def _count_nothing(tally: RecordCounts, path: Path) -> None: ...
-
-
-_COUNTS = {
-    "judgments": _count_judgments,
-    "items": _count_items,
-    "candidates": _count_candidates,
-    "checks": _count_checks,
-    "corrections": _count_corrections,
-    "cases": _count_cases,
-    "listening": _count_nothing,
-    "raters": _count_nothing,
-}
-
-
-def _row_groups(path: Path, *columns: str) -> Iterator[pa.Table]:
-    """Some columns of a file, a group of rows at a time."""
-    with pq.ParquetFile(path) as file:
-        for number in range(file.num_row_groups):
-            yield file.read_row_group(number, columns=list(columns), use_threads=False)
-
-
-def _count_true(values: pa.ChunkedArray) -> int:
-    return pc.sum(values).as_py() or 0

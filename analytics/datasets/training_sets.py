@@ -1,12 +1,7 @@
-"""Making a training set of a study: from the database through the builders to a folder, checked for leaks."""
+"""Training sets of a study: written from judged tasks by a format's builder, split by groups and checked for leaks."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shutil
-import tempfile
-import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -15,13 +10,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from django.core.files.storage import default_storage
-
 from analytics.code_version import code_version
 from analytics.data.postgres import consistent_snapshot
 from analytics.data.questions import MeasuredQuestion, measured_questions
 from analytics.datasets import judged_tasks, rules
 from analytics.datasets.card import audio_folder, file_name, training_set_card
+from analytics.datasets.folder import DamagedClipError, complete_folder, copy_clip, hash_file, write_manifest
 from analytics.datasets.formats import training
 from analytics.datasets.formats import writers as formats_writers
 from analytics.datasets.formats.contract import (
@@ -35,60 +29,41 @@ from analytics.datasets.formats.contract import (
 )
 from analytics.datasets.judged_tasks import TaskSelection
 from analytics.datasets.rules import PARTS, Survey
-from analytics.datasets.storage import (
-    WITHDRAWALS_KEY,
-    count_withdrawals,
-    refuse_superseded,
-    store_archive,
-    zip_folder,
-)
-from annotation.errors import Conflict, InvalidInput, NotFound
+from analytics.datasets.storage import WITHDRAWALS_KEY, count_withdrawals, store_folder, stored_file
+from annotation.errors import InvalidInput
 from annotation.jobs import jobs
-from annotation.jobs.heartbeat import Heartbeat
 from annotation.jobs.jobs import RunningJob
 from annotation.models import Clip, Job, Study, User
 from annotation.studies import audit
 
-# The sounds of a training set: the FLAC that raters heard, under the hash of its bytes.
-
-
-_AT_ONCE = 10_000
-_CHUNK = 1 << 20
+_CLIPS_AT_ONCE = 10_000
 
 
 def copy_audio(names: Iterable[str], folder: Path) -> None:
-    """names: as in the rows, `audio/<hash>.flac`. Raises TrainingSetError for one that is not there or has changed."""
+    """The FLAC files that raters heard. names: as in the rows, `audio/<hash>.flac`. Raises TrainingSetError for one
+    that is not there or has changed."""
     wanted = sorted(Path(name).stem for name in names)
     (folder / "audio").mkdir(parents=True, exist_ok=True)
-    for start in range(0, len(wanted), _AT_ONCE):
-        rows = Clip.objects.filter(canonical_sha256__in=wanted[start : start + _AT_ONCE])
+    for start in range(0, len(wanted), _CLIPS_AT_ONCE):
+        rows = Clip.objects.filter(canonical_sha256__in=wanted[start : start + _CLIPS_AT_ONCE])
         stored = dict(rows.values_list("canonical_sha256", "canonical"))
-        for sha256 in wanted[start : start + _AT_ONCE]:
-            _copy_clip(stored[sha256], sha256, folder / "audio" / f"{sha256}.flac")
+        for sha256 in wanted[start : start + _CLIPS_AT_ONCE]:
+            try:
+                copy_clip(stored[sha256], folder / "audio" / f"{sha256}.flac", sha256=sha256)
+            except DamagedClipError as error:
+                raise TrainingSetError("no_sound", _damaged(stored[sha256], error)) from error
 
 
-def _copy_clip(name: str, sha256: str, target: Path) -> None:
-    digest = hashlib.sha256()
-    try:
-        with default_storage.open(name) as source, target.open("wb") as file:
-            while part := source.read(_CHUNK):
-                digest.update(part)
-                file.write(part)
-    except OSError as error:
-        raise TrainingSetError(
-            "no_sound",
-            f"The sound {name} could not be read ({error}). Mend the storage, or leave the sounds out.",
-        ) from error
-    if digest.hexdigest() != sha256:
-        raise TrainingSetError(
-            "no_sound", f"The sound {name} is not what was taken in. Leave the sounds out."
-        )
+def _damaged(stored: str, error: DamagedClipError) -> str:
+    if error.cause:
+        return f"The sound {stored} could not be read ({error}). Mend the storage, or leave the sounds out."
+    return f"The sound {stored} is not what was taken in. Leave the sounds out."
 
 
 OnProgress = Callable[[int], None]
 
 SCHEMA = 1
-MANIFEST, CARD = "manifest.json", "README.md"
+CARD = "README.md"
 PROGRESS_EVERY = 200
 
 
@@ -128,23 +103,11 @@ def write_training_set(
     tasks have been read: each is read twice. Raises InvalidInput, with the code `leak` where the finished files leak.
     """
     ordered = resolve_options(study, options)
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise InvalidInput(f"{out} is there already and not an empty folder; name another.", code="not_empty")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = out.parent / f".{out.name}.{uuid.uuid4().hex}"
-    partial.mkdir()
     try:
-        made = _fill(partial, ordered, _Progress(on_progress))
-        if out.exists():
-            out.rmdir()
-        partial.rename(out)
+        with complete_folder(out) as folder:
+            return _fill(folder, ordered, _Progress(on_progress))
     except TrainingSetError as error:
-        shutil.rmtree(partial, ignore_errors=True)
         raise InvalidInput(str(error), code=error.code) from error
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-    return made
 
 
 class _Progress:
@@ -189,9 +152,9 @@ def _fill(folder: Path, ordered: ResolvedOptions, progress: _Progress) -> dict[s
         "files": {},
     }
     (folder / CARD).write_text(training_set_card(manifest, chosen), encoding="utf-8")
-    manifest["files"] = _hashes(folder)
-    text = json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
-    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    manifest["files"] = {path.relative_to(folder).as_posix(): hash_file(path).as_json() for path in files}
+    write_manifest(folder, manifest)
     return manifest
 
 
@@ -234,21 +197,12 @@ def _leak_check(folder: Path, ordered: ResolvedOptions, counts: dict[str, dict[s
     return rules.leak_report(seen, groups=options.groups, held_out=options.hold_out_systems)
 
 
-def _hashes(folder: Path) -> dict[str, Any]:
-    found = {}
-    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        found[path.relative_to(folder).as_posix()] = {"bytes": path.stat().st_size, "sha256": digest}
-    return found
-
-
 def _plain_question(question: MeasuredQuestion) -> Question:
     return Question(question.key, question.is_preference, question.points)
 
 
 def write_audited_training_set(study: Study, options: TrainingSetOptions, *, out: Path) -> dict[str, Any]:
-    """As `training_sets.write`."""
+    """As `write_training_set`, with a line in the audit log: for commands, which no account calls."""
     made = write_training_set(study, options, out=out)
     audit.record(
         "training_set.written", actor=None, study=study, options=options.as_json(), counts=made["counts"]
@@ -256,8 +210,7 @@ def write_audited_training_set(study: Study, options: TrainingSetOptions, *, out
     return made
 
 
-# Training sets that a researcher asks for: made in the background, kept where other files are.
-
+# Training set jobs.
 
 TRAINING_SET_JOB = "training_set"
 
@@ -271,17 +224,20 @@ def start_training_set(study: Study, options: TrainingSetOptions, *, actor: User
 def run_training_set(running: RunningJob) -> dict[str, Any]:
     """The job's work; what it returns is the job's report. Started over, it writes the same file again."""
     job = running.job
-    assert job.study is not None
+    study = job.study
+    assert study is not None
     options = TrainingSetOptions.of(job.params)
-    honoured = count_withdrawals(job.study)  # counted first: who withdraws while it is made may be in it
-    total = 2 * judged_tasks.count_judged_tasks(job.study, resolve_options(job.study, options).wanted)
-    with tempfile.TemporaryDirectory() as scratch:
-        folder, archive = Path(scratch) / training_set_file_stem(job), Path(scratch) / "archive"
-        with Heartbeat(running, total=total) as progress:
-            manifest = write_training_set(job.study, options, out=folder, on_progress=progress)
-            zip_folder(folder, archive)
-        told = {name: manifest[name] for name in ("counts", "left_out", "leakage", "groups", "votes")}
-        return {**store_archive(archive, _training_set_path(job)), **told, WITHDRAWALS_KEY: honoured}
+    honoured = count_withdrawals(study)  # counted first: who withdraws while it is made may be in it
+    total = 2 * judged_tasks.count_judged_tasks(study, resolve_options(study, options).wanted)
+
+    def write(folder: Path, progress: OnProgress) -> dict[str, Any]:
+        return write_training_set(study, options, out=folder, on_progress=progress)
+
+    stored, manifest = store_folder(
+        running, name=_training_set_path(job), stem=training_set_file_stem(job), total=total, write=write
+    )
+    told = {name: manifest[name] for name in ("counts", "left_out", "leakage", "groups", "votes")}
+    return {**stored, **told, WITHDRAWALS_KEY: honoured}
 
 
 def training_set_file_stem(job: Job) -> str:
@@ -295,22 +251,15 @@ def stored_training_set(job: Job) -> str:
     Raises Conflict with a sentence while there is none, or where a rater has withdrawn since; NotFound for other kinds
     of job.
     """
-    if job.kind != TRAINING_SET_JOB:
-        raise NotFound
-    if not job.is_finished:
-        raise Conflict("This training set is still being made; try again in a moment.", code="not_ready")
-    if job.state != Job.State.DONE or not default_storage.exists(_training_set_path(job)):
-        raise Conflict("This training set has no file, or has it no longer. Start a new one.", code="no_file")
-    refuse_superseded(job)
-    return _training_set_path(job)
+    name = _training_set_path(job)
+    return stored_file(job, kind=TRAINING_SET_JOB, name=name, noun="training set", verb="made")
 
 
 def _training_set_path(job: Job) -> str:
     return f"training-sets/{job.pk}.zip"
 
 
-# What a training set would be: its first rows and the sizes of its splits, with nothing written.
-
+# Preview: first rows and split sizes, with nothing written.
 
 PREVIEW_TASKS = 1000
 PREVIEW_ROWS = 3

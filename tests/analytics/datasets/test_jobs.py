@@ -87,7 +87,7 @@ def test_one_that_holds_a_rater_who_has_withdrawn_since_is_superseded_and_its_fi
     before = make(world)
     world.withdraw(world.users[0])
     after = make(world)
-    assert (releases.is_superseded(before), releases.is_superseded(after)) == (True, False)
+    assert (releases.withdrawn_since(before), releases.withdrawn_since(after)) == (1, 0)
     name, admin = before.file, factories.UserFactory()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(releases.transaction, "on_commit", lambda do: do())
