@@ -1,7 +1,7 @@
-"""Tasks of a study with what was said of them, as training sets take them.
+"""Judged tasks: regular tasks of a study with their counted judgments, as training sets read them.
 
-Judgments count as in every figure: effective, not surplus, not excluded, of regular tasks, no expert's own, no rater's
-second one on a task. Nothing that a withdrawn rater said is here, and no item that the review has withdrawn.
+Judgments count as in every figure, and only a rater's first one on a task does. Judgments of withdrawn raters and items
+that the review has withdrawn are left out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ORIGINS = {one.name.lower(): int(one) for one in Judgment.Origin}
 _TEXTS = ("prompt", "lyrics", "question", "reference", "rationale", "transcript")
 _CLIPS = ("clip", "reference_clip")
 
-# Of original texts also what only the review keeps out: it was said of what is asked for.
+# Of original texts also the judgments that only the review excludes: they are about these texts.
 _JUDGMENTS = f"""
 SELECT j.id, j.task_id, r.pseudonym, j.origin, j.codes, j.comment, j.presentation, s.inclusion_probability
 FROM annotation_judgment j
@@ -73,13 +73,13 @@ class TaskSelection:
     scores: bool = False
 
 
-def count_judged_tasks(study: Study, wanted: TaskSelection) -> int:
-    return _tasks(study, wanted).count()
+def count_judged_tasks(study: Study, selection: TaskSelection) -> int:
+    return _tasks(study, selection).count()
 
 
-def judged_tasks(study: Study, wanted: TaskSelection) -> Iterator[JudgedTask]:
-    """Those that somebody said something of, in the order in which they were stored; by a few queries for 500."""
-    last, asked = 0, _question_ids(study, wanted)
+def judged_tasks(study: Study, selection: TaskSelection) -> Iterator[JudgedTask]:
+    """Tasks with judgments, in the order in which they were stored; by a few queries for 500."""
+    last, question_ids = 0, _question_ids(study, selection)
     fields = (
         "id",
         "external_id",
@@ -90,13 +90,13 @@ def judged_tasks(study: Study, wanted: TaskSelection) -> Iterator[JudgedTask]:
         *(f"item_version__{name}" for name in _TEXTS),
         *(f"item_version__{clip}__{name}" for clip in _CLIPS for name in ("canonical_sha256", "duration_s")),
     )
-    tasks = _tasks(study, wanted).annotate(corrected=holds_correction("item_version__")).order_by("pk")
+    tasks = _tasks(study, selection).annotate(corrected=holds_correction("item_version__")).order_by("pk")
     while batch := list(tasks.filter(pk__gt=last).values(*fields)[:BATCH]):
-        yield from _read(batch, wanted, asked)
+        yield from _read(batch, selection, question_ids)
         last = batch[-1]["id"]
 
 
-def _tasks(study: Study, wanted: TaskSelection) -> QuerySet[Task]:
+def _tasks(study: Study, selection: TaskSelection) -> QuerySet[Task]:
     uncorrected = ItemVersion.objects.filter(
         ~holds_correction(), item=OuterRef("item_version__item"), retracted=False
     )
@@ -108,40 +108,40 @@ def _tasks(study: Study, wanted: TaskSelection) -> QuerySet[Task]:
         kind=Task.Kind.REGULAR,
         item_version__item__state=Item.State.ACTIVE,
     )
-    if wanted.texts == "corrected":
+    if selection.texts == "corrected":
         return rows.filter(now)
     rows = rows.annotate(version_was=original)
     before = Q(version_was=F("item_version"))
-    return rows.filter(before if wanted.texts == "original" else before | now)
+    return rows.filter(before if selection.texts == "original" else before | now)
 
 
-def _question_ids(study: Study, wanted: TaskSelection) -> list[int]:
+def _question_ids(study: Study, selection: TaskSelection) -> list[int]:
     """Those to learn from, and questions whose answers are words."""
-    measured = [number for question in wanted.questions for number in question.ids]
+    measured = [number for question in selection.questions for number in question.ids]
     words = Question.objects.filter(protocol_version__study=study, kind=Question.Kind.TEXT)
     return [*measured, *words.values_list("pk", flat=True)]
 
 
 def _read(
-    batch: Sequence[Mapping[str, Any]], wanted: TaskSelection, asked: Sequence[int]
+    batch: Sequence[Mapping[str, Any]], selection: TaskSelection, question_ids: Sequence[int]
 ) -> Iterator[JudgedTask]:
     ids = [row["id"] for row in batch]
     before: list[int] = []
-    if wanted.texts != "corrected":
+    if selection.texts != "corrected":
         before = [row["id"] for row in batch if not row["corrected"]]
     outputs = _outputs(ids)
-    origins = [ORIGINS[name] for name in wanted.votes]
-    said = _judgments(ids, before, origins, asked, outputs)
-    scores = _scores(outputs) if wanted.scores else {}
+    origins = [ORIGINS[name] for name in selection.votes]
+    judgments = _judgments(ids, before, origins, question_ids, outputs)
+    scores = _scores(outputs) if selection.scores else {}
     for row in batch:
-        if said[row["id"]]:
-            yield _judged(row, outputs[row["id"]], said[row["id"]], scores)
+        if judgments[row["id"]]:
+            yield _judged(row, outputs[row["id"]], judgments[row["id"]], scores)
 
 
 def _judged(
     row: Mapping[str, Any],
     outputs: Sequence[Output],
-    said: Sequence[JudgmentRow],
+    judgments: Sequence[JudgmentRow],
     scores: Mapping[int, Sequence[tuple[int | None, str, str, float]]],
 ) -> JudgedTask:
     slots = {output.key: slot for slot, output in enumerate(outputs)}
@@ -158,7 +158,7 @@ def _judged(
         corrected=row["corrected"],
         content=Content(**content),
         outputs=tuple(outputs),
-        said=tuple(said),
+        judgments=tuple(judgments),
         strata={key: str(value) for key, value in strata.items() if isinstance(value, str | int)},
         scores=tuple(
             Score(scorer, output, slots[key], None if other is None else slots[other], value)
@@ -180,7 +180,7 @@ def _judgments(
     tasks: Collection[int],
     before: Collection[int],
     origins: Collection[int],
-    asked: Sequence[int],
+    question_ids: Sequence[int],
     outputs: Mapping[int, Sequence[Output]],
 ) -> Mapping[int, list[JudgmentRow]]:
     params = {
@@ -192,27 +192,27 @@ def _judgments(
     rows = fetch_rows(_JUDGMENTS, **params)
     slots = {task: {output.key: slot for slot, output in enumerate(own)} for task, own in outputs.items()}
     task_of = {row[0]: row[1] for row in rows}
-    given: defaultdict[int, list[AnswerRow]] = defaultdict(list)
+    answers: defaultdict[int, list[AnswerRow]] = defaultdict(list)
     for judgment, key, candidate, choice, value, confidence, text in fetch_rows(
-        _ANSWERS, judgments=list(task_of), questions=list(asked)
+        _ANSWERS, judgments=list(task_of), questions=list(question_ids)
     ):
         slot = None if candidate is None else slots[task_of[judgment]][candidate]
-        given[judgment].append(AnswerRow(key, slot, choice, value, confidence, text))
+        answers[judgment].append(AnswerRow(key, slot, choice, value, confidence, text))
     found: defaultdict[int, list[JudgmentRow]] = defaultdict(list)
-    heard: set[tuple[int, str]] = set()
-    for judgment, task, rater, origin, codes, comment, shown, inclusion in rows:
-        if rater and (task, rater) in heard:
+    seen: set[tuple[int, str]] = set()
+    for judgment, task, rater, origin, codes, comment, presentation, probability in rows:
+        if rater and (task, rater) in seen:
             continue
-        heard.add((task, rater or ""))
+        seen.add((task, rater or ""))
         found[task].append(
             JudgmentRow(
                 rater=rater or "",
                 origin=Judgment.Origin(origin).name.lower(),
-                given=tuple(given[judgment]),
+                answers=tuple(answers[judgment]),
                 codes=tuple(codes),
                 comment=comment,
-                shown=tuple(shown) if shown else None,
-                inclusion=inclusion,
+                presentation=tuple(presentation) if presentation else None,
+                inclusion_probability=probability,
             )
         )
     return found

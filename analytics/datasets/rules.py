@@ -1,5 +1,7 @@
-"""From judged tasks to rows, each with the table and the split it goes to. Reads the tasks twice: who belongs together
-and whom to trust is known only once all have been seen."""
+"""Group split, rater weights, row building and leakage check of training sets.
+
+The tasks are read twice: their groups and the raters' weights are known only after all have been read.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,8 @@ from analytics.datasets.formats.contract import (
 from analytics.statistics.raters.rater_agreement import one_left_out
 from scoring.training import splits
 
-# Which split each task goes to: whatever shares an item, words or sounds goes together, through others too.
-# Words count as the same where they differ in case, punctuation or spaces alone.
-
+# Group split: tasks that share an item, words or clips, through others too, are in one split. Words that differ in
+# case, punctuation or spaces alone are the same.
 
 PARTS = splits.PARTS
 _STRATA_FIRST = ("modality", "category")
@@ -97,7 +98,7 @@ def _strata(strata: Mapping[str, str]) -> dict[str, str]:
     return {key: strata[key] for key in _STRATA_FIRST if key in strata}
 
 
-# What a rater's vote weighs, by how far they agree with the others. Of a rater's votes paired with each
+# Rater weights by agreement with the other raters. Of a rater's votes paired with each
 # other rater's vote on the same task, e is the share of equal pairs, drawn towards the share of all by ten
 # pairs that count as average; c is the share that equals by chance, from how often each answer is given.
 # The weight is (e - c) / (1 - c), a tenth at least, divided by the mean weight of all votes. Only votes of
@@ -171,7 +172,7 @@ ONE_TABLE = "default"  # the table of a format that has one in all
 
 @dataclass
 class Survey:
-    """What all tasks together tell. `origins`: votes by where they come from. `weights`: raters' by question. `aside`:
+    """Facts of all tasks together. `origins`: judgments by origin. `weights`: raters' by question. `held_out_tasks`:
     tasks outside the test split in which a held-out system has a part. `tasks_of`: by the key of an output that several
     other tasks judge, how many."""
 
@@ -181,15 +182,15 @@ class Survey:
     origins: Counter[str]
     weights: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     confidence: Mapping[str, float] = field(default_factory=dict)
-    aside: frozenset[str] = frozenset()
+    held_out_tasks: frozenset[str] = frozenset()
     tasks_of: Mapping[int, int] = field(default_factory=dict)
 
 
 def tables_of_format(
-    chosen: TrainingFormat, questions: tuple[Question, ...]
+    format: TrainingFormat, questions: tuple[Question, ...]
 ) -> dict[str, tuple[Question, ...]]:
     """By name, the questions that each table is made of."""
-    if not chosen.per_question:
+    if not format.per_question:
         return {ONE_TABLE: questions}
     return {question.key: (question,) for question in questions}
 
@@ -198,7 +199,7 @@ def survey_tasks(
     tasks: Iterable[JudgedTask], options: TrainingSetOptions, questions: tuple[Question, ...]
 ) -> Survey:
     """Raises TrainingSetError where there is nothing to make a set of, or nothing that can be split."""
-    standings: list[GroupedTask] = []
+    grouped: list[GroupedTask] = []
     systems: set[str] = set()
     origins: Counter[str] = Counter()
     outputs: list[tuple[int, ...]] = []
@@ -206,28 +207,33 @@ def survey_tasks(
     votes = {question.key: VotesOfQuestion() for question in questions if question.is_preference}
     keys = {question.key for question in questions}
     for judged in tasks:
-        given = [(said, one) for said in judged.said for one in said.given if one.question in keys]
+        given = [
+            (judgment, one)
+            for judgment in judged.judgments
+            for one in judgment.answers
+            if one.question in keys
+        ]
         # Feedback alone says something of an answer too, in ORCA's layout.
-        if not given and not any(said.codes or said.comment for said in judged.said):
+        if not given and not any(judgment.codes or judgment.comment for judgment in judged.judgments):
             continue
-        number = len(standings)
-        standings.append(grouped_task(judged, options.groups))
+        number = len(grouped)
+        grouped.append(grouped_task(judged, options.groups))
         systems.update(output.system for output in judged.outputs)
         outputs.append(tuple(output.key for output in judged.outputs))
         if any(output.system in options.hold_out_systems for output in judged.outputs):
             held_out.add(judged.task)
-        origins.update(said.origin for said in judged.said)
-        for said, one in given:
+        origins.update(judgment.origin for judgment in judged.judgments)
+        for judgment, one in given:
             if one.choice is not None and one.question in votes:
                 choice = TIE if one.choice == BOTH_BAD else one.choice
-                votes[one.question].add(number, said.rater, choice, one.confidence)
-    _refuse_empty(standings, systems, options)
-    parts = split_tasks(standings, options)
-    groups = len(set(leak_groups(standings).values()))
-    train = [parts[one.key] == "train" for one in standings]
-    aside = frozenset(task for task in held_out if parts[task] != "test")
-    told = zip(standings, outputs, strict=True)
-    tasks_of = Counter(key for one, keys in told if one.key not in aside for key in keys)
+                votes[one.question].add(number, judgment.rater, choice, one.confidence)
+    _refuse_empty(grouped, systems, options)
+    parts = split_tasks(grouped, options)
+    groups = len(set(leak_groups(grouped).values()))
+    train = [parts[one.key] == "train" for one in grouped]
+    held_out_tasks = frozenset(task for task in held_out if parts[task] != "test")
+    told = zip(grouped, outputs, strict=True)
+    tasks_of = Counter(key for one, keys in told if one.key not in held_out_tasks for key in keys)
     learned = {key: own.only(train) for key, own in votes.items()}
     means = {key: own.mean_confidence for key, own in learned.items()}
     return Survey(
@@ -237,38 +243,38 @@ def survey_tasks(
         origins,
         {key: rater_weights(own) for key, own in learned.items()} if options.weights == "agreement" else {},
         {key: mean for key, mean in means.items() if mean is not None},
-        aside,
+        held_out_tasks,
         {key: n for key, n in tasks_of.items() if n > 1},
     )
 
 
 def build_rows(
     tasks: Iterable[JudgedTask],
-    found: Survey,
-    chosen: TrainingFormat,
-    making: BuildContext,
+    survey: Survey,
+    format: TrainingFormat,
+    context: BuildContext,
     questions: tuple[Question, ...],
 ) -> Iterator[tuple[str, str, Row]]:
-    """(table, split, row). Of held-out systems nothing comes into train and dev, nor what was said of another output
-    beside one of theirs: it tells of both."""
-    asked, alone = tables_of_format(chosen, questions), replace(making, tasks_of={})
+    """(table, split, row). Train and dev have no row of a held-out system, and no judgment of another output beside one
+    of theirs, for such a judgment is about both."""
+    asked, alone = tables_of_format(format, questions), replace(context, tasks_of={})
     for judged in tasks:
-        part = found.parts.get(judged.task)
+        part = survey.parts.get(judged.task)
         if part is None:
             continue
-        making.part = alone.part = part
-        aside = judged.task in found.aside
+        context.part = alone.part = part
+        is_held_out = judged.task in survey.held_out_tasks
         for table, own in asked.items():
-            for row in chosen.rows(judged, own, alone if aside else making):
-                if aside:
-                    making.left_out["rows of held-out systems outside the test split"] += 1
+            for row in format.table_rows(judged, own, alone if is_held_out else context):
+                if is_held_out:
+                    context.left_out["rows of held-out systems outside the test split"] += 1
                 else:
                     yield table, part, row
 
 
-def build_context(options: TrainingSetOptions, found: Survey) -> BuildContext:
+def build_context(options: TrainingSetOptions, survey: Survey) -> BuildContext:
     return BuildContext(
-        options, found.systems, weight_lookup(found.weights), found.confidence, found.tasks_of
+        options, survey.systems, weight_lookup(survey.weights), survey.confidence, survey.tasks_of
     )
 
 
@@ -288,10 +294,8 @@ def _refuse_empty(tasks: list[GroupedTask], systems: set[str], options: Training
         raise TrainingSetError("bad_ratios", "Systems that are held out are tested on: give test a share.")
 
 
-# What lies in two splits of the files that were written. Knows nothing of how they were split: it reads the
-# rows. The item, and the kinds that were asked to be kept apart, may not; of the others it is only told how
-# many do.
-
+# Leakage check: reads the written rows again, without knowledge of how they were split. Items and the
+# GROUP_KINDS that the options name may not be in two splits; others are only counted.
 
 _EXAMPLES_NAMED = 5
 _TEXT_KINDS = ("prompt", "question")

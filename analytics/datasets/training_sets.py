@@ -102,10 +102,10 @@ def write_training_set(
     The folder appears complete or not at all; equal data and equal code give equal bytes. `on_progress` hears how many
     tasks have been read: each is read twice. Raises InvalidInput, with the code `leak` where the finished files leak.
     """
-    ordered = resolve_options(study, options)
+    resolved = resolve_options(study, options)
     try:
         with complete_folder(out) as folder:
-            return _fill(folder, ordered, _Progress(on_progress))
+            return _fill(folder, resolved, _Progress(on_progress))
     except TrainingSetError as error:
         raise InvalidInput(str(error), code=error.code) from error
 
@@ -122,32 +122,34 @@ class _Progress:
             yield judged
 
 
-def _fill(folder: Path, ordered: ResolvedOptions, progress: _Progress) -> dict[str, Any]:
-    options, chosen = ordered.options, ordered.format
+def _fill(folder: Path, resolved: ResolvedOptions, progress: _Progress) -> dict[str, Any]:
+    options, chosen = resolved.options, resolved.format
     with consistent_snapshot():
-        found = rules.survey_tasks(progress.over(ordered.tasks()), options, ordered.questions)
-        made = rules.build_context(options, found)
-        counts, sounds = _write_rows(folder, ordered, found, made, progress)
-        leakage = _leak_check(folder, ordered, counts)
+        survey = rules.survey_tasks(progress.over(resolved.tasks()), options, resolved.questions)
+        context = rules.build_context(options, survey)
+        counts, clips = _write_rows(folder, resolved, survey, context, progress)
+        leakage = _leak_check(folder, resolved, counts)
         if options.audio:
-            copy_audio(sounds, folder / audio_folder(counts))
+            copy_audio(clips, folder / audio_folder(counts))
     manifest = {
         "schema": SCHEMA,
         "format": chosen.key,
         "file": options.file or chosen.files[0],
         "options": options.as_json(),
         "code_version": code_version(),
-        "study": {name: getattr(ordered.study, name) for name in ("slug", "title", "seed")},
+        "study": {name: getattr(resolved.study, name) for name in ("slug", "title", "seed")},
         "protocols": list(
-            ordered.study.protocol_versions.order_by("number").values("number", "preset", "definition_sha256")
+            resolved.study.protocol_versions.order_by("number").values(
+                "number", "preset", "definition_sha256"
+            )
         ),
-        "questions": [question.key for question in ordered.questions],
-        "votes": dict(sorted(found.origins.items())),
-        "groups": found.groups,
+        "questions": [question.key for question in resolved.questions],
+        "votes": dict(sorted(survey.origins.items())),
+        "groups": survey.groups,
         "counts": counts,
-        "left_out": {reason: n for reason, n in sorted(made.left_out.items()) if n},
-        "noted": {what: n for what, n in sorted(made.noted.items()) if n},
-        "weights": {key: dict(sorted(own.items())) for key, own in found.weights.items()},
+        "left_out": {reason: n for reason, n in sorted(context.left_out.items()) if n},
+        "noted": {what: n for what, n in sorted(context.noted.items()) if n},
+        "weights": {key: dict(sorted(own.items())) for key, own in survey.weights.items()},
         "leakage": leakage,
         "files": {},
     }
@@ -159,15 +161,15 @@ def _fill(folder: Path, ordered: ResolvedOptions, progress: _Progress) -> dict[s
 
 
 def _write_rows(
-    folder: Path, ordered: ResolvedOptions, found: Survey, made: BuildContext, progress: _Progress
+    folder: Path, resolved: ResolvedOptions, survey: Survey, context: BuildContext, progress: _Progress
 ) -> tuple[dict[str, dict[str, int]], set[str]]:
     """Rows by table and split, and the names of the sounds in them."""
-    chosen, sounds = ordered.format, set[str]()
-    extension = ordered.options.file or chosen.files[0]
-    tables = list(rules.tables_of_format(chosen, ordered.questions))
+    chosen, clips = resolved.format, set[str]()
+    extension = resolved.options.file or chosen.files[0]
+    tables = list(rules.tables_of_format(chosen, resolved.questions))
     writers: dict[tuple[str, str], formats_writers.Writer] = {}
     with ExitStack() as opened:
-        rows = rules.build_rows(progress.over(ordered.tasks()), found, chosen, made, ordered.questions)
+        rows = rules.build_rows(progress.over(resolved.tasks()), survey, chosen, context, resolved.questions)
         for table, part, row in rows:
             if (table, part) not in writers:
                 path = folder / file_name(table, part, extension)
@@ -175,19 +177,19 @@ def _write_rows(
                 writers[table, part] = formats_writers.WRITERS[extension](path, chosen.columns)
                 opened.callback(writers[table, part].close)
             writers[table, part].write(row)
-            sounds.update(name for column in chosen.holds.get("clip", ()) if (name := row[column]))
+            clips.update(name for column in chosen.holds.get("clip", ()) if (name := row[column]))
     counts = {
         table: Counter({part: own.rows for (of, part), own in writers.items() if of == table})
         for table in tables
     }
     if not writers:
-        reasons = ", ".join(f"{reason}: {n:,}" for reason, n in sorted(made.left_out.items()) if n)
+        reasons = ", ".join(f"{reason}: {n:,}" for reason, n in sorted(context.left_out.items()) if n)
         raise TrainingSetError("too_few", f"No row is left. {reasons or 'No vote fits this format'}.")
-    return {table: {part: own[part] for part in PARTS} for table, own in counts.items()}, sounds
+    return {table: {part: own[part] for part in PARTS} for table, own in counts.items()}, clips
 
 
-def _leak_check(folder: Path, ordered: ResolvedOptions, counts: dict[str, dict[str, int]]) -> dict[str, Any]:
-    chosen, options, seen = ordered.format, ordered.options, rules.SplitContents()
+def _leak_check(folder: Path, resolved: ResolvedOptions, counts: dict[str, dict[str, int]]) -> dict[str, Any]:
+    chosen, options, seen = resolved.format, resolved.options, rules.SplitContents()
     columns = sorted({name for own in chosen.holds.values() for name in own})
     for table, parts in counts.items():
         for part in PARTS:
@@ -288,34 +290,34 @@ class TrainingSetPreview:
 
 def preview_training_set(study: Study, options: TrainingSetOptions) -> TrainingSetPreview:
     """Raises InvalidInput as making it would."""
-    ordered = resolve_options(study, options)
+    resolved = resolve_options(study, options)
     try:
         with consistent_snapshot():
-            return _preview(ordered)
+            return _preview(resolved)
     except TrainingSetError as error:
         raise InvalidInput(str(error), code=error.code) from error
 
 
-def _preview(ordered: ResolvedOptions) -> TrainingSetPreview:
-    tasks = list(islice(ordered.tasks(), PREVIEW_TASKS))
-    found = rules.survey_tasks(tasks, ordered.options, ordered.questions)
-    made = rules.build_context(ordered.options, found)
-    names = list(rules.tables_of_format(ordered.format, ordered.questions))
+def _preview(resolved: ResolvedOptions) -> TrainingSetPreview:
+    tasks = list(islice(resolved.tasks(), PREVIEW_TASKS))
+    survey = rules.survey_tasks(tasks, resolved.options, resolved.questions)
+    context = rules.build_context(resolved.options, survey)
+    names = list(rules.tables_of_format(resolved.format, resolved.questions))
     sizes: dict[str, Counter[str]] = {name: Counter() for name in names}
     first: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-    for table, part, row in rules.build_rows(tasks, found, ordered.format, made, ordered.questions):
+    for table, part, row in rules.build_rows(tasks, survey, resolved.format, context, resolved.questions):
         sizes[table][part] += 1
         if len(first[table]) < PREVIEW_ROWS:
             first[table].append(row)
     return TrainingSetPreview(
-        columns=tuple(column.name for column in ordered.format.columns),
+        columns=tuple(column.name for column in resolved.format.columns),
         tables=[
             TablePreview(name, {part: sizes[name][part] for part in PARTS}, first[name]) for name in names
         ],
-        left_out={reason: n for reason, n in sorted(made.left_out.items()) if n},
-        groups=found.groups,
+        left_out={reason: n for reason, n in sorted(context.left_out.items()) if n},
+        groups=survey.groups,
         tasks=len(tasks),
         tasks_in_all=len(tasks)
         if len(tasks) < PREVIEW_TASKS
-        else judged_tasks.count_judged_tasks(ordered.study, ordered.wanted),
+        else judged_tasks.count_judged_tasks(resolved.study, resolved.wanted),
     )

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analytics.datasets.formats.contract import BuildContext, Column, JudgedTask, Question, Row
+from analytics.datasets.formats.contract import (
+    BuildContext,
+    Column,
+    JudgedTask,
+    Question,
+    Row,
+    shared_cells,
+    shared_columns,
+)
 
 COLUMNS = (
     Column("source", "string", "where the item comes from, where the study says so"),
@@ -22,25 +30,27 @@ COLUMNS = (
     Column("final_annotation", "float", "1, 0.5 or 0"),
     Column("n_correct", "int", "votes that it is correct"),
     Column("n_votes", "int", "all votes on it"),
-    Column("item", "string", "the item"),
-    Column("texts", "string", "original or corrected: which texts the item had"),
+    *shared_columns("item", "texts"),
 )
 
 
-def rows(judged: JudgedTask, questions: tuple[Question, ...], making: BuildContext) -> Iterator[Row]:
+def rows(judged: JudgedTask, questions: tuple[Question, ...], context: BuildContext) -> Iterator[Row]:
     content = judged.content
     for slot, output in enumerate(judged.outputs):
         values = [
-            given.value for _, given in judged.answers(questions[0].key, slot=slot) if given.value is not None
+            answer.value
+            for _, answer in judged.answers(questions[0].key, slot=slot)
+            if answer.value is not None
         ]
         if not values:
             continue
-        if len(values) < making.options.min_votes:
-            making.left_out["fewer votes than asked for"] += 1
+        if len(values) < context.options.min_votes:
+            context.left_out["fewer votes than asked for"] += 1
             continue
-        making.noted["answers with another number of votes than five"] += len(values) != 5
+        context.noted["answers with another number of votes than five"] += len(values) != 5
         correct = sum(value == 1 for value in values)
         yield {
+            **shared_cells(judged, questions[0].key),
             "source": judged.strata.get("source", ""),
             "filename": content.clip.file_name if content.clip else "",
             "type": judged.strata.get("type", ""),
@@ -51,8 +61,6 @@ def rows(judged: JudgedTask, questions: tuple[Question, ...], making: BuildConte
             "final_annotation": aggregated(correct, len(values)),
             "n_correct": correct,
             "n_votes": len(values),
-            "item": judged.item,
-            "texts": "corrected" if judged.corrected else "original",
         }
 
 

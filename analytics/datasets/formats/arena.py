@@ -13,6 +13,8 @@ from analytics.datasets.formats.contract import (
     JudgedTask,
     Question,
     Row,
+    shared_cells,
+    shared_columns,
 )
 from analytics.datasets.formats.pair_votes import UNDECIDED
 
@@ -23,15 +25,17 @@ COLUMNS = (
     Column("model_b", "string", "the other"),
     Column("winner", "string", "model_a, model_b, tie or both_bad"),
     Column("judge", "string", "pseudonym of the rater, empty for one whom nobody named"),
-    Column("question", "string", "what was asked of the raters"),
-    Column("task", "string", "the task"),
-    Column("item", "string", "the item"),
-    Column("texts", "string", "original or corrected: which texts the item had"),
-    Column("prompt", "string", "what was asked for"),
-    Column("lyrics", "string", "the lyrics asked for"),
-    Column("asked", "string", "the question that was to be answered"),
-    Column("item_file_name", "string", "the item's own sound"),
-    Column("reference_file_name", "string", "the sound that the prompt refers to"),
+    *shared_columns(
+        "question",
+        "task",
+        "item",
+        "texts",
+        "prompt",
+        "lyrics",
+        "asked",
+        "item_file_name",
+        "reference_file_name",
+    ),
     Column("output_a", "string", "the answer of model_a, or its file"),
     Column("output_b", "string", "the answer of model_b, or its file"),
     Column("output_a_file_name", "string", "the file of model_a's sound; empty for words"),
@@ -45,42 +49,36 @@ COLUMNS = (
 )
 
 
-def rows(judged: JudgedTask, questions: tuple[Question, ...], making: BuildContext) -> Iterator[Row]:
-    drop = (making.options.ties or TIES[0]) == "drop"
+def rows(judged: JudgedTask, questions: tuple[Question, ...], context: BuildContext) -> Iterator[Row]:
+    drop = (context.options.ties or TIES[0]) == "drop"
     votes = [one for one in judged.answers(questions[0].key) if one[1].choice is not None]
     if len(judged.outputs) != 2 or not votes:
         return
-    if len(votes) < making.options.min_votes:
-        making.left_out["votes on tasks with fewer votes than asked for"] += len(votes)
+    if len(votes) < context.options.min_votes:
+        context.left_out["votes on tasks with fewer votes than asked for"] += len(votes)
         return
-    for said, given in votes:
-        if drop and given.choice in UNDECIDED:
-            making.left_out["ties"] += 1
+    for judgment, answer in votes:
+        if drop and answer.choice in UNDECIDED:
+            context.left_out["ties"] += 1
             continue
-        first, second = said.shown if said.shown and len(said.shown) == 2 else (0, 1)
+        first, second = (
+            judgment.presentation if judgment.presentation and len(judgment.presentation) == 2 else (0, 1)
+        )
         a, b = judged.outputs[first], judged.outputs[second]
         yield {
+            **shared_cells(judged, questions[0].key),
             "model_a": a.system,
             "model_b": b.system,
-            "winner": winner(given.choice or TIE, swapped=first == 1),
-            "judge": said.rater,
-            "question": questions[0].key,
-            "task": judged.task,
-            "item": judged.item,
-            "texts": "corrected" if judged.corrected else "original",
-            "prompt": judged.content.prompt,
-            "lyrics": judged.content.lyrics,
-            "asked": judged.content.question,
-            "item_file_name": judged.content.clip and judged.content.clip.file_name,
-            "reference_file_name": judged.content.reference_clip and judged.content.reference_clip.file_name,
+            "winner": winner(answer.choice or TIE, swapped=first == 1),
+            "judge": judgment.rater,
             "output_a": a.shown,
             "output_b": b.shown,
-            "output_a_file_name": a.clip and a.clip.file_name,
-            "output_b_file_name": b.clip and b.clip.file_name,
-            "confidence": given.confidence,
-            "weight": making.vote_weight(said, given),
-            "inclusion_probability": said.inclusion,
-            "origin": said.origin,
+            "output_a_file_name": a.file_name,
+            "output_b_file_name": b.file_name,
+            "confidence": answer.confidence,
+            "weight": context.vote_weight(judgment, answer),
+            "inclusion_probability": judgment.inclusion_probability,
+            "origin": judgment.origin,
         }
 
 

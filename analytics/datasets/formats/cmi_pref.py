@@ -44,94 +44,105 @@ COLUMNS = (
     Column("confidence_preference-musicality", "float", "1 to 5"),
     Column("feedback", "string", "the rater's evidence, in their words"),
     Column("user id", "string", "pseudonym of the rater; empty where nobody was named, and in rows per pair"),
-    Column("n_votes", "int", "votes behind the row; more than one only in rows per pair"),
+    Column("n_votes", "int", "votes decided_sums the row; more than one only in rows per pair"),
     Column("weight", "float", "what the vote weighs; in rows per pair, all votes together"),
 )
 
 
-def rows(judged: JudgedTask, questions: tuple[Question, ...], making: BuildContext) -> Iterator[Row]:
+def rows(judged: JudgedTask, questions: tuple[Question, ...], context: BuildContext) -> Iterator[Row]:
     if len(judged.outputs) != 2 or not all(output.clip for output in judged.outputs):
         return
-    by_pair = making.options.rows == "aggregate"
+    by_pair = context.options.rows == "aggregate"
     # A row per vote leaves ties out one by one; one per pair is made of what is left of them.
-    ties = "drop" if by_pair and making.options.ties == "drop" else "half"
-    sums = {question.key: sum_pair_votes(judged, question.key, making, ties=ties) for question in questions}
-    enough = {key: one for key, one in sums.items() if one.n_votes >= making.options.min_votes}
-    making.left_out["questions of tasks with fewer votes than asked for"] += sum(
+    ties = "drop" if by_pair and context.options.ties == "drop" else "half"
+    sums = {question.key: sum_pair_votes(judged, question.key, context, ties=ties) for question in questions}
+    enough = {key: one for key, one in sums.items() if one.n_votes >= context.options.min_votes}
+    context.left_out["questions of tasks with fewer votes than asked for"] += sum(
         any(_choices(judged, key)) for key in sums.keys() - enough.keys()
     )
     if not enough:
         return
     if by_pair:
-        row = _of_pair(judged, enough, making)
+        row = _pair_row(judged, enough, context)
         if row is not None:
             yield row
         return
-    for said in judged.said:
-        row = _of_vote(judged, said, tuple(enough), making)
+    for judgment in judged.judgments:
+        row = _vote_row(judged, judgment, tuple(enough), context)
         if row is not None:
             yield row
 
 
-def _of_vote(
-    judged: JudgedTask, said: JudgmentRow, keys: tuple[str, ...], making: BuildContext
+def _vote_row(
+    judged: JudgedTask, judgment: JudgmentRow, keys: tuple[str, ...], context: BuildContext
 ) -> Row | None:
-    order = said.shown if said.shown and len(said.shown) == 2 else (0, 1)
-    answers = {given.question: given for given in said.given if given.question in keys and given.choice}
+    order = judgment.presentation if judgment.presentation and len(judgment.presentation) == 2 else (0, 1)
+    answers = {
+        answer.question: answer for answer in judgment.answers if answer.question in keys and answer.choice
+    }
     if not answers:
         return None
     preferences: Row = {}
     weights = []
     for key in QUESTIONS:
-        given = answers.get(key)
-        undecided = given is not None and given.choice in UNDECIDED
-        if given is None or (undecided and making.options.ties == "drop"):
-            making.left_out["answers that are ties"] += undecided
-            given = None
-        making.noted["answers that both are bad, written as both"] += bool(given and given.choice == BOTH_BAD)
-        preferences[f"preference-{key}"] = given and _named(given, order)
-        preferences[f"confidence_preference-{key}"] = given and given.confidence
-        if given is not None:
-            weights.append(making.vote_weight(said, given))
+        answer = answers.get(key)
+        undecided = answer is not None and answer.choice in UNDECIDED
+        if answer is None or (undecided and context.options.ties == "drop"):
+            context.left_out["answers that are ties"] += undecided
+            answer = None
+        context.noted["answers that both are bad, written as both"] += bool(
+            answer and answer.choice == BOTH_BAD
+        )
+        preferences[f"preference-{key}"] = answer and _choice_name(answer, order)
+        preferences[f"confidence_preference-{key}"] = answer and answer.confidence
+        if answer is not None:
+            weights.append(context.vote_weight(judgment, answer))
     if not weights:
         return None
-    evidence = "\n".join(given.text for given in said.given if given.text)
-    about = {"feedback": evidence or None, "user id": said.rater or None, "n_votes": 1}
-    return {**_about(judged, order, making), **preferences, **about, "weight": sum(weights) / len(weights)}
+    evidence = "\n".join(answer.text for answer in judgment.answers if answer.text)
+    rater_cells = {"feedback": evidence or None, "user id": judgment.rater or None, "n_votes": 1}
+    return {
+        **_task_cells(judged, order, context),
+        **preferences,
+        **rater_cells,
+        "weight": sum(weights) / len(weights),
+    }
 
 
-def _of_pair(judged: JudgedTask, sums: Mapping[str, PairVotes], making: BuildContext) -> Row | None:
+def _pair_row(judged: JudgedTask, sums: Mapping[str, PairVotes], context: BuildContext) -> Row | None:
     preferences: Row = {}
     for key in QUESTIONS:
-        told = _majority(sums.get(key), drop=making.options.ties == "drop")
-        preferences[f"preference-{key}"] = told
-        sure = sums[key].confidence if told and key in sums else None
+        choice = _majority(sums.get(key), drop=context.options.ties == "drop")
+        preferences[f"preference-{key}"] = choice
+        confidence = sums[key].confidence if choice and key in sums else None
         # Halves, as published.
-        preferences[f"confidence_preference-{key}"] = None if sure is None else round(sure * 2) / 2
+        preferences[f"confidence_preference-{key}"] = (
+            None if confidence is None else round(confidence * 2) / 2
+        )
     if not any(preferences.values()):
-        making.left_out["undecided pairs"] += 1
+        context.left_out["undecided pairs"] += 1
         return None
-    behind = [one for key, one in sums.items() if preferences.get(f"preference-{key}")]
-    about = {"feedback": None, "user id": None, "n_votes": max(one.n_votes for one in behind)}
-    weight = max(one.first + one.second for one in behind)
-    return {**_about(judged, (0, 1), making), **preferences, **about, "weight": weight}
+    decided_sums = [one for key, one in sums.items() if preferences.get(f"preference-{key}")]
+    rater_cells = {"feedback": None, "user id": None, "n_votes": max(one.n_votes for one in decided_sums)}
+    weight = max(one.first + one.second for one in decided_sums)
+    return {**_task_cells(judged, (0, 1), context), **preferences, **rater_cells, "weight": weight}
 
 
-def _majority(found: PairVotes | None, *, drop: bool) -> str | None:
-    if found is None or not found.n_votes:
+def _majority(votes: PairVotes | None, *, drop: bool) -> str | None:
+    if votes is None or not votes.n_votes:
         return None
-    if not found.decided:
+    if not votes.decided:
         return None if drop else "both"
-    return "model_a" if found.first > found.second else "model_b"
+    return "model_a" if votes.first > votes.second else "model_b"
 
 
-def _about(judged: JudgedTask, order: tuple[int, ...], making: BuildContext) -> Row:
+def _task_cells(judged: JudgedTask, order: tuple[int, ...], context: BuildContext) -> Row:
     content = judged.content
     first, second = (judged.outputs[slot] for slot in order)
     parts = ("text", "lyrics" if content.lyrics else "", "ref" if content.reference_clip else "")
     return {
         "source": judged.strata.get("source", SOURCE),
-        "split": making.part,
+        "split": context.part,
         "prompt id": judged.item,
         "prompt": content.prompt,
         "lyrics": content.lyrics,
@@ -139,13 +150,13 @@ def _about(judged: JudgedTask, order: tuple[int, ...], making: BuildContext) -> 
         "modality": "+".join(part for part in parts if part),
         "model_a": first.system,
         "model_b": second.system,
-        "audio-path": first.clip and first.clip.file_name,
-        "audio2": second.clip and second.clip.file_name,
+        "audio-path": first.file_name,
+        "audio2": second.file_name,
     }
 
 
-def _named(given: AnswerRow, order: tuple[int, ...]) -> str:
-    word = winner(given.choice or 0, swapped=order[0] == 1)
+def _choice_name(answer: AnswerRow, order: tuple[int, ...]) -> str:
+    word = winner(answer.choice or 0, swapped=order[0] == 1)
     return word if word.startswith("model_") else "both"
 
 

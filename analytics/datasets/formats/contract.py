@@ -1,6 +1,6 @@
-"""What training sets are made of, and what a format of theirs is: plain values, no database.
+"""Training set contract: options, judged tasks, rows, columns and formats as plain values, without a database.
 
-A builder gets judged tasks one at a time and gives rows; nobody holds all of either.
+A builder reads judged tasks one at a time and yields rows, so that neither is ever held as a whole.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
-# What whoever asks for a training set decides, and what each choice means. The data card prints these
-# meanings.
-
+# Options; the data card prints the meanings of the choices.
 
 GROUP_KINDS = ("prompt", "question", "clip")
 VOTE_ORIGINS = ("rated", "imported", "simulated")
@@ -114,12 +112,12 @@ class TrainingSetOptions:
             )
 
     @classmethod
-    def of(cls, said: Mapping[str, Any]) -> TrainingSetOptions:
+    def of(cls, stored: Mapping[str, Any]) -> TrainingSetOptions:
         """From JSON, as a job keeps it."""
         known = {one.name for one in fields(cls)}
         chosen: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
-            for name, value in said.items()
+            for name, value in stored.items()
             if name in known
         }
         return cls(**chosen)
@@ -154,7 +152,7 @@ class Clip:
 
 @dataclass(frozen=True)
 class Content:
-    """What a version of an item says."""
+    """The texts and clips of an item version."""
 
     prompt: str = ""
     lyrics: str = ""
@@ -168,7 +166,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Output:
-    """What a system made of it: words or a sound. `key` is of this installation and goes into no file."""
+    """A candidate: words or a sound. `key` is of this installation and goes into no file."""
 
     key: int
     system: str
@@ -178,8 +176,12 @@ class Output:
 
     @property
     def shown(self) -> str:
-        """What stands for it in a field of text: its words, or the name of its file."""
+        """Its value in a field of text: its words, or the name of its file."""
         return self.clip.file_name if self.clip else self.text
+
+    @property
+    def file_name(self) -> str | None:
+        return self.clip.file_name if self.clip else None
 
 
 @dataclass(frozen=True)
@@ -196,21 +198,21 @@ class AnswerRow:
 
 @dataclass(frozen=True)
 class JudgmentRow:
-    """One judgment that counts. An empty `rater` is one whom nobody named. `shown`: the slots in the order in which the
-    rater met them. `inclusion`: the chance the task had where a policy drew it, else None."""
+    """One counted judgment. An empty `rater` is one whom nobody named. `presentation`: the slots in the order in which
+    the rater met them. `inclusion_probability`: of the task where a policy drew it, else None."""
 
     rater: str
     origin: str
-    given: tuple[AnswerRow, ...]
+    answers: tuple[AnswerRow, ...]
     codes: tuple[str, ...] = ()
     comment: str = ""
-    shown: tuple[int, ...] | None = None
-    inclusion: float | None = None
+    presentation: tuple[int, ...] | None = None
+    inclusion_probability: float | None = None
 
 
 @dataclass(frozen=True)
 class Score:
-    """What a model said: of the output in `slot`, or, where `other` is set, of it beside that one."""
+    """A model's score of the output in `slot`, or, where `other` is set, of it beside that one."""
 
     scorer: str
     output: str
@@ -221,7 +223,7 @@ class Score:
 
 @dataclass(frozen=True)
 class JudgedTask:
-    """A task with what was said of it. `corrected`: its item's texts are an expert's. Names are the study's own."""
+    """A task with its judgments. `corrected`: its item's texts are an expert's. Names are the study's own."""
 
     task: str
     item: str
@@ -229,17 +231,17 @@ class JudgedTask:
     corrected: bool
     content: Content
     outputs: tuple[Output, ...]
-    said: tuple[JudgmentRow, ...]
+    judgments: tuple[JudgmentRow, ...]
     strata: Mapping[str, str] = field(default_factory=dict)
     scores: tuple[Score, ...] = ()
 
     def answers(self, question: str, *, slot: int | None = None) -> Iterator[tuple[JudgmentRow, AnswerRow]]:
         """Those to one question; about one output where `slot` names it."""
-        for said in self.said:
-            for given in said.given:
-                about = given.slot if given.slot is not None or len(self.outputs) > 1 else 0
-                if given.question == question and (slot is None or about == slot):
-                    yield said, given
+        for judgment in self.judgments:
+            for answer in judgment.answers:
+                about = answer.slot if answer.slot is not None or len(self.outputs) > 1 else 0
+                if answer.question == question and (slot is None or about == slot):
+                    yield judgment, answer
 
 
 @dataclass(frozen=True)
@@ -253,11 +255,10 @@ class Question:
 
 @dataclass
 class BuildContext:
-    """What builders are given besides tasks, and where they count what they leave out and what
-    else there is to know.
+    """What builders read besides tasks, and where they count what they leave out and what readers should know.
 
     `weight` is a rater's by question; see `rules`. `tasks_of` counts the tasks of outputs that several judge, and
-    `gathered` keeps what the first of them say of one. `part` is the split of the task at hand.
+    `gathered` keeps the judgments of the first of them. `part` is the split of the task at hand.
     """
 
     options: TrainingSetOptions
@@ -270,21 +271,21 @@ class BuildContext:
     left_out: Counter[str] = field(default_factory=Counter)
     noted: Counter[str] = field(default_factory=Counter)
 
-    def gather(self, output: Output, said: list[T]) -> list[T] | None:
-        """What all tasks say of an output, once the last of them is reached; before that, None. For formats that know
-        a row by its output alone."""
-        told = self.gathered.setdefault(output.key, [])
-        told.append(said)
-        if len(told) < self.tasks_of.get(output.key, 1):
+    def gather(self, output: Output, rows: list[T]) -> list[T] | None:
+        """The rows of all tasks of an output, once the last of them is reached; before that, None. For formats that
+        know a row by its output alone."""
+        gathered = self.gathered.setdefault(output.key, [])
+        gathered.append(rows)
+        if len(gathered) < self.tasks_of.get(output.key, 1):
             return None
-        return [one for each in self.gathered.pop(output.key) for one in each]
+        return [row for rows in self.gathered.pop(output.key) for row in rows]
 
-    def vote_weight(self, said: JudgmentRow, given: AnswerRow) -> float:
-        """What a vote weighs: its rater's weight, times its confidence over the mean one where that is asked for."""
-        weight = self.weight(given.question, said.rater)
-        mean = self.confidence.get(given.question)
-        if self.options.confidence == "weight" and given.confidence is not None and mean:
-            return weight * given.confidence / mean
+    def vote_weight(self, judgment: JudgmentRow, answer: AnswerRow) -> float:
+        """The rater's weight, times the confidence over the mean one where confidences weigh."""
+        weight = self.weight(answer.question, judgment.rater)
+        mean = self.confidence.get(answer.question)
+        if self.options.confidence == "weight" and answer.confidence is not None and mean:
+            return weight * answer.confidence / mean
         return weight
 
 
@@ -295,6 +296,42 @@ class Column:
     name: str
     kind: str
     meaning: str
+
+
+# Columns that several formats share, and their cells.
+_SHARED_COLUMNS = {
+    column.name: column
+    for column in (
+        Column("item", "string", "the item"),
+        Column("task", "string", "the task"),
+        Column("question", "string", "what was asked of the raters"),
+        Column("texts", "string", "original or corrected: which texts the item had"),
+        Column("prompt", "string", "what was asked for"),
+        Column("lyrics", "string", "the lyrics asked for"),
+        Column("asked", "string", "the question that was to be answered"),
+        Column("item_file_name", "string", "the item's own sound"),
+        Column("reference_file_name", "string", "the sound that the prompt refers to"),
+    )
+}
+
+
+def shared_columns(*names: str) -> tuple[Column, ...]:
+    return tuple(_SHARED_COLUMNS[name] for name in names)
+
+
+def shared_cells(judged: JudgedTask, question: str) -> Row:
+    content = judged.content
+    return {
+        "item": judged.item,
+        "task": judged.task,
+        "question": question,
+        "texts": "corrected" if judged.corrected else "original",
+        "prompt": content.prompt,
+        "lyrics": content.lyrics,
+        "asked": content.question,
+        "item_file_name": content.clip and content.clip.file_name,
+        "reference_file_name": content.reference_clip and content.reference_clip.file_name,
+    }
 
 
 Rows = Callable[[JudgedTask, tuple[Question, ...], BuildContext], Iterator[Row]]
@@ -323,8 +360,15 @@ class TrainingFormat:
     aggregates: tuple[str, ...] = ()
     checked_by: Callable[[Question], str] = lambda question: ""
 
+    def table_rows(
+        self, judged: JudgedTask, questions: tuple[Question, ...], context: BuildContext
+    ) -> Iterator[Row]:
+        """The builder's rows with the format's columns, in their order."""
+        for row in self.rows(judged, questions, context):
+            yield {column.name: row[column.name] for column in self.columns}
 
-# Words as models read them, and as leaks are looked for.
+
+# Texts as models read them, and as the leakage check compares them.
 
 
 def prompt_text(content: Content) -> str:

@@ -30,22 +30,22 @@ COLUMNS = (
 )
 
 
-def rows(judged: JudgedTask, questions: tuple[Question, ...], making: BuildContext) -> Iterator[Row]:
+def rows(judged: JudgedTask, questions: tuple[Question, ...], context: BuildContext) -> Iterator[Row]:
     key, content = questions[0].key, judged.content
     for slot, output in enumerate(judged.outputs):
         if output.clip and not output.text.strip():
-            making.left_out["candidates that are sounds"] += 1
+            context.left_out["candidates that are sounds"] += 1
             continue
-        # An entry is known by the answer: what other tasks say of it belongs in it.
-        rated = making.gather(output, [one for one in _places(judged, key, slot) if one is not None])
+        # An entry is known by the answer: the judgments of other tasks on it belong in it.
+        rated = context.gather(output, [one for one in _places(judged, key, slot) if one is not None])
         if rated is None:
             continue
         ratings = [rating for rating, _ in rated]
-        if sum(rating is not None for rating in ratings) < making.options.min_votes:
-            making.left_out["fewer ratings than asked for"] += 1
+        if sum(rating is not None for rating in ratings) < context.options.min_votes:
+            context.left_out["fewer ratings than asked for"] += 1
             continue
         yield {
-            "id": name(judged, slot, making),
+            "id": name(judged, slot, context),
             "question": content.question or content.prompt,
             "reference": content.reference,
             "candidate": output.text,
@@ -59,16 +59,16 @@ def rows(judged: JudgedTask, questions: tuple[Question, ...], making: BuildConte
         }
 
 
-def name(judged: JudgedTask, slot: int, making: BuildContext) -> str:
+def name(judged: JudgedTask, slot: int, context: BuildContext) -> str:
     """The item's name and the system's, where that has the form of ORCA's own; else the system's place by name, and the
     take. Where an item is there in two versions, the later one says which it is."""
     output = judged.outputs[slot]
     item = judged.item
-    if making.options.texts == "both" and judged.version > 1:
+    if context.options.texts == "both" and judged.version > 1:
         item = f"{item}.v{judged.version}"
     if _SYSTEM.fullmatch(output.system) and output.take == 1:
         return f"{item}_{output.system}"
-    return f"{item}_S{making.systems.index(output.system)}_{output.take}"
+    return f"{item}_S{context.systems.index(output.system)}_{output.take}"
 
 
 def fault(question: Question) -> str:
@@ -81,15 +81,15 @@ def fault(question: Question) -> str:
 
 
 def _places(judged: JudgedTask, key: str, slot: int) -> Iterator[tuple[int | None, list[str] | None] | None]:
-    given = {id(said): answer.value for said, answer in judged.answers(key, slot=slot)}
-    # What is said of a page with several answers is not said of one of them.
+    given = {id(judgment): answer.value for judgment, answer in judged.answers(key, slot=slot)}
+    # Feedback on a page with several answers is about none of them alone.
     alone = len(judged.outputs) == 1
-    for said in judged.said:
-        value, feedback = given.get(id(said)), _feedback(said) if alone else None
+    for judgment in judged.judgments:
+        value, feedback = given.get(id(judgment)), _feedback(judgment) if alone else None
         if value is not None or feedback:
             yield None if value is None else int(value), feedback
 
 
-def _feedback(said: JudgmentRow) -> list[str] | None:
-    remarks = [said.comment] if said.comment else []
-    return [*(code.lower() for code in said.codes), *remarks] or None
+def _feedback(judgment: JudgmentRow) -> list[str] | None:
+    remarks = [judgment.comment] if judgment.comment else []
+    return [*(code.lower() for code in judgment.codes), *remarks] or None

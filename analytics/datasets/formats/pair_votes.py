@@ -22,8 +22,8 @@ UNDECIDED = (TIE, BOTH_BAD)
 
 @dataclass(frozen=True)
 class PairVotes:
-    """n_*: votes, unweighted. `first` and `second`: what the votes for each side weigh, ties shared as the policy says.
-    p: the share of the first, smoothed; `counted` has the votes that stand behind it."""
+    """n_*: votes, unweighted. `first` and `second`: the weights of the votes for each side, with ties shared by the
+    tie policy. p: the share of the first, smoothed; `counted` has the votes behind it."""
 
     n_first: int
     n_second: int
@@ -44,25 +44,27 @@ class PairVotes:
 
     @property
     def confidence(self) -> float | None:
-        """The mean of those that were given."""
-        told = [given.confidence for _, given, _ in self.counted if given.confidence is not None]
-        return math.fsum(told) / len(told) if told else None
+        """The mean of those that were stated."""
+        stated = [answer.confidence for _, answer, _ in self.counted if answer.confidence is not None]
+        return math.fsum(stated) / len(stated) if stated else None
 
 
-def sum_pair_votes(judged: JudgedTask, question: str, making: BuildContext, *, ties: str) -> PairVotes:
+def sum_pair_votes(judged: JudgedTask, question: str, context: BuildContext, *, ties: str) -> PairVotes:
     """p = (first + s) / (first + second + 2 s), with s the smoothing: the mean of a beta distribution that was
     Beta(s, s) before the votes. Jeffreys' s = 0.5 keeps one vote of one from being certainty."""
-    answers = [(said, given) for said, given in judged.answers(question) if given.choice is not None]
-    counted = [
-        (said, given, making.vote_weight(said, given))
-        for said, given in answers
-        if ties != "drop" or given.choice not in UNDECIDED
+    answers = [
+        (judgment, answer) for judgment, answer in judged.answers(question) if answer.choice is not None
     ]
-    half = math.fsum(weight for _, given, weight in counted if given.choice in UNDECIDED) / 2
+    counted = [
+        (judgment, answer, context.vote_weight(judgment, answer))
+        for judgment, answer in answers
+        if ties != "drop" or answer.choice not in UNDECIDED
+    ]
+    half = math.fsum(weight for _, answer, weight in counted if answer.choice in UNDECIDED) / 2
     first, second = (half + _weight_of(side, counted) for side in (FIRST, SECOND))
-    smoothing = making.options.smoothing
+    smoothing = context.options.smoothing
     n = {
-        choice: sum(given.choice == choice for _, given in answers)
+        choice: sum(answer.choice == choice for _, answer in answers)
         for choice in (FIRST, SECOND, TIE, BOTH_BAD)
     }
     return PairVotes(
@@ -83,4 +85,4 @@ def margin(p: float, kind: str) -> float:
 
 
 def _weight_of(side: int, counted: Iterable[tuple[JudgmentRow, AnswerRow, float]]) -> float:
-    return math.fsum(weight for _, given, weight in counted if given.choice == side)
+    return math.fsum(weight for _, answer, weight in counted if answer.choice == side)

@@ -14,6 +14,8 @@ from analytics.datasets.formats.contract import (
     JudgedTask,
     Question,
     Row,
+    shared_cells,
+    shared_columns,
 )
 from analytics.datasets.formats.pair_votes import margin, sum_pair_votes
 
@@ -22,20 +24,14 @@ CHOICES = {FIRST: "a", SECOND: "b", TIE: "tie", BOTH_BAD: "both_bad"}
 
 COLUMNS = (
     Column("id", "string", "the task"),
-    Column("item", "string", "the item"),
-    Column("question", "string", "what was asked of the raters"),
-    Column("texts", "string", "original or corrected: which texts the item had"),
-    Column("prompt", "string", "what was asked for"),
-    Column("lyrics", "string", "the lyrics asked for"),
-    Column("asked", "string", "the question that was to be answered"),
+    *shared_columns("item", "question", "texts", "prompt", "lyrics", "asked"),
     Column("a", "string", "the first answer, or the file of the first sound"),
     Column("b", "string", "the second"),
     Column("a_system", "string", "who made the first"),
     Column("b_system", "string", "who made the second"),
     Column("a_file_name", "string", "the file of the first sound; empty for words"),
     Column("b_file_name", "string", "the file of the second sound; empty for words"),
-    Column("item_file_name", "string", "the item's own sound"),
-    Column("reference_file_name", "string", "the sound that the prompt refers to"),
+    *shared_columns("item_file_name", "reference_file_name"),
     Column("p_a", "float", "P(A > B): the weighted share of votes for the first, smoothed"),
     Column("margin", "float", "of the first over the second: below zero where the second is ahead"),
     Column("n_votes", "int", "votes behind the row"),
@@ -61,47 +57,42 @@ COLUMNS = (
 )
 
 
-def rows(judged: JudgedTask, questions: tuple[Question, ...], making: BuildContext) -> Iterator[Row]:
+def rows(judged: JudgedTask, questions: tuple[Question, ...], context: BuildContext) -> Iterator[Row]:
     question = questions[0]
-    if len(judged.outputs) != 2 or not any(g.choice for _, g in judged.answers(question.key)):
+    if len(judged.outputs) != 2 or not any(answer.choice for _, answer in judged.answers(question.key)):
         return
-    found = sum_pair_votes(judged, question.key, making, ties=making.options.ties or TIES[0])
-    if found.n_votes < making.options.min_votes:
-        making.left_out["fewer votes than asked for"] += 1
+    votes = sum_pair_votes(judged, question.key, context, ties=context.options.ties or TIES[0])
+    if votes.n_votes < context.options.min_votes:
+        context.left_out["fewer votes than asked for"] += 1
         return
     a, b = judged.outputs
-    content = judged.content
     yield {
         "id": judged.task,
-        "item": judged.item,
-        "question": question.key,
-        "texts": "corrected" if judged.corrected else "original",
-        "prompt": content.prompt,
-        "lyrics": content.lyrics,
-        "asked": content.question,
+        **shared_cells(judged, question.key),
         "a": a.shown,
         "b": b.shown,
         "a_system": a.system,
         "b_system": b.system,
-        "a_file_name": a.clip and a.clip.file_name,
-        "b_file_name": b.clip and b.clip.file_name,
-        "item_file_name": content.clip and content.clip.file_name,
-        "reference_file_name": content.reference_clip and content.reference_clip.file_name,
-        "p_a": found.p,
-        "margin": margin(found.p, making.options.margin),
-        "n_votes": found.n_votes,
-        "n_a": found.n_first,
-        "n_b": found.n_second,
-        "n_tie": found.n_tie,
-        "n_both_bad": found.n_both_bad,
-        "confidence": found.confidence,
-        "raters": [said.rater for said, _, _ in found.counted],
-        "choices": [CHOICES[given.choice or TIE] for _, given, _ in found.counted],
-        "weights": [weight for _, _, weight in found.counted],
-        "confidences": [given.confidence for _, given, _ in found.counted],
-        "origins": [said.origin for said, _, _ in found.counted],
-        "shown_first": ["" if not said.shown else "ab"[said.shown[0]] for said, _, _ in found.counted],
-        "inclusion_probabilities": [said.inclusion for said, _, _ in found.counted],
+        "a_file_name": a.file_name,
+        "b_file_name": b.file_name,
+        "p_a": votes.p,
+        "margin": margin(votes.p, context.options.margin),
+        "n_votes": votes.n_votes,
+        "n_a": votes.n_first,
+        "n_b": votes.n_second,
+        "n_tie": votes.n_tie,
+        "n_both_bad": votes.n_both_bad,
+        "confidence": votes.confidence,
+        "raters": [judgment.rater for judgment, _, _ in votes.counted],
+        "choices": [CHOICES[answer.choice or TIE] for _, answer, _ in votes.counted],
+        "weights": [weight for _, _, weight in votes.counted],
+        "confidences": [answer.confidence for _, answer, _ in votes.counted],
+        "origins": [judgment.origin for judgment, _, _ in votes.counted],
+        "shown_first": [
+            "" if not judgment.presentation else "ab"[judgment.presentation[0]]
+            for judgment, _, _ in votes.counted
+        ],
+        "inclusion_probabilities": [judgment.inclusion_probability for judgment, _, _ in votes.counted],
         "scores": _scores(judged),
     }
 
@@ -109,14 +100,7 @@ def rows(judged: JudgedTask, questions: tuple[Question, ...], making: BuildConte
 def _scores(judged: JudgedTask) -> list[Row]:
     found: dict[tuple[str, str], Row] = {}
     for score in judged.scores:
-        empty = {
-            "scorer": score.scorer,
-            "output": score.output,
-            "a": None,
-            "b": None,
-            "a_b": None,
-            "b_a": None,
-        }
+        empty = {"scorer": score.scorer, "output": score.output} | dict.fromkeys(("a", "b", "a_b", "b_a"))
         row = found.setdefault((score.scorer, score.output), empty)
         name = "ab"[score.slot]
         row[name if score.other is None else f"{name}_{'ab'[score.other]}"] = score.value

@@ -13,10 +13,11 @@ from analytics.datasets.formats.contract import (
     BuildContext,
     Column,
     JudgedTask,
-    Output,
     Question,
     Row,
     prompt_text,
+    shared_cells,
+    shared_columns,
 )
 from analytics.datasets.formats.pair_votes import PairVotes, margin, sum_pair_votes
 
@@ -27,16 +28,12 @@ _PLACE = (
     Column(
         "id", "string", "the task; with two rows of one task, the task and the side that is chosen or judged"
     ),
-    Column("item", "string", "the item"),
-    Column("question", "string", "what was asked of the raters"),
-    Column("texts", "string", "original or corrected: which texts the item had"),
+    *shared_columns("item", "question", "texts"),
 )
 _WORDS = (
     Column("item_prompt", "string", "the item's prompt as it is"),
     Column("item_question", "string", "the item's question as it is"),
-    Column("lyrics", "string", "the lyrics asked for"),
-    Column("item_file_name", "string", "the item's own sound"),
-    Column("reference_file_name", "string", "the sound that the prompt refers to"),
+    *shared_columns("lyrics", "item_file_name", "reference_file_name"),
 )
 _SUMMED = (
     Column("n_votes", "int", "votes behind the row"),
@@ -75,108 +72,98 @@ UNPAIRED = (
 )
 
 
-def paired_rows(judged: JudgedTask, questions: tuple[Question, ...], making: BuildContext) -> Iterator[Row]:
-    ties = making.options.ties or TIES[0]
-    found = _decided(judged, questions[0], making, ties=ties, keep_undecided=ties == "both-directions")
-    if found is None:
+def paired_rows(judged: JudgedTask, questions: tuple[Question, ...], context: BuildContext) -> Iterator[Row]:
+    ties = context.options.ties or TIES[0]
+    votes = _decided(judged, questions[0], context, ties=ties, keep_undecided=ties == "both-directions")
+    if votes is None:
         return
-    if not found.decided:
+    if not votes.decided:
         for side in (0, 1):
-            yield _pair(judged, questions[0], found, side, making, id=f"{judged.task}#{side}")
+            yield _pair(judged, questions[0], votes, side, context, id=f"{judged.task}#{side}")
         return
-    yield _pair(judged, questions[0], found, 0 if found.first > found.second else 1, making, id=judged.task)
+    yield _pair(judged, questions[0], votes, 0 if votes.first > votes.second else 1, context, id=judged.task)
 
 
-def unpaired_rows(judged: JudgedTask, questions: tuple[Question, ...], making: BuildContext) -> Iterator[Row]:
-    found = _decided(judged, questions[0], making, ties=making.options.ties or UNPAIRED_TIES[0])
-    if found is None:
+def unpaired_rows(
+    judged: JudgedTask, questions: tuple[Question, ...], context: BuildContext
+) -> Iterator[Row]:
+    votes = _decided(judged, questions[0], context, ties=context.options.ties or UNPAIRED_TIES[0])
+    if votes is None:
         return
-    chosen = 0 if found.first > found.second else 1
+    chosen = 0 if votes.first > votes.second else 1
     for side in (chosen, 1 - chosen):
         output = judged.outputs[side]
         yield {
-            "prompt": prompt_text(judged.content),
+            **_task_cells(judged, questions[0], id=f"{judged.task}#{side}"),
+            **_vote_cells(votes),
             "completion": output.shown,
             "label": side == chosen,
-            **_place(judged, questions[0], id=f"{judged.task}#{side}"),
-            **_of(found),
-            "p_completion": _share(found, side),
+            "p_completion": _share(votes, side),
             "system": output.system,
             "other_system": judged.outputs[1 - side].system,
-            "completion_file_name": _file(output),
-            **_words(judged),
+            "completion_file_name": output.file_name,
         }
 
 
 def _decided(
-    judged: JudgedTask, question: Question, making: BuildContext, *, ties: str, keep_undecided: bool = False
+    judged: JudgedTask, question: Question, context: BuildContext, *, ties: str, keep_undecided: bool = False
 ) -> PairVotes | None:
     if len(judged.outputs) != 2:
         return None
-    found = sum_pair_votes(judged, question.key, making, ties="drop" if ties == "drop" else "half")
-    if not found.n_first + found.n_second + found.n_tie + found.n_both_bad:
+    votes = sum_pair_votes(judged, question.key, context, ties="drop" if ties == "drop" else "half")
+    if not votes.n_first + votes.n_second + votes.n_tie + votes.n_both_bad:
         return None
-    if found.n_votes < making.options.min_votes:
-        making.left_out["fewer votes than asked for"] += 1
+    if votes.n_votes < context.options.min_votes:
+        context.left_out["fewer votes than asked for"] += 1
         return None
-    if not found.decided and not keep_undecided:
-        making.left_out["undecided: as many votes for one side as for the other"] += 1
+    if not votes.decided and not keep_undecided:
+        context.left_out["undecided: as many votes for one side as for the other"] += 1
         return None
     if judged.outputs[0].shown == judged.outputs[1].shown:
-        making.left_out["both sides are the same"] += 1
+        context.left_out["both sides are the same"] += 1
         return None
-    return found
+    return votes
 
 
 def _pair(
-    judged: JudgedTask, question: Question, found: PairVotes, side: int, making: BuildContext, *, id: str
+    judged: JudgedTask, question: Question, votes: PairVotes, side: int, context: BuildContext, *, id: str
 ) -> Row:
     chosen, rejected = judged.outputs[side], judged.outputs[1 - side]
-    p = _share(found, side)
+    p = _share(votes, side)
     return {
-        "prompt": prompt_text(judged.content),
+        **_task_cells(judged, question, id=id),
+        **_vote_cells(votes),
         "chosen": chosen.shown,
         "rejected": rejected.shown,
-        "margin": margin(p, making.options.margin) if found.decided else 0.0,
-        **_place(judged, question, id=id),
-        **_of(found),
+        "margin": margin(p, context.options.margin) if votes.decided else 0.0,
         "p_chosen": p,
         "chosen_system": chosen.system,
         "rejected_system": rejected.system,
-        "chosen_file_name": _file(chosen),
-        "rejected_file_name": _file(rejected),
-        **_words(judged),
+        "chosen_file_name": chosen.file_name,
+        "rejected_file_name": rejected.file_name,
     }
 
 
-def _place(judged: JudgedTask, question: Question, *, id: str) -> Row:
-    texts = "corrected" if judged.corrected else "original"
-    return {"id": id, "item": judged.item, "question": question.key, "texts": texts}
-
-
-def _words(judged: JudgedTask) -> Row:
+def _task_cells(judged: JudgedTask, question: Question, *, id: str) -> Row:
     content = judged.content
     return {
+        **shared_cells(judged, question.key),
+        "id": id,
+        "prompt": prompt_text(content),
         "item_prompt": content.prompt,
         "item_question": content.question,
-        "lyrics": content.lyrics,
-        "item_file_name": content.clip and content.clip.file_name,
-        "reference_file_name": content.reference_clip and content.reference_clip.file_name,
     }
 
 
-def _of(found: PairVotes) -> Row:
-    known = [said.inclusion for said, _, _ in found.counted if said.inclusion is not None]
+def _vote_cells(votes: PairVotes) -> Row:
+    judgments = [judgment for judgment, _, _ in votes.counted]
+    known = [one.inclusion_probability for one in judgments if one.inclusion_probability is not None]
     return {
-        "n_votes": found.n_votes,
-        "confidence": found.confidence,
+        "n_votes": votes.n_votes,
+        "confidence": votes.confidence,
         "inclusion_probability": sum(known) / len(known) if known else None,
     }
 
 
-def _share(found: PairVotes, side: int) -> float:
-    return found.p if side == 0 else 1 - found.p
-
-
-def _file(output: Output) -> str | None:
-    return output.clip.file_name if output.clip else None
+def _share(votes: PairVotes, side: int) -> float:
+    return votes.p if side == 0 else 1 - votes.p

@@ -42,7 +42,7 @@ def compared(votes: str, task: str = "one", *, question: str = "alignment", **sa
             Output(1, "one", clip=clip(f"{task}-1")),
             Output(2, "two", clip=clip(f"{task}-2")),
         ),
-        said=tuple(
+        judgments=tuple(
             JudgmentRow(f"r{number}", "rated", (AnswerRow(question, choice=LETTERS[letter]),), **said)
             for number, letter in enumerate(votes)
         ),
@@ -57,12 +57,12 @@ def rated(values: list[float], task: str = "one", *, question: str = "correctnes
         corrected=False,
         content=Content(question=f"What is heard in {task}?", reference="A bell."),
         outputs=(Output(1, "M1_0", text="A bell."),),
-        said=tuple(
+        judgments=tuple(
             JudgmentRow(f"r{number}", "rated", (AnswerRow(question, value=value),))
             for number, value in enumerate(values)
         ),
     )
 
 
-def making(format: str = "trl-preference", **options: Any) -> BuildContext:
+def context(format: str = "trl-preference", **options: Any) -> BuildContext:
     return BuildContext(TrainingSetOptions(format, **options), systems=("one", "two"))

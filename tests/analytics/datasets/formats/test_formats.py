@@ -19,11 +19,11 @@ from analytics.datasets.formats.contract import (
     TrainingSetError,
     TrainingSetOptions,
 )
-from tests.analytics.datasets.formats.judged import PREFERENCE, RATING, clip, compared, making, rated
+from tests.analytics.datasets.formats.judged import PREFERENCE, RATING, clip, compared, context, rated
 
 
 def pairs(judged: JudgedTask, made: BuildContext | None = None) -> list[dict[str, Any]]:
-    return list(trl.paired_rows(judged, PREFERENCE, made or making()))
+    return list(trl.paired_rows(judged, PREFERENCE, made or context()))
 
 
 class TestTrl:
@@ -35,22 +35,22 @@ class TestTrl:
 
     def test_what_is_undecided_is_left_out_and_counted(self):
         for votes in ("ab", "tt", "abx"):
-            made = making()
+            made = context()
             assert pairs(compared(votes), made) == []
             assert made.left_out == {"undecided: as many votes for one side as for the other": 1}
 
     def test_or_stands_there_in_both_directions(self):
-        first, second = pairs(compared("ab"), making(ties="both-directions"))
+        first, second = pairs(compared("ab"), context(ties="both-directions"))
         assert (first["chosen"], first["rejected"]) == (second["rejected"], second["chosen"])
         assert {row["margin"] for row in (first, second)} == {0.0}
         assert [row["id"] for row in (first, second)] == ["one#0", "one#1"]
 
     def test_tasks_with_too_few_votes_are_left_out(self):
-        made = making(min_votes=3)
+        made = context(min_votes=3)
         assert pairs(compared("aa"), made) == []
         assert made.left_out == {"fewer votes than asked for": 1}
         assert len(pairs(compared("aat"), made)) == 1
-        assert pairs(compared("aat"), making(min_votes=3, ties="drop")) == []
+        assert pairs(compared("aat"), context(min_votes=3, ties="drop")) == []
 
     def test_answers_in_words_are_there_as_they_are(self):
         judged = replace(compared("a"), outputs=(Output(1, "x", text=" Bells"), Output(2, "y", text="Drums")))
@@ -58,16 +58,16 @@ class TestTrl:
         assert (row["chosen"], row["rejected"], row["chosen_file_name"]) == (" Bells", "Drums", None)
 
     def test_unpaired_answers_are_the_two_sides_with_a_label(self):
-        one, other = trl.unpaired_rows(compared("abb"), PREFERENCE, making("trl-unpaired"))
+        one, other = trl.unpaired_rows(compared("abb"), PREFERENCE, context("trl-unpaired"))
         assert (one["label"], one["system"], one["p_completion"]) == (True, "two", 2.5 / 4)
         assert (other["label"], other["system"], other["p_completion"]) == (False, "one", 1.5 / 4)
         assert (one["other_system"], other["other_system"]) == ("one", "two")
 
 
 def test_soft_labels_have_every_vote_behind_them():
-    judged = compared("abtx", shown=(1, 0), inclusion=0.25)
+    judged = compared("abtx", presentation=(1, 0), inclusion_probability=0.25)
     scores = (Score("clap@1", "value", 1, None, 0.3), Score("rm@2", "p", 1, 0, 0.9))
-    (row,) = soft_preferences.rows(replace(judged, scores=scores), PREFERENCE, making("soft-preferences"))
+    (row,) = soft_preferences.rows(replace(judged, scores=scores), PREFERENCE, context("soft-preferences"))
     assert (row["p_a"], row["margin"], row["n_votes"]) == (0.5, 0.0, 4)
     assert row["choices"] == ["a", "b", "tie", "both_bad"]
     assert [row[name] for name in ("n_a", "n_b", "n_tie", "n_both_bad")] == [1, 1, 1, 1]
@@ -83,24 +83,24 @@ def test_soft_labels_have_every_vote_behind_them():
 @pytest.mark.parametrize("letter", "abtx")
 @pytest.mark.parametrize("shown", [None, (0, 1), (1, 0)])
 def test_arena_and_cmi_pref_name_the_winner_as_the_rater_met_it(letter, shown):
-    judged = compared(letter, shown=shown)
-    (row,) = arena.rows(judged, PREFERENCE, making("arena"))
+    judged = compared(letter, presentation=shown)
+    (row,) = arena.rows(judged, PREFERENCE, context("arena"))
     if letter in "ab":
         assert row[row["winner"]] == {"a": "one", "b": "two"}[letter]
     else:
         assert row["winner"] == {"t": "tie", "x": "both_bad"}[letter]
     assert row["model_a"] == ("two" if shown == (1, 0) else "one")
-    (cmi,) = cmi_pref.rows(judged, PREFERENCE, making("cmi-pref"))
+    (cmi,) = cmi_pref.rows(judged, PREFERENCE, context("cmi-pref"))
     assert cmi["preference-alignment"] == (row["winner"] if letter in "ab" else "both")
     assert (cmi["model_a"], cmi["audio-path"]) == (row["model_a"], row["output_a"])
     assert cmi["preference-musicality"] is None
 
 
 def test_ties_are_dropped_from_votes_where_that_is_asked_for():
-    made = making("arena", ties="drop")
+    made = context("arena", ties="drop")
     assert [row["winner"] for row in arena.rows(compared("atx"), PREFERENCE, made)] == ["model_a"]
     assert made.left_out == {"ties": 2}
-    kept = cmi_pref.rows(compared("atx"), PREFERENCE, making("cmi-pref", ties="drop"))
+    kept = cmi_pref.rows(compared("atx"), PREFERENCE, context("cmi-pref", ties="drop"))
     assert [row["preference-alignment"] for row in kept] == ["model_a"]
 
 
@@ -108,21 +108,23 @@ def test_ties_are_dropped_from_votes_where_that_is_asked_for():
     ("votes", "said"), [("aab", "model_a"), ("abb", "model_b"), ("ab", "both"), ("att", "model_a")]
 )
 def test_cmi_pref_by_pair_has_the_majority(votes, said):
-    (row,) = cmi_pref.rows(compared(votes), PREFERENCE, making("cmi-pref", rows="aggregate"))
+    (row,) = cmi_pref.rows(compared(votes), PREFERENCE, context("cmi-pref", rows="aggregate"))
     assert (row["preference-alignment"], row["n_votes"], row["user id"]) == (said, len(votes), None)
 
 
 def test_cmi_pref_asks_for_enough_votes_on_each_question_after_dropped_ties():
-    made = making("cmi-pref", rows="aggregate", ties="drop", min_votes=2)
+    made = context("cmi-pref", rows="aggregate", ties="drop", min_votes=2)
     assert list(cmi_pref.rows(compared("att"), PREFERENCE, made)) == []
     assert made.left_out == {"questions of tasks with fewer votes than asked for": 1}
 
     both = (*PREFERENCE, Question("musicality", is_preference=True))
     judged = compared("aaa")
-    first = replace(judged.said[0], given=(*judged.said[0].given, AnswerRow("musicality", choice=2)))
-    judged = replace(judged, said=(first, *judged.said[1:]))
+    first = replace(
+        judged.judgments[0], answers=(*judged.judgments[0].answers, AnswerRow("musicality", choice=2))
+    )
+    judged = replace(judged, judgments=(first, *judged.judgments[1:]))
     for rows in ("votes", "aggregate"):
-        made = making("cmi-pref", rows=rows, min_votes=2)
+        made = context("cmi-pref", rows=rows, min_votes=2)
         found = list(cmi_pref.rows(judged, both, made))
         assert {(row["preference-alignment"], row["preference-musicality"]) for row in found} == {
             ("model_a", None)
@@ -133,11 +135,11 @@ def test_cmi_pref_asks_for_enough_votes_on_each_question_after_dropped_ties():
 def test_a_dropped_tie_has_no_part_in_the_weight_of_cmi_prefs_row():
     judged = compared("a")
     given = (AnswerRow("alignment", choice=1, confidence=2), AnswerRow("musicality", choice=3, confidence=4))
-    judged = replace(judged, said=(replace(judged.said[0], given=given),))
+    judged = replace(judged, judgments=(replace(judged.judgments[0], answers=given),))
     both = (*PREFERENCE, Question("musicality", is_preference=True))
     weights = {}
     for ties in ("drop", "keep"):
-        made = making("cmi-pref", ties=ties, confidence="weight")
+        made = context("cmi-pref", ties=ties, confidence="weight")
         made.confidence = {"alignment": 2.0, "musicality": 2.0}
         (row,) = cmi_pref.rows(judged, both, made)
         weights[ties] = row["weight"]
@@ -147,14 +149,14 @@ def test_a_dropped_tie_has_no_part_in_the_weight_of_cmi_prefs_row():
 def test_cmi_pref_tells_of_the_votes_that_decided_and_not_of_a_question_that_is_left_undecided():
     judged = compared("aab")
     votes = [
-        (*said.given, AnswerRow("musicality", choice=choice))
-        for said, choice in zip(judged.said, (1, 2, 1), strict=True)
+        (*said.answers, AnswerRow("musicality", choice=choice))
+        for said, choice in zip(judged.judgments, (1, 2, 1), strict=True)
     ]
-    told = [replace(said, given=given) for said, given in zip(judged.said, votes, strict=True)]
-    fourth = replace(judged.said[0], rater="r3", given=(AnswerRow("musicality", choice=2),))
-    judged = replace(judged, said=(*told, fourth))
+    told = [replace(said, answers=given) for said, given in zip(judged.judgments, votes, strict=True)]
+    fourth = replace(judged.judgments[0], rater="r3", answers=(AnswerRow("musicality", choice=2),))
+    judged = replace(judged, judgments=(*told, fourth))
     both = (*PREFERENCE, Question("musicality", is_preference=True))
-    (row,) = cmi_pref.rows(judged, both, making("cmi-pref", rows="aggregate", ties="drop"))
+    (row,) = cmi_pref.rows(judged, both, context("cmi-pref", rows="aggregate", ties="drop"))
     assert (row["preference-alignment"], row["preference-musicality"]) == ("model_a", None)
     assert (row["n_votes"], row["weight"]) == (3, 3.0)
 
@@ -176,7 +178,7 @@ def test_cmi_pref_tells_of_the_votes_that_decided_and_not_of_a_question_that_is_
 def test_aqeval_sums_up_as_in_the_paper(correct, votes, found):
     """AURA Score, figure 4: 4 or 5 of five make 1, 2 or 3 make 0.5, fewer 0."""
     judged = rated([1.0] * correct + [0.0] * (votes - correct))
-    (row,) = aqeval.rows(judged, RATING, making("aqeval"))
+    (row,) = aqeval.rows(judged, RATING, context("aqeval"))
     assert (row["final_annotation"], row["n_correct"], row["n_votes"]) == (found, correct, votes)
 
 
@@ -184,19 +186,19 @@ class TestOrca:
     def test_an_entry_has_every_rating_and_the_feedback_beside_it(self):
         silent = JudgmentRow("r8", "rated", (), codes=("E", "A"), comment="No idea what this is")
         judged = rated([5, 1])
-        judged = replace(judged, said=(*judged.said, silent))
-        (row,) = orca.rows(judged, RATING, making("orca"))
+        judged = replace(judged, judgments=(*judged.judgments, silent))
+        (row,) = orca.rows(judged, RATING, context("orca"))
         assert row["id"] == "item of one_M1_0"
         assert row["ratings"] == [5, 1, None]
         assert row["feedback"] == [None, None, ["e", "a", "No idea what this is"]]
 
     def test_other_systems_get_a_name_of_the_right_form(self):
         judged = replace(rated([3]), outputs=(Output(1, "two", text="x"),))
-        (row,) = orca.rows(judged, RATING, making("orca"))
+        (row,) = orca.rows(judged, RATING, context("orca"))
         assert (row["id"], row["system"]) == ("item of one_S1_1", "two")
 
     def test_answers_that_nobody_rated_are_left_out(self):
-        made = making("orca")
+        made = context("orca")
         assert list(orca.rows(rated([]), RATING, made)) == []
         assert made.left_out == {"fewer ratings than asked for": 1}
 
@@ -204,21 +206,21 @@ class TestOrca:
         judged = replace(
             rated([]),
             outputs=(Output(1, "M1_0", text="x"), Output(2, "M1_1", text="y")),
-            said=(
+            judgments=(
                 JudgmentRow(
                     "r", "rated", (AnswerRow("correctness", 1, value=4), AnswerRow("correctness", 0, value=2))
                 ),
             ),
         )
-        found = orca.rows(judged, RATING, making("orca"))
+        found = orca.rows(judged, RATING, context("orca"))
         assert [(row["system"], row["ratings"]) for row in found] == [("M1_0", [2]), ("M1_1", [4])]
 
 
 def test_mean_opinions_have_every_rating():
-    (row,) = mos.rows(rated([5, 2, 2]), RATING, making("mos"))
+    (row,) = mos.rows(rated([5, 2, 2]), RATING, context("mos"))
     assert (row["mean"], row["sd"], row["n"]) == (3.0, pytest.approx(3**0.5), 3)
     assert row["ratings"] == [5, 2, 2]
-    (alone,) = mos.rows(rated([5]), RATING, making("mos"))
+    (alone,) = mos.rows(rated([5]), RATING, context("mos"))
     assert alone["sd"] is None
 
 
@@ -227,10 +229,8 @@ def test_rows_have_the_columns_that_the_format_declares(key):
     chosen = training.TRAINING_FORMATS[key]
     judged = rated([1, 1]) if chosen.learns == "rating" else compared("aab")
     questions = RATING if chosen.learns == "rating" else PREFERENCE
-    for row in chosen.rows(judged, questions, making(key)):
-        assert list(row) == [column.name for column in chosen.columns] or set(row) == {
-            column.name for column in chosen.columns
-        }
+    for row in chosen.table_rows(judged, questions, context(key)):
+        assert list(row) == [column.name for column in chosen.columns]
     assert {name for own in chosen.holds.values() for name in own} <= {one.name for one in chosen.columns}
 
 

@@ -15,7 +15,7 @@ from annotation.importing.formats import cmi_pref as cmi_importer
 from annotation.importing.formats import orca as orca_importer
 from annotation.importing.records import TaskRecord
 from annotation.protocols import preset
-from tests.analytics.datasets.formats.judged import RATING, clip, compared, making, rated
+from tests.analytics.datasets.formats.judged import RATING, clip, compared, context, rated
 from tests.annotation.importing.importing import merge_fragments
 
 BOTH = (Question("alignment", is_preference=True), Question("musicality", is_preference=True))
@@ -39,17 +39,17 @@ def test_votes_in_cmi_prefs_columns_come_back_as_they_were(tmp_path):
                 AnswerRow("musicality", choice=3, confidence=None),
                 AnswerRow("evidence", text="“Clearer” drums,\nin time"),
             ),
-            shown=shown,
+            presentation=shown,
         )
         for rater, choice, shown in (("x", 1, (1, 0)), ("y", 2, (0, 1)))
     )
     judged = compared("")
     content = replace(judged.content, lyrics="La la", reference_clip=clip("asked"))
-    judged = replace(judged, said=said, content=content)
+    judged = replace(judged, judgments=said, content=content)
     (tmp_path / "audio").mkdir()
     for sound in (*(output.clip for output in judged.outputs), content.reference_clip):
         (tmp_path / sound.file_name).write_bytes(b"fLaC")
-    rows = cmi_pref.rows(judged, BOTH, making("cmi-pref"))
+    rows = cmi_pref.rows(judged, BOTH, context("cmi-pref"))
     path = written(tmp_path / "train.jsonl", rows, cmi_pref.COLUMNS)
 
     (record,) = merge_fragments(cmi_importer.read(path, preset("cmi-pref"), {}))
@@ -62,9 +62,9 @@ def test_votes_in_cmi_prefs_columns_come_back_as_they_were(tmp_path):
     found = {one.rater: one for one in record.judgments}
     for one in said:
         back = found[one.rater]
-        assert back.presentation == one.shown
+        assert back.presentation == one.presentation
         assert {(given.question, given.choice, given.confidence, given.text) for given in back.answers} == {
-            (given.question, given.choice, given.confidence, given.text) for given in one.given
+            (given.question, given.choice, given.confidence, given.text) for given in one.answers
         }
 
 
@@ -72,8 +72,8 @@ def test_votes_in_cmi_prefs_columns_come_back_as_they_were(tmp_path):
 def test_ratings_in_orcas_layout_come_back_as_they_were(tmp_path, generation):
     silent = JudgmentRow("r8", "rated", (), codes=("A", "E"), comment="No idea what this is")
     one, two = rated([5, 1, 3], "one"), rated([2], "two_M2_1")
-    one = replace(one, said=(*one.said, silent))
-    rows = [row for judged in (one, two) for row in orca.rows(judged, RATING, making("orca"))]
+    one = replace(one, judgments=(*one.judgments, silent))
+    rows = [row for judged in (one, two) for row in orca.rows(judged, RATING, context("orca"))]
     path = written(tmp_path / f"train.{generation}", rows, orca.COLUMNS)
 
     records = {
@@ -94,7 +94,7 @@ def test_ratings_in_orcas_layout_come_back_as_they_were(tmp_path, generation):
 @pytest.mark.parametrize("generation", ["json", "jsonl"])
 def test_items_and_systems_of_any_name_come_back_from_orcas_layout(tmp_path, generation):
     outputs = {"alpha": 1, "beta_2_b": 1, "M1_0": 2}
-    chosen = making("orca", texts="both")
+    chosen = context("orca", texts="both")
     chosen.systems = tuple(sorted(outputs))
     rows = [
         row
