@@ -23,11 +23,7 @@ class MatrixCell:
     n: int
 
 
-def win_matrix(
-    title: str,
-    systems: Sequence[str],
-    cells: Mapping[tuple[int, int], MatrixCell],
-) -> str:
+def win_matrix(title: str, systems: Sequence[str], cells: Mapping[tuple[int, int], MatrixCell]) -> str:
     """An SVG text. `cells` by row and column, indexes into `systems`; a pair without votes stays empty.
 
     Every share is printed, so that nothing rests on shades; columns carry the numbers of the rows.

@@ -93,10 +93,7 @@ def _of_pairs(
         resampling=asked.resampling,
     )
     ceiling = preference_ceiling(
-        everybodys.votes,
-        one.leads(everybodys.first, everybodys.second),
-        clusters=everybodys.prompt.tolist(),
-        resampling=asked.resampling,
+        everybodys.votes, one.leads(everybodys.first, everybodys.second), **asked.by_prompt(everybodys)
     )
     return [
         one.name, accuracy.n, measured_score(accuracy), measured_score(fit.cross_entropy),
@@ -136,11 +133,7 @@ def _of_ratings(
     scores, clusters, scale = one.of(found.candidate), found.prompt.tolist(), scale_bounds(asked.question)
     three = correlations(scores, found.mean, clusters=clusters, resampling=asked.resampling)
     ceiling = rating_ceiling(
-        everybodys.row,
-        everybodys.value,
-        one.of(everybodys.candidate),
-        clusters=everybodys.prompt.tolist(),
-        resampling=asked.resampling,
+        everybodys.row, everybodys.value, one.of(everybodys.candidate), **asked.by_prompt(everybodys)
     ).srcc
     errors: list[Cell] = [None, None]
     if scale is not None:
@@ -164,13 +157,7 @@ def _of_variance(
     expected = scorer.output(VARIANCE) if scorer else None
     if expected is None:
         return None
-    error = variance_error(
-        expected.of(found.candidate),
-        found.row,
-        rating,
-        clusters=found.prompt.tolist(),
-        resampling=asked.resampling,
-    )
+    error = variance_error(expected.of(found.candidate), found.row, rating, **asked.by_prompt(found))
     return measured_score(error.error)
 
 

@@ -38,21 +38,12 @@ class ReportData:
 
 
 def kind_word(kind: str) -> str:
-    words = {
-        "preference": _("preference"),
-        "rating": _("rating"),
-        "correctness": _("correctness"),
-    }
+    words = {"preference": _("preference"), "rating": _("rating"), "correctness": _("correctness")}
     return words.get(kind, kind)
 
 
 def level_word(level: str) -> str:
-    words = {
-        "nominal": _("nominal"),
-        "ordinal": _("ordinal"),
-        "interval": _("interval"),
-        "ratio": _("ratio"),
-    }
+    words = {"nominal": _("nominal"), "ordinal": _("ordinal"), "interval": _("interval"), "ratio": _("ratio")}
     return words.get(level, level)
 
 

@@ -97,11 +97,7 @@ def _over_systems(asked: ScoredQuestion, found: RatedCandidates) -> Table:
     rows: list[list[Cell]] = []
     for one in asked.contenders:
         three = system_correlations(
-            one.of(found.candidate),
-            found.mean,
-            found.system.tolist(),
-            clusters=found.prompt.tolist(),
-            resampling=asked.resampling,
+            one.of(found.candidate), found.mean, found.system.tolist(), **asked.by_prompt(found)
         )
         rows.append(
             [
@@ -191,13 +187,7 @@ def _systems(asked: ScoredQuestion, found: RatedCandidates) -> Iterator[Group]:
 def _rating_ceilings(asked: ScoredQuestion, found: RatedCandidates) -> Table:
     rows: list[list[Cell]] = []
     for one in asked.contenders:
-        both = rating_ceiling(
-            found.row,
-            found.value,
-            one.of(found.candidate),
-            clusters=found.prompt.tolist(),
-            resampling=asked.resampling,
-        )
+        both = rating_ceiling(found.row, found.value, one.of(found.candidate), **asked.by_prompt(found))
         rows += [
             ceiling_row(one.name, _("Pearson"), both.lcc),
             ceiling_row(one.name, _("Spearman"), both.srcc),
@@ -250,8 +240,7 @@ def _variances(asked: ScoredQuestion, found: RatedCandidates) -> Iterator[Table]
             one.of(found.candidate),
             found.row,
             (found.value - scale[0]) / (scale[1] - scale[0]),
-            clusters=found.prompt.tolist(),
-            resampling=asked.resampling,
+            **asked.by_prompt(found),
         )
         rows.append([one.name, error.error.n, measured_score(error.error), error.constant, error.floor])
     yield Table(
@@ -295,9 +284,7 @@ def _accuracies(asked: ScoredQuestion, found: ComparedPairs) -> Table:
     rows: list[list[Cell]] = []
     for one in asked.contenders:
         leads = one.leads(found.first, found.second)
-        accuracy = pairwise_accuracy(
-            leads, found.lead, clusters=found.prompt.tolist(), resampling=asked.resampling
-        )
+        accuracy = pairwise_accuracy(leads, found.lead, **asked.by_prompt(found))
         n = accuracy.accuracy.n
         missing = int((~np.isfinite(leads) & found.decided).sum())
         rows.append([one.name, n, missing, accuracy.metric_ties, measured_score(accuracy.accuracy)])
@@ -343,10 +330,7 @@ def _preferences_by_part(asked: ScoredQuestion, found: ComparedPairs, groups: li
         pairs = found.select(group.rows)
         for one in varying:
             accuracy = pairwise_accuracy(
-                one.leads(pairs.first, pairs.second),
-                pairs.lead,
-                clusters=pairs.prompt.tolist(),
-                resampling=asked.resampling,
+                one.leads(pairs.first, pairs.second), pairs.lead, **asked.by_prompt(pairs)
             ).accuracy
             rows.append([group.by, group.name, one.name, accuracy.n, measured_score(accuracy)])
     notes = [drawn_by_prompt(asked.resampling)]
@@ -375,10 +359,7 @@ def _preference_ceilings(asked: ScoredQuestion, found: ComparedPairs) -> Table:
     rows = []
     for one in asked.contenders:
         ceiling = preference_ceiling(
-            found.votes,
-            one.leads(found.first, found.second),
-            clusters=found.prompt.tolist(),
-            resampling=asked.resampling,
+            found.votes, one.leads(found.first, found.second), **asked.by_prompt(found)
         )
         rows.append(ceiling_row(one.name, _("accuracy"), ceiling))
     return ceiling_table(
@@ -397,9 +378,7 @@ def _regressions(asked: ScoredQuestion, found: ComparedPairs) -> Iterator[Table]
         if heads is None:
             continue
         differences = np.stack([head.leads(found.first, found.second) for head in heads], axis=1)
-        result = preference_regression(
-            differences, found.lead, clusters=found.prompt.tolist(), resampling=asked.resampling
-        )
+        result = preference_regression(differences, found.lead, **asked.by_prompt(found))
         if result is not None:
             yield _regression(asked, str(scored.scorer), scored.scorer.digest[:8], result)
 

@@ -59,7 +59,7 @@ def _calibrated(asked: ScoredQuestion, found: ComparedPairs, one: ScorerOutput) 
     first, second = found.votes[:, 0], found.votes[:, 1]
 
     def of(logits: FloatArray) -> Calibration:
-        return calibration(logits, first, second, clusters=found.prompt.tolist(), resampling=asked.resampling)
+        return calibration(logits, first, second, **asked.by_prompt(found))
 
     again = recalibrated_logits(leads, first, second, clusters=found.prompt, seed=asked.resampling.seed)
     return _Calibrated(one, of(one.logits(leads)), None if again is None else of(again))
@@ -184,8 +184,7 @@ def rating_curves(asked: ScoredQuestion, found: RatedCandidates) -> Iterator[Blo
         (
             one,
             binned_means(
-                one.of(found.candidate), found.mean, most_bins=BINS, clusters=found.prompt.tolist(),
-                resampling=asked.resampling,
+                one.of(found.candidate), found.mean, most_bins=BINS, **asked.by_prompt(found)
             ),
         )
         for one in asked.varying(lambda one: one.of(found.candidate))
@@ -219,10 +218,5 @@ def rating_curves(asked: ScoredQuestion, found: RatedCandidates) -> Iterator[Blo
 def _curve(asked: ScoredQuestion, one: ScorerOutput, bins: tuple[BinnedMean, ...], number: int) -> Figure:
     caption = _("Mean rating by the score of %(scorer)s: %(question)s") % {**asked.named, "scorer": one.name}
     points = [(bin_.x, float(bin_.mean.value or 0.0), *(bin_.mean.interval or (None, None))) for bin_ in bins]
-    svg = line_plot(
-        caption,
-        [Line(one.name, points)],
-        x_label=_("Score"),
-        y_label=_("Mean rating"),
-    )
+    svg = line_plot(caption, [Line(one.name, points)], x_label=_("Score"), y_label=_("Mean rating"))
     return Figure(asked.key(f"curve_{number}"), caption, svg)

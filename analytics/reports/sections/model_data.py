@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import TypedDict
 
 import numpy as np
 from django.db.models import Exists, OuterRef
@@ -316,6 +317,11 @@ def scores_of(
 # One question with those that scored what it asks about: what every table on models is made from.
 
 
+class ResampledClusters(TypedDict):
+    clusters: list[int]
+    resampling: Resampling
+
+
 @dataclass(frozen=True, eq=False)
 class ScoredQuestion:
     """`votes`: those that count. contenders: the outputs that are held against this question, one or two a scorer."""
@@ -348,6 +354,10 @@ class ScoredQuestion:
 
     def key(self, table: str) -> str:
         return f"models_{self.question.key}_{table}"
+
+    def by_prompt(self, found: RatedCandidates | ComparedPairs) -> ResampledClusters:
+        """How every statistic of a row per candidate or pair is resampled."""
+        return {"clusters": found.prompt.tolist(), "resampling": self.resampling}
 
     def with_scores(self, scores: Callable[[ScorerOutput], FloatArray]) -> ScoredQuestion | None:
         """Without those that have no score of anything people judged; None where nobody is left."""

@@ -161,12 +161,7 @@ def _rank_changes(
 ) -> str:
     changes = [
         _("%(variant)s: %(system)s %(before)d → %(after)d")
-        % {
-            "variant": title,
-            "system": rated.votes.systems[one],
-            "before": ranks[0][one],
-            "after": of[one],
-        }
+        % {"variant": title, "system": rated.votes.systems[one], "before": ranks[0][one], "after": of[one]}
         for title, of in zip(titles[1:], ranks[1:], strict=True)
         for one in order
         if one in of and one in ranks[0] and of[one] != ranks[0][one]

@@ -96,13 +96,7 @@ def _noise(rated: QuestionRatings, thresholds: tuple[float, ...]) -> Iterator[Bl
         Column("p", _("p"), "p", 4),
     )
     rows: list[list[Cell]] = [
-        [
-            one.threshold,
-            one.above,
-            one.above / found.units,
-            Measured(one.expected, one.low, one.high),
-            one.p,
-        ]
+        [one.threshold, one.above, one.above / found.units, Measured(one.expected, one.low, one.high), one.p]
         for one in found.shares
     ]
     title = _("Disagreement, and what noise alone would lead to: %(question)s") % {
