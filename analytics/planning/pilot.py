@@ -9,8 +9,6 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from django.db import transaction
-from django.db.models import QuerySet
 
 from analytics.data import votes as data_votes
 from analytics.data.postgres import consistent_snapshot, fetch_rows
@@ -162,14 +160,13 @@ PILOT, SIMULATION = "plan_pilot", "plan_simulation"
 
 def start_pilot(study: Study, *, actor: User) -> Job:
     """Read the votes; the job that is under way, if there is one."""
-    return _start_plan_job(PILOT, study, {}, actor=actor)
+    return jobs.enqueue_once(PILOT, study=study, params={}, actor=actor)
 
 
 def start_simulation(study: Study, asked: PlanRequest, habits: RaterHabits, *, actor: User) -> Job:
     """Try a plan; the same plan's job that is under way, if there is one."""
-    return _start_plan_job(
-        SIMULATION, study, {"asked": asked.as_json(), "habits": asdict(habits)}, actor=actor
-    )
+    params = {"asked": asked.as_json(), "habits": asdict(habits)}
+    return jobs.enqueue_once(SIMULATION, study=study, params=params, actor=actor)
 
 
 def run_pilot(running: RunningJob) -> dict[str, Any]:
@@ -196,28 +193,13 @@ def run_simulation(running: RunningJob) -> dict[str, Any]:
 
 def latest_pilot(study: Study, kind: str) -> tuple[Job | None, Job | None]:
     """The last job of a kind that was finished, and the newest of all, which may be under way or have failed."""
-    return _last_two(_plan_jobs(study, kind))
+    return jobs.last_done_and_newest(jobs.newest_jobs(study, kind))
 
 
 def latest_simulation(study: Study, asked: PlanRequest) -> tuple[Job | None, Job | None]:
     """The same of this very plan, with whatever habits of raters."""
-    return _last_two(_plan_jobs(study, SIMULATION).filter(params__asked=asked.as_json()))
-
-
-def _last_two(found: QuerySet[Job]) -> tuple[Job | None, Job | None]:
-    newest = found.exclude(state=Job.State.CANCELLED)
-    return newest.filter(state=Job.State.DONE).first(), newest.first()
-
-
-@transaction.atomic
-def _start_plan_job(kind: str, study: Study, params: dict[str, Any], *, actor: User) -> Job:
-    Study.objects.select_for_update(no_key=True).get(pk=study.pk)  # two clicks ask for one job
-    begun = _plan_jobs(study, kind).filter(state__in=Job.UNFINISHED, params=params).first()
-    return begun or jobs.enqueue(kind, study=study, params=params, actor=actor)
-
-
-def _plan_jobs(study: Study, kind: str) -> QuerySet[Job]:
-    return Job.objects.filter(study=study, kind=kind).order_by("-created_at", "-pk")
+    newest = jobs.newest_jobs(study, SIMULATION).filter(params__asked=asked.as_json())
+    return jobs.last_done_and_newest(newest)
 
 
 # Where a plan's numbers start: what the study's own votes say, as last computed, or figures that were

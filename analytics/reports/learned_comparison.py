@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -295,7 +294,6 @@ COMPARISON_JOB = "learned_comparison"
 MOST_VERSIONS = 8
 
 
-@transaction.atomic
 def start_comparison(
     study: Study,
     versions: Sequence[int],
@@ -316,9 +314,7 @@ def start_comparison(
         "scorers": [scorer.pk for scorer in others],
         "language": language,
     }
-    Study.objects.select_for_update(no_key=True).get(pk=study.pk)  # two clicks ask for one job
-    begun = comparisons_of_study(study).filter(state__in=Job.UNFINISHED, params=params).first()
-    return begun or jobs.enqueue(COMPARISON_JOB, study=study, params=params, actor=actor)
+    return jobs.enqueue_once(COMPARISON_JOB, study=study, params=params, actor=actor)
 
 
 def run_comparison(running: RunningJob) -> dict[str, Any]:
@@ -342,8 +338,7 @@ def run_comparison(running: RunningJob) -> dict[str, Any]:
 
 def comparisons_of_study(study: Study) -> QuerySet[Job]:
     """The newest first; without their documents, which pages read apart."""
-    found = Job.objects.filter(study=study, kind=COMPARISON_JOB).exclude(state=Job.State.CANCELLED)
-    return found.defer("report").order_by("-created_at", "-pk")
+    return jobs.newest_jobs(study, COMPARISON_JOB).defer("report")
 
 
 def comparison_of(job: Job, study: Study) -> Job:

@@ -8,9 +8,6 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from django.db import transaction
-from django.db.models import QuerySet
-
 from analytics.data import review
 from analytics.data.items import items_by_stratum
 from analytics.data.postgres import consistent_snapshot
@@ -385,12 +382,9 @@ def review_report(study: Study) -> dict[str, Any]:
 REVIEW_REPORT_JOB = "review_report"
 
 
-@transaction.atomic
 def start_review_report(study: Study, *, actor: User) -> Job:
     """The report that is under way, or a new one."""
-    Study.objects.select_for_update(no_key=True).get(pk=study.pk)  # two clicks ask for one job
-    begun = _review_report_jobs(study).filter(state__in=Job.UNFINISHED).first()
-    return begun or jobs.enqueue(REVIEW_REPORT_JOB, study=study, params={}, actor=actor)
+    return jobs.enqueue_once(REVIEW_REPORT_JOB, study=study, params={}, actor=actor)
 
 
 def run_review_report(running: RunningJob) -> dict[str, Any]:
@@ -403,9 +397,4 @@ def run_review_report(running: RunningJob) -> dict[str, Any]:
 
 def latest_review_report(study: Study) -> tuple[Job | None, Job | None]:
     """The last report that was finished, and the newest job of all, which may be under way or have failed."""
-    newest = _review_report_jobs(study).exclude(state=Job.State.CANCELLED)
-    return newest.filter(state=Job.State.DONE).first(), newest.first()
-
-
-def _review_report_jobs(study: Study) -> QuerySet[Job]:
-    return Job.objects.filter(study=study, kind=REVIEW_REPORT_JOB).order_by("-created_at", "-pk")
+    return jobs.last_done_and_newest(jobs.newest_jobs(study, REVIEW_REPORT_JOB))

@@ -12,7 +12,6 @@ from itertools import combinations, groupby
 from typing import Any
 
 import numpy as np
-from django.db import transaction
 from django.utils import translation
 from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext_lazy
@@ -403,12 +402,9 @@ def _widest_table(widest: Sequence[StoredReport]) -> Table:
 SENSITIVITY_JOB = "sensitivity"
 
 
-@transaction.atomic
 def start_sensitivity(study: Study, scorer: Scorer, *, actor: User) -> Job:
     """The comparison that is under way, or a new one."""
-    Study.objects.select_for_update(no_key=True).get(pk=study.pk)  # two clicks ask for one job
-    begun = _sensitivity_jobs(study, scorer).filter(state__in=Job.UNFINISHED).first()
-    return begun or jobs.enqueue(SENSITIVITY_JOB, study=study, params={"scorer": scorer.pk}, actor=actor)
+    return jobs.enqueue_once(SENSITIVITY_JOB, study=study, params={"scorer": scorer.pk}, actor=actor)
 
 
 def run_sensitivity(running: RunningJob) -> dict[str, Any]:
@@ -421,10 +417,5 @@ def run_sensitivity(running: RunningJob) -> dict[str, Any]:
 
 def latest_sensitivity(study: Study, scorer: Scorer) -> tuple[Job | None, Job | None]:
     """The last comparison that was finished, and the newest job of all, which may be under way or have failed."""
-    newest = _sensitivity_jobs(study, scorer).exclude(state=Job.State.CANCELLED)
-    return newest.filter(state=Job.State.DONE).first(), newest.first()
-
-
-def _sensitivity_jobs(study: Study, scorer: Scorer) -> Any:
-    found = Job.objects.filter(study=study, kind=SENSITIVITY_JOB, params={"scorer": scorer.pk})
-    return found.order_by("-created_at", "-pk")
+    newest = jobs.newest_jobs(study, SENSITIVITY_JOB).filter(params={"scorer": scorer.pk})
+    return jobs.last_done_and_newest(newest)

@@ -9,9 +9,9 @@ from importlib.metadata import version
 from typing import Any, get_args
 
 from django.conf import settings as django_settings
-from django.db import transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Max
 from django.utils import translation
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -41,21 +41,23 @@ from annotation.models import Job, Judgment, Study, User
 # A study's report from its sections, in the order in which a paper has them.
 
 
-# Hears how many of `steps.STEPS` are done.
+# Hears how many of STEPS are done.
 Progress = Callable[[int], None]
 
-_SECTIONS: tuple[Callable[[ReportData], Section | None], ...] = (
-    data_section,
-    agreement_section,
-    preferences_section,
-    ratings_section,
-    raters_section,
-    hints_section,
-    models_section,
-    length_section,
-    methods_section,
-    references_section,
+# In the order of the document; a page names each while it waits.
+_SECTIONS: tuple[tuple[Promise, Callable[[ReportData], Section | None]], ...] = (
+    (gettext_lazy("Data"), data_section),
+    (gettext_lazy("Agreement"), agreement_section),
+    (gettext_lazy("Preferences"), preferences_section),
+    (gettext_lazy("Ratings"), ratings_section),
+    (gettext_lazy("Raters"), raters_section),
+    (gettext_lazy("Scores shown to raters"), hints_section),
+    (gettext_lazy("Models against people"), models_section),
+    (gettext_lazy("Length of answers"), length_section),
+    (gettext_lazy("Methods"), methods_section),
+    (gettext_lazy("References"), references_section),
 )
+STEPS = (gettext_lazy("Reading votes"), *(label for label, _section in _SECTIONS))
 
 
 def study_report(study: Study, settings: ReportSettings, *, language: str, progress: Progress) -> Document:
@@ -70,7 +72,7 @@ def study_report(study: Study, settings: ReportSettings, *, language: str, progr
 def report_document(material: ReportData, *, language: str, progress: Progress) -> Document:
     sections = []
     with translation.override(language):
-        for done, section in enumerate(_SECTIONS, start=2):
+        for done, (_label, section) in enumerate(_SECTIONS, start=2):
             sections.append(section(material))
             progress(done)
         title = _("Report: %(study)s") % {"study": material.study.title}
@@ -105,30 +107,11 @@ def _newest(study: Study) -> list[tuple[str, str]]:
     return [] if newest is None else [(_("Newest judgment"), f"{newest.astimezone(UTC):%Y-%m-%d}")]
 
 
-# The steps of making a report, as a page names them while it waits: reading votes, and then the sections.
-
-
-STEPS = (
-    gettext_lazy("Reading votes"),
-    gettext_lazy("Data"),
-    gettext_lazy("Agreement"),
-    gettext_lazy("Preferences"),
-    gettext_lazy("Ratings"),
-    gettext_lazy("Raters"),
-    gettext_lazy("Scores shown to raters"),
-    gettext_lazy("Models against people"),
-    gettext_lazy("Length of answers"),
-    gettext_lazy("Methods"),
-    gettext_lazy("References"),
-)
-
-
 REPORT_JOB = "report"
 INTERVALS: tuple[str, ...] = get_args(Interval)
 MOST_REPLICATES, MOST_SEED = 20_000, 2**31 - 1
 
 
-@transaction.atomic
 def start_report(
     study: Study,
     *,
@@ -141,9 +124,7 @@ def start_report(
     """The report that is under way, or a new one. Raises InvalidInput that names the setting and what to give."""
     params = {"interval": interval, "replicates": replicates, "seed": seed, "language": language}
     report_settings(params)
-    Study.objects.select_for_update(no_key=True).get(pk=study.pk)  # two clicks ask for one job
-    begun = _report_jobs(study).filter(state__in=Job.UNFINISHED).first()
-    return begun or jobs.enqueue(REPORT_JOB, study=study, params=params, actor=actor)
+    return jobs.enqueue_once(REPORT_JOB, study=study, params=params, actor=actor, any_params=True)
 
 
 def run_report(running: RunningJob) -> dict[str, Any]:
@@ -160,12 +141,12 @@ def run_report(running: RunningJob) -> dict[str, Any]:
 
 def newest_report_job(study: Study) -> Job | None:
     """The newest job, which may be under way or have failed; without its document, which pages read apart."""
-    return _report_jobs(study).exclude(state=Job.State.CANCELLED).defer("report").first()
+    return jobs.newest_jobs(study, REPORT_JOB).defer("report").first()
 
 
 def last_finished_report(study: Study) -> Job | None:
     """The last report that was finished."""
-    return _report_jobs(study).filter(state=Job.State.DONE).first()
+    return jobs.newest_jobs(study, REPORT_JOB).filter(state=Job.State.DONE).first()
 
 
 def document_of_job(job: Job) -> Document:
@@ -201,7 +182,3 @@ def _invalid_setting(name: str, sentence: str) -> InvalidInput:
 def _listed(values: Any) -> str:
     *others, last = values
     return f"{', '.join(others)} or {last}"
-
-
-def _report_jobs(study: Study) -> QuerySet[Job]:
-    return Job.objects.filter(study=study, kind=REPORT_JOB).order_by("-created_at", "-pk")

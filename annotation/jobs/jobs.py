@@ -128,6 +128,28 @@ def enqueue(kind: str, *, study: Study | None, params: dict[str, Any], actor: Us
     return job
 
 
+@transaction.atomic
+def enqueue_once(
+    kind: str, *, study: Study, params: dict[str, Any], actor: User | None, any_params: bool = False
+) -> Job:
+    """The job of this kind that is under way with these params, or with any; else a new one."""
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)  # two clicks ask for one job
+    unfinished = newest_jobs(study, kind).filter(state__in=Job.UNFINISHED)
+    same = unfinished if any_params else unfinished.filter(params=params)
+    return same.first() or enqueue(kind, study=study, params=params, actor=actor)
+
+
+def newest_jobs(study: Study, kind: str) -> QuerySet[Job]:
+    """The newest first, without those that were cancelled."""
+    own = Job.objects.filter(study=study, kind=kind).exclude(state=Job.State.CANCELLED)
+    return own.order_by("-created_at", "-pk")
+
+
+def last_done_and_newest(newest: QuerySet[Job]) -> tuple[Job | None, Job | None]:
+    """The last job that was finished, and the newest of all, which may be under way or have failed."""
+    return newest.filter(state=Job.State.DONE).first(), newest.first()
+
+
 def run(job_id: uuid.UUID, *, stopping: Callable[[], bool] = lambda: False) -> bool:
     """Do a job's work if nobody else does; False when it was taken or finished already."""
     with _job_lock(job_id) as alone:
