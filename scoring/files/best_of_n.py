@@ -22,9 +22,7 @@ from scoring.files.source import Row, seconds_of
 from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import Example, Fault, Metric, Sound
 
-# Best of N: of the sounds that a system made for one prompt, the one that a scorer likes best (CMI-
-# RewardBench, §3.3.3).
-
+# ── best of N: of the sounds for one prompt, the one with the highest score (CMI-RewardBench, §3.3.3) ──
 
 # The output of scorers that have one, or whose others are about how it came about.
 _MAIN = "value"
@@ -52,11 +50,11 @@ def ranks(values: Sequence[float | None]) -> list[int | None]:
     return [found.get(place) for place in range(len(values))]
 
 
-# A folder of sounds to choose from, by what they were made for. Either metadata.csv (or .tsv, .jsonl) lies
-# in it, with a row for each sound; or each of its sub-folders is one prompt, with prompt.txt, where wanted
-# lyrics.txt and a sound called reference, and the candidates. Those stand in the order of the file, or in
-# that of their names with numbers by their value: best of N is over the first N.
-
+# ── candidate folders ──
+# Either metadata.csv (or .tsv, .jsonl) lies in the folder, with a row for each sound; or each of its sub-folders is
+# one prompt, with prompt.txt, where wanted lyrics.txt and a sound called reference, and the candidates. Candidates
+# stand in the order of the file, or in that of their names with numbers by their value: best of N is over the first
+# N.
 
 METADATA = ("metadata.csv", "metadata.tsv", "metadata.jsonl")
 METADATA_COLUMNS = ("audio", "prompt", "lyrics", "reference", "group")

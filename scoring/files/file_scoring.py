@@ -25,8 +25,7 @@ from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import BatchLimits, Example, Metric, Outcome, Sound
 from scoring.metrics.registry import Reads
 
-# What became of each row, as a line of CSV or JSON, and read back.
-
+# ── result lines: CSV or JSON, written and read back ──
 
 _ROW_COLUMNS = ("id", "audio", "audio2", "text", "text2")
 _FAULT_COLUMNS = ("fault", "reason")
@@ -300,7 +299,7 @@ def _replace_file(path: Path, text: str) -> None:
     part.replace(path)
 
 
-# A file of rows through a metric, in even batches, to a file of scores.
+# ── scoring a file in even batches ──
 
 
 @dataclass(frozen=True)

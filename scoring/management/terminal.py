@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -77,8 +77,7 @@ def describe_progress(now: RunProgress) -> str:
     return ", ".join(words)
 
 
-# A scorer's options on a command line.
-
+# ── options of a scorer on a command line ──
 
 # Options that have a flag of their own; every other is given by --option.
 SHORTHANDS = ("backbone", "checkpoint", "template", "dtype")
@@ -96,25 +95,34 @@ def add_scorer_options(parser: CommandParser) -> None:
 def parse_scorer_options(given: dict[str, Any]) -> dict[str, Any]:
     """Raises CommandError."""
     options: dict[str, Any] = {name: given[name] for name in SHORTHANDS if given[name] is not None}
-    for pair in given["option"]:
+    options |= parse_option_pairs(given["option"])
+    if given["prompts"]:
+        options["prompts"] = read_prompts(given["prompts"])
+    return options
+
+
+def parse_option_pairs(pairs: Sequence[str]) -> dict[str, str]:
+    """The values of --option NAME=VALUE. Raises CommandError."""
+    options = {}
+    for pair in pairs:
         name, sign, value = pair.partition("=")
         if not sign:
             raise CommandError(f"--option {pair}: write NAME=VALUE.")
         options[name] = value
-    if given["prompts"]:
-        try:
-            options["prompts"] = tomllib.loads(given["prompts"].read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise CommandError(f"--prompts {given['prompts']}: {error}") from error
     return options
+
+
+def read_prompts(file: Path) -> dict[str, Any]:
+    """A prompt file as parsed. Raises CommandError."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CommandError(f"--prompts {file}: {error}") from error
 
 
 def error_lines(error: DomainError) -> str:
     lines = [error.message, *(f"{each.field}: {each.message} {each.remedy}" for each in error.problems)]
     return "\n".join(line.rstrip() for line in lines)
-
-
-_ROW_LINE_WIDTH = 79
 
 
 class RowProgress:
@@ -127,7 +135,5 @@ class RowProgress:
         left = (n_rows - n_settled) / per_second
         line = f"{n_settled} of {n_rows}, {per_second:.2f} a second, {left:.0f} s left"
         if self._stream.isatty():
-            self._stream.write(
-                f"\r{line:<{_ROW_LINE_WIDTH}}" + ("\n" if n_settled == n_rows else ""), ending=""
-            )
+            self._stream.write(f"\r{line:<{_LINE_WIDTH}}" + ("\n" if n_settled == n_rows else ""), ending="")
             self._stream.flush()

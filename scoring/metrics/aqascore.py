@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,8 +20,7 @@ from scoring.metrics.registry import OptionError, Runtime
 from scoring.prompts import Prompts, fill
 from scoring.prompts.prompt_files import PLACEHOLDER
 
-# Which questions a metric asks, chosen by name from a prompt file.
-
+# ── templates: chosen by name from a prompt file ──
 
 _ALL = "all"
 # Outputs of the ensemble, and what a column of scores can be called at most.
@@ -41,8 +39,8 @@ def choose_templates(
     needed = set(placeholders)
     for name, template in found.items():
         if set(PLACEHOLDER.findall(template)) != needed:
-            said = " and ".join(f"{{{one}}}" for one in sorted(needed))
-            raise OptionError("template", f"{name}: must hold {said}, and no other placeholders: {template}")
+            names = " and ".join(f"{{{placeholder}}}" for placeholder in sorted(needed))
+            raise OptionError("template", f"{name}: must hold {names}, and no other placeholders: {template}")
         if name in _RESERVED or len(name) > _LONGEST_NAME:
             raise OptionError(
                 "template", f"{name}: is reserved or too long for a name; rename this question."
@@ -64,7 +62,7 @@ def _templates_named(sets: Mapping[str, Mapping[str, str]], name: str, of: str) 
     return {name: group[key]}
 
 
-# What AQAScore asks: its system prompt and the templates chosen by name. Looked at before any model is.
+# ── system prompt and templates, checked before any model is loaded ──
 
 
 def questions_of(options: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
@@ -104,6 +102,9 @@ class AQAScore:
     """One reading per template, by its name; of several also their `mean` and `spread` (sample standard deviation)."""
 
     limits = LIMITS
+    metric = "aqascore"
+    # What names the method of a metric for pairs.
+    method: Mapping[str, Any] = {}
 
     def __init__(
         self, backbone: Backbone, templates: Mapping[str, str], *, system: str, answers: str
@@ -112,32 +113,53 @@ class AQAScore:
         self._templates = templates
         self._system = system
         self._answers = ANSWERS[answers]
-        self.identity = aqascore_identity("aqascore", backbone, templates, system=system, answers=answers)
+        self.identity: Mapping[str, Any] = {
+            "metric": self.metric,
+            "code": CODE,
+            "backbone": dict(backbone.identity),
+            "system": system,
+            "templates": dict(templates),
+            # Of several spellings those count that are one token for the backbone.
+            "answers": {"yes": list(self._answers.yes), "no": list(self._answers.no)},
+            **self.method,
+        }
 
     def prepare(self, examples: Sequence[Example]) -> None:
         self._backbone.prepare([sound for example in examples for sound in example.sounds])
 
     def score(self, examples: Sequence[Example]) -> list[Outcome]:
-        outcomes, asked = [], []
+        outcomes: list[Outcome] = []
+        requests: list[tuple[int, list[Hearing]]] = []
         for example in examples:
             try:
-                check_single(example)
-                asked.append((example.key, Hearing(example.sounds, self._questions(example))))
+                requests.append((example.key, self._hearings(example)))
             except ExampleError as error:
                 outcomes.append(fault_outcome(example.key, error))
-        answers = self._backbone.ask(
-            [hearing for _, hearing in asked], system=self._system, answers=self._answers
-        )
-        return outcomes + [self._outcome(key, found) for (key, _), found in zip(asked, answers, strict=True)]
+        hearings = [hearing for _, hearings in requests for hearing in hearings]
+        answers = iter(self._backbone.ask(hearings, system=self._system, answers=self._answers))
+        return outcomes + [
+            self._outcome(key, [next(answers) for _ in hearings]) for key, hearings in requests
+        ]
 
-    def _questions(self, example: Example) -> tuple[str, ...]:
-        return tuple(fill(template, {"text": example.texts[0]}) for template in self._templates.values())
+    def _outcome(self, key: int, answers: Sequence[Sequence[YesNo] | Exception]) -> Outcome:
+        found: list[YesNo] = []
+        for answer in answers:
+            if isinstance(answer, Exception):
+                return fault_outcome(key, answer)
+            found.extend(answer)
+        return Outcome(key, with_ensemble(dict(zip(self._templates, self._readings(found), strict=True))))
 
-    def _outcome(self, key: int, answers: Sequence[YesNo] | Exception) -> Outcome:
-        if isinstance(answers, Exception):
-            return fault_outcome(key, answers)
-        readings = {name: yes_reading(found) for name, found in zip(self._templates, answers, strict=True)}
-        return Outcome(key, with_ensemble(readings))
+    def _questions(self, **texts: str) -> tuple[str, ...]:
+        return tuple(fill(template, texts) for template in self._templates.values())
+
+    def _hearings(self, example: Example) -> list[Hearing]:
+        """The questions about the sound or sounds of an example."""
+        check_single(example)
+        return [Hearing(example.sounds, self._questions(text=example.texts[0]))]
+
+    def _readings(self, found: Sequence[YesNo]) -> list[Reading]:
+        """One per template, from the answers to all questions in their order."""
+        return [yes_reading(answer) for answer in found]
 
 
 def yes_probability(found: YesNo) -> float:
@@ -162,26 +184,10 @@ def with_ensemble(readings: Mapping[str, Reading]) -> dict[str, Reading]:
     return {**readings, **ensemble}
 
 
-def aqascore_identity(
-    metric: str, backbone: Backbone, templates: Mapping[str, str], *, system: str, answers: str
-) -> dict[str, Any]:
-    spellings = ANSWERS[answers]
-    return {
-        "metric": metric,
-        "code": CODE,
-        "backbone": dict(backbone.identity),
-        "system": system,
-        "templates": dict(templates),
-        # Of several spellings those count that are one token for the backbone.
-        "answers": {"yes": list(spellings.yes), "no": list(spellings.no)},
-    }
+# ── pairs: which of two sounds fits a text, or which of two texts a sound (paper, section 3 and A.7) ──
 
 
-# AQAScore of pairs: which of two sounds fits a text, or which of two texts a sound (paper, section 3 and
-# A.7).
-
-
-def open_aqascore_pairs(options: Mapping[str, Any], workplace: Runtime) -> AQAScorePairs:
+def open_aqascore_pairs(options: Mapping[str, Any], workplace: Runtime) -> AQAScore:
     """Raises OptionError, SetupError."""
     system, templates = pair_questions_of(options)
     backbone = open_backbone(options["backbone"], dtype=options["dtype"], workplace=workplace)
@@ -189,93 +195,32 @@ def open_aqascore_pairs(options: Mapping[str, Any], workplace: Runtime) -> AQASc
     return kind(backbone, templates, system=system, answers=options["answers"])
 
 
-class AQAScorePairs(ABC):
-    """One reading per template, `mean` and `spread` as for single ones; above `prefers_first_above` the first of the
-    two candidates is preferred."""
-
-    limits = LIMITS
-    method: str
-    prefers_first_above: float
-
-    def __init__(
-        self, backbone: Backbone, templates: Mapping[str, str], *, system: str, answers: str
-    ) -> None:
-        self._backbone = backbone
-        self._templates = templates
-        self._system = system
-        self._answers = ANSWERS[answers]
-        self.identity = {
-            **aqascore_identity("aqascore-pairs", backbone, templates, system=system, answers=answers),
-            "method": self.method,
-            "prefers_first_above": self.prefers_first_above,
-        }
-
-    def prepare(self, examples: Sequence[Example]) -> None:
-        self._backbone.prepare([sound for example in examples for sound in example.sounds])
-
-    def score(self, examples: Sequence[Example]) -> list[Outcome]:
-        outcomes: list[Outcome] = []
-        asked: list[tuple[int, list[Hearing]]] = []
-        for example in examples:
-            try:
-                asked.append((example.key, self._hearings(example)))
-            except ExampleError as error:
-                outcomes.append(fault_outcome(example.key, error))
-        answers = iter(
-            self._backbone.ask(
-                [hearing for _, hearings in asked for hearing in hearings],
-                system=self._system,
-                answers=self._answers,
-            )
-        )
-        return outcomes + [self._outcome(key, [next(answers) for _ in hearings]) for key, hearings in asked]
-
-    def _outcome(self, key: int, answers: Sequence[Sequence[YesNo] | Exception]) -> Outcome:
-        found: list[YesNo] = []
-        for answer in answers:
-            if isinstance(answer, Exception):
-                return fault_outcome(key, answer)
-            found.extend(answer)
-        return Outcome(key, with_ensemble(dict(zip(self._templates, self._readings(found), strict=True))))
-
-    @abstractmethod
-    def _hearings(self, example: Example) -> list[Hearing]:
-        """What is asked of the sound or sounds of a pair."""
-
-    @abstractmethod
-    def _readings(self, found: Sequence[YesNo]) -> list[Reading]:
-        """One per template, from the answers to all questions in their order."""
-
-
-class ComparedPairs(AQAScorePairs):
+class ComparedPairs(AQAScore):
     """The difference of two scores, the first less the second. Its sign is the paper's Pref, in either direction."""
 
-    method = "compare"
-    prefers_first_above = 0.0
+    metric = "aqascore-pairs"
+    method = {"method": "compare", "prefers_first_above": 0.0}
 
     def _hearings(self, example: Example) -> list[Hearing]:
         if is_sound_pair(example):
-            return [Hearing((sound,), self._questions(example.texts[0])) for sound in example.sounds]
-        first, second = (self._questions(text) for text in example.texts)
+            return [Hearing((sound,), self._questions(text=example.texts[0])) for sound in example.sounds]
+        first, second = (self._questions(text=text) for text in example.texts)
         return [Hearing(example.sounds, first + second)]
-
-    def _questions(self, text: str) -> tuple[str, ...]:
-        return tuple(fill(template, {"text": text}) for template in self._templates.values())
 
     def _readings(self, found: Sequence[YesNo]) -> list[Reading]:
         middle = len(found) // 2
         return [_score_difference(*pair) for pair in zip(found[:middle], found[middle:], strict=True)]
 
 
-class AskedPairs(AQAScorePairs):
+class AskedPairs(AQAScore):
     """The probability that the first text is the better one of a sound, asked outright.
 
     Asked once, in the order of the candidates, as in the paper: a model's liking for the first place stays in the
     value. Scoring the pair again with its candidates exchanged shows how large it is.
     """
 
-    method = "ask"
-    prefers_first_above = 0.5
+    metric = "aqascore-pairs"
+    method = {"method": "ask", "prefers_first_above": 0.5}
 
     def _hearings(self, example: Example) -> list[Hearing]:
         if is_sound_pair(example):
@@ -283,12 +228,7 @@ class AskedPairs(AQAScorePairs):
                 "no_text",
                 "This pair has one text; asking compares two texts of one sound. Use method compare.",
             )
-        values = {"text1": example.texts[0], "text2": example.texts[1]}
-        questions = tuple(fill(template, values) for template in self._templates.values())
-        return [Hearing(example.sounds, questions)]
-
-    def _readings(self, found: Sequence[YesNo]) -> list[Reading]:
-        return [yes_reading(answer) for answer in found]
+        return [Hearing(example.sounds, self._questions(text1=example.texts[0], text2=example.texts[1]))]
 
 
 def _score_difference(first: YesNo, second: YesNo) -> Reading:

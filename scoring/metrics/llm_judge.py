@@ -12,9 +12,7 @@ from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome
 from scoring.metrics.registry import OptionError
 from scoring.prompts import PromptError, Prompts, fill, parse, prompt_files, shipped
 
-# Reading what a model was asked to write. Strictly: an answer that is not in the format is counted, never
-# guessed.
-
+# ── parsing: an answer that is not in the format is a fault, never guessed ──
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?\Z")
 _SHOWN = 200

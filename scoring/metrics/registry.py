@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from scoring.metrics.contract import Metric
 
-# The words in which a metric is described before anything of it is loaded.
+# ── descriptions of metrics and options ──
 
 
 class Reads(StrEnum):
@@ -27,7 +27,8 @@ class Reads(StrEnum):
 class Option:
     """A setting of a metric or a training. `kind` says how it is written: a text, several texts, a whole number, a
     decimal number, one of `choices`, yes or no, or a table (prompts as parsed from TOML). An option without a default
-    must be given."""
+    must be given. A number lies within the bounds: `minimum` and `maximum` are allowed themselves, `above` and `below`
+    are not."""
 
     name: str
     kind: Literal["text", "texts", "number", "decimal", "choice", "flag", "table"]
@@ -35,6 +36,10 @@ class Option:
     default: Any = None
     required: bool = False
     choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    above: float | None = None
+    below: float | None = None
 
 
 @dataclass(frozen=True)
@@ -60,9 +65,7 @@ class MetricEntry:
     reads_text: bool = True
 
 
-# Which metrics there are: what each reads, which settings it has and where its code is. Looking at this
-# table loads no model code: pages and the API show it without torch in their process.
-
+# ── the metrics: pages and the API read this table without torch in their process ──
 
 _BACKBONE = Option(
     "backbone",
@@ -71,7 +74,7 @@ _BACKBONE = Option(
     "http://host:8000/v1#Qwen/Qwen2.5-Omni-7B.",
     required=True,
 )
-_DTYPE = Option(
+DTYPE = Option(
     "dtype",
     "choice",
     "How numbers are held: auto is bfloat16 on a GPU and float32 on a CPU. Servers decide for themselves.",
@@ -110,7 +113,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         reads=Reads.SINGLE,
         opens="scoring.metrics.aqascore:open_aqascore",
         checks="scoring.metrics.aqascore:questions_of",
-        options=(_BACKBONE, _TEMPLATE, _ANSWERS, _DTYPE, _PROMPTS),
+        options=(_BACKBONE, _TEMPLATE, _ANSWERS, DTYPE, _PROMPTS),
     ),
     MetricEntry(
         name="aqascore-pairs",
@@ -131,7 +134,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
             ),
             _TEMPLATE,
             _ANSWERS,
-            _DTYPE,
+            DTYPE,
             _PROMPTS,
         ),
     ),
@@ -204,7 +207,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         summary="The model hears a sound and writes how well it fits a text.",
         reads=Reads.SINGLE,
         opens="scoring.metrics.prompting:open_prompting",
-        options=(_BACKBONE, _TASK, _DTYPE, _PROMPTS),
+        options=(_BACKBONE, _TASK, DTYPE, _PROMPTS),
     ),
     MetricEntry(
         name="prompting-pairs",
@@ -212,7 +215,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         summary="The model hears and writes which of two sounds fits a text better, or which of two texts a sound.",
         reads=Reads.PAIR,
         opens="scoring.metrics.prompting:open_pairs",
-        options=(_BACKBONE, _DTYPE, _PROMPTS),
+        options=(_BACKBONE, DTYPE, _PROMPTS),
     ),
     MetricEntry(
         name="cascade",
@@ -220,7 +223,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         summary="A model writes a caption of the sound; the caption is judged against the text, by text alone.",
         reads=Reads.SINGLE,
         opens="scoring.metrics.cascade:open_cascade",
-        options=(_BACKBONE, _TASK, _JUDGE, _DTYPE, _PROMPTS),
+        options=(_BACKBONE, _TASK, _JUDGE, DTYPE, _PROMPTS),
     ),
     MetricEntry(
         name="cascade-pairs",
@@ -228,7 +231,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         summary="Captions of the sounds and the texts are compared, by text alone, and one of two is named.",
         reads=Reads.PAIR,
         opens="scoring.metrics.cascade:open_pairs",
-        options=(_BACKBONE, _JUDGE, _DTYPE, _PROMPTS),
+        options=(_BACKBONE, _JUDGE, DTYPE, _PROMPTS),
     ),
     MetricEntry(
         name="orca",
@@ -251,7 +254,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
                 "Up to which variance a mean within 0.125 of an end becomes that end; 0 for never. Without it, as the "
                 "judge's training found.",
             ),
-            _DTYPE,
+            DTYPE,
         ),
     ),
 )
@@ -320,7 +323,24 @@ def _parse_value(option: Option, given: Any) -> Any:
         if option.required:
             raise OptionError(option.name, "is missing")
         return option.default
-    return _READERS[option.kind](option, given)
+    value = _READERS[option.kind](option, given)
+    if fault := _bounds_fault(option, value):
+        raise OptionError(option.name, fault)
+    return value
+
+
+def _bounds_fault(option: Option, value: Any) -> str:
+    too_low = option.minimum is not None and value < option.minimum
+    too_high = option.maximum is not None and value > option.maximum
+    if option.maximum is not None and (too_low or too_high):
+        return f"must be from {option.minimum} to {option.maximum}"
+    if too_low:
+        return f"must not be below {option.minimum:g}"
+    if option.above is not None and value <= option.above:
+        return f"must be more than {option.above:g}"
+    if option.below is not None and value >= option.below:
+        return f"must be below {option.below:g}"
+    return ""
 
 
 def _text(option: Option, given: Any) -> str:

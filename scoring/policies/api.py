@@ -18,7 +18,7 @@ from annotation.models import Study
 from annotation.rating.rules import hints as rules
 from scoring.policies import hints, prescoring, study_prompts
 
-# What the endpoints about a study's models take and give: hints, what scores new items, prompts.
+# ── request and response shapes: hints, prescoring, prompts ──
 
 
 class HintsIn(In):

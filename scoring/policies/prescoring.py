@@ -33,9 +33,6 @@ def prescore_corrected(version: ItemVersion, *, rewrite: bool, actor: User | Non
     prescore_imported(Study.objects.get(pk=version.item.study_id), actor=actor)
 
 
-# What a study says about models: its own prompts, and what scores new items when they come.
-
-
 @transaction.atomic
 def set_prescore(study: Study, wanted: Sequence[Mapping[str, Any]], *, actor: User | None) -> Study:
     """Name the scorers that new items get by themselves: [{"metric": name, "options": {…}}]. Raises InvalidInput."""

@@ -31,15 +31,15 @@ from scoring.policies.predictions import (
     study_scorer,
 )
 
-# What a vote on each task would teach, reckoned in one statement for a whole study. Three things, each from
-# 0 to 1, in a weighted mean rounded to hundredths, so that few change from one time to the next: -
-# uncertainty: the rank of the variance that the scorer foretells among ratings; of two candidates, the rank
-# of how close their scores are, or how near to undecided a scorer of pairs is, in the mean over the
-# questions; - disagreement: the rank, among tasks with votes, of how far these are from what the scorer
-# says, times n / (n + 2) for n votes: as if the scorer had had two votes of its own; - coverage: 1 / (1 +
-# n) for n judgments. A task that the scorer has not scored counts as of middling uncertainty, one without
-# votes as of no disagreement.
-
+# ── priority of a task: the expected information of one more vote ──
+# In one statement for a whole study, a weighted mean of three terms from 0 to 1, rounded to hundredths so that few
+# change from one time to the next:
+# - uncertainty: the rank of the predicted variance among ratings; of two candidates, the rank of how close their
+#   scores are, or how near to undecided a scorer of pairs is, in the mean over the questions;
+# - disagreement: the rank, among tasks with votes, of the distance between votes and prediction, times n / (n + 2)
+#   for n votes: as if the scorer had had two votes of its own;
+# - coverage: 1 / (1 + n) for n judgments.
+# A task without scores counts as of middling uncertainty, one without votes as of no disagreement.
 
 VARIANCE = "variance"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -26,16 +26,6 @@ class Prompts:
     source: str
     system: str
     questions: Mapping[str, Mapping[str, str]]
-
-    def chosen(self, of: str, keys: Iterable[str]) -> dict[str, str]:
-        """The named questions of one set, in the order named; none named means the first. Raises PromptError."""
-        there = self.questions.get(of, {})
-        wanted = list(dict.fromkeys(keys)) or list(there)[:1]
-        if missing := [key for key in wanted if key not in there]:
-            raise PromptError(
-                f"There is no question {missing[0]!r} here; there are {', '.join(there) or 'none'}."
-            )
-        return {key: there[key] for key in wanted}
 
 
 def shipped_names() -> list[str]:
@@ -95,9 +85,7 @@ def _parse_text(value: Any, place: str) -> str:
     return value
 
 
-# What a prompt file must hold for direct prompting and for the cascade. Checked when a study brings its own
-# file, and again when a run opens.
-
+# ── rules for direct prompting and the cascade: checked when a study brings its own file, and when a run opens ──
 
 ASK = "ask"
 SYSTEM = "system"
@@ -174,8 +162,7 @@ def system_prompt_of(prompts: Prompts, key: str) -> str:
     return prompts.questions.get(SYSTEM, {}).get(key, prompts.system)
 
 
-# Prompts written as the file they would be read from, so that they can be taken, changed and given back.
-
+# ── TOML: prompts written as the file they would be read from ──
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 

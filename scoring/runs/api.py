@@ -164,7 +164,7 @@ class ScorePageOut(PageOut):
     results = ScoreOut(many=True)
 
 
-# Scorers, runs of them over a study, and the scores they left: for those who run the study.
+# ── views ──
 
 
 class ScorersView(APIView):

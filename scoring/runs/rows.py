@@ -16,8 +16,7 @@ from scoring.metrics.registry import MetricEntry, Reads
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
 from scoring.runs.claims import SCORING
 
-# From rows to what a metric is given.
-
+# ── examples of rows ──
 
 NO_SOUND = "There is no sound: neither the candidate nor its item has a clip."
 NO_TEXT = "There is no text: the item has no prompt, or the candidate's text is empty."

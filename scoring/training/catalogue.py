@@ -12,10 +12,9 @@ from scoring.metrics import registry
 from scoring.metrics.registry import Option, OptionError
 from scoring.training.contract import TrainingRecipe
 
-# The settings of a CMI-RM training. Published values are the defaults for encoders that were trained on
-# much music (CMI-RewardBench, §3.3.2 and Appendix C.1; learning rate, weight decay and the looks at dev are
-# not published); the built-in one has its own.
-
+# ── options of a CMI-RM training ──
+# Published values are the defaults for encoders that were trained on much music (CMI-RewardBench, §3.3.2 and Appendix
+# C.1; learning rate, weight decay and the interval of validation are not published); the built-in one has its own.
 
 _CMI_RM_DEFAULT = "Without it, as published for MuQ-MuLan, or what suits the built-in encoder"
 
@@ -26,33 +25,52 @@ CMI_RM_OPTIONS: tuple[Option, ...] = (
         "built-in, or clap:… or muq-mulan:… with a name on the hub or a folder.",
         default="built-in",
     ),
-    Option("width", "number", f"Of the transformers, a multiple of 12. {_CMI_RM_DEFAULT}: 768."),
-    Option("prompt_depth", "number", f"Layers that read the prompt. {_CMI_RM_DEFAULT}: 4."),
-    Option("joint_depth", "number", f"Layers that hear the sound beside the prompt. {_CMI_RM_DEFAULT}: 1."),
-    Option("batch", "number", "Pairs and rated clips per step.", default=48),
-    Option("learning_rate", "decimal", f"The highest of the second stage. {_CMI_RM_DEFAULT}: 0.0001."),
-    Option("weight_decay", "decimal", f"{_CMI_RM_DEFAULT}: 0.01."),
+    Option("width", "number", f"Of the transformers, a multiple of 12. {_CMI_RM_DEFAULT}: 768.", above=0),
+    Option("prompt_depth", "number", f"Layers that read the prompt. {_CMI_RM_DEFAULT}: 4.", minimum=0),
+    Option(
+        "joint_depth",
+        "number",
+        f"Layers that hear the sound beside the prompt. {_CMI_RM_DEFAULT}: 1.",
+        minimum=0,
+    ),
+    Option("batch", "number", "Pairs and rated clips per step.", default=48, above=0),
+    Option(
+        "learning_rate", "decimal", f"The highest of the second stage. {_CMI_RM_DEFAULT}: 0.0001.", above=0
+    ),
+    Option("weight_decay", "decimal", f"{_CMI_RM_DEFAULT}: 0.01.", minimum=0),
     Option(
         "dropout",
         "decimal",
         f"The share of numbers in tokens that are left out in training, drawn anew each time. {_CMI_RM_DEFAULT}: 0.",
+        minimum=0,
+        below=1,
     ),
-    Option("steps", "number", f"The most steps on people's votes and ratings. {_CMI_RM_DEFAULT}: 1000."),
+    Option(
+        "steps", "number", f"The most steps on people's votes and ratings. {_CMI_RM_DEFAULT}: 1000.", above=0
+    ),
     Option(
         "first_steps",
         "number",
         f"Steps on pairs that a model judged, where there are any. {_CMI_RM_DEFAULT}: 2000.",
+        minimum=0,
     ),
     Option(
         "smoothing",
         "decimal",
         "How far the labels of pairs that a model judged are softened: 0.2 makes 0.9 and 0.1 of 1 and 0.",
         default=0.2,
+        minimum=0,
+        below=1,
     ),
     Option(
-        "validate_every", "number", f"Steps between two looks at the development part. {_CMI_RM_DEFAULT}: 50."
+        "validate_every",
+        "number",
+        f"Steps between two looks at the development part. {_CMI_RM_DEFAULT}: 50.",
+        above=0,
     ),
-    Option("patience", "number", "So many looks without a lower loss end the second stage.", default=5),
+    Option(
+        "patience", "number", "So many looks without a lower loss end the second stage.", default=5, above=0
+    ),
     Option(
         "by_confidence",
         "flag",
@@ -63,9 +81,9 @@ CMI_RM_OPTIONS: tuple[Option, ...] = (
 )
 
 
-# The settings of an ORCA training. Published values are the defaults for language models (ORCA §5.5 and its
-# released code); a built-in encoder has its own.
-
+# ── options of an ORCA training ──
+# Published values are the defaults for language models (ORCA §5.5 and its released code); a built-in encoder has its
+# own.
 
 _ORCA_DEFAULT = "Without it, as published for a language model, or what suits the built-in encoder"
 
@@ -109,28 +127,36 @@ ORCA_OPTIONS: tuple[Option, ...] = (
         default="lora",
         choices=("lora", "full"),
     ),
-    Option("rank", "number", "The rank of that adapter, and its alpha.", default=128),
+    Option("rank", "number", "The rank of that adapter, and its alpha.", default=128, above=0),
     Option(
         "longest",
         "number",
         "Of a language model: answers that make longer texts, in characters, are left out of what it learns from, as "
         "the published code does; 0 for none.",
         default=1000,
+        minimum=0,
     ),
-    Option("learning_rate", "decimal", f"{_ORCA_DEFAULT}: 0.00005."),
-    Option("weight_decay", "decimal", f"{_ORCA_DEFAULT}: 0."),
-    Option("steps", "number", f"The most steps of optimisation. {_ORCA_DEFAULT}: 4000."),
-    Option("batch", "number", f"Answers per step. {_ORCA_DEFAULT}: 8."),
+    Option("learning_rate", "decimal", f"{_ORCA_DEFAULT}: 0.00005.", above=0),
+    Option("weight_decay", "decimal", f"{_ORCA_DEFAULT}: 0.", minimum=0),
+    Option("steps", "number", f"The most steps of optimisation. {_ORCA_DEFAULT}: 4000.", above=0),
+    Option("batch", "number", f"Answers per step. {_ORCA_DEFAULT}: 8.", above=0),
     Option(
         "warmup",
         "number",
         f"Steps in which the learning rate rises; it then falls to 1 %. {_ORCA_DEFAULT}: 100.",
+        minimum=0,
     ),
     Option(
-        "validate_every", "number", f"Steps between two looks at the development part. {_ORCA_DEFAULT}: 200."
+        "validate_every",
+        "number",
+        f"Steps between two looks at the development part. {_ORCA_DEFAULT}: 200.",
+        above=0,
     ),
     Option(
-        "patience", "number", f"So many looks without a better Spearman end the training. {_ORCA_DEFAULT}: 5."
+        "patience",
+        "number",
+        f"So many looks without a better Spearman end the training. {_ORCA_DEFAULT}: 5.",
+        above=0,
     ),
     Option(
         "clamp",

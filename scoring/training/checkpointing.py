@@ -100,9 +100,7 @@ def _restore(module: torch.nn.Module, weights: Mapping[str, torch.Tensor]) -> No
         places[name].copy_(weight)
 
 
-# What a finished training leaves: a folder of the model, and beside it the record by which it is known
-# again.
-
+# ── the trained model: its folder, and beside it the record by which it is recognised ──
 
 _MODEL, _RECORD = "model", "trained.json"
 

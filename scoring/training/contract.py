@@ -154,9 +154,7 @@ class TrainingRecipe(Protocol):
     ) -> TrainedModel: ...
 
 
-# Which question each head of a model of music is about: what it learns from, and what its scores are held
-# against.
-
+# ── the question of each head: what it is trained on, and what its scores are compared with ──
 
 # Questions of the presets that are about a head without having its name.
 _HEAD_QUESTIONS = {

@@ -173,8 +173,7 @@ def _fill_empty_parts(part: dict[str, str], *, seed: int, shares: Shares) -> Non
             part[max(train, key=lambda group: stable_hash(seed, "group", group))] = name
 
 
-# What may not lie in two splits, and does: a training on it would be tested on what it has learned.
-
+# ── leaks: groups that lie in two splits ──
 
 T = TypeVar("T")
 LeakageKeys = Mapping[str, Callable[[T], Iterable[str]]]

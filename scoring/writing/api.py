@@ -267,7 +267,7 @@ def writer_settings(body: dict[str, Any], writer: Writer | None = None) -> dict[
     return {**now, **{name: value for name, value in body.items() if name != "retired"}}
 
 
-# A study's writers, starting them, and texts that were written elsewhere: for those who run the study.
+# ── views of writers and imported texts ──
 
 
 class WriterKindsView(APIView):
@@ -371,7 +371,7 @@ class DraftOutcomesView(APIView):
         return Response({"results": DraftOutcomeOut(found, many=True).data})
 
 
-# Writing runs: how far they are, what they wrote, publishing it. For those who run the study.
+# ── views of writing runs ──
 
 
 class WritingRunsView(APIView):
@@ -464,7 +464,7 @@ class LeaveOutView(APIView):
         return Response(WrittenRowOut(publishing.leave_out(run, row_id, actor=request.user)).data)
 
 
-# Drafts of a case's texts, for the expert who works on it and has judged it blind.
+# ── views of drafts, for the expert who works on a case and has judged it blind ──
 
 
 class DraftsView(APIView):

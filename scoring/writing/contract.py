@@ -63,7 +63,7 @@ def text_of(written: str, **facts: Any) -> Text | ExampleError:
     return Text(text, **facts)
 
 
-# Writing a batch so that each fault stays with its text.
+# ── batches: each fault stays with its text ──
 
 
 def write_batch(writer: Writer, requests: Sequence[WritingRequest]) -> dict[int, Text | ExampleError]:

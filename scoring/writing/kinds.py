@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from scoring.metrics.contract import ExampleError
-from scoring.metrics.registry import Option, OptionError, parse_options
+from scoring.metrics.registry import DTYPE, Option, OptionError, parse_options
 from scoring.prompts import PromptError, Prompts, fill, parse, shipped
 from scoring.prompts.prompt_files import PLACEHOLDER
 
-# Which kinds of texts can be written and with which settings. Looking at it loads no model code.
-
-
-_MOST_TOKENS = 8192
-
 _MAX_NEW_TOKENS = Option(
-    "max_new_tokens", "number", "How long a text may become, in the model's tokens.", default=512
+    "max_new_tokens",
+    "number",
+    "How long a text may become, in the model's tokens.",
+    default=512,
+    minimum=1,
+    maximum=8192,
 )
 _LISTENS = Option(
     "listens",
@@ -36,13 +36,6 @@ _LANGUAGE = Option(
     "Which language is spoken, as en or english; empty for the one that Whisper hears.",
     default="",
 )
-_DTYPE = Option(
-    "dtype",
-    "choice",
-    "How numbers are held: auto is bfloat16 on a GPU and float32 on a CPU. Servers decide for themselves.",
-    default="auto",
-    choices=("auto", "float32", "bfloat16", "float16"),
-)
 
 
 @dataclass(frozen=True)
@@ -52,7 +45,7 @@ class Kind:
     writes: str
     title: str
     summary: str
-    options: tuple[Option, ...] = (_MAX_NEW_TOKENS, _LISTENS, _DTYPE)
+    options: tuple[Option, ...] = (_MAX_NEW_TOKENS, _LISTENS, DTYPE)
 
 
 KINDS: Mapping[str, Kind] = {
@@ -62,7 +55,7 @@ KINDS: Mapping[str, Kind] = {
             "transcript",
             "Transcript",
             "What is said in the clip: by Whisper, or by an audio language model that is asked for it.",
-            (_LANGUAGE, _MAX_NEW_TOKENS, _DTYPE),
+            (_LANGUAGE, _MAX_NEW_TOKENS, DTYPE),
         ),
         Kind(
             "rationale",
@@ -80,10 +73,7 @@ def validate_options(writes: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a kind of writer, defaults filled in. Raises OptionError."""
     if writes not in KINDS:
         raise OptionError("writes", f"there is no such kind of text; there are {', '.join(KINDS)}")
-    found = parse_options(KINDS[writes].options, given, of=f"a writer of {KINDS[writes].title.lower()}s")
-    if not 1 <= found["max_new_tokens"] <= _MOST_TOKENS:
-        raise OptionError("max_new_tokens", f"must be from 1 to {_MOST_TOKENS}")
-    return found
+    return parse_options(KINDS[writes].options, given, of=f"a writer of {KINDS[writes].title.lower()}s")
 
 
 SHIPPED = "writing"

@@ -21,8 +21,7 @@ from scoring.writing import claims, loaded_writer
 from scoring.writing.claims import WRITING
 from scoring.writing.kinds import placeholders
 
-# What a text was written from, and whether its item still says so.
-
+# ── the source of a text, and whether its item still has it ──
 
 # For an answer that came in a file: whatever its system may have been given.
 _SOURCE_OF_IMPORTED_ANSWER = frozenset({"question", "reference", "prompt", "lyrics", "clip_id"})

@@ -80,7 +80,7 @@ def _filter_condition(part: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return clauses, values
 
 
-# From rows to what a writer is given.
+# ── requests of rows ──
 
 
 def load_requests(

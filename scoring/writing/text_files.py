@@ -28,7 +28,7 @@ from scoring.models import WritingRow, WritingRun
 from scoring.runs.engine import sanitize_text
 from scoring.writing.claims import WRITING
 
-# Whether the rows of a file of texts fit the study they are for.
+# ── checks of rows against the study ──
 
 
 @dataclass(frozen=True)
@@ -323,8 +323,7 @@ def _field_problem_of(problem: RowProblem) -> FieldProblem:
     return FieldProblem(where, f"{problem.problem}.", problem.remedy)
 
 
-# Files of texts as people upload them.
-
+# ── uploads ──
 
 MOST_UPLOAD_BYTES = 50_000_000
 UPLOAD_TOO_LARGE = "Such a file has 50 MB at most; make several of it, or use the command."

@@ -86,8 +86,7 @@ def _text_of_answer(answer: Sequence[Written] | Exception, seconds: float) -> Te
     )
 
 
-# From a writer's settings to the writer itself, with its weights in memory.
-
+# ── opening a writer from its settings ──
 
 _WHISPER = "whisper"
 

@@ -127,8 +127,7 @@ def _same_runs(writer: Writer, part: Mapping[str, Any]) -> QuerySet[WritingRun]:
     return WritingRun.objects.filter(writer=writer, filter=part).exclude(purpose=WritingRun.Purpose.DRAFTS)
 
 
-# Answers for corrected items: what follows upon a new version, in its transaction.
-
+# ── answers for corrected items, in the transaction of the new version ──
 
 # One run of each writer gathers what corrections ask for, as long as it has not finished.
 _CORRECTIONS_FILTER = {"corrections": True}

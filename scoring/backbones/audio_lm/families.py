@@ -26,10 +26,10 @@ from scoring.backbones.loading.pretrained import device_of, dtype_of
 from scoring.metrics.contract import SetupError
 from scoring.metrics.registry import Runtime
 
-# Attention within windows of a long sequence, all windows at once. The audio towers of the Omni models
-# attend within windows of a second or two. Without FlashAttention, transformers runs one window after the
-# other: thousands of tiny kernels for a batch. Here they are stacked, and one kernel does it.
-
+# ── windowed attention, all windows at once ──
+# The audio towers of the Omni models attend within windows of a second or two. Without FlashAttention, transformers
+# runs one window after the other: thousands of tiny kernels for a batch. Here they are stacked, and one kernel does
+# it.
 
 # transformers hands the windows' borders only to implementations that call themselves flash.
 WINDOWED_ATTENTION = "windows_like_flash"
@@ -65,9 +65,9 @@ def _windowed_attention(
     return (found.flatten(0, 1) if even else found[inside])[None], None
 
 
-# Whisper-like audio towers over the frames there are. Qwen2-Audio and Audio Flamingo 3 run their tower over
-# 30 s whatever a sound's length, and mask what lies behind it. Here it runs over the longest sound of the
-# batch: the same numbers, and for clips of 10 s a third of the work.
+# ── Whisper-like audio towers without padding ──
+# Qwen2-Audio and Audio Flamingo 3 run their tower over 30 s whatever a sound's length, and mask the rest. Here it
+# runs over the longest sound of the batch: the same numbers, and for clips of 10 s a third of the work.
 
 
 def n_frames_seen(n_frames: int, *, longest: int) -> int:
@@ -95,7 +95,7 @@ def encode_with_whisper_tower(
     return [one[: n_pooled(n)] for one, n in zip(hidden, n_frames, strict=True)]
 
 
-# Qwen2.5-Omni, the part that listens and answers in writing (its thinker).
+# ── Qwen2.5-Omni (its thinker) ──
 
 
 class Qwen25OmniListener:
@@ -139,7 +139,7 @@ QWEN2_5_OMNI = Family(
 )
 
 
-# Qwen2-Audio.
+# ── Qwen2-Audio ──
 
 
 class Qwen2AudioListener:
@@ -179,7 +179,7 @@ QWEN2_AUDIO = Family(
 )
 
 
-# Audio Flamingo 3: base, chat, and think, which is the base with an adapter from a folder inside its own.
+# ── Audio Flamingo 3: base, chat, and think (the base with an adapter from a folder inside its own) ──
 
 
 class AudioFlamingoListener:
@@ -281,8 +281,7 @@ QWEN3_OMNI = Family(
 )
 
 
-# From a checkpoint's name to the model of one of the families that listen, on this machine.
-
+# ── loading: from a checkpoint's name to a model of one of the families ──
 
 FAMILIES: tuple[Family, ...] = (
     QWEN2_5_OMNI,

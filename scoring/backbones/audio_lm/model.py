@@ -35,8 +35,7 @@ from scoring.backbones.loading.sounds import SoundPrefetcher, decode
 from scoring.metrics.batching import group_by_length
 from scoring.metrics.contract import ExampleError, SetupError, Sound
 
-# What every prompt begins with (the system prompt), computed once and seen by all that comes after.
-
+# ── shared prefix: the system prompt is computed once ──
 
 # Metrics of one worker use a handful of system prompts.
 _CACHED_PREFIXES = 8
@@ -85,9 +84,7 @@ class PrefixCaches:
         return PrefixCache([(layer.keys, layer.values) for layer in cache.layers])
 
 
-# Sounds as a model's embeddings: from what was kept, or decoded, transformed and run through its audio
-# tower.
-
+# ── embeddings of sounds: cached, or decoded, transformed and run through the audio tower ──
 
 # Mel frames through a tower in one pass, about five minutes of sound.
 _FRAMES_PER_PASS = 32_768
@@ -151,7 +148,6 @@ class SoundEmbeddings:
 # Tokens in one pass, padding included. A GPU is busy well below; activations stay below 4 GB for a 7B model.
 _TOKENS_PER_PASS = {"cuda": 16_384, "cpu": 4_096}
 
-Embedded = Mapping[str, torch.Tensor]
 Prompt = list[int]
 
 

@@ -24,7 +24,7 @@ from transformers import ClapConfig, ClapModel
 
 from scoring.backbones.clap.embeddings import ClapParts
 from scoring.backbones.loading import checkpoints
-from scoring.backbones.loading.pretrained import load_model
+from scoring.backbones.loading.pretrained import first_line, load_model
 from scoring.metrics.contract import SetupError
 
 # Table 28, by the names its results go by. The paper calls the last file clap-630k-best.pt.
@@ -213,8 +213,7 @@ def _load_weights(model: ClapModel, weights: dict[str, torch.Tensor], path: Path
         raise SetupError(f"{path} holds weights of shapes that do not fit together: {error}") from error
 
 
-# From the name of a CLAP checkpoint to its parts in memory.
-
+# ── loading: from the name of a checkpoint to its parts in memory ──
 
 # LAION's files have no tokenizer in them: they were trained with this one.
 _TOKENIZER = "FacebookAI/roberta-base"
@@ -256,7 +255,7 @@ def _from_hub(name: str, device: torch.device) -> ClapParts:
         processor = transformers.ClapProcessor.from_pretrained(found.folder, local_files_only=True)
     except (OSError, ValueError) as error:
         raise SetupError(
-            f"{name} lacks the files of its feature extractor or tokenizer ({_first_line(error)}). Download it again."
+            f"{name} lacks the files of its feature extractor or tokenizer ({first_line(error)}). Download it again."
         ) from error
     return ClapParts(model, processor.feature_extractor, processor.tokenizer, found.revision)
 
@@ -280,8 +279,4 @@ def _tokenizer(beside: Path) -> Any:
     try:
         return transformers.RobertaTokenizer.from_pretrained(local if local.is_dir() else _TOKENIZER)
     except (OSError, ValueError) as error:
-        raise SetupError(f"There is no tokenizer: {_first_line(error)} {_TOKENIZER_REMEDY}") from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+        raise SetupError(f"There is no tokenizer: {first_line(error)} {_TOKENIZER_REMEDY}") from error

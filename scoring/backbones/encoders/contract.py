@@ -14,8 +14,7 @@ import torch
 from scoring.metrics.contract import ExampleError, Sound
 from scoring.training.contract import RatedAnswer
 
-# What turns an answer, beside its question and the rest, into the vector that a judge's head reads (ORCA
-# §4.1). Whoever writes an encoder and whoever trains or opens one meet here.
+# ── answer encoders: the vector that a judge's head reads (ORCA §4.1) ──
 
 
 @dataclass(frozen=True)

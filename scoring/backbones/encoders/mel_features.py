@@ -11,8 +11,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-# Samples as short-time spectra: what the features of the built-in encoder of music are made from.
-
+# ── short-time spectra ──
 
 FloatArray = NDArray[np.float64]
 
@@ -179,9 +178,7 @@ def ending_levels(sound: FloatArray) -> FloatArray:
     return (np.array(last) - whole + [40, 35, 25, 18, 8]) / 15
 
 
-# Rhythm: onsets, tempo, steadiness, percussion, repetition, from a mel spectrogram in decibels (frames,
-# bands).
-
+# ── rhythm: onsets, tempo, steadiness, percussion, repetition, from a mel spectrogram in decibels (frames, bands) ──
 
 _TEMPO_GRID = np.geomspace(50.0, 200.0, 36, endpoint=False)
 # Where onsets recur after half a beat, one, two and four, there the tempo is.
@@ -282,11 +279,9 @@ def _highest_within(recurring: FloatArray, low: float, high: float) -> float:
     return float(within.max()) if len(within) else 0.0
 
 
-# Pitch: which of the twelve tones sound, in which key and mode, and how many of them lie outside of it.
-
+# ── pitch: chroma, key, mode, and the share of tones outside the key ──
 
 _FFT, _HOP = 8192, 2400
-CHROMA_FRAMES_PER_SECOND = 10
 _LOWEST_HZ, _HIGHEST_HZ = 60.0, 1600.0
 _PITCHES = np.arange(24, 100)
 _WIDTH = 0.2  # of a semitone, within which a peak belongs to it

@@ -32,12 +32,11 @@ from scoring.backbones.encoders.music_features import MusicFeatures, Samples
 from scoring.backbones.loading.feature_cache import FeatureCache
 from scoring.metrics.contract import ExampleError
 
-# What a text says of music, as tokens: words as hashed pieces, and the facts that ears can check. Three
-# kinds of words are told in the same terms as what is heard: a tempo ("84 bpm"), a mode ("G major") and
-# percussion ("no drums"). All others are sums of pseudo-random vectors of their pieces, so that "drum" and
-# "drummer" are alike. What follows a "no" or "without" up to the next mark is told apart (Das & Chen,
-# "Yahoo! for Amazon", Management Science 53, 2007). Percussion and negation are known in English only.
-
+# ── texts about music as tokens: hashed word pieces, and facts that can be checked by ear ──
+# Tempo ("84 bpm"), mode ("G major") and percussion ("no drums") are expressed in the terms of the heard features. All
+# other words are sums of pseudo-random vectors of their pieces, so that "drum" and "drummer" are alike. What follows
+# a "no" or "without" up to the next mark is a token of its own (Das & Chen, "Yahoo! for Amazon", Management Science
+# 53, 2007). Percussion and negation are known in English only.
 
 WORD_WIDTH = 64
 FACT_WIDTH = TEMPO_WIDTH + 2

@@ -25,6 +25,7 @@ from scoring.backbones.encoders.contract import Span
 from scoring.backbones.encoders.music_features import MusicFeatures, Samples
 from scoring.backbones.loading.checkpoints import find_model_folder
 from scoring.backbones.loading.feature_cache import FeatureCache
+from scoring.backbones.loading.pretrained import first_line
 from scoring.metrics.contract import ExampleError, SetupError
 
 RATE = 24_000
@@ -49,7 +50,7 @@ def open_muq_mulan(
         model = package.MuQMuLan.from_pretrained(str(found))
     except Exception as error:
         raise SetupError(
-            f"{checkpoint} cannot be loaded: {_first_line(error)} It names two more models in its config.json, "
+            f"{checkpoint} cannot be loaded: {first_line(error)} It names two more models in its config.json, "
             "MuQ-large-msd-iter and xlm-roberta-base, which must be on this machine or can be downloaded from the hub."
         ) from error
     return MuqMulan(model, device=device, cache=cache)
@@ -118,7 +119,7 @@ def _package() -> Any:
     except ImportError as error:
         raise SetupError(
             "MuQ-MuLan is read through the package muq, which is not on this machine or cannot be imported "
-            f"({_first_line(error)}). On the hosts that score with it, run: pip install -r requirements-muq.txt"
+            f"({first_line(error)}). On the hosts that score with it, run: pip install -r requirements-muq.txt"
         ) from error
 
 
@@ -133,7 +134,3 @@ def _digest(model: Any) -> str:
             else repr(tensor.item()).encode()
         )
     return digest.hexdigest()
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]

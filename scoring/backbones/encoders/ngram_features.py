@@ -19,11 +19,9 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TypeVar
 
-# How texts are cut into words and character n-grams before they are compared: in any language, without a
-# dictionary. Scripts that are written without spaces are cut into single characters. English gets three
-# things that need no list of words: numbers and ordinals up to twenty as digits, endings of inflection off,
-# and its negations known.
-
+# ── tokens: words and character n-grams in any language, without a dictionary ──
+# Scripts that are written without spaces are cut into single characters. English gets three things that need no list
+# of words: numbers and ordinals up to twenty as digits, endings of inflection off, and its negations known.
 
 # fmt: off
 _CARDINALS = (
@@ -146,8 +144,7 @@ class Text:
         return -1.0 if any(word in _NEGATIONS or word.endswith("n't") for word in first) else 1.0
 
 
-# How much of the words or n-grams of one text another has. All of it lies from 0 to 1.
-
+# ── coverage: the share of one text's words or n-grams that another has, from 0 to 1 ──
 
 W = TypeVar("W", bound=Hashable)
 Rarity = Callable[[str], float]
@@ -205,9 +202,7 @@ def fuzzy_coverage(of: Mapping[str, int], by: Mapping[str, int], rarity: Rarity)
     return covered / total if total else 0.0
 
 
-# What tells two answers apart that share as many words with the reference: where they say it, and the
-# contrary.
-
+# ── place and negation: they tell apart answers that share as many words with the reference ──
 
 _BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 # So many first letters are what inflected and derived forms share.

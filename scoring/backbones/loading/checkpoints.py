@@ -190,7 +190,7 @@ def _file_digest(file: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-# Folders of models that are not transformers' own: trained here, or published in a layout of their own.
+# ── folders of models that are not transformers' own: trained here, or published in their own layout ──
 
 
 def find_model_folder(name: str, *, below: Path | None, files: Sequence[str]) -> Path:

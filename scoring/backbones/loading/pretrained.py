@@ -81,7 +81,7 @@ def load_model(
             f"{checkpoint.name} does not fit into the memory of {device}: use a smaller model, bfloat16, or a server."
         ) from error
     except Exception as error:
-        raise SetupError(f"{checkpoint.name} cannot be loaded: {_first_line(error)}") from error
+        raise SetupError(f"{checkpoint.name} cannot be loaded: {first_line(error)}") from error
     if missing := sorted(report["missing_keys"]):
         raise SetupError(
             f"{checkpoint.name} lacks {len(missing)} weights, {missing[0]} among them. Download it again."
@@ -89,5 +89,5 @@ def load_model(
     return model.eval().requires_grad_(False)
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]

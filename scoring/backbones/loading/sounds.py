@@ -110,8 +110,7 @@ def _at_rate(pieces: Iterator[Samples], rate: int) -> Iterator[NDArray[np.float3
         yield frame.to_ndarray()[0]
 
 
-# Sounds decoded and transformed in threads, ahead of the model that waits for them.
-
+# ── prefetch: sounds are decoded and transformed in threads, ahead of the model ──
 
 # Two batches of clips: more would only fill the memory of a machine whose model is slower than its decoder.
 _PREFETCHED = 128

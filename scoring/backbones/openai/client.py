@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
-import threading
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import httpx2
@@ -31,18 +29,6 @@ _TIMEOUT = httpx2.Timeout(120.0, connect=10.0)
 _LONGEST_MESSAGE = 200
 
 
-@dataclass(frozen=True)
-class TokenUsage:
-    """What a server has counted so far, in its own tokens."""
-
-    requests: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.requests:,} requests, {self.prompt_tokens:,} tokens read, {self.completion_tokens:,} written"
-
-
 class _TransientError(Exception):
     """This try failed in a way that the next may not."""
 
@@ -62,12 +48,6 @@ class ApiClient:
         limits = httpx2.Limits(max_connections=at_once, max_keepalive_connections=at_once)
         headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {key}"} if key else {})
         self._client = httpx2.Client(timeout=_TIMEOUT, limits=limits, headers=headers)
-        self._counting = threading.Lock()
-        self._spent = TokenUsage()
-
-    @property
-    def spent(self) -> TokenUsage:
-        return self._spent
 
     def send(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """POST `body`, or GET where there is none, and return the answer.
@@ -117,7 +97,6 @@ class ApiClient:
             raise _TransientError(
                 "server_refused", f"{self.base} answered with something that is no JSON object."
             )
-        self._count(found.get("usage"))
         return found
 
     def _refusal(self, response: httpx2.Response) -> Exception:
@@ -155,15 +134,6 @@ class ApiClient:
             sentence = sentence.replace(self._key, "…")
         sentence = " ".join(sentence.encode(errors="replace").decode().split()).rstrip(".")
         return sentence if len(sentence) <= _LONGEST_MESSAGE else sentence[:_LONGEST_MESSAGE] + "…"
-
-    def _count(self, usage: Any) -> None:
-        counts = usage if isinstance(usage, dict) else {}
-        with self._counting:
-            self._spent = TokenUsage(
-                self._spent.requests + 1,
-                self._spent.prompt_tokens + int(counts.get("prompt_tokens") or 0),
-                self._spent.completion_tokens + int(counts.get("completion_tokens") or 0),
-            )
 
 
 def _backoff_seconds(attempt: int, after: float | None) -> float:

@@ -35,15 +35,12 @@ from scoring.backbones.openai.client import (
     ALLOWED_VARIABLE,
     KEY_VARIABLE,
     ApiClient,
-    TokenUsage,
     is_operators_server,
 )
 from scoring.metrics.contract import ExampleError, SetupError, Sound
 from scoring.metrics.registry import Runtime
 
-# What is said to a server with the OpenAI API and how its log-probabilities are read: plain values, no
-# network.
-
+# ── request and response of the OpenAI API: plain values, no network ──
 
 # Spellings that a list leaves out may hold so much of an answer's probability before it counts as bounded: 1 % moves
 # a score by a quarter of a hundredth at most.
@@ -224,11 +221,6 @@ class OpenAIServer:
         self._tokens: dict[AnswerTokens, _AnswerTokenIds] = {}
         self._is_silent = False
 
-    @property
-    def spent(self) -> TokenUsage:
-        """Requests and tokens so far, as the server counts them."""
-        return self._calls.spent
-
     def prepare(self, sounds: Sequence[Sound]) -> None:
         """Nothing: a request's own thread reads its sound, while the other threads wait for the server."""
 
@@ -313,7 +305,6 @@ class OpenAIServer:
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-        _log.info("%s: %s so far", self._model, self.spent)
         self._listen_for_silence(found)
         return found
 

@@ -25,9 +25,6 @@ from scoring.metrics.contract import SetupError
 from scoring.metrics.registry import MetricEntry, Reads
 from scoring.runs import loaded_metric
 
-# Best of N from the terminal.
-
-
 # As in the paper, as far as there are so many candidates.
 _DEFAULT_COUNTS = (1, 3, 10)
 _SHOWN = 20

@@ -30,8 +30,6 @@ from scoring.runs import loaded_metric, scoring_runs
 from scoring.runs.claims import SCORING
 from scoring.runs.worker import score_in_foreground
 
-# Scoring a file from the terminal.
-
 
 def score_file_in_terminal(
     source: Path,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.errors import DomainError
 from annotation.models import Study
-from scoring.management.terminal import ProgressLine, describe_progress
+from scoring.management.terminal import (
+    ProgressLine,
+    describe_progress,
+    error_lines,
+    parse_option_pairs,
+    read_prompts,
+)
 from scoring.models import Writer, WritingRun
 from scoring.runs.engine import progress
 from scoring.writing import publishing, results, text_files, writers, writing_runs
@@ -57,11 +62,7 @@ class Command(BaseCommand):
         try:
             self._do(study, options)
         except DomainError as error:
-            lines = [
-                error.message,
-                *(f"{each.field}: {each.message} {each.remedy}" for each in error.problems),
-            ]
-            raise CommandError("\n".join(line.rstrip() for line in lines)) from error
+            raise CommandError(error_lines(error)) from error
 
     def _do(self, study: Study, options: dict[str, Any]) -> None:
         if options["list"]:
@@ -141,29 +142,11 @@ def _writer_settings(options: dict[str, Any]) -> WriterSettings:
         raise CommandError("Say what it writes and by which model: --writes KIND --backbone MODEL.")
     return WriterSettings(
         name=options["add"], writes=options["writes"], backbone=options["backbone"], system=options["system"],
-        options=_parse_options(options["option"]), prompt=_prompts(options["prompts"]),
+        options=parse_option_pairs(options["option"]),
+        prompt=read_prompts(options["prompts"]) if options["prompts"] else {},
         per_minute=options["per_minute"], price_in=options["price_in"], price_out=options["price_out"],
         drafts=options["drafts"],
     )  # fmt: skip
-
-
-def _parse_options(given: list[str]) -> dict[str, str]:
-    found = {}
-    for pair in given:
-        name, sign, value = pair.partition("=")
-        if not sign:
-            raise CommandError(f"--option {pair}: write NAME=VALUE.")
-        found[name] = value
-    return found
-
-
-def _prompts(file: Path | None) -> dict[str, Any]:
-    if file is None:
-        return {}
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CommandError(f"--prompts {file}: {error}") from error
 
 
 def _writer(study: Study, name: str) -> Writer:

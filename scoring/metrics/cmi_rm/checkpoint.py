@@ -187,12 +187,10 @@ def _read_config(file: Path) -> dict[str, Any]:
     return config
 
 
-# CMI-RM as its authors publish it: config.yaml and model.safetensors, whose names are those of their code.
-# How many layers there are and how wide they are is counted from the weights: the paper and the code's
-# defaults have the depths of the two transformers the other way round. What weights cannot tell (the
-# encoder, how tokens are reduced) is read from the configuration, and what is not known here is refused by
-# name.
-
+# ── the published layout: config.yaml and model.safetensors ──
+# Depths and widths are counted from the weights: the paper and the code's defaults have the depths of the two
+# transformers the other way round. What weights cannot tell (the encoder, how tokens are reduced) is read from the
+# configuration; unknown settings are refused by name.
 
 RELEASED_CONFIG = "config.yaml"
 

@@ -132,9 +132,7 @@ def _additive_mask(mask: Tensor, like: Tensor) -> Tensor:
     return torch.zeros_like(mask, dtype=like.dtype).masked_fill(~mask, _MASKED_LOGIT)[:, None, None]
 
 
-# CMI-RM: from a prompt's tokens and a sound's to its alignment and its musicality (CMI-RewardBench,
-# §3.3.1).
-
+# ── the network: from a prompt's and a sound's tokens to alignment and musicality (CMI-RewardBench, §3.3.1) ──
 
 OUTPUTS = ("alignment", "musicality")
 

@@ -21,13 +21,11 @@ from typing import Any
 
 import torch
 
-# How much of a Beta distribution lies nearest to each of five ratings, so that its gradient can be taken.
-# The mass of an interval is a difference of two regularised incomplete beta functions, which torch does not
-# have. It is integrated here by the double exponential rule (Takahasi and Mori 1974), which integrates
-# powers at the ends of an interval exactly enough, however steep, and in logarithms: all terms are
-# positive, so nothing cancels however small a mass is, and the derivative of the sum is the derivative of
-# the integral.
-
+# ── Beta masses of the five ratings, differentiable ──
+# The mass of an interval is a difference of two regularised incomplete beta functions, which torch does not have. It
+# is integrated here by the double exponential rule (Takahasi and Mori 1974), which integrates powers at the ends of
+# an interval exactly enough, however steep, and in logarithms: all terms are positive, so nothing cancels however
+# small a mass is, and the derivative of the sum is the derivative of the integral.
 
 # The nodes, at t = -8.5 … 8.5, are exact to 3e-9 for alpha and beta within exp(-6) … exp(6). Beyond, a Beta is narrower
 # than five ratings can tell (its standard deviation under a seventh of a half cell), or all at the two ends.
@@ -79,7 +77,6 @@ def _log_sum(start: float, width: torch.Tensor, log_part: torch.Tensor) -> torch
 LEVELS = 5
 EPSILON = 0.01
 HEADS = ("beta", "multinomial")
-EDGES = ("clamp", "cells")
 
 # exp(15) is a Beta of a standard deviation under 0.0003: nothing that ratings could teach lies beyond, and the
 # exponentials of what runs away in a training would be no numbers.
@@ -97,7 +94,7 @@ class RatingPrediction:
 
 
 class RatingHead(torch.nn.Module):
-    """`kind` is one of HEADS; `edges`, one of EDGES, is of consequence for Beta only."""
+    """`kind` is one of HEADS; `edges`, clamp or cells, is of consequence for Beta only."""
 
     def __init__(self, width: int, *, kind: str, edges: str = "clamp") -> None:
         super().__init__()

@@ -20,10 +20,10 @@ from scoring.metrics.orca.heads import RatingHead, RatingPrediction
 from scoring.metrics.registry import OptionError, Runtime
 from scoring.training.contract import RatedAnswer
 
-# Setting a judge's near certain 0s and 1s to 0 and 1 (ORCA §5.5). A mean within 1/8 of an end becomes that
-# end where its variance is no larger than a threshold, which is sought on the development part: the largest
-# rho + tau - MAE of the means against the people's. The published code leaves MAE out.
-
+# ── clamping (ORCA §5.5) ──
+# A mean within 1/8 of an end becomes that end where its variance is no larger than a threshold, which is chosen on
+# the development part: the largest rho + tau - MAE of the means against the people's. The published code leaves MAE
+# out.
 
 Floats = NDArray[np.float64]
 
@@ -90,8 +90,7 @@ def _clamp_objective(means: Floats, people: Floats, weights: tuple[float, float,
     return weights[0] * rho + weights[1] * tau - weights[2] * error
 
 
-# What a judge makes of many answers: prepared once, read in batches of even length.
-
+# ── inference in batches of even length ──
 
 # Together, padded to the longest of a batch, in the encoder's own measure (tokens, for a language model).
 _SIZE_AT_ONCE = 2**15

@@ -23,9 +23,9 @@ from scoring.training.checkpointing import CheckpointStore, TrainingState
 from scoring.training.cmi_rm.examples import EncodedExample
 from scoring.training.contract import TrainingError, TrainingObserver
 
-# What CMI-RM minimises (CMI-RewardBench, §3.3.2 and Appendix C.1). Heads are columns, in the order of
-# HEADS. Every vote weighs the same, and so does every rating: a pair with three votes adds three times its
-# mean loss.
+# ── losses (CMI-RewardBench, §3.3.2 and Appendix C.1) ──
+# Heads are columns, in the order of HEADS. Every vote weighs the same, and so does every rating: a pair with three
+# votes adds three times its mean loss.
 
 
 def preference_losses(leads: Tensor, shares: Tensor, *, smoothing: float = 0.0) -> Tensor:

@@ -33,30 +33,17 @@ from scoring.training.cmi_rm.examples import (
 from scoring.training.cmi_rm.loop import Settings, TrainingLoop
 from scoring.training.contract import HEADS, MusicVotes, TrainedModel, TrainingError, TrainingObserver
 
-# Whether votes can train a CMI-RM, said before anything is loaded.
-
+# ── checks of votes, before anything is loaded ──
 
 # Below these there is nothing to learn from, or to choose by.
 FEWEST_TRAIN, FEWEST_DEV = 10, 2
-_ABOVE_0 = ("width", "batch", "learning_rate", "steps", "validate_every", "patience")
-_NOT_BELOW_0 = ("prompt_depth", "joint_depth", "weight_decay", "dropout", "first_steps", "smoothing")
-_BELOW_1 = ("dropout", "smoothing")
 _MORE = "Collect more votes, or give this part a larger share of the prompts."
 # As the published model has it: everything is so many times as wide, or this part of it.
 WIDTH_STEP = 12
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raises OptionError for what the options' kinds cannot tell."""
-    for name in _ABOVE_0:
-        if options[name] is not None and options[name] <= 0:
-            raise OptionError(name, "must be more than 0")
-    for name in _NOT_BELOW_0:
-        if options[name] is not None and options[name] < 0:
-            raise OptionError(name, "must not be below 0")
-    for name in _BELOW_1:
-        if options[name] is not None and options[name] >= 1:
-            raise OptionError(name, "must be below 1")
+    """Raises OptionError for what the options' bounds cannot tell."""
     if options["width"] is not None and options["width"] % WIDTH_STEP:
         raise OptionError("width", f"must be a multiple of {WIDTH_STEP}, such as 96 or 768")
 
@@ -131,8 +118,7 @@ def _check_rating_scale(ratings: Sequence[float], head: str) -> None:
         )
 
 
-# What a CMI-RM training begins with: weights drawn at random, or a trained model's.
-
+# ── initial weights: drawn at random, or a trained model's ──
 
 PUBLISHED_SETTINGS: Mapping[str, Any] = {
     "width": 768,

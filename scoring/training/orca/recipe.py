@@ -33,26 +33,17 @@ from scoring.training.checkpointing import CheckpointStore
 from scoring.training.contract import RatedAnswer, Split, TrainedModel, TrainingError, TrainingObserver
 from scoring.training.orca.loop import EncodedPart, Progress, Settings, TrainingLoop, rank_correlation
 
-# Whether rated answers can train a judge, said before anything is loaded.
-
+# ── checks of ratings, before anything is loaded ──
 
 # Below these there is nothing to choose by: a Spearman of four answers says nothing.
 FEWEST_ANSWERS = {"train": 20, "dev": 5, "test": 1}
-_ABOVE_0 = ("rank", "learning_rate", "steps", "batch", "validate_every", "patience")
-_NOT_BELOW_0 = ("longest", "weight_decay", "warmup")
 _MORE = "Collect more ratings, or give this part a larger share of the questions."
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raises OptionError for what the options' kinds cannot tell."""
+    """Raises OptionError for what the options' bounds cannot tell."""
     if fault := template_fault(options["input"]):
         raise OptionError("input", fault)
-    for name in _ABOVE_0:
-        if options[name] is not None and options[name] <= 0:
-            raise OptionError(name, "must be more than 0")
-    for name in _NOT_BELOW_0:
-        if options[name] is not None and options[name] < 0:
-            raise OptionError(name, "must not be below 0")
 
 
 def wants_whole_ratings(options: Mapping[str, Any]) -> bool:
@@ -116,7 +107,7 @@ def _check_classes(name: str, values: Sequence[float], what: str) -> None:
         )
 
 
-# What an ORCA training begins with: an untrained encoder and head, or a trained judge's.
+# ── initial weights: an untrained encoder and head, or a trained judge's ──
 
 
 @dataclass(frozen=True)
@@ -239,7 +230,7 @@ def _weights_dtype(options: Mapping[str, Any], device: torch.device) -> torch.dt
     return torch.bfloat16 if device.type == "cuda" and options["tuning"] == "lora" else torch.float32
 
 
-# From rated answers to what the network is fed, with a count of those that are left out.
+# ── encoded parts, with a count of the answers left out ──
 
 
 def encode_parts(

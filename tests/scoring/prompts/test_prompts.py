@@ -25,11 +25,3 @@ def test_a_value_is_never_taken_for_a_placeholder():
 def test_a_fault_names_its_place(definition, place):
     with pytest.raises(PromptError, match=f"^{place}:"):
         parse(definition)
-
-
-def test_questions_come_in_the_order_named_and_none_named_means_the_first():
-    prompts = parse({"questions": {"text": {"a": "1", "b": "2"}}})
-    assert prompts.chosen("text", ["b", "a", "b"]) == {"b": "2", "a": "1"}
-    assert prompts.chosen("text", []) == {"a": "1"}
-    with pytest.raises(PromptError, match="'c'"):
-        prompts.chosen("text", ["c"])

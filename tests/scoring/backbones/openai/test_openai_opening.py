@@ -25,13 +25,6 @@ def sounds(tmp_path_factory) -> list[Sound]:
     return [tone(folder / f"{pitch}.wav", pitch) for pitch in (300, 400, 500)]
 
 
-def test_what_a_run_costs_is_counted(sounds):
-    with OpenAIDouble() as server:
-        backbone = opened(server)
-        write(backbone, Hearing((sounds[0],), ("Hm?", "And?")))
-    assert (backbone.spent.prompt_tokens, backbone.spent.completion_tokens) == (200, 8)
-
-
 def test_the_identity_holds_the_model_and_neither_the_address_nor_the_key(monkeypatch):
     monkeypatch.setenv(client.KEY_VARIABLE, "sesame")
     identities = []
