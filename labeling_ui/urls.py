@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.contrib.auth.views import LogoutView
 from django.urls import path
-from django.views.i18n import set_language
+from django.views.decorators.cache import cache_control
+from django.views.i18n import JavaScriptCatalog, set_language
 
 from labeling_ui.account import views as account_views
 from labeling_ui.models import training_views, writing_views
@@ -33,6 +34,11 @@ urlpatterns = [
     path("api/v1/docs/", account_views.api_docs, name="api_docs"),
     path("join/<str:token>/", account_views.join, name="join"),
     path("language/", set_language, name="set_language"),
+    path(
+        "javascript-texts/",
+        cache_control(private=True, max_age=600)(JavaScriptCatalog.as_view(packages=["labeling_ui"])),
+        name="javascript_catalog",
+    ),
     # ── Rating ───────────────────────────────────────────────────────────────
     path("studies/<slug:slug>/guidelines/", rate_views.guidelines, name="guidelines"),
     path("studies/<slug:slug>/checks/", rate_views.checks, name="checks"),

@@ -25,7 +25,6 @@ from annotation.models import Judgment, ListeningCheck, Rater, Study
 from annotation.rating import previews
 from annotation.review import returns
 from annotation.studies.protocols import load_protocol
-from labeling_ui import javascript_texts
 from labeling_ui.domain_errors import errors_as_messages
 from labeling_ui.rate.page_data import listening_requirements, own_answers
 
@@ -67,7 +66,6 @@ def work(request: HttpRequest, slug: str) -> HttpResponse:
         "study": slug,
         "lease_minutes": study.lease_minutes,
         "language": get_language(),
-        "texts": javascript_texts.workbench_texts() | javascript_texts.keyboard_shortcut_texts(),
         "urls": _work_urls(slug),
         "protocol": {"number": protocol.number, "definition": study.protocol_version.definition},
         "progress": {"done": rater.n_judgments, "tasks": study.n_tasks},
@@ -120,7 +118,6 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
         "study": slug,
         "lease_minutes": study.lease_minutes,
         "language": get_language(),
-        "texts": javascript_texts.workbench_texts() | javascript_texts.keyboard_shortcut_texts(),
         "urls": _preview_urls(study),
         "protocol": {
             "number": load_protocol(study.protocol_version_id).number,
@@ -163,7 +160,6 @@ def checks(request: HttpRequest, slug: str) -> HttpResponse:
     page = {
         "account": account_key(request.user),
         "language": get_language(),
-        "texts": javascript_texts.listening_check_texts(),
         "urls": {"checks": reverse("api_checks", args=[slug]), "check": _check_url_prefix()},
     }
     first = next((standing for standing in standings if standing.state != "valid"), None)

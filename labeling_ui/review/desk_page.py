@@ -37,7 +37,6 @@ from annotation.review import adjudication
 from annotation.review.labels import CORRECTION_REASON_LABELS, FIELD_LABELS
 from annotation.review.rules import CORRECTABLE_FIELDS, ReviewSettings
 from annotation.studies.protocols import load_protocol
-from labeling_ui import javascript_texts
 from labeling_ui.models.catalogue_texts import scorer_title
 from scoring.models import Score, Writer
 from scoring.writing import draft_requests
@@ -489,36 +488,11 @@ def _return_text(case: ReviewCase, user: User) -> str:
     return sentence % {"item": case.item.external_id, "n": raters}
 
 
-# What the desk's scripts are told by its pages, as JSON.
+# The page data of the desk's scripts, as JSON.
 
 
 def blind_review_data(request: HttpRequest, case: ReviewCase) -> dict[str, Any]:
-    """The first stage: nothing but what a rater's page knows, and where the case's task is to be had."""
-    texts = (
-        javascript_texts.workbench_texts()
-        | javascript_texts.keyboard_shortcut_texts()
-        | javascript_texts.blind_review_texts()
-    )
-    return _common_desk_data(request, case) | {"texts": texts}
-
-
-def review_desk_data(request: HttpRequest, case: ReviewCase, *, decides: bool, plays: bool) -> dict[str, Any]:
-    """`plays`: the reader has an assignment of their own, which plays the clips of the case's task."""
-    texts = (
-        javascript_texts.workbench_texts()
-        | javascript_texts.keyboard_shortcut_texts()
-        | javascript_texts.review_desk_texts()
-    )
-    return _common_desk_data(request, case) | {
-        "texts": texts,
-        "item": case.item_id,
-        "version": case.item_version_id,
-        "decides": decides,
-        "plays": plays,
-    }
-
-
-def _common_desk_data(request: HttpRequest, case: ReviewCase) -> dict[str, Any]:
+    """The first stage: nothing but what a rater's page knows, and the addresses of the case's task."""
     slug, no_assignment = case.study.slug, uuid.UUID(int=0)
     return {
         "account": account_key(request.user),
@@ -531,4 +505,14 @@ def _common_desk_data(request: HttpRequest, case: ReviewCase) -> dict[str, Any]:
             "assignments": reverse("api_assignment", args=[no_assignment]).removesuffix(f"{no_assignment}/"),
             "sign_in": f"{reverse('sign_in')}?next={request.path}",
         },
+    }
+
+
+def review_desk_data(request: HttpRequest, case: ReviewCase, *, decides: bool, plays: bool) -> dict[str, Any]:
+    """`plays`: the reader has an assignment of their own, which plays the clips of the case's task."""
+    return blind_review_data(request, case) | {
+        "item": case.item_id,
+        "version": case.item_version_id,
+        "decides": decides,
+        "plays": plays,
     }

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from labeling_ui import javascript_texts
-
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "static"
 SCRIPTS = STATIC / "js"
@@ -16,16 +14,6 @@ TEMPLATES = sorted((ROOT / "labeling_ui" / "templates").rglob("*.html"))
 
 def found(pattern: str, paths: list[Path]) -> set[str]:
     return {match for path in paths for match in re.findall(pattern, path.read_text(encoding="utf-8"))}
-
-
-def every_text() -> dict[str, str]:
-    desk = javascript_texts.review_desk_texts() | javascript_texts.blind_review_texts()
-    return (
-        javascript_texts.workbench_texts()
-        | javascript_texts.keyboard_shortcut_texts()
-        | javascript_texts.listening_check_texts()
-        | desk
-    )
 
 
 def test_every_static_file_that_a_template_names_exists():
@@ -106,18 +94,3 @@ def test_names_under_which_browsers_hold_data_stay():
 def test_colours_have_their_home_in_the_variables():
     others = [path for path in (STATIC / "css").glob("*.css") if path.name != "variables.css"]
     assert found(r"#[0-9a-fA-F]{3,8}\b", others) == set()
-
-
-def test_the_pages_have_every_text_their_scripts_ask_for():
-    texts = every_text()
-    asked = found(r'\bt\(\s*"([\w.]+)"', MODULES) | found(r'message: "([\w.]+)"', MODULES)
-    assert "missing.choice" in asked
-    assert asked - set(texts) == set()
-
-
-def test_the_pages_have_no_text_that_nothing_asks_for():
-    literal = found(r'"([a-z]+\.[a-z_]+)"', MODULES)
-    built = found(r"`([a-z]+)\.\$\{", MODULES)
-    texts = every_text()
-    unused = {key for key in texts if key not in literal and key.split(".")[0] not in built}
-    assert unused == set()

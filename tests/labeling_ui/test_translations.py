@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Message
-from babel.messages.extract import extract_python
+from babel.messages.extract import extract_javascript, extract_python
 from babel.messages.pofile import read_po
 from django.utils.translation.template import templatize
 
@@ -21,7 +21,7 @@ from scoring.training.catalogue import TRAINABLE
 from scoring.writing.kinds import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
-PO = ROOT / "labeling_ui" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
+MESSAGES = ROOT / "labeling_ui" / "locale" / "zh_Hans" / "LC_MESSAGES"
 KEYWORDS = {
     name: spec
     for names, spec in (
@@ -34,10 +34,22 @@ KEYWORDS = {
 BLANK = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w*\}")
 
 
+def read_catalogue(name: str) -> dict[str, Message]:
+    with (MESSAGES / name).open("rb") as file:
+        return {_key(message.id): message for message in read_po(file, locale="zh_Hans") if message.id}
+
+
 @pytest.fixture(scope="module")
 def catalogue() -> dict[str, Message]:
-    with PO.open("rb") as file:
-        return {_key(message.id): message for message in read_po(file, locale="zh_Hans") if message.id}
+    return read_catalogue("django.po")
+
+
+def texts_in_scripts() -> Iterator[str]:
+    for path in sorted((ROOT / "static" / "js").rglob("*.js")):
+        source = BytesIO(path.read_bytes())
+        options = {"parse_template_string": True}
+        for _line, _function, message, _ in extract_javascript(source, {"translate": None}, [], options):
+            yield message if isinstance(message, str) else message[0]
 
 
 def texts_in(source: bytes) -> Iterator[str]:
@@ -66,15 +78,21 @@ def test_every_text_in_the_code_is_in_the_catalogue(catalogue):
     assert sorted(missing) == []
 
 
-def test_no_text_is_left_untranslated_or_guessed(catalogue):
-    unfinished = [key for key, message in catalogue.items() if message.fuzzy or not all(_strings(message))]
-    assert unfinished == []
+def test_the_catalogue_of_the_scripts_holds_their_texts_and_no_others():
+    assert set(texts_in_scripts()) == set(read_catalogue("djangojs.po"))
 
 
-def test_translations_keep_the_blanks_of_the_original(catalogue):
+@pytest.mark.parametrize("name", ["django.po", "djangojs.po"])
+def test_no_text_is_left_untranslated_or_guessed(name):
+    messages = read_catalogue(name).items()
+    assert [key for key, message in messages if message.fuzzy or not all(_strings(message))] == []
+
+
+@pytest.mark.parametrize("name", ["django.po", "djangojs.po"])
+def test_translations_keep_the_blanks_of_the_original(name):
     different = [
         key
-        for key, message in catalogue.items()
+        for key, message in read_catalogue(name).items()
         for string in _strings(message)
         if sorted(set(BLANK.findall(string))) != sorted(set(BLANK.findall(_fullest(message))))
     ]

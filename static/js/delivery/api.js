@@ -8,6 +8,47 @@
  *   {kind: "unreachable", detail}             no response: retry
  * `retryAfter` is the Retry-After of the response in seconds, where it has one.
  */
+import { fill, translate } from "../page/texts.js";
+
+/** Sentences by an outcome's kind or the API's stable code. */
+const FAILURES = {
+  unreachable: translate("The server cannot be reached. Your answer is kept here and sent again by itself."),
+  failed: translate("The server could not save this: {detail} Your answer is kept here and sent again by itself."),
+  signed_out: translate("You are signed out. Your answer is kept here: sign in again, then come back to this page."),
+  other_account: translate(
+    "Another account has signed in on this browser. Your answer is kept here: it goes once you sign in again.",
+  ),
+  redirected: translate(
+    "Something between you and the server asks for a sign-in. Your answer is kept here and sent again by itself.",
+  ),
+};
+
+const REFUSALS = {
+  already_submitted: translate(
+    "You have already answered this task, perhaps in another window. The first answer stands.",
+  ),
+  client_id_reused: translate("Your first answer to this task had already arrived, and it stands."),
+  skipped: translate("You skipped this task, so it cannot be answered any more."),
+  not_found: translate("This task is not yours any more."),
+  invalid: translate("The server did not accept this answer. Your answer is kept; see the marked questions."),
+  window_closed: translate("The time to change this answer is over. It stands as it was."),
+  not_changeable: translate("This answer cannot be changed any more. It stands as it was."),
+  closed: translate("This task is not open any more."),
+  claim_lost: translate("Your claim of this case has ended. Your answers are kept: reload the page to claim it again."),
+  claimed_by_other: translate("Another expert has taken this case meanwhile."),
+  resolved: translate("This case has been decided meanwhile."),
+};
+
+const HALTS = {
+  study_not_running: translate("This study is not open for rating at the moment. Come back later."),
+  rater_paused: translate("Your work in this study is paused. Ask the researcher who invited you."),
+  unreachable: translate("The server cannot be reached. Check your connection."),
+  failed: translate("The server has a problem: {detail}"),
+  signed_out: translate("You are signed out."),
+  redirected: translate("Something between you and the server asks for a sign-in."),
+  other_account: translate("Another account has signed in on this browser. Sign in again with yours."),
+};
+
 const TIMEOUT_MS = 20_000;
 const SIGNED_OUT = ["not_authenticated", "authentication_failed", "permission_denied", "other_account"];
 
@@ -87,12 +128,22 @@ function parseJson(text) {
 }
 
 /** Why a request was not delivered, in a sentence. */
-export function failureText(t, { kind, code, detail }) {
-  return t(code === "other_account" ? "sending.other_account" : `sending.${kind}`, { detail });
+export function failureText({ kind, code, detail }) {
+  return fill(FAILURES[code] ?? FAILURES[kind] ?? detail, { detail });
+}
+
+/** Why a request was not delivered, and when it is sent again. */
+export function retryText(outcome, seconds) {
+  const retry = translate("Next try in {seconds} s.", { seconds });
+  return `${failureText(outcome)} ${retry}`;
 }
 
 /** Why the server refused a request, in a sentence. */
-export function refusalText(t, { code, detail }) {
-  const text = t(`refused.${code}`, { detail });
-  return text === `refused.${code}` ? t("refused.other", { detail }) : text;
+export function refusalText({ code, detail }) {
+  return fill(REFUSALS[code] ?? translate("The server refused: {detail}"), { detail });
+}
+
+/** Why there is no task, in a sentence. */
+export function haltText({ kind, code, detail }) {
+  return fill(HALTS[code] ?? HALTS[kind] ?? detail, { detail });
 }

@@ -8,7 +8,7 @@ import { createUnsentList } from "./unsent.js";
  * `onWaiting(outcome, seconds)`: the oldest vote was not delivered. `onSettledElsewhere(entry, outcome)`: the server has
  * answered to a vote that nothing on this page waits for, here or in another tab. `entryStore`: where unsent votes are.
  */
-export function createDelivery({ api, account, screen, t, language, onWaiting, onSettledElsewhere, entryStore = indexedDBStore() }) {
+export function createDelivery({ api, account, screen, language, onWaiting, onSettledElsewhere, entryStore = indexedDBStore() }) {
   const store = withMemoryCopy(entryStore, { onFailure: () => screen.showUnsafe() });
   const withLock = tabLock(`concord:outbox:${account}`);
   const endpoints = { judgment: api.submit, revision: api.revise, review: api.submitBlind };
@@ -28,7 +28,7 @@ export function createDelivery({ api, account, screen, t, language, onWaiting, o
       unsent.refresh();
     },
   });
-  const unsent = createUnsentList({ outbox, screen, t, language, onSendNow: () => sender.sendNow() });
+  const unsent = createUnsentList({ outbox, screen, language, onSendNow: () => sender.sendNow() });
 
   channel.listen(async ({ entry, outcome }) => {
     if (!(await sender.settleFromOtherTab(entry.id, outcome))) onSettledElsewhere(entry, outcome);

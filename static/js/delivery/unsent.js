@@ -1,8 +1,15 @@
 /** Unsent answers: their count, always in view, and a dialog that lists each with the reason. */
 import { h } from "../page/dom.js";
+import { fill, translate } from "../page/texts.js";
 import { failureText, refusalText } from "./api.js";
 
-export function createUnsentList({ outbox, screen, t, language, onSendNow }) {
+const TITLES = {
+  judgment: translate("Answer of {time}:"),
+  revision: translate("Changed answer of {time}:"),
+  review: translate("Blind judgment of {time}:"),
+};
+
+export function createUnsentList({ outbox, screen, language, onSendNow }) {
   const container = screen.part("unsaved");
   const dialog = document.getElementById("unsaved-dialog");
   const list = document.getElementById("unsaved-list");
@@ -24,17 +31,17 @@ export function createUnsentList({ outbox, screen, t, language, onSendNow }) {
     const [entries, nOthers] = await Promise.all([outbox.pending(), outbox.pendingOfOthers()]);
     count = entries.length;
     const isShown = entries.some(isLate) || nOthers > 0;
-    chip.textContent = t(count ? "unsaved.count" : "unsaved.others_count", { count: count || nOthers });
+    chip.textContent = count ? translate("{count} unsaved", { count }) : translate("{count} unsaved of another account", { count: nOthers });
     if (isShown !== chip.isConnected) container.replaceChildren(...(isShown ? [chip] : []));
     if (!dialog.open) return;
-    list.replaceChildren(...(entries.length ? entries.map(row) : [h("li", {}, t("unsaved.none"))]));
+    list.replaceChildren(...(entries.length ? entries.map(row) : [h("li", {}, translate("Everything of yours is saved."))]));
     othersNote.hidden = !nOthers;
-    othersNote.textContent = t("unsaved.others", { count: nOthers });
+    othersNote.textContent = translate("{count} more were given under another account on this browser. They go once that account signs in here.", { count: nOthers });
   }
 
   function row(entry) {
-    const title = t(`unsaved.${entry.kind}`, { time: clock.format(entry.createdAt) });
-    const status = entry.refusal ? refusalText(t, entry.refusal) : entry.lastError ? failureText(t, entry.lastError) : t("sending.now");
+    const title = fill(TITLES[entry.kind], { time: clock.format(entry.createdAt) });
+    const status = entry.refusal ? refusalText(entry.refusal) : entry.lastError ? failureText(entry.lastError) : translate("Sending…");
     return h("li", {}, h("strong", {}, title), " ", status, entry.refusal ? dismissButton(entry) : null);
   }
 
@@ -44,7 +51,7 @@ export function createUnsentList({ outbox, screen, t, language, onSendNow }) {
       await outbox.remove(id);
       refresh();
     };
-    return h("button", { type: "button", class: "button", onclick }, t("unsaved.understood"));
+    return h("button", { type: "button", class: "button", onclick }, translate("Understood"));
   }
 
   return {

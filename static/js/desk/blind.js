@@ -2,14 +2,14 @@
  * Blind judgment, the first stage of the review desk: the expert judges a case's task as any rater would, before seeing
  * others' judgments. Once the server has stored the judgment, the page reloads and shows the desk.
  */
-import { createApi } from "../delivery/api.js";
+import { createApi, haltText } from "../delivery/api.js";
 import { createDelivery } from "../delivery/delivery.js";
 import { createDrafts } from "../delivery/drafts.js";
 import { createKeyDialog } from "../keys/key_dialog.js";
 import { createKeyMap } from "../keys/key_map.js";
 import { listenForKeys } from "../keys/shortcuts.js";
 import { taskActions } from "../keys/task_actions.js";
-import { translator } from "../page/texts.js";
+import { translate } from "../page/texts.js";
 import { createClipCache } from "../player/clip_cache.js";
 import { createEngine } from "../player/engine.js";
 import { createSpectrogramSwitch, hasSpectrograms } from "../player/spectrogram.js";
@@ -21,22 +21,21 @@ import { createSubmission } from "../rating/submission.js";
 import { createCaseRequests, createUndoButton } from "./case_requests.js";
 
 export default async function blind(root) {
-  const { account, study, caseId, language, texts, urls } = JSON.parse(document.getElementById("blind-data").textContent);
-  const t = translator(texts);
+  const { account, study, caseId, language, urls } = JSON.parse(document.getElementById("blind-data").textContent);
   const api = createApi(urls, { account });
   const fetchBriefing = () => api.blindBriefing(caseId);
-  const screen = createScreen(root, t);
+  const screen = createScreen(root);
   const keys = createKeyMap(globalThis.localStorage);
   const drafts = createDrafts(globalThis.localStorage);
   const sound = { engine: createEngine(), clipCache: createClipCache({ api: { assignment: fetchBriefing } }) };
   const spectrograms = createSpectrogramSwitch(screen.part("spectrograms"));
   const logFields = () => ({});
-  const currentTask = createCurrentTask({ drafts, screen, sound, language, t, logFields, onChange: screen.clearNotice, onTask: show });
-  const delivery = createDelivery({ api, account, screen, t, language, onWaiting, onSettledElsewhere });
+  const currentTask = createCurrentTask({ drafts, screen, sound, language, logFields, onChange: screen.clearNotice, onTask: show });
+  const delivery = createDelivery({ api, account, screen, language, onWaiting, onSettledElsewhere });
   const gates = [(task) => task.gate?.refusal()];
-  const submission = createSubmission({ ...delivery, screen, t, urls, study, gates, onDone: finish });
+  const submission = createSubmission({ ...delivery, screen, urls, study, gates, onDone: finish });
   const lock = (isLocked) => (screen.part("form").inert = isLocked);
-  const caseRequests = createCaseRequests({ urls, caseId, account, t, notice, lock });
+  const caseRequests = createCaseRequests({ urls, caseId, account, notice, lock });
   const undoButton = createUndoButton(root, { undo: caseRequests.undo, onUndone() {} });
   const page = {
     submit: () => submission.send(currentTask.task),
@@ -52,7 +51,6 @@ export default async function blind(root) {
     task: () => currentTask.task,
     actionNames: (task) => Object.keys(actionsOf(task)),
     answerRows: (task) => answerRows(task.definition),
-    t,
   });
 
   function actionsOf(task) {
@@ -84,7 +82,7 @@ export default async function blind(root) {
     keys.reserve(answerKeys(task.definition));
     spectrograms.setAvailable(hasSpectrograms(task.assignment));
     screen.show("working");
-    screen.announce([t("blind.say"), task.hold.sentence].join(" "));
+    screen.announce([translate("Judge this case yourself first."), task.hold.sentence].join(" "));
     task.view.focus();
   }
 
@@ -102,10 +100,8 @@ export default async function blind(root) {
     else if (!currentTask.task) halt(outcome);
   }
 
-  function halt({ kind, code, detail }) {
-    const key = [`state.${code}`, `state.${kind}`].find((each) => each in texts);
-    const text = key ? t(key, { detail }) : detail;
-    screen.showHalt({ text, mayHelpToSignIn: ["signed_out", "redirected"].includes(kind) });
+  function halt(outcome) {
+    screen.showHalt({ text: haltText(outcome), mayHelpToSignIn: ["signed_out", "redirected"].includes(outcome.kind) });
   }
 
   function onKey(name) {
@@ -126,7 +122,7 @@ export default async function blind(root) {
   startHeartbeat({
     extend: api.extendClaim,
     leasedIds: () => [caseId],
-    onLost: () => submission.isBusy || screen.notice(t("claim.over"), { look: "warning" }),
+    onLost: () => submission.isBusy || screen.notice(translate("Your claim of this case has ended. Your answers are kept: reload the page to claim it again."), { look: "warning" }),
   });
   return begin();
 }

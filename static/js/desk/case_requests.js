@@ -3,16 +3,39 @@
  * was typed: the page goes on only when the server has stored the decision.
  */
 import { failureText, request } from "../delivery/api.js";
+import { translate } from "../page/texts.js";
+
+/** By the API's stable codes. */
+const CONFLICTS = {
+  undo_over: translate("This decision cannot be undone any more."),
+  version_changed: translate(
+    "This item was changed meanwhile, so nothing was saved. What you typed is kept on this page, and is there again when the item comes to you anew.",
+  ),
+  claim_lost: translate(
+    "Your claim of this case has ended, so nothing was saved. What you typed is kept: reload the page to claim the case again, then save.",
+  ),
+  claimed_by_other: translate(
+    "Another expert has taken this case meanwhile, so nothing was saved. What you typed is kept on this page.",
+  ),
+  resolved: translate(
+    "This case has been decided meanwhile, perhaps in another window, so nothing was saved. What you typed is kept on this page.",
+  ),
+  item_withdrawn: translate(
+    "This item was withdrawn meanwhile, so nothing was saved. What you typed is kept on this page.",
+  ),
+  nothing_changed: translate("Nothing is changed yet. If it is right as it stands, choose “Fine as it is”."),
+  not_judged: translate("Judge the case yourself first: reload the page."),
+};
 
 /** `notice(text, {look, actions})` shows a sentence; `lock(isLocked)` disables the form while a request is under way. */
-export function createCaseRequests({ urls, caseId, account, t, notice, lock }) {
+export function createCaseRequests({ urls, caseId, account, notice, lock }) {
   let isBusy = false;
 
   async function send(path, body, id = caseId) {
     if (isBusy) return null;
     isBusy = true;
     lock(true);
-    notice(t("sending.now"));
+    notice(translate("Sending…"));
     const outcome = await request(`${urls.cases}${id}/${path}/`, { method: "POST", body, account });
     isBusy = false;
     lock(false);
@@ -26,18 +49,17 @@ export function createCaseRequests({ urls, caseId, account, t, notice, lock }) {
 
   function showFailure(outcome) {
     if (outcome.kind === "refused") return notice(conflictText(outcome), { look: "warning", actions: [reloadAction] });
-    const signIn = { text: t("sending.sign_in"), href: urls.sign_in };
+    const signIn = { text: translate("Sign in (opens a new tab)"), href: urls.sign_in };
     const wantsSignIn = ["signed_out", "redirected"].includes(outcome.kind);
-    notice(t("desk.not_sent", { reason: failureText(t, outcome) }), { look: "warning", actions: wantsSignIn ? [signIn] : [] });
+    notice(translate("Nothing was saved: {reason} What you typed is kept; try again.", { reason: failureText(outcome) }), { look: "warning", actions: wantsSignIn ? [signIn] : [] });
   }
 
   function conflictText({ code, detail, errors }) {
-    const text = t(`conflict.${code}`);
-    if (text !== `conflict.${code}`) return text;
-    return t("desk.refused", { detail: [detail, ...errors.map(({ message }) => message)].join(" ") });
+    if (code in CONFLICTS) return CONFLICTS[code];
+    return translate("The server refused: {detail}", { detail: [detail, ...errors.map(({ message }) => message)].join(" ") });
   }
 
-  const reloadAction = { text: t("desk.reload"), onclick: () => globalThis.location.reload() };
+  const reloadAction = { text: translate("Reload the page"), onclick: () => globalThis.location.reload() };
 
   return {
     get isBusy() {

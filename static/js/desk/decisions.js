@@ -1,12 +1,13 @@
 /** Decisions of an expert about a case: correct the item, mark it fine, return it to raters, withdraw it, put it back. */
+import { translate } from "../page/texts.js";
 import { createEditor, createStoredCorrections } from "./editor.js";
 
-export function createDecisions(root, { data, screen, caseRequests, t }) {
+export function createDecisions(root, { data, screen, caseRequests }) {
   const stored = createStoredCorrections(globalThis.sessionStorage, `concord:desk:${data.account}:${data.item}`);
-  const editor = createEditor(root, { stored, t, announce: screen.announce, onChange: screen.clearNotice });
+  const editor = createEditor(root, { stored, announce: screen.announce, onChange: screen.clearNotice });
   const dialogs = {
-    withdrawal: (send) => createWithdrawal({ t, send }),
-    returnToRaters: (send) => createReturn({ t, send }),
+    withdrawal: (send) => createWithdrawal({ send }),
+    returnToRaters: (send) => createReturn({ send }),
   };
   const exits = createExits({ editor, caseRequests, dialogs, discard, leave });
   let isLeaving = false;
@@ -20,9 +21,9 @@ export function createDecisions(root, { data, screen, caseRequests, t }) {
 
   function correct() {
     const corrections = editor.corrections();
-    if (!editor.isDirty) return screen.notice(t("desk.nothing_changed"), { look: "warning" });
+    if (!editor.isDirty) return screen.notice(translate("Nothing is changed yet. If it is right as it stands, choose “Fine as it is”."), { look: "warning" });
     if (!corrections.reason) {
-      screen.notice(t("desk.no_reason"), { look: "error" });
+      screen.notice(translate("Say why it is corrected."), { look: "error" });
       return editor.focusReason();
     }
     exits.correct(corrections, data.version);
@@ -30,8 +31,8 @@ export function createDecisions(root, { data, screen, caseRequests, t }) {
 
   /** Typed corrections are discarded only on confirmation. */
   function discard(action) {
-    const actions = [{ text: t("desk.discard_them"), onclick: action }];
-    screen.notice(t("desk.discard"), { look: "warning", actions }).querySelector("button").focus();
+    const actions = [{ text: translate("Throw them away"), onclick: action }];
+    screen.notice(translate("You have typed corrections that are not saved. Throw them away?"), { look: "warning", actions }).querySelector("button").focus();
   }
 
   /** Move the focus from the text to its field, so that shortcuts work again. */
@@ -100,9 +101,9 @@ export function createExits({ editor, caseRequests, dialogs, discard, leave }) {
 
 /**
  * A dialog of the desk, for a withdrawal or a return: it requires a comment, and sends by Ctrl+Enter. `read(data)` gives
- * {values}, or {problemKey} of the error's text; `send(values)` follows.
+ * {values}, or {problem}, the error's text; `send(values)` follows.
  */
-function createDialog(name, { read, send, t }) {
+function createDialog(name, { read, send }) {
   const dialog = document.getElementById(`${name}-dialog`);
   const form = dialog.querySelector("form");
   const comment = document.getElementById(`${name}-comment`);
@@ -115,11 +116,11 @@ function createDialog(name, { read, send, t }) {
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const { values, problemKey } = read(new FormData(form));
+    const { values, problem } = read(new FormData(form));
     const text = comment.value.trim();
-    if (problemKey || !text) {
-      showProblem(t(problemKey ?? "desk.no_comment"));
-      if (!problemKey) comment.focus();
+    if (problem || !text) {
+      showProblem(problem ?? translate("Write a comment: it says why."));
+      if (!problem) comment.focus();
       return;
     }
     dialog.close();
@@ -155,5 +156,5 @@ export function readReturn(data) {
   if (data.get("to") === "pool") return { values: { to: "pool", votes: Number(data.get("votes")) || undefined } };
   const judgments = data.getAll("judgment");
   if (data.get("to") === "raters" && judgments.length) return { values: { to: "raters", judgments } };
-  return { values: {}, problemKey: "desk.nobody_chosen" };
+  return { values: {}, problem: translate("Choose at least one rater, or the pool.") };
 }

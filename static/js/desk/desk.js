@@ -7,7 +7,7 @@ import { createKeyDialog } from "../keys/key_dialog.js";
 import { createKeyMap } from "../keys/key_map.js";
 import { listenForKeys } from "../keys/shortcuts.js";
 import { h } from "../page/dom.js";
-import { translator } from "../page/texts.js";
+import { translate } from "../page/texts.js";
 import { clipsOf, createClipCache } from "../player/clip_cache.js";
 import { createClipRow } from "../player/clip_row.js";
 import { createEngine } from "../player/engine.js";
@@ -15,6 +15,7 @@ import { createPlayer } from "../player/player.js";
 import { createTransport } from "../player/transport.js";
 import { startHeartbeat } from "../rating/heartbeat.js";
 import { createScreen } from "../rating/screen.js";
+import { CONTENT_TITLES } from "../rating/task_content.js";
 import { createCaseRequests, createUndoButton } from "./case_requests.js";
 import { createDecisions } from "./decisions.js";
 
@@ -22,14 +23,13 @@ const STEP_S = 5;
 
 export default async function desk(root) {
   const data = JSON.parse(document.getElementById("desk-data").textContent);
-  const { account, caseId, texts, urls } = data;
-  const t = translator(texts);
+  const { account, caseId, urls } = data;
   const api = createApi(urls, { account });
-  const screen = createScreen(root, t);
+  const screen = createScreen(root);
   const notice = (text, options) => (text ? screen.notice(text, options) : screen.clearNotice());
   const lock = (isLocked) => (screen.part("editor") ?? root).toggleAttribute("inert", isLocked);
-  const caseRequests = createCaseRequests({ urls, caseId, account, t, notice, lock });
-  const decisions = data.decides ? createDecisions(root, { data, screen, caseRequests, t }) : null;
+  const caseRequests = createCaseRequests({ urls, caseId, account, notice, lock });
+  const decisions = data.decides ? createDecisions(root, { data, screen, caseRequests }) : null;
   const undoButton = createUndoButton(root, { undo: caseRequests.undo, onUndone: () => decisions?.allowLeaving() });
   const keys = createDeskKeys(globalThis.localStorage);
   let player = null;
@@ -63,21 +63,20 @@ export default async function desk(root) {
     task: () => null,
     actionNames: () => Object.keys(currentActions()),
     answerRows: () => (decisions?.nFields ? fieldRows(decisions.nFields) : []),
-    t,
   });
   keyDialog.updateHints();
   document.addEventListener("htmx:after:swap", keyDialog.updateHints);
 
   if (data.plays) {
     const parts = { frame: screen.part("players"), container: screen.part("clips") };
-    player = await showClips({ fetchBriefing: () => api.blindBriefing(caseId), ...parts, t });
+    player = await showClips({ fetchBriefing: () => api.blindBriefing(caseId), ...parts });
     keyDialog.updateHints();
   }
   if (!decisions) return;
   startHeartbeat({
     extend: api.extendClaim,
     leasedIds: () => [caseId],
-    onLost: () => caseRequests.isBusy || screen.notice(t("conflict.claim_lost"), { look: "warning" }),
+    onLost: () => caseRequests.isBusy || screen.notice(translate("Your claim of this case has ended, so nothing was saved. What you typed is kept: reload the page to claim the case again, then save."), { look: "warning" }),
   });
 }
 
@@ -105,17 +104,17 @@ const ACTIONS = [
 export const createDeskKeys = (storage) => createKeyMap(storage, { actions: ACTIONS, storageKey: "concord:desk-keys" });
 
 /** The fields' digits as rows of the key dialog. */
-export const fieldRows = (nFields) => [{ keys: nFields > 1 ? ["1", String(nFields)] : ["1"], until: nFields > 1, text: "keys.field" }];
+export const fieldRows = (nFields) => [{ keys: nFields > 1 ? ["1", String(nFields)] : ["1"], until: nFields > 1, text: translate("To the field of that number") }];
 
 /**
  * The case's clips beside its texts, played under the expert's own assignment, in the order in which they were judged.
  * `fetchBriefing()` gives an outcome with the task. Resolves with the player; null where there are no clips.
  */
-async function showClips({ fetchBriefing, frame, container, t }) {
+async function showClips({ fetchBriefing, frame, container }) {
   const outcome = await fetchBriefing();
   if (outcome.kind !== "ok") {
     frame.hidden = false;
-    container.append(h("p", { class: "problem" }, t("desk.clip_failed", { detail: outcome.detail })));
+    container.append(h("p", { class: "problem" }, translate("The clips could not be fetched: {detail}", { detail: outcome.detail })));
     return null;
   }
   const assignment = outcome.body;
@@ -130,16 +129,16 @@ async function showClips({ fetchBriefing, frame, container, t }) {
   });
   const contentClips = assignment.content.filter(({ clip }) => clip);
   const candidateClips = assignment.candidates.filter(({ clip }) => clip);
-  const row = (clip, label, mark = null) => createClipRow({ clip, mark, label, player, t });
+  const row = (clip, label, mark = null) => createClipRow({ clip, mark, label, player });
   container.replaceChildren(
     ...contentClips.map(({ field, clip }) => {
-      const title = t(`content.${field}`);
+      const title = CONTENT_TITLES[field];
       return h("div", { class: "given-clip" }, h("h3", {}, title), row(clip, title));
     }),
     ...candidateClips.map(({ label, clip }) =>
       candidateClips.length > 1 ? row(clip, label, label) : h("div", { class: "given-clip" }, row(clip, label)),
     ),
-    createTransport({ player, switches: candidateClips.length > 1, t }),
+    createTransport({ player, switches: candidateClips.length > 1 }),
   );
   frame.hidden = false;
   return player;

@@ -4,12 +4,19 @@
  */
 import { h } from "../page/dom.js";
 import { safeStorage } from "../page/storage.js";
+import { translate } from "../page/texts.js";
 import { wordDiff } from "./word_diff.js";
+
+/** Of a word diff, for screen readers. */
+const MARK_TEXTS = {
+  gone: translate("gone:"),
+  new: translate("new:"),
+};
 
 const MARKS = { gone: "del", new: "ins" };
 
 /** `stored`: the stored corrections (below); `announce(text)` is for screen readers; `onChange()` follows every change. */
-export function createEditor(root, { stored, t, announce, onChange }) {
+export function createEditor(root, { stored, announce, onChange }) {
   const part = (name) => root.querySelector(`[data-part="${name}"]`);
   const fields = [...root.querySelectorAll("[data-field]")].map(createField);
   const draftIds = {}; // by field: the draft that its text started from
@@ -30,7 +37,7 @@ export function createEditor(root, { stored, t, announce, onChange }) {
       fieldPart("diff-frame").hidden = !changed;
       fitHeight(area);
       cancelAnimationFrame(frame);
-      frame = requestAnimationFrame(() => fieldPart("diff").replaceChildren(...(changed ? diffElements(original, area.value, t) : [])));
+      frame = requestAnimationFrame(() => fieldPart("diff").replaceChildren(...(changed ? diffElements(original, area.value) : [])));
       showDraftState(field);
     }
 
@@ -52,7 +59,7 @@ export function createEditor(root, { stored, t, announce, onChange }) {
     }
     const note = element.querySelector('[data-part="taken"]');
     note.hidden = id === undefined || area.value === original;
-    note.textContent = note.hidden ? "" : t("desk.begun_as_draft");
+    note.textContent = note.hidden ? "" : translate("Begun as an AI draft.");
   }
 
   function onInput(field) {
@@ -92,13 +99,13 @@ export function createEditor(root, { stored, t, announce, onChange }) {
   const openDraft = (field) => field?.element.querySelector("[data-draft][data-open]");
 
   function acceptDraft(field, draft = openDraft(field)) {
-    if (!draft) return announce(t("desk.no_draft"));
+    if (!draft) return announce(translate("There is no draft here."));
     setCurrent(field);
     replaceText(field.area, draft.querySelector('[data-part="draft-text"]').textContent);
     draftIds[field.name] = Number(draft.dataset.draft);
     onInput(field);
     field.element.focus({ preventScroll: true });
-    announce(t("desk.taken"));
+    announce(translate("The draft is taken."));
   }
 
   /** Edit the field: from its draft, unless it has been edited already. */
@@ -125,7 +132,7 @@ export function createEditor(root, { stored, t, announce, onChange }) {
     remarks.reason.value = saved.reason;
     remarks.comment.value = saved.comment;
     if (remarks.rewrite) remarks.rewrite.checked = saved.rewrite;
-    announce(t("desk.restored"));
+    announce(translate("What you had typed here is back."));
   }
 
   for (const control of Object.values(remarks)) control?.addEventListener("input", () => (save(), onChange()));
@@ -153,7 +160,7 @@ export function createEditor(root, { stored, t, announce, onChange }) {
     reject() {
       const draft = openDraft(current);
       if (draft) draft.querySelector("[data-reject]").click();
-      else announce(t("desk.no_draft"));
+      else announce(translate("There is no draft here."));
     },
     focusReason: () => remarks.reason.focus(),
     removeStored: stored.remove,
@@ -173,10 +180,10 @@ function fitHeight(area) {
 }
 
 /** The word diff as elements, with words for screen readers. */
-function diffElements(before, after, t) {
+function diffElements(before, after) {
   const hidden = (text) => h("span", { class: "visually-hidden" }, text);
   return wordDiff(before, after).map(({ kind, text }) =>
-    kind === "same" ? text : h(MARKS[kind], {}, hidden(`[${t(`diff.${kind}`)} `), text, hidden("]")),
+    kind === "same" ? text : h(MARKS[kind], {}, hidden(`[${MARK_TEXTS[kind]} `), text, hidden("]")),
   );
 }
 

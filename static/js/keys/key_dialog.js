@@ -1,6 +1,46 @@
 /** Key dialog: the list of keyboard shortcuts that `?` opens, where each action can be given another key. */
 import { h } from "../page/dom.js";
+import { fill, translate } from "../page/texts.js";
 import { keyNameOf } from "./shortcuts.js";
+
+const ACTION_TITLES = {
+  play: translate("Play or pause"),
+  switch: translate("Switch to the other piece, keeping the place"),
+  reference: translate("Play the reference clip"),
+  back5: translate("Five seconds back"),
+  on5: translate("Five seconds on"),
+  restart: translate("Back to the start of the clip"),
+  loop_start: translate("Repeat from here"),
+  loop_end: translate("Repeat up to here"),
+  loop_clear: translate("Stop repeating"),
+  louder: translate("Louder"),
+  quieter: translate("Quieter"),
+  mute: translate("Sound off or on"),
+  spectrogram: translate("Show or hide the spectrograms"),
+  next_question: translate("To the next question"),
+  previous_question: translate("To the question before"),
+  leave_text: translate("Leave a text, so that these keys work again"),
+  submit: translate("Submit"),
+  undo: translate("Change the answer before"),
+  skip: translate("Skip the task"),
+  help: translate("This list"),
+  accept: translate("Take the draft of the marked field"),
+  edit: translate("Write in the marked field, beginning with its draft"),
+  reject: translate("Reject the draft of the marked field"),
+  correct: translate("Save the corrections"),
+  save: translate("Save the corrections, also from within a text"),
+  fine: translate("Fine as it is"),
+  withdraw: translate("Withdraw the item"),
+  send_back: translate("Return it to raters"),
+  put_back: translate("Put it back and go to the next case"),
+  take_back: translate("Undo the decision before"),
+};
+
+const PROBLEMS = {
+  taken: translate("That key is already used for: {action}. Press another one."),
+  reserved: translate("That key gives an answer in this study. Press another one."),
+  unusable: translate("That key cannot be used. Press a letter, a sign, Space or Enter."),
+};
 
 const MODIFIERS = ["Shift", "Control", "Alt", "AltGraph", "Meta", "CapsLock"];
 
@@ -9,7 +49,7 @@ const MODIFIERS = ["Shift", "Control", "Alt", "AltGraph", "Meta", "CapsLock"];
  * `actionNames(task)` its actions; `answerRows(task)` are rows {keys, until, text} for keys that cannot be changed. Keeps
  * the hints on the page up to date too.
  */
-export function createKeyDialog({ keys, singleKeys, task, actionNames, answerRows, t, page = document }) {
+export function createKeyDialog({ keys, singleKeys, task, actionNames, answerRows, page = document }) {
   const dialog = page.getElementById("keys-dialog");
   const part = (name) => dialog.querySelector(`[data-part="${name}"]`);
   let awaitingKeyFor = null; // the action whose new key is awaited
@@ -32,24 +72,24 @@ export function createKeyDialog({ keys, singleKeys, task, actionNames, answerRow
     const key = keys.keyOf(name);
     const change = h(
       "button",
-      { type: "button", class: "plain-button", "data-change": name, "aria-label": t("keys.change_of", { action: t(`key.${name}`) }) },
-      t("keys.change"),
+      { type: "button", class: "plain-button", "data-change": name, "aria-label": translate("Change the key for: {action}", { action: ACTION_TITLES[name] }) },
+      translate("Change"),
     );
     change.addEventListener("click", () => wait(name));
-    const face = isAwaiting ? h("em", {}, t("keys.press")) : key === null ? t("keys.none") : h("kbd", {}, keyLabel(key, t));
-    const cells = [h("th", { scope: "row" }, t(`key.${name}`)), h("td", {}, face), h("td", {}, fixed ? null : change)];
+    const face = isAwaiting ? h("em", {}, translate("Press a key")) : key === null ? translate("none here") : h("kbd", {}, keyLabel(key));
+    const cells = [h("th", { scope: "row" }, ACTION_TITLES[name]), h("td", {}, face), h("td", {}, fixed ? null : change)];
     return h("tr", { class: isAwaiting ? "waiting" : null }, cells);
   }
 
   function answerRow({ keys: faces, until, text }) {
     const marks = faces.flatMap((face, n) => [n && until ? " … " : n ? " " : null, h("kbd", {}, face)]);
-    return h("tr", {}, h("th", { scope: "row" }, t(text)), h("td", {}, marks), h("td", {}));
+    return h("tr", {}, h("th", { scope: "row" }, text), h("td", {}, marks), h("td", {}));
   }
 
   function wait(name) {
     awaitingKeyFor = name;
     render();
-    announce(name ? t("keys.press_for", { action: t(`key.${name}`) }) : "");
+    announce(name ? translate("Press the new key for: {action}. Esc leaves it as it is.", { action: ACTION_TITLES[name] }) : "");
     dialog.querySelector(`[data-change="${name}"]`)?.focus();
   }
 
@@ -65,14 +105,14 @@ export function createKeyDialog({ keys, singleKeys, task, actionNames, answerRow
     event.preventDefault();
     event.stopPropagation();
     const conflict = event.key === "Escape" ? null : keys.change(name, keyNameOf(event));
-    if (conflict) return announce(t(`keys.${conflict.problem}`, { action: conflict.by && t(`key.${conflict.by}`) }));
+    if (conflict) return announce(fill(PROBLEMS[conflict.problem], { action: ACTION_TITLES[conflict.by] }));
     awaitingKeyFor = null;
     render();
-    announce(event.key === "Escape" ? "" : t("keys.changed", { action: t(`key.${name}`), key: keyLabel(keys.keyOf(name), t) }));
+    announce(event.key === "Escape" ? "" : translate("{action}: the key is now {key}.", { action: ACTION_TITLES[name], key: keyLabel(keys.keyOf(name)) }));
     dialog.querySelector(`[data-change="${name}"]`).focus();
   }
 
-  const updateHints = () => showHints(page, { keys, singleKeys: singleKeys.on, t });
+  const updateHints = () => showHints(page, { keys, singleKeys: singleKeys.on });
 
   dialog.addEventListener("keydown", onKeydown, { capture: true });
   dialog.addEventListener("cancel", (event) => awaitingKeyFor !== null && event.preventDefault());
@@ -81,7 +121,7 @@ export function createKeyDialog({ keys, singleKeys, task, actionNames, answerRow
     awaitingKeyFor = null;
     keys.reset();
     render();
-    announce(t("keys.reset_done"));
+    announce(translate("All keys are as they were at first."));
   });
   const checkbox = part("keys-on");
   checkbox.checked = singleKeys.on;
@@ -98,11 +138,11 @@ export function createKeyDialog({ keys, singleKeys, task, actionNames, answerRow
  * Writes each action's key where the page names the action: <kbd data-key-of="submit">, in a button or alone.
  * `singleKeys`: whether single-key shortcuts are on; a key that does nothing is not shown.
  */
-function showHints(page, { keys, singleKeys, t }) {
+function showHints(page, { keys, singleKeys }) {
   for (const hint of page.querySelectorAll("[data-key-of]")) {
     const key = keys.keyOf(hint.dataset.keyOf);
     const works = key !== null && (singleKeys || key.length > 1);
-    hint.textContent = works ? keyLabel(key, t) : "";
+    hint.textContent = works ? keyLabel(key) : "";
     hint.hidden = !works;
     hint.setAttribute("aria-hidden", "true"); // aria-keyshortcuts below says it
     const control = hint.closest("button, a");
@@ -114,8 +154,8 @@ function showHints(page, { keys, singleKeys, t }) {
 const LABELS = { Enter: "⏎", "Shift+Enter": "⇧ ⏎", "Ctrl+Enter": "Ctrl ⏎", Escape: "Esc" };
 
 /** A key as a <kbd> shows it; the space bar has its name in the page's language. */
-export function keyLabel(key, t) {
-  if (key === "Space") return t("key.space");
+export function keyLabel(key) {
+  if (key === "Space") return translate("Space");
   return LABELS[key] ?? (key.length === 1 ? key.toUpperCase() : key);
 }
 

@@ -1,4 +1,4 @@
-/** Texts: a protocol's in the reader's language, and the page's translated messages with placeholders. */
+/** Texts: a protocol's in the reader's language, and the interface's translated texts with placeholders. */
 
 /** A protocol's text is a string, or an object of strings by language, which always has English. */
 export function inLanguage(text, language) {
@@ -17,7 +17,10 @@ export function clock(seconds) {
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
 }
 
-/** The page's messages: t("player.play", {clip: "A"}). An unknown key is shown as it is, so that tests see it. */
-export function translator(texts) {
-  return (key, values) => fill(texts[key] ?? key, values);
+/** The catalogue of translations that Django's JavaScriptCatalog serves, loaded before all modules; else English. */
+const gettext = globalThis.gettext ?? ((text) => text);
+
+/** A text of the interface in the reader's language: translate("Play {clip}", { clip: "A" }). */
+export function translate(text, values) {
+  return fill(gettext(text), values);
 }

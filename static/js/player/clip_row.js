@@ -1,21 +1,29 @@
 /** Clip row: one clip with play button, waveform, time, buffering status, and a retry when it fails to load. */
 import { h, icon } from "../page/dom.js";
-import { clock } from "../page/texts.js";
+import { clock, translate } from "../page/texts.js";
 import { createSpectrogram } from "./spectrogram.js";
 import { createWaveform } from "./waveform.js";
+
+const FAILURES = {
+  failed: translate(
+    "This clip could not be loaded. Check your connection and try again; if it stays silent, skip the task and say so.",
+  ),
+  insecure: translate("This browser plays clips only over a secure connection: use the https address."),
+  unsupported: translate("This browser cannot play clips exactly enough. Please use a current one."),
+};
 
 const PLAY = "M7 4.5v15l13-7.5z";
 const PAUSE = "M6 4.5h4.5v15H6zM13.5 4.5H18v15h-4.5z";
 
 /** `mark` is the letter shown on the row of a candidate; `label` its name in sentences. */
-export function createClipRow({ clip, mark, label, player, t }) {
+export function createClipRow({ clip, mark, label, player }) {
   const playIcon = icon(PLAY);
   const button = h("button", { type: "button", class: "play", onclick: () => toggle() }, playIcon.element);
   const waveform = createWaveform({
     peaks: clip.peaks,
     duration: clip.duration,
-    label: t("player.position", { clip: label }),
-    valueText: (position, duration) => t("player.time", { position, duration }),
+    label: translate("Position in {clip}", { clip: label }),
+    valueText: (position, duration) => translate("{position} of {duration}", { position, duration }),
     onSeek: (seconds) => player.seek(seconds, clip.name),
     onLoop: (range) => (player.loop = range),
   });
@@ -25,7 +33,7 @@ export function createClipRow({ clip, mark, label, player, t }) {
     "div",
     { class: "problem clip-failure", role: "alert", hidden: true },
     failureText,
-    h("button", { type: "button", class: "button", onclick: () => retry() }, t("player.again")),
+    h("button", { type: "button", class: "button", onclick: () => retry() }, translate("Try again")),
   );
   const status = h("p", { class: "clip-state soft small", hidden: true });
   const element = h(
@@ -33,7 +41,7 @@ export function createClipRow({ clip, mark, label, player, t }) {
     { class: "clip-row", "data-clip": clip.name },
     mark ? h("span", { class: "clip-mark", "aria-hidden": "true" }, mark) : null,
     button,
-    h("div", { class: "clip-pictures" }, waveform.element, clip.spectrogram ? createSpectrogram({ clip, player, t }) : null),
+    h("div", { class: "clip-pictures" }, waveform.element, clip.spectrogram ? createSpectrogram({ clip, player }) : null),
     time,
     status,
     failure,
@@ -54,11 +62,11 @@ export function createClipRow({ clip, mark, label, player, t }) {
     element.classList.toggle("current", isCurrent);
     element.classList.toggle("playing", playing);
     playIcon.show(playing ? PAUSE : PLAY);
-    button.setAttribute("aria-label", t(playing ? "player.pause" : "player.play", { clip: label }));
+    button.setAttribute("aria-label", playing ? translate("Pause {clip}", { clip: label }) : translate("Play {clip}", { clip: label }));
     button.setAttribute("aria-disabled", String(player.locked));
     waveform.showLoop(player.loop);
     failure.hidden = player.failure(clip.name) === null;
-    if (playing) showStatus(player.buffering ? t("player.waiting") : "");
+    if (playing) showStatus(player.buffering ? translate("Loading…") : "");
   }
 
   function showStatus(text) {
@@ -78,11 +86,11 @@ export function createClipRow({ clip, mark, label, player, t }) {
   player.addEventListener("ended", ({ detail }) => {
     if (detail.name !== clip.name) return;
     showTime();
-    showStatus(t("player.ended", { clip: label, time: clock(clip.duration) }));
+    showStatus(translate("{clip} has ended, at {time}.", { clip: label, time: clock(clip.duration) }));
   });
   player.addEventListener("failed", ({ detail }) => {
     if (detail.name !== clip.name) return;
-    failureText.textContent = t(`player.${player.failure(clip.name)}`);
+    failureText.textContent = FAILURES[player.failure(clip.name)];
     showState();
   });
   showState();

@@ -1,6 +1,7 @@
 /** Spectrogram of a clip under its waveform: fetched when it comes into view, with a cursor that follows the player. */
 import { h } from "../page/dom.js";
 import { safeStorage } from "../page/storage.js";
+import { translate } from "../page/texts.js";
 
 const WIDTH = 800;
 const HEIGHT = 128;
@@ -8,10 +9,10 @@ const STORAGE_KEY = "concord:spectrograms";
 let colours = null;
 
 /** `clip.spectrogram` is the address of its grey levels: HEIGHT rows of WIDTH bytes. Hidden from screen readers. */
-export function createSpectrogram({ clip, player, t }) {
+export function createSpectrogram({ clip, player }) {
   const canvas = h("canvas", { width: WIDTH, height: HEIGHT });
   const cursor = h("div", { class: "spectrogram-cursor" });
-  const problem = h("p", { class: "problem", hidden: true }, t("spectrogram.failed"));
+  const problem = h("p", { class: "problem", hidden: true }, translate("The spectrogram could not be loaded. Hide it and show it again."));
   const element = h("div", { class: "spectrogram", dir: "ltr", "aria-hidden": "true" }, canvas, cursor, problem);
   const observer = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && load());
   observer.observe(element);

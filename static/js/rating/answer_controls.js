@@ -4,7 +4,7 @@
  * and all but the text clear(). `onChange(value)` gets the value entered, undefined after `clear`.
  */
 import { h, uniqueId } from "../page/dom.js";
-import { clock, inLanguage } from "../page/texts.js";
+import { clock, inLanguage, translate } from "../page/texts.js";
 
 /** The validation error under a control; while one is shown, `inputs` are marked invalid. */
 function showProblem(line, text, inputs) {
@@ -142,7 +142,7 @@ const MOVE_KEYS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "PageUp", 
  * until the rater gives one, the thumb is hollow and the number empty. `bands`: {minimum, maximum, label} in the reader's
  * language.
  */
-export function createSliderAnswer({ legend, help, minimum, maximum, bands, required, t, onChange }) {
+export function createSliderAnswer({ legend, help, minimum, maximum, bands, required, onChange }) {
   const id = uniqueId("slider");
   const problem = h("p", { class: "problem", id: `${id}-problem`, hidden: true });
   const described = `${help ? `${id}-help ` : ""}${id}-problem`;
@@ -165,7 +165,7 @@ export function createSliderAnswer({ legend, help, minimum, maximum, bands, requ
     max: maximum,
     step: "any",
     inputmode: "decimal",
-    "aria-label": t("answer.as_number", { question: legend }),
+    "aria-label": translate("As a number: {question}", { question: legend }),
     "aria-required": required ? "true" : null,
     "aria-describedby": described,
     oninput: () => enter(number.value === "" ? undefined : Number(number.value)),
@@ -201,8 +201,8 @@ export function createSliderAnswer({ legend, help, minimum, maximum, bands, requ
     else if (number.value === "" || Number(number.value) !== value) number.value = value;
     if (value !== undefined) range.value = value;
     range.classList.toggle("unset", value === undefined);
-    range.setAttribute("aria-valuetext", value === undefined ? t("answer.not_given") : valueText(value, band));
-    name.textContent = value === undefined ? t("answer.not_given") : (band?.label ?? "");
+    range.setAttribute("aria-valuetext", value === undefined ? translate("not rated yet") : valueText(value, band));
+    name.textContent = value === undefined ? translate("not rated yet") : (band?.label ?? "");
   }
 
   show(undefined);
@@ -241,7 +241,7 @@ export function bandOf(bands, value) {
  * A text, with buttons that insert the glossary's words and the playback time. `position()` is the playback position in
  * seconds; null where there is no clip.
  */
-export function createTextAnswer({ legend, help, maxLength, required, glossary, language, position, onChange, t }) {
+export function createTextAnswer({ legend, help, maxLength, required, glossary, language, position, onChange }) {
   const id = uniqueId("text");
   const textarea = h("textarea", {
     id,
@@ -258,7 +258,7 @@ export function createTextAnswer({ legend, help, maxLength, required, glossary, 
   const element = h(
     "div",
     { class: "text-answer" },
-    h("label", { for: id }, legend, required ? null : h("span", { class: "soft" }, ` (${t("answer.optional")})`)),
+    h("label", { for: id }, legend, required ? null : h("span", { class: "soft" }, ` (${translate("optional")})`)),
     help ? h("p", { class: "help", id: `${id}-help` }, help) : null,
     textarea,
     h("div", { class: "row apart" }, position ? timeButton : null, count),
@@ -267,7 +267,7 @@ export function createTextAnswer({ legend, help, maxLength, required, glossary, 
   );
 
   function showCount() {
-    count.textContent = t("answer.characters", { used: textarea.value.length, most: maxLength });
+    count.textContent = translate("{used} of {most} characters", { used: textarea.value.length, most: maxLength });
   }
 
   function onInput() {
@@ -298,7 +298,7 @@ export function createTextAnswer({ legend, help, maxLength, required, glossary, 
     return h(
       "details",
       { class: "glossary", open: wide },
-      h("summary", {}, t("answer.glossary")),
+      h("summary", {}, translate("Words that help")),
       glossary.map((row) =>
         h(
           "div",
@@ -322,7 +322,7 @@ export function createTextAnswer({ legend, help, maxLength, required, glossary, 
     /** Show the playback time on the button that inserts it. */
     showTime() {
       if (!position) return;
-      const label = t("answer.insert_time", { time: `@${clock(position())}` });
+      const label = translate("Insert the time {time}", { time: `@${clock(position())}` });
       if (timeButton.textContent !== label) timeButton.textContent = label;
     },
     showProblem: (text) => showProblem(problem, text, [textarea]),

@@ -1,21 +1,26 @@
 /** Answer form: a task's questions and feedback as one form, with the current question, the draft and validation errors. */
 import { h, uniqueId } from "../page/dom.js";
-import { inLanguage } from "../page/texts.js";
+import { inLanguage, translate } from "../page/texts.js";
 import { createChoices, createNumberAnswer, createSliderAnswer, createTextAnswer } from "./answer_controls.js";
 import { isComplete } from "./answers.js";
 import { CANDIDATE_LABELS, choicesOf, confidenceIsRequired, isRequired, pointsOf, questionInstances } from "./protocol.js";
 
+const CHOICES = {
+  tie: translate("Tie"),
+  both_bad: translate("Both bad"),
+};
+
 /** `draft` is restored at the start and updated with every entry; `onChange()` follows each update. */
-export function createAnswerForm({ definition, nCandidates, draft, language, t, position, onChange }) {
+export function createAnswerForm({ definition, nCandidates, draft, language, position, onChange }) {
   const instances = questionInstances(definition, nCandidates);
   const views = instances.map(createView);
-  const feedback = createFeedback(definition, { language, t, onChange: onFeedback });
+  const feedback = createFeedback(definition, { language, onChange: onFeedback });
   feedback?.restore(draft);
   let current = null;
 
   function createView(instance) {
     const glossary = definition.glossary ?? [];
-    const view = createQuestionView(instance, { language, t, glossary, position, onChange: (value) => onEntered(view, value) });
+    const view = createQuestionView(instance, { language, glossary, position, onChange: (value) => onEntered(view, value) });
     if (draft.values[instance.id]) view.restore(draft.values[instance.id]);
     view.element.addEventListener("focusin", () => setCurrent(view));
     return view;
@@ -100,12 +105,12 @@ const MANY_POINTS = 8; // from so many on, labels are listed below the scale
  * `onChange(value)` gets the whole value of the question instance, {choice, value, confidence, text}. The view's
  * `press(key)` enters an answer by its key, `restore(value)` a draft's; `showProblem(part, text)` shows a validation error.
  */
-function createQuestionView(instance, { language, t, glossary, position, onChange }) {
+function createQuestionView(instance, { language, glossary, position, onChange }) {
   const { question } = instance;
   const value = {};
   const main = mainControl();
   const confidence = question.confidence ? confidenceControl() : null;
-  const clear = canBeCleared(question) ? clearButton(t, () => main.clear()) : null;
+  const clear = canBeCleared(question) ? clearButton(() => main.clear()) : null;
   const element = h("section", { class: "ask card", "data-ask": instance.id }, main.element, clear, confidence?.element);
 
   function enter(part, entered) {
@@ -118,12 +123,12 @@ function createQuestionView(instance, { language, t, glossary, position, onChang
   function mainControl() {
     const common = { legend: titleOf(instance, language), help: inLanguage(question.help, language), required: isRequired(question) };
     if (question.kind === "preference") {
-      const options = choicesOf(question).map((choice) => choiceOption(choice, t));
+      const options = choicesOf(question).map((choice) => choiceOption(choice));
       return createChoices({ ...common, look: "pair", options, onChange: (choice) => enter("choice", choice) });
     }
     if (question.kind === "text") {
       const maxLength = question.max_length ?? 2000;
-      return createTextAnswer({ ...common, maxLength, glossary, language, position, t, onChange: (text) => enter("text", text) });
+      return createTextAnswer({ ...common, maxLength, glossary, language, position, onChange: (text) => enter("text", text) });
     }
     const onChangeValue = (number) => enter("value", number);
     const points = pointsOf(question);
@@ -138,9 +143,9 @@ function createQuestionView(instance, { language, t, glossary, position, onChang
     const { minimum, maximum } = question;
     if (question.bands?.length) {
       const bands = question.bands.map((band) => ({ ...band, label: inLanguage(band.label, language) }));
-      return createSliderAnswer({ ...common, minimum, maximum, bands, t, onChange: onChangeValue });
+      return createSliderAnswer({ ...common, minimum, maximum, bands, onChange: onChangeValue });
     }
-    const range = t("answer.between", { least: minimum, most: maximum });
+    const range = translate("A number from {least} to {most}", { least: minimum, most: maximum });
     return createNumberAnswer({ ...common, range, minimum, maximum, onChange: onChangeValue });
   }
 
@@ -213,9 +218,9 @@ function classOfScale(points) {
   return points.some(({ label }) => label) ? "scale" : "scale bare";
 }
 
-function choiceOption(choice, t) {
+function choiceOption(choice) {
   if (choice.length === 1) return { value: choice, face: choice };
-  return { value: choice, face: t(`answer.${choice}`), key: KEY_OF_CHOICE[choice] };
+  return { value: choice, face: CHOICES[choice], key: KEY_OF_CHOICE[choice] };
 }
 
 function pointOptions(points, language) {
@@ -238,8 +243,8 @@ function verdictOptions(points, language) {
   }));
 }
 
-function clearButton(t, onclick) {
-  return h("button", { type: "button", class: "plain-button clear", hidden: true, onclick }, t("answer.clear"));
+function clearButton(onclick) {
+  return h("button", { type: "button", class: "plain-button clear", hidden: true, onclick }, translate("Clear"));
 }
 
 // ── Feedback: codes and a comment ───────────────────────────────────────────
@@ -247,7 +252,7 @@ function clearButton(t, onclick) {
 const MAX_COMMENT = 4000;
 
 /** `onChange({codes, comment})`; `press(key)` toggles the code of that letter. Null where the protocol has neither. */
-function createFeedback(definition, { language, t, onChange }) {
+function createFeedback(definition, { language, onChange }) {
   const codes = definition.codes ?? [];
   if (!codes.length && !definition.comment) return null;
   const checkboxes = codes.map((code) => h("input", { type: "checkbox", value: code.key, onchange: onInput }));
@@ -257,7 +262,7 @@ function createFeedback(definition, { language, t, onChange }) {
     "section",
     { class: "report card" },
     codes.length ? codeList() : null,
-    commentField ? h("div", { class: "field" }, h("label", { for: commentField.id }, t("answer.comment")), commentField) : null,
+    commentField ? h("div", { class: "field" }, h("label", { for: commentField.id }, translate("Comment")), commentField) : null,
     problem,
   );
 
@@ -265,7 +270,7 @@ function createFeedback(definition, { language, t, onChange }) {
     return h(
       "fieldset",
       { class: "choices codes", "aria-describedby": problem.id },
-      h("legend", {}, t("answer.codes")),
+      h("legend", {}, translate("Anything to report?")),
       h(
         "div",
         { class: "options" },

@@ -2,6 +2,7 @@
  * Answers: from what a rater entered to the API's payload and back, and from the API's validation errors to the place on the
  * page. `values` has one object per question instance id: {choice, value, confidence, text}, each there once entered. Pure.
  */
+import { translate } from "../page/texts.js";
 import { confidenceIsRequired, isRequired, pointsOf } from "./protocol.js";
 
 /** Whether the question instance has all its parts: the moment to move on to the next one. */
@@ -43,10 +44,10 @@ export function problemsOf(instances, values, codes) {
       problems.push({ instanceId: instance.id, part: "main", ...missingAnswer(question) });
     }
     if (hasAnswer && question.kind !== "text" && !isOnScale(question, value)) {
-      problems.push({ instanceId: instance.id, part: "main", message: "missing.number", values: rangeOf(question) });
+      problems.push({ instanceId: instance.id, part: "main", message: translate("Give a number from {least} to {most}."), values: rangeOf(question) });
     }
     if (hasAnswer && confidenceIsRequired(question) && value.confidence === undefined) {
-      problems.push({ instanceId: instance.id, part: "confidence", message: "missing.confidence", values: {} });
+      problems.push({ instanceId: instance.id, part: "confidence", message: translate("Say how sure you are."), values: {} });
     }
     return problems;
   });
@@ -97,9 +98,9 @@ function rangeOf(question) {
 }
 
 function missingAnswer(question) {
-  if (question.kind === "preference") return { message: "missing.choice", values: {} };
-  if (question.kind === "text") return { message: "missing.text", values: {} };
-  if (!pointsOf(question).length) return { message: "missing.number", values: rangeOf(question) };
-  if (!question.excused_by?.length) return { message: "missing.value", values: {} };
-  return { message: "missing.value_or_code", values: { codes: question.excused_by.join(" / ") } };
+  if (question.kind === "preference") return { message: translate("Choose one."), values: {} };
+  if (question.kind === "text") return { message: translate("Write at least one sentence."), values: {} };
+  if (!pointsOf(question).length) return { message: translate("Give a number from {least} to {most}."), values: rangeOf(question) };
+  if (!question.excused_by?.length) return { message: translate("Give a rating."), values: {} };
+  return { message: translate("Give a rating, or say why not with code {codes}."), values: { codes: question.excused_by.join(" / ") } };
 }

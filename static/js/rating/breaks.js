@@ -1,6 +1,7 @@
 /** Breaks: between two tasks the page may suggest one, and after long work it shows no further task for a while. */
 import { h } from "../page/dom.js";
 import { safeStorage } from "../page/storage.js";
+import { translate } from "../page/texts.js";
 
 const STORAGE_KEY = "concord.work";
 const IDLE_MS = 5 * 60_000; // so long without activity is a break, and a new work period begins after it
@@ -8,7 +9,7 @@ const POSTPONE_MS = 5 * 60_000;
 const STOP_MS = 10 * 60_000;
 const PLAYBACK_POLL_MS = 30_000; // playback is activity too, without a hand moving
 
-export function createBreaks({ screen, language, t, isPlaying, clock = createWorkClock(globalThis.localStorage) }) {
+export function createBreaks({ screen, language, isPlaying, clock = createWorkClock(globalThis.localStorage) }) {
   for (const type of ["pointerdown", "keydown"]) globalThis.addEventListener(type, clock.recordActivity);
   setInterval(() => isPlaying() && clock.recordActivity(), PLAYBACK_POLL_MS);
   clock.recordActivity();
@@ -23,16 +24,16 @@ export function createBreaks({ screen, language, t, isPlaying, clock = createWor
 
   async function suggest() {
     const minutes = Math.round(clock.seconds / 60);
-    const choices = [{ value: "take", text: t("rest.take"), look: "primary" }];
-    if (clock.mayPostpone) choices.push({ value: "later", text: t("rest.later") });
-    const choice = await show({ title: t("rest.title"), text: t("rest.why", { minutes }), choices });
+    const choices = [{ value: "take", text: translate("Take a break"), look: "primary" }];
+    if (clock.mayPostpone) choices.push({ value: "later", text: translate("In five minutes") });
+    const choice = await show({ title: translate("Time for a break?"), text: translate("You have listened and judged for {minutes} minutes without a pause. Ears tire before we notice; a few minutes away from the sound help.", { minutes }), choices });
     if (choice === "later") {
       clock.postpone();
       return false;
     }
     clock.take();
-    const back = { value: "back", text: t("rest.back"), look: "primary" };
-    await show({ title: t("rest.taken"), text: t("rest.waits"), choices: [back] });
+    const back = { value: "back", text: translate("Go on"), look: "primary" };
+    await show({ title: translate("Enjoy your break"), text: translate("Everything is stored. Come back when your ears are fresh."), choices: [back] });
     return true;
   }
 
@@ -40,8 +41,8 @@ export function createBreaks({ screen, language, t, isPlaying, clock = createWor
     const minutes = Math.round(clock.seconds / 60);
     const until = clock.stop();
     const time = new Intl.DateTimeFormat(language, { timeStyle: "short" }).format(until);
-    const choices = [{ value: "on", text: t("rest.back"), look: "primary", from: until }];
-    return show({ title: t("rest.stop"), text: t("rest.until", { minutes, time }), choices });
+    const choices = [{ value: "on", text: translate("Go on"), look: "primary", from: until }];
+    return show({ title: translate("That is enough listening for now"), text: translate("You have worked for {minutes} minutes without a pause, and tired ears judge differently. Everything is stored; there are more tasks from {time}.", { minutes, time }), choices });
   }
 
   /** Resolves with the value of the choice. */
@@ -64,7 +65,7 @@ export function createBreaks({ screen, language, t, isPlaying, clock = createWor
         if (from > Date.now()) return;
         clearInterval(timer);
         button.disabled = false;
-        screen.announce(t("rest.over"));
+        screen.announce(translate("You can go on now."));
       }, 1000);
     }
     return button;

@@ -1,8 +1,9 @@
 /** Trial of a listening check: a sound to play, and the choices to answer with once it was heard. */
 import { h, uniqueId } from "../page/dom.js";
+import { CHECK_TEXTS } from "./check_texts.js";
 
 /** `sound()` promises the trial's bytes; `onHeard()` follows each end of the sound, `onChoice(choice)` comes once. */
-export function createTrial({ kind, intervals, nChoices, sound, t, onHeard, onChoice, onFailed }) {
+export function createTrial({ kind, intervals, nChoices, sound, onHeard, onChoice, onFailed }) {
   const isLevel = kind === "level";
   const player = createCheckPlayer({ onInterval: showInterval, onEnded: onSoundEnded });
   const play = h("button", { type: "button", class: "button primary big check-play", onclick: toggle });
@@ -10,10 +11,10 @@ export function createTrial({ kind, intervals, nChoices, sound, t, onHeard, onCh
     h(
       "button",
       { type: "button", class: "button big check-choice", disabled: true, onclick: () => submitChoice(choice) },
-      t(`check.${kind}.choice.${choice}`),
+      CHECK_TEXTS[kind].choices[choice],
     ),
   );
-  const questionText = h("p", { class: "check-ask", id: uniqueId("ask") }, t(`check.${kind}.ask`));
+  const questionText = h("p", { class: "check-ask", id: uniqueId("ask") }, CHECK_TEXTS[kind].ask);
   const element = h(
     "div",
     { class: "check-trial", onkeydown: onKeydown },
@@ -24,7 +25,7 @@ export function createTrial({ kind, intervals, nChoices, sound, t, onHeard, onCh
   let wasHeard = false;
 
   function show() {
-    play.textContent = t(player.playing ? `check.${kind}.stop` : wasHeard ? `check.${kind}.again` : `check.${kind}.play`);
+    play.textContent = CHECK_TEXTS[kind][player.playing ? "stop" : wasHeard ? "again" : "play"];
   }
 
   function showInterval(interval) {

@@ -10,7 +10,7 @@ const SAVE_LOG_EVERY_MS = 1000;
 const NO_HOLD = { sentence: "", dispose() {} };
 
 /** `onTask(task)` follows each change of task; `logFields()` are the fields that the page adds to a listening log. */
-export function createCurrentTask({ drafts, screen, sound, language, t, logFields, onChange, onTask }) {
+export function createCurrentTask({ drafts, screen, sound, language, logFields, onChange, onTask }) {
   const contentPart = screen.part("given");
   const formPart = screen.part("asked");
   let task = null;
@@ -26,7 +26,7 @@ export function createCurrentTask({ drafts, screen, sound, language, t, logField
       drafts.save(draftKey, draft);
       onChange();
     };
-    const view = createTaskView({ assignment, definition, draft, language, t, contentPart, formPart, sound, onChange: onEntered });
+    const view = createTaskView({ assignment, definition, draft, language, contentPart, formPart, sound, onChange: onEntered });
     const log = () => view.player.log(logFields());
     saveLog({ player: view.player, save: () => drafts.save(draftKey, Object.assign(draft, { log: log() })) });
     const state = { isRevision, isTouched: false, isClosed: false, isLeaseLost: false };
@@ -50,7 +50,7 @@ export function createCurrentTask({ drafts, screen, sound, language, t, logField
 
   function listeningRequirements({ assignment, view: { player } }) {
     // The whole form holds the clips: a panel's clips stand beside their questions.
-    const common = { player, container: screen.part("form"), t, announce: screen.announce };
+    const common = { player, container: screen.part("form"), announce: screen.announce };
     const gate = createListenGate({
       ...common,
       assignment,

@@ -1,13 +1,14 @@
 /** Leaving a task without an answer: skip it for a reason, or stop work and return every leased task. */
+import { haltText } from "../delivery/api.js";
 import { isEmpty } from "../delivery/drafts.js";
 import { h } from "../page/dom.js";
-import { inLanguage } from "../page/texts.js";
+import { inLanguage, translate } from "../page/texts.js";
 
 const CLOSED = ["closed", "not_found"]; // the assignment is not this rater's any more: nothing is left to skip
 
 const byId = (id) => document.getElementById(id);
 
-export function createLeave({ api, queue, screen, t, language, home, onSkipped }) {
+export function createLeave({ api, queue, screen, language, home, onSkipped }) {
   let isLeaving = false;
 
   async function skip(task) {
@@ -16,10 +17,9 @@ export function createLeave({ api, queue, screen, t, language, home, onSkipped }
     const send = async (skipReason) => {
       const outcome = await api.skip(assignment.id, skipReason);
       if (outcome.kind === "ok" || CLOSED.includes(outcome.code)) return null;
-      const key = `state.${outcome.kind}`;
-      return t(key) === key ? outcome.detail : t(key, { detail: outcome.detail });
+      return haltText({ kind: outcome.kind, detail: outcome.detail });
     };
-    const isSkipped = await showSkipDialog({ reasons: definition.skip_reasons ?? [], language, t, send });
+    const isSkipped = await showSkipDialog({ reasons: definition.skip_reasons ?? [], language, send });
     if (isSkipped && !task.isClosed) onSkipped(); // a task closed meanwhile has a notice with a button of its own
   }
 
@@ -29,7 +29,7 @@ export function createLeave({ api, queue, screen, t, language, home, onSkipped }
     for (const id of await queue.stop()) {
       const outcome = await api.returnAssignment(id);
       if (outcome.kind !== "ok" && outcome.kind !== "refused") {
-        screen.notice(t("stop.failed"), { look: "warning", actions: [{ text: t("stop.leave"), onclick: goHome }] });
+        screen.notice(translate("The task could not be given back; it returns to the others by itself in a few minutes."), { look: "warning", actions: [{ text: translate("Leave anyway"), onclick: goHome }] });
         return;
       }
     }
@@ -55,7 +55,7 @@ export function createLeave({ api, queue, screen, t, language, home, onSkipped }
  * Asks why a task is skipped. `send({reason, comment})` resolves with null, or with a sentence about the error: then the
  * dialog stays. Resolves with whether the task was skipped.
  */
-function showSkipDialog({ reasons, language, t, send }) {
+function showSkipDialog({ reasons, language, send }) {
   const dialog = byId("skip-dialog");
   const form = byId("skip-form");
   const problem = byId("skip-problem");
@@ -83,7 +83,7 @@ function showSkipDialog({ reasons, language, t, send }) {
       event.preventDefault();
       const reason = new FormData(form).get("reason");
       if (!reason) {
-        showProblem(t("skip.choose"));
+        showProblem(translate("Choose a reason."));
         form.querySelector("input")?.focus();
         return;
       }

@@ -4,16 +4,18 @@
  * The server checks the coverage by the same rules.
  */
 import { h } from "../page/dom.js";
+import { translate } from "../page/texts.js";
+import { CONTENT_TITLES } from "./task_content.js";
 
 /**
  * Listening gate. `container` holds the clips' rows, `line` the text by the submit button. `refusal()` says why a vote
  * cannot be sent, {text, focus}; null when enough was heard. `onFulfilled` follows once a refused vote can be sent.
  */
-export function createListenGate({ assignment, player, container, line, language, t, announce, onFulfilled }) {
+export function createListenGate({ assignment, player, container, line, language, announce, onFulfilled }) {
   const requirements = requirementsOf(assignment);
   const rowOf = (name) => container.querySelector(`[data-clip="${name}"]`);
-  const titleOf = ({ label, field }) => label ?? t(`content.${field}`);
-  const meterOf = (clip) => createMeter({ title: t("listen.meter_of", { clip: titleOf(clip) }), t });
+  const titleOf = ({ label, field }) => label ?? CONTENT_TITLES[field];
+  const meterOf = (clip) => createMeter({ title: translate("Heard of {clip}", { clip: titleOf(clip) }) });
   const meters = new Map(requirements.clips.map((clip) => [clip.name, meterOf(clip)]));
   const announced = new Set();
   let wasRefused = false;
@@ -33,10 +35,10 @@ export function createListenGate({ assignment, player, container, line, language
       meters.get(clip.name).show(clip);
       if (clip.isEnough && !announced.has(clip.name)) {
         announced.add(clip.name);
-        announce(t("listen.enough_of", { clip: titleOf(clip) }));
+        announce(translate("{clip}: heard enough.", { clip: titleOf(clip) }));
       }
     }
-    const text = state.isEnough ? t("listen.enough") : remainingText(state);
+    const text = state.isEnough ? translate("You have heard enough to decide.") : remainingText(state);
     if (line.textContent !== text) line.textContent = text;
     line.classList.toggle("done", state.isEnough);
     if (state.isEnough && wasRefused) onFulfilled();
@@ -46,11 +48,11 @@ export function createListenGate({ assignment, player, container, line, language
   /** Which clips by how many seconds, and how many switches; empty when a vote may be sent. */
   function remainingText(state = currentCoverage()) {
     const clips = state.clips.filter(({ isEnough }) => !isEnough);
-    const seconds = clips.map((clip) => t("listen.seconds_of", { seconds: secondsLeft(clip), clip: titleOf(clip) }));
+    const seconds = clips.map((clip) => translate("{seconds} s of {clip}", { seconds: secondsLeft(clip), clip: titleOf(clip) }));
     const parts = [];
-    if (seconds.length) parts.push(t("listen.left", { what: new Intl.ListFormat(language).format(seconds) }));
-    if (state.switchesLeft === 1) parts.push(t("listen.switch_once"));
-    else if (state.switchesLeft) parts.push(t("listen.switch_more", { count: state.switchesLeft }));
+    if (seconds.length) parts.push(translate("Still to hear: {what}.", { what: new Intl.ListFormat(language).format(seconds) }));
+    if (state.switchesLeft === 1) parts.push(translate("Switch between the pieces at least once."));
+    else if (state.switchesLeft) parts.push(translate("Switch between the pieces {count} more times.", { count: state.switchesLeft }));
     return parts.join(" ");
   }
 
@@ -64,14 +66,14 @@ export function createListenGate({ assignment, player, container, line, language
   function refusal() {
     wasRefused = !currentCoverage().isEnough;
     if (!wasRefused) return null;
-    return { text: t("listen.refused"), focus: focusMissing };
+    return { text: translate("Please listen before you decide."), focus: focusMissing };
   }
 
   return { refusal };
 }
 
 /** One line that keeps its height: a bar and words, then a tick. */
-function createMeter({ title, t }) {
+function createMeter({ title }) {
   const bar = h("progress", { max: "1", value: "0", "aria-label": title });
   const words = h("span", { class: "number" });
   const element = h("div", { class: "listen-meter small soft" }, bar, words);
@@ -81,7 +83,7 @@ function createMeter({ title, t }) {
       bar.value = isEnough ? 1 : heard / required;
       element.classList.toggle("done", isEnough);
       const shown = meterSeconds({ heard, required });
-      const text = isEnough ? t("listen.meter_done") : t("listen.meter", { heard: shown.heard, wanted: shown.required });
+      const text = isEnough ? translate("heard enough") : translate("heard {heard} of {wanted} s", { heard: shown.heard, wanted: shown.required });
       if (words.textContent !== text) words.textContent = text;
     },
   };
@@ -131,12 +133,12 @@ export const secondsLeft = ({ heard, required }) => Math.max(1, Math.ceil(requir
 const TICK_MS = 200;
 
 /** `container` holds the instruction and then the players. Returns the sentence that says why they wait, empty if not. */
-export function holdUntilRead({ seconds, player, container, t, announce, page = globalThis.document }) {
+export function holdUntilRead({ seconds, player, container, announce, page = globalThis.document }) {
   const players = container.querySelector(".players");
   if (!seconds || !players) return { sentence: "", dispose() {} };
   const reading = createReadingTimer(seconds);
   const countdown = h("p", { class: "hold small", "aria-hidden": "true" });
-  const sentence = t("hold.wait", { seconds: Math.ceil(seconds) });
+  const sentence = translate("Read the instruction first: the players open in {seconds} s.", { seconds: Math.ceil(seconds) });
   let isOnScreen = true;
   let lastTick = performance.now();
 
@@ -156,11 +158,11 @@ export function holdUntilRead({ seconds, player, container, t, announce, page = 
     if (reading.pass(elapsed, isOnScreen && page.visibilityState === "visible") > 0) return show();
     dispose();
     player.locked = false;
-    announce(t("hold.over"));
+    announce(translate("The players are open."));
   }
 
   function show() {
-    const text = t("hold.wait", { seconds: Math.ceil(reading.left) });
+    const text = translate("Read the instruction first: the players open in {seconds} s.", { seconds: Math.ceil(reading.left) });
     if (countdown.textContent !== text) countdown.textContent = text;
   }
 

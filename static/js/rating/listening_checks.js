@@ -1,11 +1,11 @@
 /** Listening checks: the page that takes a rater through the headphone and level checks that are due, one after another. */
 import { request } from "../delivery/api.js";
-import { translator } from "../page/texts.js";
+import { translate } from "../page/texts.js";
+import { CHECK_FAILURES, CHECK_TEXTS } from "./check_texts.js";
 import { createTrial } from "./check_trial.js";
 
 export default function listeningChecks(root) {
-  const { account, language, texts, urls } = JSON.parse(document.getElementById("checks-data").textContent);
-  const t = translator(texts);
+  const { account, language, urls } = JSON.parse(document.getElementById("checks-data").textContent);
   const api = createCheckApi(urls, account);
   const part = (name) => root.querySelector(`[data-part="${name}"]`);
   let trial = null;
@@ -38,9 +38,9 @@ export default function listeningChecks(root) {
   function showTrial(check) {
     const number = check.n_answered;
     show("running");
-    part("run-title").textContent = t(`check.${check.kind}.title`);
-    part("run-how").textContent = t(`check.${check.kind}.how`);
-    const progress = check.n_trials > 1 ? t("check.progress", { number: number + 1, of: check.n_trials }) : "";
+    part("run-title").textContent = CHECK_TEXTS[check.kind].title;
+    part("run-how").textContent = CHECK_TEXTS[check.kind].how;
+    const progress = check.n_trials > 1 ? translate("{number} of {of}", { number: number + 1, of: check.n_trials }) : "";
     part("run-progress").textContent = progress;
     part("run-progress").hidden = !progress;
     announce(progress);
@@ -49,10 +49,9 @@ export default function listeningChecks(root) {
       intervals: check.intervals,
       nChoices: check.n_choices,
       sound: () => fetchSound(check, number),
-      t,
-      onHeard: () => announce(t(`check.${check.kind}.ask`)),
+      onHeard: () => announce(CHECK_TEXTS[check.kind].ask),
       onChoice: (choice) => submitAnswer(check, number, choice),
-      onFailed: () => showProblem(t("check.failed_to_play")),
+      onFailed: () => showProblem(translate("The sound could not be loaded. Check your connection and press Play again.")),
     });
     part("trial").replaceChildren(trial.element);
     if (number === 0) part("run-title").focus();
@@ -84,31 +83,36 @@ export default function listeningChecks(root) {
     const standing = checks.find(({ kind }) => kind === check.kind);
     const next = checks.find(({ state }) => state !== "valid");
     show("result");
-    part("result-title").textContent = t(check.state === "passed" ? `check.${check.kind}.passed` : "check.not_passed");
+    part("result-title").textContent = check.state === "passed" ? CHECK_TEXTS[check.kind].passed : translate("That was not quite it");
     part("result-count").textContent =
-      check.n_correct === null ? "" : t("check.count", { right: check.n_correct, of: check.n_trials });
+      check.n_correct === null ? "" : translate("{right} of {of} right.", { right: check.n_correct, of: check.n_trials });
     part("result-advice").textContent = advice(check, standing);
     part("result-next").hidden = !next || next.state === "exhausted";
-    part("result-next").textContent = t(next?.kind === check.kind ? "check.try_again" : "check.next");
+    part("result-next").textContent = next?.kind === check.kind ? translate("Try again") : translate("Next check");
     part("result-next").onclick = () => startCheck(next.kind);
     part("result-work").hidden = due;
     part("result-title").focus();
   }
 
   function advice(check, standing) {
-    if (check.state === "passed") return check.kind === "level" ? t("check.level.keep") : "";
-    if (standing.state === "valid") return t("check.not_passed.recorded");
+    if (check.state === "passed") return check.kind === "level" ? translate("Please leave the volume of your device as it is from now on. What you will judge is as loud as this.") : "";
+    if (standing.state === "valid") return translate("The result is noted, and you can go on with the work.");
     const values = { left: standing.tries_left, time: formatTime(standing.until) };
-    const help = t(`check.${check.kind}.help`);
-    return `${help} ${t(standing.state === "exhausted" ? "check.exhausted" : "check.tries_left", values)}`;
+    const tries =
+      standing.state === "exhausted"
+        ? translate(
+            "That was the last try for now. You can try again from {time}. If you have no other headphones, tell the researcher who invited you.",
+            values,
+          )
+        : translate("Tries left today: {left}.", values);
+    return `${CHECK_TEXTS[check.kind].help} ${tries}`;
   }
 
   const formatTime = (iso) =>
     iso ? new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso)) : "";
 
   function showFailure(outcome, retry = null) {
-    const key = `check.${outcome.code ?? outcome.kind}`;
-    showProblem(key in texts ? t(key) : outcome.detail);
+    showProblem(CHECK_FAILURES[outcome.code ?? outcome.kind] ?? outcome.detail);
     part("problem-again").hidden = !retry;
     part("problem-again").onclick = () => {
       part("problem").hidden = true;

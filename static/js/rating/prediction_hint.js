@@ -1,30 +1,30 @@
 /** Prediction hint: a model's prediction for a task, where the study shows it: in words, before the questions. */
 import { h } from "../page/dom.js";
-import { inLanguage } from "../page/texts.js";
+import { inLanguage, translate } from "../page/texts.js";
 import { CANDIDATE_LABELS } from "./protocol.js";
 
 /** `hint`: the predictions per question, as the briefing has them. */
-export function hintSection({ hint, definition, language, t }) {
-  const title = t("hint.title");
+export function hintSection({ hint, definition, language }) {
+  const title = translate("What a model expects");
   const rows = hint.map((prediction) => {
     const question = h("span", { class: "soft" }, titleOf(prediction, definition, language));
-    return h("li", {}, question, " ", h("strong", {}, predictionText(prediction, t)));
+    return h("li", {}, question, " ", h("strong", {}, predictionText(prediction)));
   });
   return h(
     "section",
     { class: "card hint", "aria-label": title },
     h("h2", {}, title),
     h("ul", { class: "hint-list" }, rows),
-    h("p", { class: "small soft" }, t("hint.note")),
+    h("p", { class: "small soft" }, translate("A computer model guesses this, and it may be wrong. What counts is your own judgment.")),
   );
 }
 
 /** One prediction in words. */
-export function predictionText({ side, percent, value, values }, t) {
-  if (percent !== undefined) return side === null ? t("hint.even") : t("hint.side", { side, percent });
-  if (!values) return t("hint.rating", { value });
+export function predictionText({ side, percent, value, values }) {
+  if (percent !== undefined) return side === null ? translate("either may be chosen: it cannot tell") : translate("{side} will be chosen, with a chance of {percent} %", { side, percent });
+  if (!values) return translate("a rating of about {value}", { value });
   const texts = values.flatMap((each, index) =>
-    each === null ? [] : [t("hint.of", { candidate: CANDIDATE_LABELS[index], value: each })],
+    each === null ? [] : [translate("{candidate}: about {value}", { candidate: CANDIDATE_LABELS[index], value: each })],
   );
   return texts.join("; ");
 }

@@ -2,6 +2,7 @@
  * Protocol definition: its questions, choices, scale points and answer keys. A question instance is a question put once: to
  * the task, or to one candidate. Pure.
  */
+import { translate } from "../page/texts.js";
 
 export const CANDIDATE_LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -52,14 +53,14 @@ export function answerRows({ questions = [], codes = [], candidate }) {
   const hasScale = anyQuestion((question) => question.confidence || (question.kind === "rating" && pointsOf(question).length));
   const hasTen = anyQuestion((question) => question.kind === "rating" && pointsOf(question).some(({ value }) => value === 10));
   return [
-    hasKind("preference") && { keys: ["A", "B"], text: "keys.choose" },
-    anyQuestion(({ tie }) => tie) && { keys: ["T"], text: "answer.tie" },
-    anyQuestion(({ both_bad }) => both_bad) && { keys: ["N"], text: "answer.both_bad" },
-    hasKind("correctness") && { keys: ["Y", "N"], text: "keys.verdict" },
-    hasScale && { keys: ["1", "9"], until: true, text: "keys.point" },
-    hasTen && { keys: ["T"], text: "keys.ten" },
-    codes.length && { keys: codes.map(({ key }) => key), text: "keys.codes" },
-    candidate === "clip" && { keys: ["Alt 1", "Alt 9"], until: true, text: "keys.candidate" },
+    hasKind("preference") && { keys: ["A", "B"], text: translate("Choose, in the marked question") },
+    anyQuestion(({ tie }) => tie) && { keys: ["T"], text: translate("Tie") },
+    anyQuestion(({ both_bad }) => both_bad) && { keys: ["N"], text: translate("Both bad") },
+    hasKind("correctness") && { keys: ["Y", "N"], text: translate("Correct or not, in the marked question") },
+    hasScale && { keys: ["1", "9"], until: true, text: translate("The point of the scale, in the marked question") },
+    hasTen && { keys: ["T"], text: translate("Point 10 of the scale") },
+    codes.length && { keys: codes.map(({ key }) => key), text: translate("Codes on or off") },
+    candidate === "clip" && { keys: ["Alt 1", "Alt 9"], until: true, text: translate("Play the piece of that number, 0 the reference; without Alt where no scale is marked") },
   ].filter(Boolean);
 }
 

@@ -1,5 +1,6 @@
 /** Revisions: going back to a submitted answer of this session, to change it while the study allows it. */
 import { safeStorage } from "../page/storage.js";
+import { translate } from "../page/texts.js";
 import { toValues } from "./answers.js";
 
 /**
@@ -40,14 +41,14 @@ export function takeRequestedId({ location, history }) {
 }
 
 /** `isBusy()`: a vote is on its way; `onEnd(hasTask)` follows the end of a revision: whether the task put aside is back. */
-export function createRevisions({ api, queue, currentTask, drafts, history, screen, t, isBusy, onEnd }) {
+export function createRevisions({ api, queue, currentTask, drafts, history, screen, isBusy, onEnd }) {
   let isFetching = false;
 
   async function openPrevious() {
     if (isFetching) return;
     const { task } = currentTask;
     const id = history.before(task?.isRevision ? task.assignment.id : null);
-    const problem = id ? await open(id) : t("change.none");
+    const problem = id ? await open(id) : translate("There is no answer here that can still be changed.");
     if (problem) screen.notice(problem, { look: id ? "warning" : "" });
   }
 
@@ -63,7 +64,7 @@ export function createRevisions({ api, queue, currentTask, drafts, history, scre
       return "";
     }
     if (outcome.kind === "refused") history.remove(id);
-    return t("change.failed", { detail: outcome.detail });
+    return translate("Your earlier answer could not be fetched: {detail}", { detail: outcome.detail });
   }
 
   async function fetchSubmitted(id) {

@@ -1,7 +1,8 @@
 /** Screen: the parts of a workbench page that outlast a task: its state, progress, notices, announcements. */
 import { h } from "../page/dom.js";
+import { translate } from "../page/texts.js";
 
-export function createScreen(root, t) {
+export function createScreen(root) {
   const part = (name) => document.querySelector(`[data-part="${name}"]`);
   const notice = part("notice");
 
@@ -19,7 +20,7 @@ export function createScreen(root, t) {
     announce: (text) => (part("announcement").textContent = text),
 
     showProgress({ done, tasks }) {
-      part("progress-text").textContent = t("part.progress", { done, tasks });
+      part("progress-text").textContent = translate("{done} of {tasks} done", { done, tasks });
       part("progress").max = Math.max(1, tasks);
       part("progress").value = done;
     },
@@ -65,7 +66,7 @@ export function createScreen(root, t) {
     },
 
     showEnd(progress) {
-      part("end-count").textContent = t("part.progress", progress);
+      part("end-count").textContent = translate("{done} of {tasks} done", progress);
       this.show("end");
       part("end-title").focus();
     },

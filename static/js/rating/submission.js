@@ -1,5 +1,6 @@
 /** Submission of a task's answers, and everything that can come back. The page goes on only from `onDone`. */
-import { failureText, refusalText } from "../delivery/api.js";
+import { refusalText, retryText } from "../delivery/api.js";
+import { fill, translate } from "../page/texts.js";
 import { placeOf, problemsOf, toAnswers } from "./answers.js";
 
 // Refusals after which nothing can be changed about the task: the server has closed it to this rater.
@@ -12,14 +13,14 @@ const CLOSED = [
  * `gates`: each may refuse a task; `gate(task)` gives null, or {text, focus} with the reason. `onDone({stored, surplus})`
  * follows when the server has stored the vote, or when the rater leaves a closed task.
  */
-export function createSubmission({ outbox, sender, screen, t, urls, study, gates = [], onDone }) {
+export function createSubmission({ outbox, sender, screen, urls, study, gates = [], onDone }) {
   let sendingId = null; // the id of the vote on its way
   const form = screen.part("form");
 
   function validate({ view, draft }) {
     const problems = problemsOf(view.form.instances, draft.values, draft.codes);
-    view.form.showProblems(problems.map(({ message, values, ...place }) => ({ ...place, text: t(message, values) })));
-    if (problems.length) screen.notice(t("missing.summary", { count: problems.length }), { look: "error" });
+    view.form.showProblems(problems.map(({ message, values, ...place }) => ({ ...place, text: fill(message, values) })));
+    if (problems.length) screen.notice(translate("Still missing: {count}. You are at the first.", { count: problems.length }), { look: "error" });
     return !problems.length;
   }
 
@@ -40,7 +41,7 @@ export function createSubmission({ outbox, sender, screen, t, urls, study, gates
     const entry = outboxEntry(task, study);
     sendingId = entry.id;
     lock(true);
-    screen.notice(t("sending.now"));
+    screen.notice(translate("Sending…"));
     await outbox.add(entry); // before the request: a crash then loses nothing
     const outcome = await sender.deliver(entry.id);
     sendingId = null;
@@ -52,7 +53,7 @@ export function createSubmission({ outbox, sender, screen, t, urls, study, gates
     if (outcome.kind === "cancelled") return edit();
     if (outcome.kind === "refused") return showRefusal(outcome, entry, task);
     if (!outcome.body?.surplus) return onDone({ stored: true, surplus: false });
-    closeTask(t("sending.surplus"), task, { stored: true, surplus: true });
+    closeTask(translate("Saved as an extra answer: others had completed this task meanwhile."), task, { stored: true, surplus: true });
   }
 
   function edit() {
@@ -62,11 +63,11 @@ export function createSubmission({ outbox, sender, screen, t, urls, study, gates
 
   /** Why the vote of this page is not delivered yet, with what can be done. */
   function showWaiting(outcome, seconds) {
-    const again = { text: t("sending.again"), onclick: () => sender.sendNow() };
-    const change = { text: t("sending.edit"), onclick: () => sender.cancel(sendingId) };
-    const signIn = { text: t("sending.sign_in"), href: urls.sign_in };
+    const again = { text: translate("Send now"), onclick: () => sender.sendNow() };
+    const change = { text: translate("Change my answer"), onclick: () => sender.cancel(sendingId) };
+    const signIn = { text: translate("Sign in (opens a new tab)"), href: urls.sign_in };
     const wantsSignIn = ["signed_out", "redirected"].includes(outcome.kind);
-    screen.notice(`${failureText(t, outcome)} ${t("sending.retry_in", { seconds })}`, {
+    screen.notice(retryText(outcome, seconds), {
       look: "warning",
       actions: [...(wantsSignIn ? [signIn] : []), again, change],
     });
@@ -74,7 +75,7 @@ export function createSubmission({ outbox, sender, screen, t, urls, study, gates
 
   function showRefusal(outcome, entry, task) {
     outbox.remove(entry.id); // the reason is shown here, and the answers are still on the page
-    const text = refusalText(t, outcome);
+    const text = refusalText(outcome);
     if (CLOSED.includes(outcome.code)) return closeTask(text, task);
     const placed = outcome.errors.map(({ field, message }) => ({ ...placeOf(field, entry.body.answers), text: message }));
     const [onPage, elsewhere] = [placed.filter((each) => each.part), placed.filter((each) => !each.part)];
@@ -91,7 +92,7 @@ export function createSubmission({ outbox, sender, screen, t, urls, study, gates
       lock(false);
       onDone(result);
     };
-    const notice = screen.notice(text, { look: "warning", actions: [{ text: t("sending.next"), onclick: goOn }] });
+    const notice = screen.notice(text, { look: "warning", actions: [{ text: translate("Go on to the next task"), onclick: goOn }] });
     notice.querySelector("button").focus();
   }
 

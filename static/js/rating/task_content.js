@@ -1,18 +1,30 @@
 /** Task content: the instruction or question with its clips and texts, and the candidates to judge, alone or as a matrix. */
 import { h, uniqueId } from "../page/dom.js";
-import { inLanguage } from "../page/texts.js";
+import { inLanguage, translate } from "../page/texts.js";
 import { createClipRow } from "../player/clip_row.js";
 import { createTransport } from "../player/transport.js";
+
+/** Headings of an item's fields. */
+export const CONTENT_TITLES = {
+  prompt: translate("Instruction"),
+  lyrics: translate("Lyrics"),
+  reference_clip: translate("Reference clip"),
+  question: translate("Question"),
+  reference: translate("Reference answer"),
+  rationale: translate("Rationale"),
+  transcript: translate("Transcript"),
+  clip: translate("Recording"),
+};
 
 const LONG_TEXT = 360; // characters; longer lyrics and transcripts are folded
 const FOLDABLE = ["lyrics", "transcript"];
 
 /** The item's fields in protocol order. `headline` is the first text: the prompt, or the question. */
-export function contentSection({ content, title, player, controls, t }) {
+export function contentSection({ content, title, player, controls }) {
   const parts = content.map(({ field, text, clip }, index) => {
-    const heading = t(`content.${field}`);
-    if (clip) return h("div", { class: "given-clip" }, h("h3", {}, heading), createClipRow({ clip, label: heading, player, t }));
-    if (FOLDABLE.includes(field) && text.length > LONG_TEXT) return foldedText(heading, text, t);
+    const heading = CONTENT_TITLES[field];
+    if (clip) return h("div", { class: "given-clip" }, h("h3", {}, heading), createClipRow({ clip, label: heading, player }));
+    if (FOLDABLE.includes(field) && text.length > LONG_TEXT) return foldedText(heading, text);
     return h(
       "div",
       { class: `given-text given-${field}` },
@@ -24,11 +36,11 @@ export function contentSection({ content, title, player, controls, t }) {
 }
 
 /** Candidate clips: a row each, and the transport that they share. */
-export function candidateClips({ candidates, title, player, t }) {
+export function candidateClips({ candidates, title, player }) {
   const rows = candidates.map(({ label, clip }) =>
-    createClipRow({ clip, mark: candidates.length > 1 ? label : null, label, player, t }),
+    createClipRow({ clip, mark: candidates.length > 1 ? label : null, label, player }),
   );
-  const transport = createTransport({ player, switches: candidates.length > 1, t });
+  const transport = createTransport({ player, switches: candidates.length > 1 });
   return h("section", { class: "card players", "aria-label": title }, h("h2", { tabindex: "-1" }, title), rows, transport);
 }
 
@@ -42,11 +54,11 @@ export function candidateText({ text, title }) {
   );
 }
 
-function foldedText(heading, text, t) {
+function foldedText(heading, text) {
   return h(
     "details",
     { class: "given-text" },
-    h("summary", {}, h("h3", {}, heading), h("span", { class: "soft small" }, t("part.show_all"))),
+    h("summary", {}, h("h3", {}, heading), h("span", { class: "soft small" }, translate("Show all"))),
     h("p", { class: "passage", dir: "auto" }, text),
   );
 }
@@ -55,14 +67,14 @@ function foldedText(heading, text, t) {
  * Candidate matrix (panel): a row for each candidate, with its questions beside it. `views` are the views of the questions
  * put for each candidate. A single question has its title above the rows, not in each.
  */
-export function createCandidateMatrix({ candidates, views, title, player, language, t }) {
+export function createCandidateMatrix({ candidates, views, title, player, language }) {
   const questions = [...new Set(views.map(({ instance }) => instance.question))];
   const clips = candidates.filter(({ clip }) => clip);
   const titleId = uniqueId("matrix");
   const rows = candidates.map((candidate, position) =>
     h(
       "div",
-      { class: "matrix-row", role: "group", "aria-label": t("part.candidate", { label: candidate.label }) },
+      { class: "matrix-row", role: "group", "aria-label": translate("Candidate {label}", { label: candidate.label }) },
       candidateCell(candidate),
       h("div", { class: "matrix-asks" }, views.filter(({ instance }) => instance.position === position).map(({ element }) => element)),
     ),
@@ -70,7 +82,7 @@ export function createCandidateMatrix({ candidates, views, title, player, langua
 
   function candidateCell({ label, clip, text }) {
     const words = text ? h("p", { class: "matrix-text", dir: "auto" }, text) : null;
-    if (clip) return h("div", {}, createClipRow({ clip, mark: label, label, player, t }), words);
+    if (clip) return h("div", {}, createClipRow({ clip, mark: label, label, player }), words);
     return h("div", { class: "matrix-words" }, h("span", { class: "clip-mark", "aria-hidden": "true" }, label), words);
   }
 
@@ -89,16 +101,16 @@ export function createCandidateMatrix({ candidates, views, title, player, langua
     },
     h("h2", { id: titleId, tabindex: "-1" }, title),
     heading,
-    clips.length ? sharedControls({ player, switches: clips.length > 1, t }) : null,
+    clips.length ? sharedControls({ player, switches: clips.length > 1 }) : null,
     rows,
   );
 }
 
 /** The controls that all rows share, always in view; among them the open reference. */
-function sharedControls({ player, switches, t }) {
-  const transport = createTransport({ player, switches, t });
+function sharedControls({ player, switches }) {
+  const transport = createTransport({ player, switches });
   if (!player.has("reference")) return h("div", { class: "matrix-bar" }, transport);
-  const button = h("button", { type: "button", class: "button reference", onclick: toggle }, t("content.reference_clip"));
+  const button = h("button", { type: "button", class: "button reference", onclick: toggle }, translate("Reference clip"));
   button.append(" ", h("kbd", { "data-key-of": "reference" }));
 
   function toggle() {

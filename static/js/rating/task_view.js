@@ -1,4 +1,5 @@
 /** Task view: one task on the page, built from its briefing and its protocol definition; it knows no preset by name. */
+import { translate } from "../page/texts.js";
 import { clipsOf } from "../player/clip_cache.js";
 import { createPlayer } from "../player/player.js";
 import { createTransport } from "../player/transport.js";
@@ -6,8 +7,10 @@ import { createAnswerForm } from "./answer_form.js";
 import { hintSection } from "./prediction_hint.js";
 import { candidateClips, candidateText, contentSection, createCandidateMatrix } from "./task_content.js";
 
+const LAYOUT_TITLES = { comparison: translate("Then the two pieces"), abx: translate("A, B and X") };
+
 /** Renders into `contentPart` (left) and `formPart` (right). `sound` holds the page's audio engine and clip cache. */
-export function createTaskView({ assignment, definition, draft, language, t, contentPart, formPart, sound, onChange }) {
+export function createTaskView({ assignment, definition, draft, language, contentPart, formPart, sound, onChange }) {
   const { content, candidates } = assignment;
   const clips = candidates.filter(({ clip }) => clip);
   const player = createPlayer({
@@ -26,42 +29,41 @@ export function createTaskView({ assignment, definition, draft, language, t, con
     nCandidates: candidates.length,
     draft,
     language,
-    t,
     position: names.length ? candidatePosition : null,
     onChange,
   });
   // A recording beside text answers has the transport to itself.
-  const controls = !clips.length && player.current ? createTransport({ player, switches: false, t }) : null;
-  const instruction = content.length ? [contentSection({ content, title: contentTitle(), player, controls, t })] : [];
+  const controls = !clips.length && player.current ? createTransport({ player, switches: false }) : null;
+  const instruction = content.length ? [contentSection({ content, title: contentTitle(), player, controls })] : [];
   const candidateViews = form.views.filter(({ instance }) => instance.position !== null);
   const isMatrix = definition.layout === "panel" && candidateViews.length > 0;
 
   contentPart.replaceChildren(...instruction, ...(clips.length && !isMatrix ? [candidateSection()] : []));
   // Before the questions: the note of an expert who asked for more judgments of this task.
-  const note = assignment.note ? [candidateText({ text: assignment.note, title: t("part.note") })] : [];
-  const hint = assignment.hint ? [hintSection({ hint: assignment.hint, definition, language, t })] : [];
+  const note = assignment.note ? [candidateText({ text: assignment.note, title: translate("An expert asks you to mind") })] : [];
+  const hint = assignment.hint ? [hintSection({ hint: assignment.hint, definition, language })] : [];
   formPart.replaceChildren(...note, ...hint, ...formSections());
   for (const type of ["time", "change"]) player.addEventListener(type, form.showTime);
   form.showTime();
 
   function contentTitle() {
-    if (!clips.length) return t("part.about");
-    return t(content.some(({ text }) => text) ? "part.instruction" : "part.reference");
+    if (!clips.length) return translate("What was asked");
+    return content.some(({ text }) => text) ? translate("First, the instruction") : translate("First, the reference");
   }
 
   function candidateTitle() {
-    return t({ comparison: "part.pair", abx: "part.abx" }[definition.layout] ?? (candidates.length > 1 ? "part.candidates" : "part.clip"));
+    return LAYOUT_TITLES[definition.layout] ?? (candidates.length > 1 ? translate("The candidates") : translate("Then the clip"));
   }
 
   function candidateSection() {
-    return candidateClips({ candidates: clips, title: candidateTitle(), player, t });
+    return candidateClips({ candidates: clips, title: candidateTitle(), player });
   }
 
   /** Each candidate stands beside or above its own questions; questions to the whole task come after. */
   function formSections() {
     const feedback = form.feedback ? [form.feedback.element] : [];
     if (isMatrix) {
-      const matrix = createCandidateMatrix({ candidates, views: candidateViews, title: candidateTitle(), player, language, t });
+      const matrix = createCandidateMatrix({ candidates, views: candidateViews, title: candidateTitle(), player, language });
       const taskViews = form.views.filter((view) => !candidateViews.includes(view)).map((view) => view.element);
       return [matrix, ...taskViews, ...feedback];
     }
@@ -72,7 +74,7 @@ export function createTaskView({ assignment, definition, draft, language, t, con
 
   function textSection(candidate) {
     if (!candidate.text) return [];
-    const title = candidates.length === 1 ? t("part.answer") : t("part.candidate", { label: candidate.label });
+    const title = candidates.length === 1 ? translate("The answer to judge") : translate("Candidate {label}", { label: candidate.label });
     return [candidateText({ text: candidate.text, title })];
   }
 

@@ -1,5 +1,5 @@
 /** Workbench: the page where a rater works. Takes a task, shows it, sends the vote, and goes on only when it is stored. */
-import { createApi, failureText } from "../delivery/api.js";
+import { createApi, haltText, retryText } from "../delivery/api.js";
 import { createDelivery } from "../delivery/delivery.js";
 import { createDrafts, isEmpty } from "../delivery/drafts.js";
 import { memoryStore } from "../delivery/outbox.js";
@@ -7,7 +7,7 @@ import { createKeyDialog } from "../keys/key_dialog.js";
 import { createKeyMap } from "../keys/key_map.js";
 import { listenForKeys } from "../keys/shortcuts.js";
 import { taskActions } from "../keys/task_actions.js";
-import { translator } from "../page/texts.js";
+import { translate } from "../page/texts.js";
 import { createClipCache } from "../player/clip_cache.js";
 import { createEngine } from "../player/engine.js";
 import { createSpectrogramSwitch, hasSpectrograms } from "../player/spectrogram.js";
@@ -23,13 +23,12 @@ import { createProgress, createTaskQueue, previewApi } from "./task_queue.js";
 
 export default function workbench(root) {
   const data = JSON.parse(document.getElementById("workbench-data").textContent);
-  const { account, study, language, texts, urls, protocol } = data;
-  const t = translator(texts);
+  const { account, study, language, urls, protocol } = data;
   const ratingApi = createApi(urls, { account });
   const api = data.preview ? previewApi(ratingApi) : ratingApi;
   const drafts = createDrafts(globalThis.localStorage);
   const history = createAnswerHistory(`${account}:${study}`);
-  const screen = createScreen(root, t);
+  const screen = createScreen(root);
   const keys = createKeyMap(globalThis.localStorage);
   const clipCache = createClipCache({ api });
   const sound = { engine: createEngine(), clipCache };
@@ -37,20 +36,20 @@ export default function workbench(root) {
   const next = progress.updatedBy(api.next, () => submission.isBusy);
   const leaseMs = 60_000 * data.lease_minutes;
   const queue = createTaskQueue({ ...api, next }, { leaseMs, onPrefetched: clipCache.prefetch, onDropped: clipCache.evict });
-  const breaks = createBreaks({ screen, language, t, isPlaying: () => currentTask.task?.view.player.playing });
+  const breaks = createBreaks({ screen, language, isPlaying: () => currentTask.task?.view.player.playing });
   const logFields = () => ({ session_s: Math.round(breaks.seconds) });
-  const currentTask = createCurrentTask({ drafts, screen, sound, language, t, logFields, onChange: screen.clearNotice, onTask: show });
+  const currentTask = createCurrentTask({ drafts, screen, sound, language, logFields, onChange: screen.clearNotice, onTask: show });
   // A preview's answers must never be among the unsent votes of this browser.
   const outboxOptions = data.preview ? { account: `${account}:preview`, entryStore: memoryStore() } : { account };
-  const delivery = createDelivery({ api, ...outboxOptions, screen, t, language, onWaiting, onSettledElsewhere });
+  const delivery = createDelivery({ api, ...outboxOptions, screen, language, onWaiting, onSettledElsewhere });
   const gates = [(task) => task.gate?.refusal()];
-  const submission = createSubmission({ ...delivery, screen, t, urls, study, gates, onDone: finish });
-  const leave = createLeave({ api, queue, screen, t, language, home: urls.home, onSkipped: () => finish({ stored: false }) });
+  const submission = createSubmission({ ...delivery, screen, urls, study, gates, onDone: finish });
+  const leave = createLeave({ api, queue, screen, language, home: urls.home, onSkipped: () => finish({ stored: false }) });
   let retry = delivery.sender.sendNow;
   let requestedId = null; // the answer that an expert returned, opened from the list of returned answers
   const onRevisionEnd = (hasTask) => hasTask || (requestedId ? globalThis.location.assign(urls.returned) : advance());
   const isBusy = () => submission.isBusy;
-  const revisions = createRevisions({ api, queue, currentTask, drafts, history, screen, t, isBusy, onEnd: onRevisionEnd });
+  const revisions = createRevisions({ api, queue, currentTask, drafts, history, screen, isBusy, onEnd: onRevisionEnd });
 
   async function advance() {
     currentTask.clear();
@@ -60,7 +59,7 @@ export default function workbench(root) {
     const { assignment, definition } = outcome;
     screen.showUndo(history.before() !== null);
     if (!assignment) {
-      screen.announce(t("say.end"));
+      screen.announce(translate("There is nothing more to judge for now."));
       return screen.showEnd(progress.numbers);
     }
     if (await breaks.beforeTask(assignment.listening)) return advance();
@@ -75,7 +74,7 @@ export default function workbench(root) {
     screen.show("working");
     screen.showRevision(task.isRevision);
     screen.showUndo(history.before(task.isRevision ? task.assignment.id : null) !== null);
-    const heading = task.isRevision ? t("change.banner") : t("say.task", { progress: t("part.progress", progress.numbers) });
+    const heading = task.isRevision ? translate("You are changing your answer.") : translate("Next task. {progress}", { progress: translate("{done} of {tasks} done", progress.numbers) });
     screen.announce([heading, task.hold.sentence].join(" "));
     globalThis.scrollTo(0, 0);
     task.view.focus();
@@ -87,7 +86,7 @@ export default function workbench(root) {
     drafts.remove(task.draftKey);
     if (task.isRevision) {
       revisions.end();
-      if (stored) screen.notice(t("change.saved"), { look: "success" });
+      if (stored) screen.notice(translate("Your change is saved. Here is the task you were at."), { look: "success" });
       return;
     }
     if (stored && !surplus) {
@@ -105,18 +104,17 @@ export default function workbench(root) {
     if (entry.kind === "judgment" && entry.study === study && !outcome.body?.surplus) progress.increment();
     const { task } = currentTask;
     const isShown = task?.assignment.id === entry.assignmentId && !task.isRevision && !task.isClosed;
-    if (isShown && !submission.isBusy) submission.closeTask(t("refused.elsewhere"), task);
+    if (isShown && !submission.isBusy) submission.closeTask(translate("You have just answered this task in another window. That answer stands."), task);
   }
 
   function onWaiting(outcome, seconds) {
     if (submission.isSending) submission.showWaiting(outcome, seconds);
-    else if (!currentTask.task) halt({ ...outcome, text: `${failureText(t, outcome)} ${t("sending.retry_in", { seconds })}` });
+    else if (!currentTask.task) halt({ ...outcome, text: retryText(outcome, seconds) });
   }
 
   function halt(outcome) {
     if (outcome.code === "checks_due") return globalThis.location.assign(urls.checks);
-    const key = [outcome.code, outcome.kind].map((name) => `state.${name}`).find((each) => each in texts);
-    const text = outcome.text ?? (key ? t(key, { detail: outcome.detail }) : outcome.detail);
+    const text = outcome.text ?? haltText(outcome);
     screen.showHalt({ text, mayHelpToSignIn: ["signed_out", "redirected"].includes(outcome.kind) });
   }
 
@@ -176,7 +174,6 @@ export default function workbench(root) {
     task: () => currentTask.task,
     actionNames: (task) => Object.keys(taskActions(task, page)),
     answerRows: (task) => answerRows(task.definition),
-    t,
   });
   startHeartbeat({
     extend: api.heartbeat,
@@ -187,7 +184,7 @@ export default function workbench(root) {
       const { task } = currentTask;
       if (id !== task?.assignment.id || task.isLeaseLost || submission.isBusy) return;
       task.isLeaseLost = true; // shown once: the next heartbeat must not replace a later notice
-      screen.notice(t("lease.over"), { look: "warning" });
+      screen.notice(translate("The time for this task has run out. You can still send your answer; it may count as an extra one."), { look: "warning" });
     },
   });
   queue.addDefinition(protocol.number, protocol.definition);

@@ -14,8 +14,8 @@ test("a return names its raters or how many more votes it wants, and never nobod
     judgments: ["a", "b"],
   });
   assert.deepEqual(readReturn(form([["to", "pool"], ["judgment", "a"], ["votes", "2"]])).values, { to: "pool", votes: 2 });
-  assert.equal(readReturn(form([["to", "raters"], ["votes", "1"]])).problemKey, "desk.nobody_chosen");
-  assert.equal(readReturn(form([["votes", "1"]])).problemKey, "desk.nobody_chosen");
+  assert.equal(readReturn(form([["to", "raters"], ["votes", "1"]])).problem, "Choose at least one rater, or the pool.");
+  assert.equal(readReturn(form([["votes", "1"]])).problem, "Choose at least one rater, or the pool.");
 });
 
 /** A desk where every dialog is sent as soon as it opens and the server does all; `done` says what happened. */

@@ -24,21 +24,21 @@ test("a complete comparison is sent as the API takes it", () => {
 test("everything that is missing is named, in the order of the page", () => {
   const values = { alignment: { choice: "A" }, evidence: { text: "  " } };
   assert.deepEqual(problems(pair, values), [
-    ["alignment", "confidence", "missing.confidence"],
-    ["musicality", "main", "missing.choice"],
-    ["evidence", "main", "missing.text"],
+    ["alignment", "confidence", "Say how sure you are."],
+    ["musicality", "main", "Choose one."],
+    ["evidence", "main", "Write at least one sentence."],
   ]);
 });
 
 test("a confidence without a choice is not sent and asks for the choice", () => {
   const values = { ...complete, alignment: { confidence: 3 } };
-  assert.deepEqual(problems(pair, values), [["alignment", "main", "missing.choice"]]);
+  assert.deepEqual(problems(pair, values), [["alignment", "main", "Choose one."]]);
   assert.equal(toAnswers(pair, values).length, 2);
 });
 
 test("a code that excuses from a question makes its absence valid", () => {
   const instances = questionInstances(rating, 1);
-  assert.deepEqual(problems(instances, {}, ["A"]), [["correctness", "main", "missing.value_or_code"]]);
+  assert.deepEqual(problems(instances, {}, ["A"]), [["correctness", "main", "Give a rating, or say why not with code {codes}."]]);
   assert.deepEqual(problems(instances, {}, ["U"]), []);
   assert.deepEqual(toAnswers(instances, {}), []);
 });
@@ -56,7 +56,7 @@ test("a question asked of each candidate carries its position", () => {
 test("a question that may be left out is not missed, but its range is kept", () => {
   const instances = questionInstances(panel, 2).slice(2);
   assert.deepEqual(problems(instances, {}), []);
-  assert.deepEqual(problems(instances, { quality: { value: 101 } }), [["quality", "main", "missing.number"]]);
+  assert.deepEqual(problems(instances, { quality: { value: 101 } }), [["quality", "main", "Give a number from {least} to {most}."]]);
 });
 
 test("a question is complete only with its confidence", () => {

@@ -18,10 +18,10 @@ const VERDICT = { questions: [{ kind: "correctness", points: [] }] };
 
 test("the list tells the answers' keys from the protocol alone", () => {
   const texts = (definition) => answerRows(definition).map(({ text }) => text);
-  assert.deepEqual(texts(COMPARISON), ["keys.choose", "keys.codes", "keys.candidate"]);
-  assert.deepEqual(texts(VERDICT), ["keys.verdict"]);
+  assert.deepEqual(texts(COMPARISON), ["Choose, in the marked question", "Codes on or off", "Play the piece of that number, 0 the reference; without Alt where no scale is marked"]);
+  assert.deepEqual(texts(VERDICT), ["Correct or not, in the marked question"]);
   const tied = { questions: [{ kind: "preference", tie: true, both_bad: true, confidence: { points: [] } }] };
-  assert.deepEqual(texts(tied), ["keys.choose", "answer.tie", "answer.both_bad", "keys.point"]);
-  assert.deepEqual(texts({ questions: [{ kind: "rating", minimum: 0, maximum: 10 }] }), ["keys.point", "keys.ten"]);
+  assert.deepEqual(texts(tied), ["Choose, in the marked question", "Tie", "Both bad", "The point of the scale, in the marked question"]);
+  assert.deepEqual(texts({ questions: [{ kind: "rating", minimum: 0, maximum: 10 }] }), ["The point of the scale, in the marked question", "Point 10 of the scale"]);
   assert.deepEqual(texts({ questions: [{ kind: "rating", minimum: 0, maximum: 100 }] }), []);
 });

@@ -105,8 +105,7 @@ test("a named answer that cannot be had is said, and nothing is shown", async ()
     api: { submittedAnswers: async () => ({ kind: "refused", detail: "gone" }) },
     currentTask,
     history: { remove() {} },
-    t: (key, { detail }) => `${key}: ${detail}`,
     isBusy: () => false,
   });
-  assert.equal(await revisions.open("one"), "change.failed: gone");
+  assert.equal(await revisions.open("one"), "Your earlier answer could not be fetched: gone");
 });

@@ -18,7 +18,6 @@ function onPage() {
     outbox: { add: async () => {}, remove: async () => {} },
     sender: { deliver: () => new Promise((resolve) => (respond = resolve)) },
     screen: { part, notice, clearNotice() {} },
-    t: (key) => key,
     urls: {},
     study: "s",
     onDone: (outcome) => done.push(outcome),
