@@ -1,4 +1,4 @@
-"""Any file ffmpeg knows to 48 kHz float samples, one chunk at a time."""
+"""Decoding of any file that ffmpeg knows to 48 kHz float samples, one chunk at a time."""
 
 from __future__ import annotations
 

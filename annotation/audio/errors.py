@@ -1,4 +1,4 @@
-"""The one way in which a sound file is refused."""
+"""Audio errors: the refusal of a sound file, with its remedy, and the limits."""
 
 from __future__ import annotations
 

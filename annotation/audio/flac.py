@@ -1,4 +1,4 @@
-"""FLAC files that hold sound and nothing else."""
+"""FLAC encoding without metadata."""
 
 from __future__ import annotations
 

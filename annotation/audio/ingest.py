@@ -1,4 +1,4 @@
-"""One sound file to one canonical clip and the facts about it."""
+"""Ingestion of a sound file: canonical FLAC, peaks, loudness and other facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A picture of what sounds when, at which frequency: mel bands over time, in 8-bit grey.
+"""Mel spectrograms in 8-bit grey for the player.
 
 Made in one pass over the canonical file, a window at a time, so memory does not grow with the clip.
 """

@@ -1,4 +1,4 @@
-"""Archives that strangers made: unpacked below a folder, or refused with the entry that is at fault."""
+"""Unpacking of untrusted archives, with guards against zip bombs and path traversal."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def unpack_archive(upload: File[bytes], folder: Path) -> bool:
 
 
 def safe_path_below(name: str, where: str) -> PurePath:
-    """A path below the folder that it is laid down in. None leads elsewhere, on whatever system it was made."""
+    """A relative path that stays below its folder (no path traversal), whatever system the name comes from."""
     path = PureWindowsPath(name)  # takes both kinds of separators, and knows drives
     if path.anchor or ".." in path.parts or not path.parts or "\0" in name:
         raise upload_refused(
@@ -80,7 +80,7 @@ def upload_refused(problem: str, remedy: str) -> InvalidInput:
 
 @dataclass
 class _ExtractionTarget:
-    """Where an archive goes, and how much of it may."""
+    """The folder that an archive is unpacked into, and the limits that stop a zip bomb."""
 
     folder: Path
     packed_bytes: int
@@ -94,7 +94,7 @@ class _ExtractionTarget:
         limit = min(settings.UPLOAD_MAX_BYTES, shutil.disk_usage(folder).free // 2)
         return cls(folder, upload.size or 0, limit)
 
-    def count(self, n_bytes: int) -> None:
+    def count_bytes(self, n_bytes: int) -> None:
         """Stated sizes can be trusted as limits: both readers read no further than they say. One below nothing, which a
         tar can state, would lead its reader back."""
         if n_bytes < 0:
@@ -116,7 +116,7 @@ class _ExtractionTarget:
         if self.n_entries > MAX_ENTRIES:
             raise upload_refused(f"The archive holds more than {MAX_ENTRIES:,} files.", "Split it.")
 
-    def lay_down(self, name: str, source: IO[bytes]) -> None:
+    def extract(self, name: str, source: IO[bytes]) -> None:
         path = safe_path_below(name, "archive")
         if PurePath(name).suffix.lower() in ARCHIVES:
             raise upload_refused(
@@ -144,22 +144,22 @@ def is_user_file(name: str) -> bool:
     return bool(parts) and parts[0] != "__MACOSX" and parts[-1] != ".DS_Store"
 
 
-def _unpack_zip(upload: File[bytes], room: _ExtractionTarget) -> None:
-    careful = cast(IO[bytes], _BoundedZipFile(upload))
-    with _damage_as_refusal(), zipfile.ZipFile(careful) as archive:
+def _unpack_zip(upload: File[bytes], target: _ExtractionTarget) -> None:
+    bounded = cast(IO[bytes], _BoundedZipFile(upload))
+    with _damage_as_refusal(), zipfile.ZipFile(bounded) as archive:
         entries = archive.infolist()
         if any(entry.filename == WORKBOOK for entry in entries):
             raise upload_refused(
                 "This is an Excel workbook or another office file.", "Save the table as CSV UTF-8."
             )
         for entry in entries:
-            room.count(entry.file_size)
+            target.count_bytes(entry.file_size)
         for entry in entries:
             if entry.is_dir() or not is_user_file(entry.filename):
                 continue
             _check_entry(entry)
             with archive.open(entry) as source:
-                room.lay_down(entry.filename, source)
+                target.extract(entry.filename, source)
 
 
 def _check_entry(entry: zipfile.ZipInfo) -> None:
@@ -180,11 +180,11 @@ class _Readable(Protocol):
     def tell(self) -> int: ...
 
 
-def _unpack_tar(packed: _Readable, room: _ExtractionTarget) -> None:
+def _unpack_tar(packed: _Readable, target: _ExtractionTarget) -> None:
     with _damage_as_refusal(), tarfile.open(fileobj=_BoundedTarFile(packed), mode="r:") as archive:  # type: ignore[call-overload]
         for member in _members(archive):
             # Before it is passed over: what lies between two members is unpacked on the way to the second.
-            room.count(member.size)
+            target.count_bytes(member.size)
             if member.isdir() or not is_user_file(member.name):
                 continue
             if not member.isreg():
@@ -193,7 +193,7 @@ def _unpack_tar(packed: _Readable, room: _ExtractionTarget) -> None:
                 raise upload_refused(problem, "Put the file itself in.")
             source = archive.extractfile(member)
             assert source is not None
-            room.lay_down(member.name, source)
+            target.extract(member.name, source)
 
 
 def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:

@@ -1,6 +1,6 @@
-"""The third stage of an import: each task, page by page, is compared with what the study has, and its sounds taken in.
+"""The third stage of an import: tasks are checked against the study, page by page, and their audio is ingested.
 
-A page's effects are one transaction with the note that it is done: a worker that takes over goes on with the next.
+A page and the mark that it is done are written in one transaction: another worker continues with the next page.
 """
 
 from __future__ import annotations
@@ -29,10 +29,7 @@ from annotation.importing.staging import MAX_NOTES, Progress, StagedAudio
 from annotation.models import ItemVersion, StagedImport, Study
 from annotation.protocols import Protocol
 
-# Releases that come without their sounds: what was judged can be imported, what still waits for raters
-# cannot.
-
-
+# Releases without their audio: judged tasks can be imported, tasks that wait for raters cannot.
 ADD_AUDIO_REMEDY = (
     "Put the sounds beside the source; "
     "or import it as finished data: no more judgments wanted than it brings."
@@ -40,44 +37,41 @@ ADD_AUDIO_REMEDY = (
 
 
 def missing_audio_problems(
-    study: Study | None, order: ImportOptions, protocol: Protocol, records: Sequence[TaskRecord]
+    study: Study | None, options: ImportOptions, protocol: Protocol, records: Sequence[TaskRecord]
 ) -> Iterator[tuple[TaskRecord, RowProblem]]:
     """New tasks that raters would get with nothing to hear, though their protocol wants it heard."""
     waiting = [
         record
         for record in records
-        if _wants_judgments(record, study, order) and _lacks_audio(record, protocol)
+        if _wants_judgments(record, study, options) and _lacks_audio(record, protocol)
     ]
-    there = rows.candidates_of(study, [record.external_id for record in waiting]) if study else {}
+    existing = rows.candidates_of(study, [record.external_id for record in waiting]) if study else {}
     for record in waiting:
-        if record.external_id not in there:
+        if record.external_id not in existing:
             problem = "wants more judgments, and there is no sound to give them on"
             yield record, RowProblem(record.row, "audio", problem, ADD_AUDIO_REMEDY)
 
 
-def _wants_judgments(record: TaskRecord, study: Study | None, order: ImportOptions) -> bool:
-    given = len(record.judgments)
-    if order.archive and given:
+def _wants_judgments(record: TaskRecord, study: Study | None, options: ImportOptions) -> bool:
+    n_judgments = len(record.judgments)
+    if options.archive and n_judgments:
         return False
-    default = study.overlap if study else order.new_study.overlap if order.new_study else 1
-    return given < (order.overlap or default)
+    default = study.overlap if study else options.new_study.overlap if options.new_study else 1
+    return n_judgments < (options.overlap or default)
 
 
 def _lacks_audio(record: TaskRecord, protocol: Protocol) -> bool:
-    heard = {
+    audio_of = {
         "candidates": [candidate.audio for candidate in record.candidates],
         "clip": [record.item.audio],
         "reference_clip": [record.item.reference_audio],
     }
-    return any(None in heard[name] for name in protocol.listening.must_hear)
+    return any(None in audio_of[name] for name in protocol.listening.must_hear)
 
 
-# Strata that a source gives otherwise than the import before it: they stay as they are, which is told.
-
-
-# Rows about one item may differ in their strata, and the first row's stand: so the first is what counts here, too.
-# Strata that a source does not name are not contradicted. `rest` is taken apart before its strata are made `jsonb`:
-# names of columns may be what no `jsonb` holds.
+# Strata that differ from those of an earlier import stay as they are, with a note. Rows about one item may differ in
+# their strata, and the first row's count here, too. Strata that a source does not name do not differ. `rest` is parsed
+# before its strata become `jsonb`: names of columns may hold what no `jsonb` does.
 _CHANGED_STRATA_SQL = """
 WITH firsts AS (
     SELECT item_name, min(ordinal) AS ordinal FROM annotation_stagedtask WHERE job = %(job)s GROUP BY item_name
@@ -96,21 +90,21 @@ def changed_strata_notes(study: Study, staged: StagedImport) -> list[str]:
     """How many items the study has in other strata than the source says, with the first of them."""
     with connection.cursor() as cursor:
         cursor.execute(_CHANGED_STRATA_SQL, {"job": staged.job, "study": study.pk})
-        found = cursor.fetchone()
-    if found is None:
+        first_row = cursor.fetchone()
+    if first_row is None:
         return []
-    n, row, item, said, there = found
+    n, row, item, source_strata, study_strata = first_row
     items = f"{n:,} items have" if n > 1 else "1 item has"
-    example = _first_difference(json.loads(said), json.loads(there))
+    example = _first_difference(json.loads(source_strata), json.loads(study_strata))
     return [
         f"{items} other strata here than in the study, where they stay as they are: of {item!r} (row {row}) {example}."
     ]
 
 
-def _first_difference(said: Mapping[str, str], there: Mapping[str, str]) -> str:
-    name = min(name for name, value in said.items() if there.get(name) != value)
-    before = f"is {there[name]!r} there" if name in there else "is not there"
-    return f"{name} is {said[name]!r} here and {before}"
+def _first_difference(source_strata: Mapping[str, str], study_strata: Mapping[str, str]) -> str:
+    name = min(name for name, value in source_strata.items() if study_strata.get(name) != value)
+    before = f"is {study_strata[name]!r} there" if name in study_strata else "is not there"
+    return f"{name} is {source_strata[name]!r} here and {before}"
 
 
 CHECK_PAGE = 2000
@@ -128,7 +122,7 @@ class CheckedPage:
     def records(self) -> list[TaskRecord]:
         return list(self.by_name.values())
 
-    def drop(self, record: TaskRecord, problems: Iterable[RowProblem]) -> None:
+    def reject(self, record: TaskRecord, problems: Iterable[RowProblem]) -> None:
         self.by_name.pop(record.external_id, None)
         self.problems += problems
 
@@ -138,7 +132,7 @@ class ImportCheck:
     """What the tasks of an import are held against."""
 
     study: Study | None
-    order: ImportOptions
+    options: ImportOptions
     protocol: protocols.Protocol
     staged: StagedImport
 
@@ -150,8 +144,8 @@ class ImportCheck:
             self._page(dict(zip(ordinals, tasks, strict=True)), progress)
             done += len(tasks)
             progress(done, total, stage="checking")
-        if (earlier := self._earlier) is not None:
-            staged.notes = [*changed_strata_notes(earlier, staged), *staged.notes][:MAX_NOTES]
+        if (existing_study := self._existing_study) is not None:
+            staged.notes = [*changed_strata_notes(existing_study, staged), *staged.notes][:MAX_NOTES]
         staged.checked = True
         staged.save()
 
@@ -161,15 +155,17 @@ class ImportCheck:
         page = CheckedPage({task.task_name: decode_task(task) for task in tasks.values()})
         for record in page.records:
             page.problems += merging.merge_judgments(record)
-        taken = self._compare(page, progress)
-        added = {} if self.order.dry_run else self._added(page, taken, progress)
+        audio = self._compare(page, progress)
+        added = {} if self.options.dry_run else self._added(page, audio, progress)
         with transaction.atomic():
             staging.stage_problems(staged, page.problems)
             staging.drop_staged(staged, [at for name, at in ordinals.items() if name not in page.by_name])
             staging.replace_candidates(staged, ((ordinals[name], text) for name, text in added.items()))
-            silent = [f"{sound.name} is silent; raters will hear nothing." for sound in taken.silent]
-            silent = [note for note in silent if note not in staged.notes]  # told on an earlier page
-            notes = [*silent, *mushra.loudness_notes(page.records, self.protocol, taken)]
+            silent_notes = [f"{sound.name} is silent; raters will hear nothing." for sound in audio.silent]
+            silent_notes = [
+                note for note in silent_notes if note not in staged.notes
+            ]  # told on an earlier page
+            notes = [*silent_notes, *mushra.loudness_notes(page.records, self.protocol, audio)]
             staged.notes = [*staged.notes, *notes][:MAX_NOTES]
             staged.n_judgments += sum(len(record.judgments) for record in page.records)
             staged.checked_to = max(tasks)
@@ -177,96 +173,98 @@ class ImportCheck:
 
     def _compare(self, page: CheckedPage, progress: Progress) -> clips.IngestedAudio:
         for record, fault in list(
-            missing_audio_problems(self.study, self.order, self.protocol, page.records)
+            missing_audio_problems(self.study, self.options, self.protocol, page.records)
         ):
-            page.drop(record, [fault])
-        if (earlier := self._earlier) is not None:
-            _compare_judgments(earlier, page)
-        taken = self._sounds(progress).of(page.records)
+            page.reject(record, [fault])
+        if (existing_study := self._existing_study) is not None:
+            _compare_judgments(existing_study, page)
+        audio = self._sounds(progress).of(page.records)
         for record in page.records:
-            if broken := [(name, sound) for name, sound in record.audio() if sound in taken.errors]:
-                errors = ((name, sound, taken.errors[sound]) for name, sound in broken)
-                page.drop(
-                    record,
-                    (
-                        RowProblem(record.row, name, f"{sound.name}: {error.message}", error.remedy)
-                        for name, sound, error in errors
-                    ),
-                )
-        if earlier is not None:
-            _compare_content(earlier, page, taken)
+            problems = [
+                RowProblem(record.row, name, f"{sound.name}: {error.message}", error.remedy)
+                for name, sound in record.audio()
+                if (error := audio.errors.get(sound))
+            ]
+            if problems:
+                page.reject(record, problems)
+        if existing_study is not None:
+            _compare_content(existing_study, page, audio)
         for record in page.records:
-            if found := list(mushra.trial_audio_problems(record, self.protocol, taken)):
-                page.drop(record, found)
-        return taken
+            if problems := list(mushra.trial_audio_problems(record, self.protocol, audio)):
+                page.reject(record, problems)
+        return audio
 
     @cached_property
-    def _earlier(self) -> Study | None:
+    def _existing_study(self) -> Study | None:
         """The study, if something in it could be contradicted."""
         return self.study if self.study and self.study.items.exists() else None
 
-    def _added(self, page: CheckedPage, taken: clips.IngestedAudio, progress: Progress) -> dict[str, str]:
+    def _added(self, page: CheckedPage, audio: clips.IngestedAudio, progress: Progress) -> dict[str, str]:
         """Give new tasks what their protocol adds to them; those imported before have it. Their candidates by name."""
         if not self.protocol.added:
             return {}
-        there = set(rows.candidates_of(self.study, list(page.by_name))) if self.study else set()
-        new = [record for record in page.records if record.external_id not in there]
+        existing = set(rows.candidates_of(self.study, list(page.by_name))) if self.study else set()
+        new = [record for record in page.records if record.external_id not in existing]
         sounds = self._sounds(progress)
-        added: dict[str, str] = {}
-        for some in batches(new, staging.AUDIO_BATCH):
-            before = set(taken.clips)
+        encoded_candidates: dict[str, str] = {}
+        for batch in batches(new, staging.AUDIO_BATCH):
+            before = set(audio.clips)
             try:
                 complete, problems = mushra.add_hidden_candidates(
-                    some, self.protocol, taken, on_progress=sounds.on_progress
+                    batch, self.protocol, audio, on_progress=sounds.on_progress
                 )
             finally:
-                sounds.keep(taken, taken.clips.keys() - before)
-            for record in some:
-                page.drop(record, [])
+                sounds.keep(audio, audio.clips.keys() - before)
+            for record in batch:
+                page.reject(record, [])
             page.by_name.update({record.external_id: record for record in complete})
             page.problems += problems
-            added |= {record.external_id: encode_candidates(record.candidates) for record in complete}
-        return added
+            encoded_candidates |= {
+                record.external_id: encode_candidates(record.candidates) for record in complete
+            }
+        return encoded_candidates
 
     def _sounds(self, progress: Progress) -> StagedAudio:
         def on_progress(done: int, total: int) -> None:
             progress(done, total, stage="audio")
 
         return StagedAudio(
-            self.staged, clips.inspect_clips if self.order.dry_run else clips.ingest_clips, on_progress
+            self.staged, clips.inspect_clips if self.options.dry_run else clips.ingest_clips, on_progress
         )
 
 
 def _compare_judgments(study: Study, page: CheckedPage) -> None:
     """What a rater said before must be what they said now."""
-    for record, said in rows.changed_judgments(study, page.records):
-        problem = f"what {said.rater or 'somebody unnamed'} said was imported before, and was something else"
-        page.drop(record, [RowProblem(said.row, "answer", problem, ONLY_ADDS)])
+    for record, judgment in rows.changed_judgments(study, page.records):
+        problem = (
+            f"what {judgment.rater or 'somebody unnamed'} said was imported before, and was something else"
+        )
+        page.reject(record, [RowProblem(judgment.row, "answer", problem, ONLY_ADDS)])
 
 
-def _compare_content(study: Study, page: CheckedPage, taken: clips.IngestedAudio) -> None:
+def _compare_content(study: Study, page: CheckedPage, audio: clips.IngestedAudio) -> None:
     """Tasks and items imported before must be what they were: imports add, they never overwrite."""
-    earlier = rows.candidates_of(study, list(page.by_name))
+    existing = rows.candidates_of(study, list(page.by_name))
     for record in page.records:
-        given = [
-            (candidate.system, candidate.text, taken.hashes.get(candidate.audio) if candidate.audio else None)
+        candidates = [
+            (candidate.system, candidate.text, audio.hashes.get(candidate.audio) if candidate.audio else None)
             for candidate in record.candidates
         ]
-        if earlier.get(record.external_id, given) != given:
+        if existing.get(record.external_id, candidates) != candidates:
             problem = f"{record.external_id!r} was imported before with other candidates"
-            page.drop(record, [RowProblem(record.row, "id", problem, ONLY_ADDS)])
-    known = _first_contents(study, {record.item.external_id: record.item for record in page.records})
+            page.reject(record, [RowProblem(record.row, "id", problem, ONLY_ADDS)])
+    known_contents = _first_contents(study, {record.item.external_id: record.item for record in page.records})
     for record in page.records:
-        before = known.get(record.item.external_id)
-        if before is not None and before != content_sha256(record.item, taken.hashes):
+        existing_content = known_contents.get(record.item.external_id)
+        if existing_content is not None and existing_content != content_sha256(record.item, audio.hashes):
             problem = f"{record.item.external_id!r} was imported before with other content"
-            page.drop(record, [RowProblem(record.row, "item", problem, ONLY_ADDS)])
+            page.reject(record, [RowProblem(record.row, "item", problem, ONLY_ADDS)])
 
 
 def _first_contents(study: Study, items: dict[str, ItemRecord]) -> dict[str, str]:
     versions = ItemVersion.objects.filter(item__study=study, number=1)
-    known: dict[str, str] = {}
+    contents: dict[str, str] = {}
     for names in batches(list(items)):
-        rows = versions.filter(item__external_id__any_of=names)
-        known.update(rows.values_list("item__external_id", "content_sha256"))
-    return known
+        matching = versions.filter(item__external_id__any_of=names)
+        contents.update(matching.values_list("item__external_id", "content_sha256"))
+    return contents

@@ -1,4 +1,4 @@
-"""Taking audio in. A clip is addressed by the hash of the file handed in: the same file is one clip."""
+"""Audio ingestion into clips. A clip is addressed by the hash of the file handed in: the same file is one clip."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OnProgress = Callable[[int, int], None]
 
 @dataclass
 class IngestedAudio:
-    """What became of a set of sounds. `created` are the clips that were not there before.
+    """The outcome of an ingestion. `created` are the clips that were not there before.
 
     n_samples, channels, loudness: of each that is sound, at 48 kHz; the loudness in LUFS, None where it is undefined.
     """
@@ -68,7 +68,7 @@ def ingest_clips(
     """Ingest sounds, both cores at work. One that cannot be used is an entry in `into.errors`, not an exception; what
     `on_progress` raises leaves in `into.created` what there is to discard. All that are no files yet lie on the disk at
     once: whoever wants many asks for some at a time."""
-    taken = into
+    audio = into
     with (
         tempfile.TemporaryDirectory(prefix="concord-ingest-") as folder,
         _all_cores() as pool,
@@ -76,27 +76,29 @@ def ingest_clips(
         files = local_audio_files(
             dict.fromkeys(wanted), Path(folder), unpacker=unpacker, on_progress=on_progress
         )
-        todo = _by_hash(files, Path(folder), taken)
-        known = {clip.sha256: clip for clip in rows_in_batches(Clip.objects.all(), "sha256", list(todo))}
-        facts = {
-            sha: pool.submit(_canonicalise, same.file, Path(folder) / f"{sha}.flac")
-            for sha, same in todo.items()
-            if sha not in known
+        contents = _by_hash(files, Path(folder), audio)
+        existing = {
+            clip.sha256: clip for clip in rows_in_batches(Clip.objects.all(), "sha256", list(contents))
         }
-        for done, (sha, same) in enumerate(todo.items(), 1):
-            outcome = known.get(sha) or facts[sha].result()
+        facts = {
+            sha: pool.submit(_canonicalise, content.file, Path(folder) / f"{sha}.flac")
+            for sha, content in contents.items()
+            if sha not in existing
+        }
+        for done, (sha, content) in enumerate(contents.items(), 1):
+            outcome = existing.get(sha) or facts[sha].result()
             if isinstance(outcome, AudioError):
-                taken.errors.update(dict.fromkeys(same.sounds, outcome))
+                audio.errors.update(dict.fromkeys(content.sounds, outcome))
             else:
                 clip = (
                     outcome
                     if isinstance(outcome, Clip)
-                    else _store(same.file, sha, outcome, Path(folder), taken)
+                    else _store(content.file, sha, outcome, Path(folder), audio)
                 )
-                taken.clips.update(dict.fromkeys(same.sounds, clip))
-                taken.note(same.sounds, clip)
-            _remove(same.file, Path(folder))
-            on_progress(done, len(todo))
+                audio.clips.update(dict.fromkeys(content.sounds, clip))
+                audio.note(content.sounds, clip)
+            _remove(content.file, Path(folder))
+            on_progress(done, len(contents))
 
 
 def inspect_clips(
@@ -107,20 +109,20 @@ def inspect_clips(
     unpacker: PackedAudioReader | None = None,
 ) -> None:
     """The same checks as `take_in`, with nothing kept anywhere."""
-    taken = into
+    audio = into
     with tempfile.TemporaryDirectory(prefix="concord-look-") as folder, _all_cores() as pool:
         files = local_audio_files(
             dict.fromkeys(wanted), Path(folder), unpacker=unpacker, on_progress=on_progress
         )
-        todo = _by_hash(files, Path(folder), taken)
-        outcomes = pool.map(_inspect, [same.file for same in todo.values()])
-        for done, (same, facts) in enumerate(zip(todo.values(), outcomes, strict=True), 1):
+        contents = _by_hash(files, Path(folder), audio)
+        outcomes = pool.map(_inspect, [content.file for content in contents.values()])
+        for done, (content, facts) in enumerate(zip(contents.values(), outcomes, strict=True), 1):
             if isinstance(facts, AudioError):
-                taken.errors.update(dict.fromkeys(same.sounds, facts))
+                audio.errors.update(dict.fromkeys(content.sounds, facts))
             else:
-                taken.note(same.sounds, facts)
-            _remove(same.file, Path(folder))
-            on_progress(done, len(todo))
+                audio.note(content.sounds, facts)
+            _remove(content.file, Path(folder))
+            on_progress(done, len(contents))
 
 
 @contextmanager
@@ -150,23 +152,23 @@ def discard_clips(clips: Iterable[Clip]) -> None:
 
 
 def _by_hash(
-    files: Iterable[tuple[Audio, Path | AudioError]], folder: Path, taken: IngestedAudio
+    files: Iterable[tuple[Audio, Path | AudioError]], folder: Path, audio_clips: IngestedAudio
 ) -> Mapping[str, _SameContent]:
-    found: dict[str, _SameContent] = {}
+    contents: dict[str, _SameContent] = {}
     for audio, file in files:
         try:
             if isinstance(file, AudioError):
                 raise file
             sha = content_sha256(file)
         except AudioError as error:
-            taken.errors[audio] = error
+            audio_clips.errors[audio] = error
         else:
-            taken.hashes[audio] = sha
-            same = found.setdefault(sha, _SameContent(file, []))
-            same.sounds.append(audio)
-            if same.file != file:
+            audio_clips.hashes[audio] = sha
+            content = contents.setdefault(sha, _SameContent(file, []))
+            content.sounds.append(audio)
+            if content.file != file:
                 _remove(file, folder)
-    return found
+    return contents
 
 
 def _remove(file: Path, folder: Path) -> None:
@@ -193,7 +195,7 @@ def _inspect(path: Path) -> AudioFacts | AudioError:
         return error
 
 
-def _store(path: Path, sha: str, facts: ClipFacts, folder: Path, taken: IngestedAudio) -> Clip:
+def _store(path: Path, sha: str, facts: ClipFacts, folder: Path, audio: IngestedAudio) -> Clip:
     original, canonical = f"clips/original/{sha[:2]}/{sha}", f"clips/canonical/{sha[:2]}/{sha}.flac"
     _save(path, original)
     _save(folder / f"{sha}.flac", canonical)
@@ -202,7 +204,7 @@ def _store(path: Path, sha: str, facts: ClipFacts, folder: Path, taken: Ingested
         sha256=sha, defaults={**asdict(facts), "original": original, "canonical": canonical}
     )
     if created:
-        taken.created.append(clip)
+        audio.created.append(clip)
     return clip
 
 

@@ -1,8 +1,8 @@
-"""Bringing a source into a study, all or nothing, whatever its size.
+"""Import jobs: a source is imported into a study, all or nothing, whatever its size.
 
-Four stages, each of which a worker can go on with where another was killed: the source is read into a staging table,
-fragments of tasks are joined there, each task is compared with what the study has and its sounds are taken in, and in
-one transaction everything is written. docs/decisions/0012-streaming-imports.md says why.
+Four stages, each resumable by another worker: the source is read into a staging table, fragments of tasks are merged
+there, each task is checked against the study and its audio is ingested, and everything is written in one transaction.
+docs/decisions/0012-streaming-imports.md says why.
 """
 
 from __future__ import annotations
@@ -16,29 +16,27 @@ from django.db import transaction
 
 from annotation import protocols
 from annotation.errors import DomainError, NotFound
-from annotation.importing import options, rows, staging, writing
+from annotation.importing import rows, staging, writing
 from annotation.importing.checking import ImportCheck
-from annotation.importing.options import ImportOptions, NewStudy
+from annotation.importing.options import ImportOptions, check_no_import_running, check_options
 from annotation.importing.records import RowProblem
 from annotation.jobs import jobs
 from annotation.models import Job, JobProblem, StagedImport, Study, User
 from annotation.studies.protocols import load_protocol
 
-# Whether a source's columns are still those of the import before it: a table that changed its shape is told
-# of.
-
+# Column changes since the last import in the same format
 
 CHECK_COLUMN_MAP = "If that was not meant, mend the source or the map of its columns, and import it again."
 
 
-def column_change_notes(study: Study | None, order: ImportOptions, columns: Mapping[str, str]) -> list[str]:
-    """What has changed since this study was last imported into in this format."""
+def column_change_notes(study: Study | None, options: ImportOptions, columns: Mapping[str, str]) -> list[str]:
+    """How the columns differ from those of the study's last import in this format."""
     if study is None or not columns:
         return []
-    before = _last_columns(study, order.format)
-    changes = list(_column_changes(before, columns)) if before else []
-    said = "; ".join(changes)
-    return [f"Since the last import of {order.format}: {said}. {CHECK_COLUMN_MAP}"] if changes else []
+    last_columns = _last_columns(study, options.format)
+    changes = list(_column_changes(last_columns, columns)) if last_columns else []
+    text = "; ".join(changes)
+    return [f"Since the last import of {options.format}: {text}. {CHECK_COLUMN_MAP}"] if changes else []
 
 
 def _column_changes(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
@@ -53,10 +51,10 @@ def _column_changes(before: Mapping[str, str], now: Mapping[str, str]) -> Iterat
 
 
 def _last_columns(study: Study, format: str) -> Mapping[str, str]:
-    done = Job.objects.filter(
+    finished = Job.objects.filter(
         study=study, kind="import", state=Job.State.DONE, params__format=format, report__has_key="columns"
     )
-    report = done.order_by("-created_at").values_list("report", flat=True).first()
+    report = finished.order_by("-created_at").values_list("report", flat=True).first()
     return dict(report["columns"]) if report else {}
 
 
@@ -70,44 +68,33 @@ def start(
     *,
     format: str,
     actor: User | None,
-    column_map: Mapping[str, str] | None = None,
-    overlap: int | None = None,
-    archive: bool = False,
-    dry_run: bool = False,
-    skip_bad_rows: bool = False,
-    new_study: NewStudy | None = None,
+    **options: Any,
 ) -> Job:
-    """Queue an import into a study, or into one that it creates. One at a time writes into a study: Conflict
-    `import_under_way` while another is to; trials may run beside it."""
-    order = ImportOptions(
-        str(source.resolve()),
-        format,
-        dict(column_map or {}),
-        overlap,
-        archive,
-        dry_run,
-        skip_bad_rows,
-        new_study,
-    )
-    options.check_options(study, order)
+    """Queue an import into a study, or into one that it creates; `options` are those of ImportOptions. One import at a
+    time writes into a study: Conflict `import_under_way` while another is unfinished. Dry runs may run beside it."""
+    return _enqueue(study, ImportOptions(str(source.resolve()), format, **options), actor=actor)
+
+
+def _enqueue(study: Study | None, options: ImportOptions, *, actor: User | None) -> Job:
+    check_options(study, options)
     with transaction.atomic():
-        if study is not None and not dry_run:
-            options.check_no_import_running(study)
-        return jobs.enqueue("import", study=study, params=asdict(order), actor=actor)
+        if study is not None and not options.dry_run:
+            check_no_import_running(study)
+        return jobs.enqueue("import", study=study, params=asdict(options), actor=actor)
 
 
 def run(running: jobs.RunningJob) -> dict[str, Any]:
-    """Do an import job. Raises jobs.Failure, with the problems found, when nothing was imported."""
-    job, order = running.job, ImportOptions.from_params(running.job.params)
+    """Do an import job. Raises JobFailed, with the problems, when nothing was imported."""
+    job, options = running.job, ImportOptions.from_params(running.job.params)
     staging.discard_finished_staging()
-    staged = staging.open_staging(job, Path(order.source))
+    staged = staging.open_staging(job, Path(options.source))
     try:
-        report = _run_stages(running, order, staged)
+        report = _run_stages(running, options, staged)
     except (jobs.JobFailed, DomainError, jobs.Cancelled):
         staging.discard_staging(job.pk)
         raise
     except (jobs.LostLease, jobs.WorkerStopping):
-        raise  # what is staged is whoever's comes next
+        raise  # the next worker continues from the staged rows
     except Exception:
         if job.attempts >= jobs.MAX_ATTEMPTS:
             staging.discard_staging(job.pk)
@@ -116,10 +103,10 @@ def run(running: jobs.RunningJob) -> dict[str, Any]:
     return report
 
 
-def run_dry(study: Study | None, order: ImportOptions, *, progress: staging.Progress) -> dict[str, Any]:
-    """What an import of this order would do, with no trace: no job, nothing staged. Raises jobs.Failure."""
+def run_dry(study: Study | None, options: ImportOptions, *, progress: staging.Progress) -> dict[str, Any]:
+    """The report of an import with these options, without a trace: no job, nothing staged. Raises JobFailed."""
     with transaction.atomic():
-        job = Job.objects.create(kind="import", study=study, params=asdict(replace(order, dry_run=True)))
+        job = Job.objects.create(kind="import", study=study, params=asdict(replace(options, dry_run=True)))
         report = run(_DryRun(job, progress))
         transaction.set_rollback(True)
     return report
@@ -134,35 +121,35 @@ class _DryRun(jobs.RunningJob):
         self._show(done, total, stage=stage)
 
 
-def _run_stages(running: jobs.RunningJob, order: ImportOptions, staged: StagedImport) -> dict[str, Any]:
-    study, protocol = running.job.study, _protocol_of(running.job.study, order)
+def _run_stages(running: jobs.RunningJob, options: ImportOptions, staged: StagedImport) -> dict[str, Any]:
+    study, protocol = running.job.study, _protocol_of(running.job.study, options)
     if not staged.read:
-        staging.read_source(staged, order, protocol, running.progress)
+        staging.read_source(staged, options, protocol, running.progress)
     if not staged.joined:
         running.progress(0, stage="joining")
         staging.join_fragments(staged)
     if not staged.checked:
-        ImportCheck(study, order, protocol, staged).run(running.progress)
+        ImportCheck(study, options, protocol, staged).run(running.progress)
     n_tasks = staging.count_staged(staged)
-    _stop_at_problems(staged, order, n_tasks)
-    report = _report(study, order, staged, n_tasks)
-    if order.dry_run:
+    _stop_at_problems(staged, options, n_tasks)
+    report = _report(study, options, staged, n_tasks)
+    if options.dry_run:
         return {**report, "dry_run": True}
     if staged.written is None:
-        writing.write_staged(running, order, staged)
+        writing.write_staged(running, options, staged)
         rows.analyze_tables()
     return {**report, "created": staged.written}
 
 
-def _protocol_of(study: Study | None, order: ImportOptions) -> protocols.Protocol:
+def _protocol_of(study: Study | None, options: ImportOptions) -> protocols.Protocol:
     if study is not None:
         return load_protocol(study.protocol_version_id).spec
-    assert order.new_study is not None
-    return protocols.preset(order.new_study.preset)
+    assert options.new_study is not None
+    return protocols.preset(options.new_study.preset)
 
 
-def _stop_at_problems(staged: StagedImport, order: ImportOptions, n_tasks: int) -> None:
-    if not staged.n_problems or (order.skip_bad_rows and n_tasks):
+def _stop_at_problems(staged: StagedImport, options: ImportOptions, n_tasks: int) -> None:
+    if not staged.n_problems or (options.skip_bad_rows and n_tasks):
         return
     n = staged.n_problems
     raise jobs.JobFailed(
@@ -171,14 +158,16 @@ def _stop_at_problems(staged: StagedImport, order: ImportOptions, n_tasks: int) 
     )
 
 
-def _report(study: Study | None, order: ImportOptions, staged: StagedImport, n_tasks: int) -> dict[str, Any]:
+def _report(
+    study: Study | None, options: ImportOptions, staged: StagedImport, n_tasks: int
+) -> dict[str, Any]:
     columns = staging.source_columns(staged)
     return {
         "tasks": n_tasks,
         "judgments": staged.n_judgments,
         "problems": _first_problems(staged),
         "n_problems": staged.n_problems,
-        "notes": [*column_change_notes(study, order, columns), *staged.notes],
+        "notes": [*column_change_notes(study, options, columns), *staged.notes],
         "columns": columns,
     }
 
@@ -189,25 +178,13 @@ def _first_problems(staged: StagedImport) -> list[dict[str, str]]:
     return [asdict(RowProblem(*values)) for values in first]
 
 
-# Doing what a trial import has tried, with the same file and options.
-
-
 def start_from_dry_run(trial: Job, *, actor: User) -> Job:
-    """Raises NotFound where the job is no trial, or one for a study that somebody else would make; InvalidInput where
-    its file is not kept any more; Conflict where the study is written to, or where its address was taken since."""
+    """Import what a dry run has checked. Raises NotFound where the job is no dry run, or one for a study that somebody
+    else would create; InvalidInput where its file is deleted; Conflict where another import writes into the study, or
+    where its address is taken by now."""
     if trial.kind != "import" or not trial.params.get("dry_run"):
         raise NotFound
     if trial.study is None and trial.created_by_id != actor.pk:
         raise NotFound
-    order = ImportOptions.from_params(trial.params)
-    return start(
-        trial.study,
-        Path(order.source),
-        format=order.format,
-        actor=actor,
-        column_map=order.column_map,
-        overlap=order.overlap,
-        archive=order.archive,
-        skip_bad_rows=order.skip_bad_rows,
-        new_study=order.new_study,
-    )
+    options = replace(ImportOptions.from_params(trial.params), dry_run=False)
+    return _enqueue(trial.study, options, actor=actor)

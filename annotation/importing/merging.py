@@ -40,9 +40,9 @@ def merge_judgments(task: TaskRecord) -> list[RowProblem]:
 
     A task that was settled stays as it is.
     """
-    settled = _MergedJudgments(task.external_id)
-    problems = [problem for judgment in task.judgments if (problem := settled.add(judgment))]
-    task.judgments = settled.judgments
+    merged = _MergedJudgments(task.external_id)
+    problems = [problem for judgment in task.judgments if (problem := merged.add(judgment))]
+    task.judgments = merged.judgments
     return problems
 
 

@@ -1,4 +1,4 @@
-"""Trials whose protocol hides a sound among others: what an import checks of them, and the candidates it adds.
+"""MUSHRA and ABX trials: checks of their audio, hidden references and low-pass anchors.
 
 A MUSHRA trial gets its reference once more, hidden, and two low-pass anchors made of it. They are made for new tasks
 only: what was imported before has them, and importing it again makes nothing.
@@ -48,25 +48,25 @@ def trial_problems(record: TaskRecord, protocol: Protocol) -> Iterator[RowProble
 
 
 def trial_audio_problems(
-    record: TaskRecord, protocol: Protocol, taken: clips.IngestedAudio
+    record: TaskRecord, protocol: Protocol, audio: clips.IngestedAudio
 ) -> Iterator[RowProblem]:
     """What would tell a listener which clip is which, or which is there twice."""
     if not protocol.repeats_a_sound:
         return
     named = record.audio()
-    if (differ := _first_difference(named, taken.n_samples)) is not None:
-        (first, n), (other, m) = differ
+    if (difference := _first_difference(named, audio.n_samples)) is not None:
+        (first, n), (other, m) = difference
         problem = f"the clips differ in length: at 48 kHz {first} has {n:,} samples and {other} {m:,}"
         remedy = "Cut or pad them all to one length, to the sample: it alone would tell which is which."
         yield RowProblem(record.row, first, problem, remedy)
-    if (differ := _first_difference(named, taken.channels)) is not None:
-        (first, n), (other, m) = differ
+    if (difference := _first_difference(named, audio.channels)) is not None:
+        (first, n), (other, m) = difference
         problem = f"the clips differ in channels: {first} has {n} and {other} {m}"
         remedy = "Make all of them mono or all of them stereo: it alone would tell which is which."
         yield RowProblem(record.row, first, problem, remedy)
     hashes: dict[str, str] = {}
     for name, sound in named:
-        if (earlier := hashes.setdefault(taken.hashes[sound], name)) != name:
+        if (earlier := hashes.setdefault(audio.hashes[sound], name)) != name:
             problem = f"is the same sound as {earlier}"
             yield RowProblem(
                 record.row, name, problem, "Leave it out: what is hidden here is added by itself."
@@ -82,22 +82,23 @@ def _first_difference(
 
 
 def loudness_notes(
-    records: Sequence[TaskRecord], protocol: Protocol, taken: clips.IngestedAudio
+    records: Sequence[TaskRecord], protocol: Protocol, audio: clips.IngestedAudio
 ) -> Iterator[str]:
     """Pairs of an ABX test that can be told apart by loudness alone."""
     if protocol.layout != "abx":
         return
     for record in records:
-        loudness = [taken.loudness[sound] for _, sound in record.audio()]
-        known = [each for each in loudness if each is not None]
-        if known and max(known) - min(known) > MAX_LOUDNESS_DIFFERENCE_LU:
-            yield f"{record.external_id}: A and B differ by {max(known) - min(known):.1f} LU; that alone may tell them."
+        loudness = [audio.loudness[sound] for _, sound in record.audio()]
+        levels = [lufs for lufs in loudness if lufs is not None]
+        difference = max(levels) - min(levels) if levels else 0.0
+        if difference > MAX_LOUDNESS_DIFFERENCE_LU:
+            yield f"{record.external_id}: A and B differ by {difference:.1f} LU; that alone may tell them."
 
 
 def add_hidden_candidates(
     records: Sequence[TaskRecord],
     protocol: Protocol,
-    taken: clips.IngestedAudio,
+    audio: clips.IngestedAudio,
     *,
     on_progress: clips.OnProgress,
 ) -> tuple[list[TaskRecord], list[RowProblem]]:
@@ -106,22 +107,22 @@ def add_hidden_candidates(
         return list(records), []
     anchors = [role for role in protocol.added if role in CUTOFFS_HZ]
     with TemporaryDirectory(prefix="concord-anchors-") as folder:
-        made: dict[tuple[Audio, str], Path] = {
-            (reference, role): Path(folder) / f"{taken.hashes[reference]}.{role}.flac"
+        anchor_paths: dict[tuple[Audio, str], Path] = {
+            (reference, role): Path(folder) / f"{audio.hashes[reference]}.{role}.flac"
             for reference in dict.fromkeys(_reference_audio(record) for record in records)
             for role in anchors
         }
-        _write_anchors(made, taken, Path(folder))
+        _write_anchors(anchor_paths, audio, Path(folder))
         clips.ingest_clips(
-            (path for path in made.values() if path.exists()), into=taken, on_progress=on_progress
+            (path for path in anchor_paths.values() if path.exists()), into=audio, on_progress=on_progress
         )
     complete, problems = [], []
     for record in records:
         sounds: dict[str, Audio] = {
-            role: made.get((_reference_audio(record), role), _reference_audio(record))
+            role: anchor_paths.get((_reference_audio(record), role), _reference_audio(record))
             for role in protocol.added
         }
-        broken = [taken.errors[sound] for sound in sounds.values() if sound in taken.errors]
+        broken = [audio.errors[sound] for sound in sounds.values() if sound in audio.errors]
         if broken:
             problem = f"no anchor can be made of it: {broken[0].message}"
             problems.append(RowProblem(record.row, "reference_audio", problem, broken[0].remedy))
@@ -134,26 +135,28 @@ def add_hidden_candidates(
     return complete, problems
 
 
-def _write_anchors(made: Mapping[tuple[Audio, str], Path], taken: clips.IngestedAudio, folder: Path) -> None:
+def _write_anchors(
+    anchor_paths: Mapping[tuple[Audio, str], Path], audio: clips.IngestedAudio, folder: Path
+) -> None:
     """Each anchor once, whatever the number of references that are the same sound."""
-    for (reference, role), path in made.items():
+    for (reference, role), path in anchor_paths.items():
         if path.exists():
             continue
         try:
-            write_anchor(_reference_file(reference, taken, folder), path, role=role)
+            write_anchor(_reference_file(reference, audio, folder), path, role=role)
         except AudioError as error:
-            taken.errors[path] = error
+            audio.errors[path] = error
             path.unlink(missing_ok=True)
 
 
-def _reference_file(reference: Audio, taken: clips.IngestedAudio, folder: Path) -> Path:
+def _reference_file(reference: Audio, audio: clips.IngestedAudio, folder: Path) -> Path:
     """A file with the reference; what was fetched to be taken in is read from where it was kept."""
     if isinstance(reference, Path):
         return reference
-    file = folder / taken.hashes[reference]
+    file = folder / audio.hashes[reference]
     if not file.exists():
-        with taken.clips[reference].original.open("rb") as kept, file.open("wb") as copy:
-            shutil.copyfileobj(kept, copy)
+        with audio.clips[reference].original.open("rb") as original, file.open("wb") as copy:
+            shutil.copyfileobj(original, copy)
     return file
 
 

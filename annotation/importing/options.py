@@ -1,4 +1,4 @@
-"""What an import is asked to do, and what cannot be begun at all."""
+"""Import options and their validation."""
 
 from __future__ import annotations
 
@@ -45,20 +45,22 @@ class ImportOptions:
         return cls(**{**params, "new_study": NewStudy(**new) if new else None})
 
 
-def check_options(study: Study | None, order: ImportOptions) -> None:
+def check_options(study: Study | None, options: ImportOptions) -> None:
     """Refuse what cannot be begun at all."""
-    if order.format not in FORMATS:
-        raise InvalidInput(f"{order.format!r} is not a format; use {', '.join(FORMATS)}.", code="bad_format")
-    chosen, source = FORMATS[order.format], Path(order.source)
+    if options.format not in FORMATS:
+        raise InvalidInput(
+            f"{options.format!r} is not a format; use {', '.join(FORMATS)}.", code="bad_format"
+        )
+    format_, source = FORMATS[options.format], Path(options.source)
     if not source.exists():
         raise InvalidInput(f"{source.name} is not there (any more).", code="no_source")
-    if source.is_dir() and not chosen.takes_folder:
+    if source.is_dir() and not format_.takes_folder:
         raise InvalidInput(
-            f"{source.name} is a folder; {order.format} is read from one file.", code="bad_source"
+            f"{source.name} is a folder; {options.format} is read from one file.", code="bad_source"
         )
-    _check_column_map(order, chosen)
+    _check_column_map(options, format_)
     if study is None:
-        _check_new_study(order.new_study)
+        _check_new_study(options.new_study)
 
 
 def check_no_import_running(study: Study) -> None:
@@ -73,20 +75,20 @@ def check_no_import_running(study: Study) -> None:
         )
 
 
-def _check_column_map(order: ImportOptions, chosen: Format) -> None:
-    if order.column_map and not chosen.fields:
+def _check_column_map(options: ImportOptions, format_: Format) -> None:
+    if options.column_map and not format_.fields:
         raise InvalidInput(
-            f"The columns of {order.format} are fixed; leave the column map out.", code="bad_column_map"
+            f"The columns of {options.format} are fixed; leave the column map out.", code="bad_column_map"
         )
-    for column, name in order.column_map.items():
+    for column, name in options.column_map.items():
         if UNSTORABLE_CHARACTERS.search(column + name):
             raise InvalidInput(
                 f"{column!r} holds a character that no text can hold; leave it out.", code="bad_column_map"
             )
-        if chosen.controls and column.startswith(chosen.controls):
+        if format_.controls and column.startswith(format_.controls):
             continue
-        if name and name not in chosen.fields and not name.startswith("stratum."):
-            known = ", ".join(chosen.fields)
+        if name and name not in format_.fields and not name.startswith("stratum."):
+            known = ", ".join(format_.fields)
             raise InvalidInput(
                 f"{column} cannot be read as {name!r}; use one of {known}.", code="bad_column_map"
             )

@@ -1,4 +1,4 @@
-"""What every format is turned into, before anything touches the database."""
+"""Import records: items, candidates, tasks and judgments of a source, before anything touches the database."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ TEXT_FIELDS = ("prompt", "lyrics", "question", "reference", "rationale", "transc
 
 
 class DefaultText(str):
-    """What a reader says of a row where no column does: it gives way to a column that is read as the same field."""
+    """A reader's default for a row: a column that is read as the same field takes precedence."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
 class RowProblem:
-    """One fault in the source: where it stands, in which field, what is wrong, what mends it."""
+    """One fault in the source: its row and field, the problem, and the remedy."""
 
     row: str
     field: str
@@ -42,14 +42,14 @@ class RowProblem:
 
 @dataclass(frozen=True)
 class Note:
-    """What a reader left out, or took for something, without there being a fault: told in the import's report."""
+    """A remark for the import's report: what a reader left out or assumed, without a fault."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class RemoteAudio:
-    """A sound elsewhere, by its https, http or s3 address. A worker fetches it; whoever names it never waits."""
+    """Audio at an https, http or s3 address. A worker fetches it."""
 
     address: str
 
@@ -60,7 +60,7 @@ class RemoteAudio:
 
 @dataclass(frozen=True)
 class PackedAudio:
-    """A sound inside another file: `row` counts its rows from 0, `column` holds the bytes."""
+    """Audio inside another file: `row` counts its rows from 0, `column` holds the bytes."""
 
     file: Path
     row: int
@@ -71,7 +71,7 @@ class PackedAudio:
         return f"{self.column} of row {self.row + 1} in {self.file.name}"
 
 
-# Where a sound is to be had. services.audio_at_hand makes each a file.
+# Where audio is; `remote_files.local_audio_files` makes each a file.
 Audio = Path | RemoteAudio | PackedAudio
 
 
@@ -108,7 +108,7 @@ class AnswerRecord:
     slot: int | None = None
 
 
-# What a judgment's `key` says when it is not its name yet: `merging` tells how such judgments join.
+# Keys of judgments that have no name yet; `merging` says how they merge.
 PARTIAL = ""
 COMPLETE = "#"
 
@@ -132,7 +132,7 @@ class JudgmentRecord:
 
 @dataclass
 class TaskRecord:
-    """A task with what was already said about it. `row` is where the source first names it.
+    """A task with its judgments. `row` is where the source first names it.
 
     A reader may yield a task in fragments: more records of its id, with the same item and candidates, that each bring
     further judgments. Whoever imports joins them.
@@ -145,7 +145,7 @@ class TaskRecord:
     judgments: list[JudgmentRecord] = field(default_factory=list)
 
     def audio(self) -> list[tuple[str, Audio]]:
-        """The sounds it needs, each with the name of the field that asks for it."""
+        """The audio that it needs, each with the name of its field."""
         named = [("reference_audio", self.item.reference_audio), ("audio", self.item.audio)]
         named += [(candidate.column, candidate.audio) for candidate in self.candidates]
         return [(name, sound) for name, sound in named if sound is not None]
@@ -171,11 +171,10 @@ def task_name(item_id: str, candidates: Iterable[str]) -> str:
 
 
 def validate_record(record: TaskRecord) -> Iterator[RowProblem]:
-    """What no database column could hold, or no page of an import: ids and texts that are too long, characters that are
-    none."""
+    """Values that no database column or no page of an import can hold: long ids and texts, unstorable characters."""
     sized = [("id", record.item.external_id, MAX_ID_LENGTH), ("id", record.external_id, MAX_ID_LENGTH)]
     sized += [("system", candidate.system, MAX_NAME_LENGTH) for candidate in record.candidates]
-    sized += [("rater", said.rater, MAX_NAME_LENGTH) for said in record.judgments]
+    sized += [("rater", judgment.rater, MAX_NAME_LENGTH) for judgment in record.judgments]
     for name, text, limit in sized:
         if len(text) > limit:
             yield RowProblem(record.row, name, f"is longer than {limit} characters", "Use a shorter one.")
@@ -189,8 +188,8 @@ def validate_record(record: TaskRecord) -> Iterator[RowProblem]:
         *((name, text) for name, text, _ in sized),
     ]
     texts += [("answer", candidate.text) for candidate in record.candidates]
-    texts += [("comment", said.comment) for said in record.judgments]
-    texts += [(answer.question, answer.text) for said in record.judgments for answer in said.answers]
+    texts += [("comment", judgment.comment) for judgment in record.judgments]
+    texts += [(answer.question, answer.text) for judgment in record.judgments for answer in judgment.answers]
     for name, text in texts:
         if len(text) > MAX_TEXT_LENGTH:
             problem = f"is longer than {MAX_TEXT_LENGTH:,} characters"
@@ -224,13 +223,13 @@ def content_digest(texts: Mapping[str, str], *, reference_audio: str | None, aud
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-# Records as compact JSON texts and back: what an import keeps of a source between reading and writing it.
+# Records as compact JSON, for the staging tables
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedTask:
-    """A task record, taken apart: `item` and `candidates` are what fragments must agree in, `rest` is what they need
-    not, `said` the judgments without the brackets of their list, None where there are none."""
+    """A task record as JSON texts: `item` and `candidates` must be equal in all fragments, `rest` need not be;
+    `judgments` is a list without its brackets, None where there are none."""
 
     row: str
     task_name: str
@@ -239,12 +238,12 @@ class EncodedTask:
     item: str
     candidates: str
     rest: str
-    said: str | None
+    judgments: str | None
 
     @property
     def size(self) -> int:
         """In characters, of what may be long."""
-        return len(self.item) + len(self.candidates) + len(self.said or "")
+        return len(self.item) + len(self.candidates) + len(self.judgments or "")
 
 
 def encode_task(record: TaskRecord) -> EncodedTask:
@@ -257,7 +256,7 @@ def encode_task(record: TaskRecord) -> EncodedTask:
         item.decode(),
         encode_candidates(record.candidates),
         _encode_rest(record),
-        orjson.dumps([_encode_judgment(said) for said in record.judgments])[1:-1].decode()
+        orjson.dumps([_encode_judgment(judgment) for judgment in record.judgments])[1:-1].decode()
         if record.judgments
         else None,
     )
@@ -270,41 +269,48 @@ def _encode_item(item: ItemRecord) -> bytes:
 
 
 def encode_candidates(candidates: Sequence[CandidateRecord]) -> str:
-    found = [[one.system, one.text, encode_audio(one.audio), one.role] for one in candidates]
-    return orjson.dumps(found).decode()
+    rows = [
+        [candidate.system, candidate.text, encode_audio(candidate.audio), candidate.role]
+        for candidate in candidates
+    ]
+    return orjson.dumps(rows).decode()
 
 
 def _encode_rest(record: TaskRecord) -> str:
-    return orjson.dumps([dict(record.item.strata), [one.column for one in record.candidates]]).decode()
+    return orjson.dumps(
+        [dict(record.item.strata), [candidate.column for candidate in record.candidates]]
+    ).decode()
 
 
-def _encode_judgment(said: JudgmentRecord) -> list[Any]:
+def _encode_judgment(judgment: JudgmentRecord) -> list[Any]:
     answers = [
-        [one.question, one.choice, one.value, one.confidence, one.text, one.slot] for one in said.answers
+        [answer.question, answer.choice, answer.value, answer.confidence, answer.text, answer.slot]
+        for answer in judgment.answers
     ]
     return [
-        said.key, said.row, said.rater, answers, said.codes, said.comment, said.presentation, said.column,
+        judgment.key, judgment.row, judgment.rater, answers,
+        judgment.codes, judgment.comment, judgment.presentation, judgment.column,
     ]  # fmt: skip
 
 
-def decode_task(staged: EncodedTask) -> TaskRecord:
-    texts, reference, audio = orjson.loads(staged.item)
-    strata, columns = orjson.loads(staged.rest)
+def decode_task(task: EncodedTask) -> TaskRecord:
+    texts, reference, audio = orjson.loads(task.item)
+    strata, columns = orjson.loads(task.rest)
     return TaskRecord(
-        staged.row,
-        staged.task_name,
-        ItemRecord(staged.item_name, texts, decode_audio(reference), decode_audio(audio), strata),
-        tuple(_decode_candidates(orjson.loads(staged.candidates), columns)),
+        task.row,
+        task.task_name,
+        ItemRecord(task.item_name, texts, decode_audio(reference), decode_audio(audio), strata),
+        tuple(_decode_candidates(orjson.loads(task.candidates), columns)),
         []
-        if staged.said is None
-        else [_decode_judgment(*values) for values in orjson.loads(f"[{staged.said}]")],
+        if task.judgments is None
+        else [_decode_judgment(*values) for values in orjson.loads(f"[{task.judgments}]")],
     )
 
 
-def _decode_candidates(found: list[list[Any]], columns: list[str]) -> Iterator[CandidateRecord]:
-    for place, (system, text, audio, role) in enumerate(found):
+def _decode_candidates(rows: list[list[Any]], columns: list[str]) -> Iterator[CandidateRecord]:
+    for index, (system, text, audio, role) in enumerate(rows):
         # Candidates that the import added have no column.
-        column = columns[place] if place < len(columns) else "audio"
+        column = columns[index] if index < len(columns) else "audio"
         yield CandidateRecord(system, text, decode_audio(audio), role, column)
 
 
@@ -342,16 +348,16 @@ def encode_audio(audio: Audio | None) -> Any:
             return [audio.address]
 
 
-def decode_audio(found: Any) -> Audio | None:
-    match found:
+def decode_audio(encoded: Any) -> Audio | None:
+    match encoded:
         case None:
             return None
         case str():
-            return Path(found)
+            return Path(encoded)
         case [address]:
             return RemoteAudio(address)
         case _:
-            file, row, column = found
+            file, row, column = encoded
             return PackedAudio(Path(file), row, column)
 
 

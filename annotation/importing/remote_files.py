@@ -1,4 +1,4 @@
-"""One sound from elsewhere to a file here: bounded, tried again, taken up where it broke off."""
+"""Download of remote audio: bounded size, retry with backoff, resume by Range; http_guard is the SSRF guard."""
 
 from __future__ import annotations
 
@@ -59,62 +59,62 @@ class _Remainder:
     chunks: Callable[[], Iterator[bytes]]
 
 
-def fetch_file(address: str, target: Path, *, given_up: threading.Event) -> None:
+def fetch_file(address: str, target: Path, *, cancelled: threading.Event) -> None:
     """Write what `address` (http, https, s3) holds to `target`. Raises AudioError."""
-    have = _PartialFile()
+    partial = _PartialFile()
     for attempt in range(1, MAX_TRIES + 1):
         try:
-            return _try(address, target, have, given_up)
+            return _try(address, target, partial, cancelled)
         except _TransientError as again:
-            if attempt == MAX_TRIES or given_up.wait(_backoff_s(attempt, again.after)):
+            if attempt == MAX_TRIES or cancelled.wait(_backoff_s(attempt, again.after)):
                 raise again.error from again
 
 
-def _try(address: str, target: Path, have: _PartialFile, given_up: threading.Event) -> None:
-    most = settings.REMOTE_AUDIO_MAX_BYTES
-    with _open_remote(address, have) as rest:
-        _check_size(rest.start + (rest.length or 0), most)
-        have.size, have.version = rest.start, rest.version
-        with target.open("r+b" if rest.start else "wb") as file:
-            file.seek(rest.start)
+def _try(address: str, target: Path, partial: _PartialFile, cancelled: threading.Event) -> None:
+    max_bytes = settings.REMOTE_AUDIO_MAX_BYTES
+    with _open_remote(address, partial) as remainder:
+        _check_size(remainder.start + (remainder.length or 0), max_bytes)
+        partial.size, partial.version = remainder.start, remainder.version
+        with target.open("r+b" if remainder.start else "wb") as file:
+            file.seek(remainder.start)
             file.truncate()
-            for chunk in rest.chunks():
-                have.size += len(chunk)
-                _check_size(have.size, most)
+            for chunk in remainder.chunks():
+                partial.size += len(chunk)
+                _check_size(partial.size, max_bytes)
                 file.write(chunk)
-                if given_up.is_set():
+                if cancelled.is_set():
                     raise AudioError("not_fetched", "It was no longer wanted.", "Import it again.")
 
 
-def _open_remote(address: str, have: _PartialFile) -> AbstractContextManager[_Remainder]:
+def _open_remote(address: str, partial: _PartialFile) -> AbstractContextManager[_Remainder]:
     scheme = address.partition(":")[0].lower()
-    return _open_bucket(address, have) if scheme == "s3" else _open_http(address, have)
+    return _open_bucket(address, partial) if scheme == "s3" else _open_http(address, partial)
 
 
 @contextmanager
-def _open_http(address: str, have: _PartialFile) -> Iterator[_Remainder]:
-    going_on = {"Range": f"bytes={have.size}-", "If-Range": have.version} if have.version else {}
+def _open_http(address: str, partial: _PartialFile) -> Iterator[_Remainder]:
+    headers = {"Range": f"bytes={partial.size}-", "If-Range": partial.version} if partial.version else {}
     try:
-        with http_guard.request(address, headers=going_on, seconds=RETRY_DEADLINE_S) as answer:
-            _check_status(answer, have)
-            _check_type(answer.headers.get("content-type", ""))
-            if (packing := answer.headers.get("content-encoding", "identity")) != "identity":
+        with http_guard.request(address, headers=headers, seconds=RETRY_DEADLINE_S) as response:
+            _check_status(response, partial)
+            _check_type(response.headers.get("content-type", ""))
+            if (packing := response.headers.get("content-encoding", "identity")) != "identity":
                 remedy = "Have the server send the file as it is."
                 raise AudioError("not_audio", f"It comes packed as {packing[:40]}.", remedy)
-            start = have.size if answer.status == 206 else 0
-            yield _Remainder(start, _length(answer), _version(answer), answer.chunks)
+            start = partial.size if response.status == 206 else 0
+            yield _Remainder(start, _length(response), _version(response), response.chunks)
     except http_guard.AddressRefused as error:
         raise AudioError("address_refused", error.message, _BY_HAND) from error
     except http_guard.NoResponse as error:
         raise _TransientError(AudioError("not_fetched", error.message, _BY_HAND)) from error
 
 
-def _check_status(answer: http_guard.Response, have: _PartialFile) -> None:
-    status = answer.status
-    if status == 200 or (status == 206 and _begins_at(answer) == have.size > 0):
+def _check_status(response: http_guard.Response, partial: _PartialFile) -> None:
+    status = response.status
+    if status == 200 or (status == 206 and _begins_at(response) == partial.size > 0):
         return
     if status in (206, 416):  # not the part that was asked for: from the start, then
-        have.size, have.version = 0, ""
+        partial.size, partial.version = 0, ""
         raise _TransientError(
             AudioError("not_fetched", "The server sends other parts than it is asked for.", _BY_HAND)
         )
@@ -122,12 +122,12 @@ def _check_status(answer: http_guard.Response, have: _PartialFile) -> None:
         remedy = f"Mend the address. {_BY_HAND}"
         raise AudioError("missing", f"There is no such file (the server answers {status}).", remedy)
     if status in (401, 403):
-        said = f"The server does not give it out (it answers {status})."
+        message = f"The server does not give it out (it answers {status})."
         remedy = f"Make it readable without signing in, or use a signed address. {_BY_HAND}"
-        raise AudioError("not_fetched", said, remedy)
+        raise AudioError("not_fetched", message, remedy)
     error = AudioError("not_fetched", f"The server answers {status}.", f"Try again later. {_BY_HAND}")
     if status in _TRANSIENT_STATUSES or status >= 500:
-        raise _TransientError(error, _retry_after(answer))
+        raise _TransientError(error, _retry_after(response))
     raise error
 
 
@@ -143,30 +143,30 @@ def _check_type(content_type: str) -> None:
     raise AudioError("not_audio", f"It is {kind[:60]}, not a sound file.", remedy)
 
 
-def _check_size(size: int, most: int) -> None:
-    if size > most:
+def _check_size(size: int, max_bytes: int) -> None:
+    if size > max_bytes:
         remedy = "Cut or compress it, or ask whoever runs this site to raise CONCORD_REMOTE_AUDIO_MAX_MB."
-        raise AudioError("too_large", f"It is larger than {most // 2**20} MB.", remedy)
+        raise AudioError("too_large", f"It is larger than {max_bytes // 2**20} MB.", remedy)
 
 
-def _version(answer: http_guard.Response) -> str:
+def _version(response: http_guard.Response) -> str:
     """What If-Range may name: an ETag that stands for bytes, or a date."""
-    etag = answer.headers.get("etag", "")
-    return etag if etag.startswith('"') else "" if etag else answer.headers.get("last-modified", "")
+    etag = response.headers.get("etag", "")
+    return etag if etag.startswith('"') else "" if etag else response.headers.get("last-modified", "")
 
 
-def _length(answer: http_guard.Response) -> int | None:
-    length = answer.headers.get("content-length", "")
+def _length(response: http_guard.Response) -> int | None:
+    length = response.headers.get("content-length", "")
     return int(length) if re.fullmatch("[0-9]{1,18}", length) else None
 
 
-def _begins_at(answer: http_guard.Response) -> int:
-    found = re.match(r"bytes ([0-9]{1,18})-", answer.headers.get("content-range", ""))
-    return int(found[1]) if found else -1
+def _begins_at(response: http_guard.Response) -> int:
+    match = re.match(r"bytes ([0-9]{1,18})-", response.headers.get("content-range", ""))
+    return int(match[1]) if match else -1
 
 
-def _retry_after(answer: http_guard.Response) -> float | None:
-    seconds = answer.headers.get("retry-after", "")
+def _retry_after(response: http_guard.Response) -> float | None:
+    seconds = response.headers.get("retry-after", "")
     return float(seconds) if re.fullmatch("[0-9]{1,6}", seconds) else None
 
 
@@ -178,28 +178,30 @@ def _backoff_s(attempt: int, after: float | None) -> float:
 
 
 @contextmanager
-def _open_bucket(address: str, have: _PartialFile) -> Iterator[_Remainder]:
+def _open_bucket(address: str, partial: _PartialFile) -> Iterator[_Remainder]:
     bucket, _, key = address.partition("://")[2].partition("/")
     if bucket not in settings.S3_SOURCES:
         remedy = f"Ask whoever runs this site to add it to CONCORD_S3_SOURCES. {_BY_HAND}"
         raise AudioError("address_refused", f"Imports may not read from the bucket {bucket}.", remedy)
     from botocore.exceptions import BotoCoreError, ClientError
 
-    going_on = {"Range": f"bytes={have.size}-", "IfMatch": have.version} if have.version else {}
+    conditions = {"Range": f"bytes={partial.size}-", "IfMatch": partial.version} if partial.version else {}
     try:
-        found = s3.client().get_object(Bucket=bucket, Key=key, **going_on)
-        with closing(found["Body"]) as body:
-            start = have.size if going_on else 0
-            yield _Remainder(start, found["ContentLength"], found["ETag"], lambda: body.iter_chunks(_CHUNK))
+        stored_object = s3.client().get_object(Bucket=bucket, Key=key, **conditions)
+        with closing(stored_object["Body"]) as body:
+            start = partial.size if conditions else 0
+            yield _Remainder(
+                start, stored_object["ContentLength"], stored_object["ETag"], lambda: body.iter_chunks(_CHUNK)
+            )
     except ClientError as error:
-        raise _bucket_remainder(error.response, bucket, have) from error
+        raise _bucket_remainder(error.response, bucket, partial) from error
     except BotoCoreError as error:
-        said = f"The bucket {bucket} did not answer ({type(error).__name__})."
-        raise _TransientError(AudioError("not_fetched", said, f"Try again later. {_BY_HAND}")) from error
+        message = f"The bucket {bucket} did not answer ({type(error).__name__})."
+        raise _TransientError(AudioError("not_fetched", message, f"Try again later. {_BY_HAND}")) from error
 
 
 def _bucket_remainder(
-    response: dict[str, dict[str, str | int]], bucket: str, have: _PartialFile
+    response: dict[str, dict[str, str | int]], bucket: str, partial: _PartialFile
 ) -> Exception:
     code = response.get("Error", {}).get("Code", "")
     status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
@@ -212,13 +214,12 @@ def _bucket_remainder(
         return AudioError("not_fetched", f"The bucket {bucket} does not give it out ({code}).", remedy)
     error = AudioError("not_fetched", f"The bucket {bucket} answers {code or status}.", _BY_HAND)
     if status in (412, 416):  # it was replaced in the meantime
-        have.size, have.version = 0, ""
+        partial.size, partial.version = 0, ""
         return _TransientError(error)
     return _TransientError(error) if status >= 500 or status in _TRANSIENT_STATUSES else error
 
 
-# Sounds from elsewhere, several at a time, in the order asked for.
-
+# Parallel downloads, in the order of the requests
 
 CONCURRENT_FETCHES = 8
 # Fetched before they are asked for: one slow file keeps no thread idle.
@@ -227,26 +228,26 @@ _PROGRESS_EVERY_S = 1.0
 
 
 def fetch_all(
-    wanted: Sequence[RemoteAudio], folder: Path, *, on_wait: Callable[[int], None]
+    sounds: Sequence[RemoteAudio], folder: Path, *, on_progress: Callable[[int], None]
 ) -> Iterator[Path | AudioError]:
     """For each sound its file below `folder`, or why there is none.
 
-    The sounds differ from each other. `on_wait` hears every second how many have come; what it raises ends the
+    The sounds differ from each other. `on_progress` hears every second how many have come; what it raises ends the
     fetching.
     """
-    given_up = threading.Event()
-    coming: deque[Future[Path | AudioError]] = deque()
-    left = iter(wanted)
+    cancelled = threading.Event()
+    futures: deque[Future[Path | AudioError]] = deque()
+    remaining = iter(sounds)
     with ThreadPoolExecutor(CONCURRENT_FETCHES, thread_name_prefix="fetch") as pool:
         try:
-            for done in range(len(wanted)):
-                while len(coming) < MAX_QUEUED_FETCHES and (sound := next(left, None)) is not None:
-                    coming.append(
-                        pool.submit(_fetch_one, sound.address, folder / _file_name(sound), given_up)
+            for done in range(len(sounds)):
+                while len(futures) < MAX_QUEUED_FETCHES and (sound := next(remaining, None)) is not None:
+                    futures.append(
+                        pool.submit(_fetch_one, sound.address, folder / _file_name(sound), cancelled)
                     )
-                yield _wait_for(coming.popleft(), partial(on_wait, done))
+                yield _wait_for(futures.popleft(), partial(on_progress, done))
         finally:
-            given_up.set()
+            cancelled.set()
             pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -254,24 +255,23 @@ def _file_name(sound: RemoteAudio) -> str:
     return f"remote-{hashlib.sha256(sound.address.encode()).hexdigest()}"
 
 
-def _fetch_one(address: str, target: Path, given_up: threading.Event) -> Path | AudioError:
+def _fetch_one(address: str, target: Path, cancelled: threading.Event) -> Path | AudioError:
     try:
-        fetch_file(address, target, given_up=given_up)
+        fetch_file(address, target, cancelled=cancelled)
     except AudioError as error:
         target.unlink(missing_ok=True)
         return error
     return target
 
 
-def _wait_for(coming: Future[Path | AudioError], on_wait: Callable[[], None]) -> Path | AudioError:
-    on_wait()
-    while not wait([coming], timeout=_PROGRESS_EVERY_S).done:
-        on_wait()
-    return coming.result()
+def _wait_for(future: Future[Path | AudioError], on_progress: Callable[[], None]) -> Path | AudioError:
+    on_progress()
+    while not wait([future], timeout=_PROGRESS_EVERY_S).done:
+        on_progress()
+    return future.result()
 
 
-# Sounds that a source names, as files on this machine: those beside it, those packed in it, those
-# elsewhere.
+# Audio of a source as local files: beside it, packed in it, or remote
 
 
 def local_audio_files(
@@ -289,7 +289,7 @@ def local_audio_files(
     """
     sounds, unpacker = list(wanted), unpacker or PackedAudioReader()
     elsewhere = [sound for sound in sounds if isinstance(sound, RemoteAudio)]
-    files = fetch_all(elsewhere, folder, on_wait=lambda done: on_progress(done, len(elsewhere)))
+    files = fetch_all(elsewhere, folder, on_progress=lambda done: on_progress(done, len(elsewhere)))
     for audio in sounds:
         if isinstance(audio, Path):
             yield audio, audio

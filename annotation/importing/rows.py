@@ -1,4 +1,4 @@
-"""Writing imported records: by COPY, page by page, inside the caller's transaction, adding what is not there yet."""
+"""Bulk writing of imported records: by COPY, page by page, in the caller's transaction; only what is new."""
 
 from __future__ import annotations
 
@@ -58,18 +58,18 @@ def lock_items(study: Study, external_ids: Sequence[str]) -> Iterable[Item]:
 
 def outdated_judgments(judgments: Sequence[Judgment]) -> dict[str, list[int]]:
     """Those of new judgments that are of what has changed since, by what happened to it."""
-    found = {}
+    by_reason = {}
     for reason, changed in (("item_withdrawn", _WITHDRAWN), ("item_corrected", _CORRECTED & ~_WITHDRAWN)):
         tasks: set[int] = set()
         for task_ids in batches(sorted({judgment.task_id for judgment in judgments})):
             tasks.update(Task.objects.filter(changed, pk__in=task_ids).values_list("pk", flat=True))
-        found[reason] = [judgment.pk for judgment in judgments if judgment.task_id in tasks]
-    return found
+        by_reason[reason] = [judgment.pk for judgment in judgments if judgment.task_id in tasks]
+    return by_reason
 
 
-def exclude_outdated(study: Study, late: Mapping[str, Sequence[int]]) -> None:
+def exclude_outdated(study: Study, outdated: Mapping[str, Sequence[int]]) -> None:
     """Keep judgments out of the count for a reason. Holds the locks of their tasks and raters."""
-    for reason, ids in late.items():
+    for reason, ids in outdated.items():
         if ids:
             exclusions.exclude_or_restore(
                 Judgment.objects.filter(pk__in=ids),
@@ -113,15 +113,15 @@ class ImportCounts:
 def candidates_of(study: Study, external_ids: Sequence[str]) -> dict[str, list[tuple[str, str, str | None]]]:
     """By task, the (system, text, SHA-256 of the audio) of its slots in order; only tasks that exist, and of them only
     the candidates that a source names: those that an import adds by itself are left out."""
-    found: dict[str, list[tuple[str, str, str | None]]] = {}
+    candidates: dict[str, list[tuple[str, str, str | None]]] = {}
     for names in batches(external_ids, 5000):
         judged = TaskCandidate.objects.filter(candidate__system__role=System.Role.JUDGED)
         rows = judged.filter(task__study=study, task__external_id__any_of=names).order_by("task_id", "slot")
         for name, *candidate in rows.values_list(
             "task__external_id", "candidate__system__name", "candidate__text", "candidate__clip__sha256"
         ):
-            found.setdefault(name, []).append((candidate[0], candidate[1], candidate[2]))
-    return found
+            candidates.setdefault(name, []).append((candidate[0], candidate[1], candidate[2]))
+    return candidates
 
 
 @dataclass(frozen=True)
@@ -145,22 +145,22 @@ class RowWriter:
     _free_place: float | None = None
     _systems: dict[str, int] = field(default_factory=dict)
 
-    def write(self, records: Sequence[TaskRecord], taken: IngestedAudio) -> dict[str, int]:
+    def write(self, records: Sequence[TaskRecord], audio: IngestedAudio) -> dict[str, int]:
         """Add the tasks that are not there, with what they need; every task's id by name."""
-        there = Task.objects.filter(study=self.study).only("external_id")
+        existing = Task.objects.filter(study=self.study).only("external_id")
         names = [record.external_id for record in records]
-        tasks = {task.external_id: task.pk for task in rows_in_batches(there, "external_id", names)}
+        tasks = {task.external_id: task.pk for task in rows_in_batches(existing, "external_id", names)}
         new = [record for record in records if record.external_id not in tasks]
         if new:
-            places = self._items(new, taken)
-            tasks |= self._tasks(new, places, taken)
+            placements = self._items(new, audio)
+            tasks |= self._tasks(new, placements, audio)
         return tasks
 
-    def _items(self, records: Sequence[TaskRecord], taken: IngestedAudio) -> dict[str, _TaskPlacement]:
+    def _items(self, records: Sequence[TaskRecord], audio: IngestedAudio) -> dict[str, _TaskPlacement]:
         """Where the tasks go, by the name of their item."""
-        wanted = {record.item.external_id: record.item for record in records}
-        there = set(existing_values(Item.objects.filter(study=self.study), "external_id", wanted))
-        new = [item for name, item in wanted.items() if name not in there]
+        items = {record.item.external_id: record.item for record in records}
+        existing = set(existing_values(Item.objects.filter(study=self.study), "external_id", items))
+        new = [item for name, item in items.items() if name not in existing]
         item_ids = bulk_queries.reserve_ids(Item, len(new))
         version_ids = bulk_queries.reserve_ids(ItemVersion, len(new))
         ids = list(zip(item_ids, version_ids, new, strict=True))
@@ -186,28 +186,30 @@ class RowWriter:
                     version_id,
                     item_id,
                     *(item.texts.get(name, "") for name in TEXT_FIELDS),
-                    taken.clips[item.reference_audio].pk if item.reference_audio else None,
-                    taken.clips[item.audio].pk if item.audio else None,
-                    content_sha256(item, taken.hashes),
+                    audio.clips[item.reference_audio].pk if item.reference_audio else None,
+                    audio.clips[item.audio].pk if item.audio else None,
+                    content_sha256(item, audio.hashes),
                 )
                 for item_id, version_id, item in ids
             ),
         )
         self.counts.items += len(new)
-        found = {
+        placements = {
             item.external_id: _TaskPlacement(version_id, Task.State.READY, True)
             for _, version_id, item in ids
         }
         # New tasks are about the item as it is now, corrected or not.
-        for item in lock_items(self.study, sorted(there)):
+        for item in lock_items(self.study, sorted(existing)):
             assert item.current_version_id is not None
-            found[item.external_id] = _TaskPlacement(item.current_version_id, _TASK_STATES[item.state], False)
-        return found
+            placements[item.external_id] = _TaskPlacement(
+                item.current_version_id, _TASK_STATES[item.state], False
+            )
+        return placements
 
     def _tasks(
-        self, new: Sequence[TaskRecord], places: Mapping[str, _TaskPlacement], taken: IngestedAudio
+        self, new: Sequence[TaskRecord], placements: Mapping[str, _TaskPlacement], audio: IngestedAudio
     ) -> dict[str, int]:
-        goes_to = [places[record.item.external_id] for record in new]
+        task_placements = [placements[record.item.external_id] for record in new]
         ids = bulk_queries.reserve_ids(Task, len(new))
         keys = self._keys([record.external_id for record in new])
         bulk_queries.copy_columns(
@@ -223,11 +225,11 @@ class RowWriter:
                     self._wanted(record),
                     key,
                 )
-                for number, place, record, key in zip(ids, goes_to, new, keys, strict=True)
+                for number, place, record, key in zip(ids, task_placements, new, keys, strict=True)
             ),
         )
-        self._candidates(new, ids, goes_to, taken)
-        versions = zip(ids, goes_to, strict=True)
+        self._candidates(new, ids, task_placements, audio)
+        versions = zip(ids, task_placements, strict=True)
         barred_reviewers.bar_reviewers_from_tasks(
             [
                 Task(pk=number, item_version_id=place.version_id)
@@ -236,7 +238,7 @@ class RowWriter:
             ]
         )
         self.counts.tasks += len(new)
-        self.n_waiting += sum(place.state == Task.State.READY for place in goes_to)
+        self.n_waiting += sum(place.state == Task.State.READY for place in task_placements)
         return {record.external_id: number for record, number in zip(new, ids, strict=True)}
 
     def _keys(self, names: Sequence[str]) -> list[float]:
@@ -253,35 +255,35 @@ class RowWriter:
         self,
         records: Sequence[TaskRecord],
         task_ids: Sequence[int],
-        goes_to: Sequence[_TaskPlacement],
-        taken: IngestedAudio,
+        placements: Sequence[_TaskPlacement],
+        audio: IngestedAudio,
     ) -> None:
         """The candidates of new tasks. Two tasks that show one system's same output share the candidate."""
         self._add_systems([candidate for record in records for candidate in record.candidates])
-        known: dict[tuple[int, int, str, int | None], int] = {}
+        candidate_ids: dict[tuple[int, int, str, int | None], int] = {}
         takes: dict[tuple[int, int], int] = {}
-        old = sorted({place.version_id for place in goes_to if not place.is_new})
+        old = sorted({place.version_id for place in placements if not place.is_new})
         for row in rows_in_batches(Candidate.objects.all(), "item_version_id", old):
-            known[row.item_version_id, row.system_id, row.text, row.clip_id] = row.pk
+            candidate_ids[row.item_version_id, row.system_id, row.text, row.clip_id] = row.pk
             group = row.item_version_id, row.system_id
             takes[group] = max(row.take, takes.get(group, 0))
-        fresh: list[tuple[int, int, int, str, int | None]] = []
+        new_candidates: list[tuple[int, int, int, str, int | None]] = []
         slots = []
-        for record, task_id, place in zip(records, task_ids, goes_to, strict=True):
+        for record, task_id, place in zip(records, task_ids, placements, strict=True):
             for slot, candidate in enumerate(record.candidates):
-                clip_id = taken.clips[candidate.audio].pk if candidate.audio else None
+                clip_id = audio.clips[candidate.audio].pk if candidate.audio else None
                 group = place.version_id, self._systems[candidate.system]
                 key = (*group, candidate.text, clip_id)
-                if key not in known:
+                if key not in candidate_ids:
                     takes[group] = takes.get(group, 0) + 1
-                    known[key] = -len(fresh) - 1  # has no id yet
-                    fresh.append((*group, takes[group], candidate.text, clip_id))
-                slots.append((task_id, slot, known[key]))
-        ids = bulk_queries.reserve_ids(Candidate, len(fresh))
+                    candidate_ids[key] = -len(new_candidates) - 1  # has no id yet
+                    new_candidates.append((*group, takes[group], candidate.text, clip_id))
+                slots.append((task_id, slot, candidate_ids[key]))
+        ids = bulk_queries.reserve_ids(Candidate, len(new_candidates))
         bulk_queries.copy_columns(
             Candidate,
             _CANDIDATE_COLUMNS,
-            ((number, *values) for number, values in zip(ids, fresh, strict=True)),
+            ((number, *values) for number, values in zip(ids, new_candidates, strict=True)),
         )
         bulk_queries.copy_columns(
             TaskCandidate,
@@ -291,13 +293,17 @@ class RowWriter:
 
     def _add_systems(self, candidates: Sequence[CandidateRecord]) -> None:
         """Know the systems of these candidates, made where they are not there yet."""
-        roles = {one.system: one.role for one in candidates if one.system not in self._systems}
+        roles = {
+            candidate.system: candidate.role
+            for candidate in candidates
+            if candidate.system not in self._systems
+        }
         if not roles:
             return
-        made = (System(study=self.study, name=name, role=role) for name, role in sorted(roles.items()))
-        System.objects.bulk_create(made, ignore_conflicts=True)
-        there = System.objects.filter(study=self.study, name__in=roles)
-        self._systems.update(there.values_list("name", "pk"))
+        systems = (System(study=self.study, name=name, role=role) for name, role in sorted(roles.items()))
+        System.objects.bulk_create(systems, ignore_conflicts=True)
+        existing = System.objects.filter(study=self.study, name__in=roles)
+        self._systems.update(existing.values_list("name", "pk"))
 
 
 def analyze_tables() -> None:
@@ -331,7 +337,7 @@ class _NewJudgment:
     client_id: uuid.UUID
     task_id: int
     rater: Rater | None
-    said: JudgmentRecord
+    record: JudgmentRecord
 
 
 @dataclass
@@ -361,18 +367,25 @@ def write_judgments(
 ) -> list[Judgment]:
     """Add what is not there yet: the new judgments. Their tasks, given by id, are locked and counted then."""
     protocol = load_protocol(study.protocol_version_id)
-    found = [
+    imported = [
         _NewJudgment(
-            _client_id(record, said, raters), tasks[record.external_id], raters.get(said.rater), said
+            _client_id(record, judgment_record, raters),
+            tasks[record.external_id],
+            raters.get(judgment_record.rater),
+            judgment_record,
         )
         for record in records
-        for said in record.judgments
+        for judgment_record in record.judgments
     ]
-    if not found:
+    if not imported:
         return []
-    there = {(row.task_id, row.client_id) for row in _imported_judgments({new.task_id for new in found})}
+    existing = {
+        (row.task_id, row.client_id) for row in _imported_judgments({new.task_id for new in imported})
+    }
     added = [
-        new for new in found if (new.task_id, new.client_id) not in there and not _is_withdrawn(new.rater)
+        new
+        for new in imported
+        if (new.task_id, new.client_id) not in existing and not _is_withdrawn(new.rater)
     ]
     _count_judgments(added, tally)
     judgments = [_judgment(study, protocol, new) for new in added]
@@ -381,7 +394,7 @@ def write_judgments(
     answers = (
         answer
         for judgment, new in zip(judgments, added, strict=True)
-        for answer in _answers(judgment, new.said, protocol, candidates)
+        for answer in _answers(judgment, new.record, protocol, candidates)
     )
     bulk_queries.copy_values(Answer._meta.db_table, ANSWER_COLUMNS, answers)
     return judgments
@@ -396,25 +409,30 @@ def changed_judgments(
     study: Study, records: Sequence[TaskRecord]
 ) -> Iterator[tuple[TaskRecord, JudgmentRecord]]:
     """Judgments that are there already but said something else."""
-    people = {said.rater for record in records for said in record.judgments if said.rater}
+    people = {
+        judgment_record.rater
+        for record in records
+        for judgment_record in record.judgments
+        if judgment_record.rater
+    }
     raters = {
         rater.external_id: rater
         for rater in rows_in_batches(Rater.objects.filter(study=study), "external_id", sorted(people))
     }
-    found = {
-        _client_id(record, said, raters): (record, said)
+    by_client_id = {
+        _client_id(record, judgment_record, raters): (record, judgment_record)
         for record in records
-        for said in record.judgments
-        if not said.rater or said.rater in raters
+        for judgment_record in record.judgments
+        if not judgment_record.rater or judgment_record.rater in raters
     }
     names = [record.external_id for record in records if record.judgments]
     tasks = {
         task.pk for task in rows_in_batches(Task.objects.filter(study=study).only("pk"), "external_id", names)
     }
     for judgment in _imported_judgments(tasks):
-        record, said = found.get(judgment.client_id, (None, None))
-        if said and record and bytes(judgment.payload_sha256) != _content_sha256(said):
-            yield record, said
+        record, judgment_record = by_client_id.get(judgment.client_id, (None, None))
+        if judgment_record and record and bytes(judgment.payload_sha256) != _content_sha256(judgment_record):
+            yield record, judgment_record
 
 
 def _imported_judgments(task_ids: Collection[int]) -> Iterator[Judgment]:
@@ -422,21 +440,21 @@ def _imported_judgments(task_ids: Collection[int]) -> Iterator[Judgment]:
     return rows_in_batches(rows.only("task_id", "client_id", "payload_sha256"), "task_id", sorted(task_ids))
 
 
-def _content_sha256(said: JudgmentRecord) -> bytes:
+def _content_sha256(judgment: JudgmentRecord) -> bytes:
     # Field by field, in the order of AnswerRecord: `astuple` takes ten times as long.
     answers = [
         (answer.question, answer.choice, answer.value, answer.confidence, answer.text, answer.slot)
-        for answer in said.answers
+        for answer in judgment.answers
     ]
-    content = [answers, said.codes, said.comment, said.presentation]
+    content = [answers, judgment.codes, judgment.comment, judgment.presentation]
     return hashlib.sha256(json.dumps(content).encode()).digest()
 
 
-def _client_id(record: TaskRecord, said: JudgmentRecord, raters: Mapping[str, Rater]) -> uuid.UUID:
+def _client_id(record: TaskRecord, judgment: JudgmentRecord, raters: Mapping[str, Rater]) -> uuid.UUID:
     """The same name whenever the same judgment is imported. Exports carry it, so it is made from the rater's
     pseudonym: made from the source's name for them, which may be an address, it would let that be guessed."""
-    who = raters[said.rater].pseudonym if said.rater else said.key
-    return uuid.uuid5(uuid.NAMESPACE_OID, f"{record.external_id}\x1f{who}")
+    name = raters[judgment.rater].pseudonym if judgment.rater else judgment.key
+    return uuid.uuid5(uuid.NAMESPACE_OID, f"{record.external_id}\x1f{name}")
 
 
 def _judgment(study: Study, protocol: LoadedProtocol, new: _NewJudgment) -> Judgment:
@@ -446,28 +464,28 @@ def _judgment(study: Study, protocol: LoadedProtocol, new: _NewJudgment) -> Judg
         rater=new.rater,
         protocol_version_id=protocol.version_id,
         client_id=new.client_id,
-        payload_sha256=_content_sha256(new.said),
+        payload_sha256=_content_sha256(new.record),
         origin=Judgment.Origin.IMPORTED,
-        presentation=None if new.said.presentation is None else list(new.said.presentation),
-        codes=list(new.said.codes),
-        comment=new.said.comment,
+        presentation=None if new.record.presentation is None else list(new.record.presentation),
+        codes=list(new.record.codes),
+        comment=new.record.comment,
     )
 
 
 def _candidates_by_slot(added: Sequence[_NewJudgment]) -> dict[tuple[int, int], int]:
     """Candidate ids by task and slot, of the tasks in which some answer is about one candidate."""
-    tasks = sorted({new.task_id for new in added for answer in new.said.answers if answer.slot is not None})
+    tasks = sorted({new.task_id for new in added for answer in new.record.answers if answer.slot is not None})
     slots = rows_in_batches(TaskCandidate.objects.all(), "task_id", tasks)
     return {(row.task_id, row.slot): row.candidate_id for row in slots}
 
 
 def _answers(
     judgment: Judgment,
-    said: JudgmentRecord,
+    record: JudgmentRecord,
     protocol: LoadedProtocol,
     candidates: Mapping[tuple[int, int], int],
 ) -> Iterator[tuple[object, ...]]:
-    for answer in said.answers:
+    for answer in record.answers:
         yield (
             judgment.pk,
             judgment.task_id,
@@ -495,9 +513,12 @@ def _count_judgments(added: Sequence[_NewJudgment], tally: JudgmentTally) -> Non
     places = overlap.lock_tasks(set(by_task))
     with connection.cursor() as cursor:
         steps = [
-            sum(order_balance_step(new.said.presentation or ()) for new in here) for here in by_task.values()
+            sum(order_balance_step(new.record.presentation or ()) for new in judgments)
+            for judgments in by_task.values()
         ]
-        cursor.execute(_COUNT_SQL, [list(by_task), [len(here) for here in by_task.values()], steps])
+        cursor.execute(_COUNT_SQL, [list(by_task), [len(judgments) for judgments in by_task.values()], steps])
     tally.by_rater.update(new.rater.pk for new in added if new.rater)
     tally.n_unnamed += sum(new.rater is None for new in added)
-    tally.n_filled += sum(_newly_full(places[task_id], len(here)) for task_id, here in by_task.items())
+    tally.n_filled += sum(
+        _newly_full(places[task_id], len(judgments)) for task_id, judgments in by_task.items()
+    )

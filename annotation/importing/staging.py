@@ -1,4 +1,4 @@
-"""What an import has read, kept in the database until it is written: a worker that takes over goes on from there."""
+"""Staging tables of an import and the resumable read into them: another worker continues where one was killed."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def open_staging(job: Job, source: Path) -> StagedImport:
 def _source_mark(source: Path) -> str:
     """What changes when a file does; a folder's is that of the newest of its files."""
     files = [source, *source.rglob("*")] if source.is_dir() else [source]
-    found = [file.stat() for file in files]
-    return f"{len(found)} {sum(each.st_size for each in found)} {max(each.st_mtime_ns for each in found)}"
+    stats = [file.stat() for file in files]
+    return f"{len(stats)} {sum(stat.st_size for stat in stats)} {max(stat.st_mtime_ns for stat in stats)}"
 
 
 def stage_tasks(staged: StagedImport, tasks: Sequence[EncodedTask], *, first: int) -> None:
@@ -85,7 +85,7 @@ def stage_tasks(staged: StagedImport, tasks: Sequence[EncodedTask], *, first: in
 
 def _task_values(task: EncodedTask) -> tuple[Any, ...]:
     return (
-        task.row, task.task_name, task.item_name, task.item_hash, task.item, task.candidates, task.rest, task.said,
+        task.row, task.task_name, task.item_name, task.item_hash, task.item, task.candidates, task.rest, task.judgments,
     )  # fmt: skip
 
 
@@ -136,14 +136,16 @@ def replace_candidates(staged: StagedImport, candidates: Iterable[tuple[int, str
 
 
 def discard_staging(job_id: uuid.UUID, *, with_clips: bool = True) -> None:
-    """Forget what was staged; `with_clips`, the clips that were made for it as well, unless something has them. Those
+    """Delete what was staged; `with_clips`, the clips that were made for it as well, unless something has them. Those
     that another job counts on are that job's from then on."""
     if with_clips:
         sounds = StagedSound.objects.filter(job=job_id, created=True)
-        made = {sound.clip_id for sound in sounds if sound.clip_id is not None}
-        others = StagedSound.objects.exclude(job=job_id).filter(clip_id__in=made)
+        clip_ids = {sound.clip_id for sound in sounds if sound.clip_id is not None}
+        others = StagedSound.objects.exclude(job=job_id).filter(clip_id__in=clip_ids)
         others.update(created=True)
-        clips.discard_clips(Clip.objects.filter(pk__in=made - set(others.values_list("clip_id", flat=True))))
+        clips.discard_clips(
+            Clip.objects.filter(pk__in=clip_ids - set(others.values_list("clip_id", flat=True)))
+        )
     for table in (StagedTask, StagedSound, StagedImport):
         table.objects.filter(job=job_id).delete()
 
@@ -155,9 +157,7 @@ def discard_finished_staging() -> None:
         discard_staging(job_id)
 
 
-# The first stage of an import: its source, read once from end to end and kept in batches, each with the
-# place that reading would go on from.
-
+# The first stage of an import: the source is read once and staged in batches, each with its read position.
 
 READ_BATCH = 2000
 # A report is read by a person.
@@ -196,12 +196,12 @@ class _ReadBatch:
             self.size += task.size
 
 
-def read_source(staged: StagedImport, order: ImportOptions, protocol: Protocol, progress: Progress) -> None:
+def read_source(staged: StagedImport, options: ImportOptions, protocol: Protocol, progress: Progress) -> None:
     """Stage what of the source is not staged yet."""
     place = _read_position(staged)
     batch = _ReadBatch()
     moved_from = place.offset
-    for entry in _read_entries(staged, order, protocol, place):
+    for entry in _read_entries(staged, options, protocol, place):
         # Rows of one offset belong together: a successor would read the last one again as a whole.
         if batch.full and (not place.offset or place.offset != moved_from):
             _stage_batch(staged, batch, place)
@@ -210,7 +210,7 @@ def read_source(staged: StagedImport, order: ImportOptions, protocol: Protocol, 
         batch.add(entry, protocol)
         progress(staged.n_entries + batch.n, stage="reading")
     if not staged.n_entries + batch.n:
-        problem = f"{Path(order.source).name} holds nothing to import"
+        problem = f"{Path(options.source).name} holds nothing to import"
         batch.problems.append(RowProblem("", "", problem, "Is it the right file, in the right format?"))
     staged.read = True
     _stage_batch(staged, batch, place)
@@ -218,26 +218,26 @@ def read_source(staged: StagedImport, order: ImportOptions, protocol: Protocol, 
 
 def source_columns(staged: StagedImport) -> dict[str, str]:
     """The source's columns, with the kinds of their values; none where its format has none of its own."""
-    kept: dict[str, str] = json.loads(staged.place).get("columns", {})
-    return {storable_text(name): kind for name, kind in kept.items()}
+    columns: dict[str, str] = json.loads(staged.place).get("columns", {})
+    return {storable_text(name): kind for name, kind in columns.items()}
 
 
 def _read_position(staged: StagedImport) -> ReadPosition:
-    kept = json.loads(staged.place)
-    if not kept.get("offset"):
+    stored = json.loads(staged.place)
+    if not stored.get("offset"):
         return ReadPosition()
-    return ReadPosition(**{**kept, "header": tuple(kept["header"]), "told": tuple(kept["told"])})
+    return ReadPosition(**{**stored, "header": tuple(stored["header"]), "told": tuple(stored["told"])})
 
 
 def _read_entries(
-    staged: StagedImport, order: ImportOptions, protocol: Protocol, place: ReadPosition
+    staged: StagedImport, options: ImportOptions, protocol: Protocol, place: ReadPosition
 ) -> Iterator[TaskRecord | RowProblem | Note]:
     """What the reader yields behind what is staged: from the place on, where it knows of one."""
-    chosen = FORMATS[order.format]
-    source = Path(order.source)
-    if chosen.read_from is None:
-        return islice(chosen.read(source, protocol, order.column_map), staged.n_entries, None)
-    entries = chosen.read_from(source, protocol, order.column_map, place)
+    format_ = FORMATS[options.format]
+    source = Path(options.source)
+    if format_.read_from is None:
+        return islice(format_.read(source, protocol, options.column_map), staged.n_entries, None)
+    entries = format_.read_from(source, protocol, options.column_map, place)
     return entries if place.offset else islice(entries, staged.n_entries, None)
 
 
@@ -251,9 +251,8 @@ def _stage_batch(staged: StagedImport, batch: _ReadBatch, place: ReadPosition) -
         staged.save()
 
 
-# The second stage of an import: one row per task. Fragments are joined, and what contradicts itself within
-# the source is told, by the database: a source may hold millions of rows.
-
+# The second stage of an import: one row per task. The database joins fragments and finds contradictions within
+# the source: there may be millions of rows.
 
 _JOIN_BATCH = 1000
 # Rows that hold two tasks each, with their texts.
@@ -346,9 +345,7 @@ def _stream_rows(query: str, staged: StagedImport, together: int) -> Iterator[tu
             yield from rows
 
 
-# The sounds that an import needs, some at a time: each is taken in once, and known again by who comes
-# after.
-
+# Audio of an import, ingested in batches: each sound once, and known to a later worker.
 
 # What was fetched or unpacked of so many lies on the disk at once, and is done again after a worker was killed.
 AUDIO_BATCH = 64
@@ -367,7 +364,7 @@ class AudioIntake(Signature):
 
 @dataclass(frozen=True)
 class StagedAudio:
-    """How a stage comes by sounds: `take` is `clips.take_in`, or `clips.look_at` where nothing is to be kept."""
+    """Ingests a stage's audio: `take` is `clips.ingest_clips`, or `clips.inspect_clips` where nothing is stored."""
 
     staged: StagedImport
     take: AudioIntake
@@ -376,28 +373,28 @@ class StagedAudio:
 
     def of(self, records: Sequence[TaskRecord]) -> clips.IngestedAudio:
         """The sounds of these records; those that cannot be used are among its errors."""
-        taken = staged_clips(self.staged, records)
-        wanted = dict.fromkeys(sound for record in records for _, sound in record.audio())
-        fresh = [sound for sound in wanted if sound not in taken.hashes]
-        for start, some in zip(range(0, len(fresh), AUDIO_BATCH), batches(fresh, AUDIO_BATCH), strict=True):
+        audio = staged_clips(self.staged, records)
+        requested = dict.fromkeys(sound for record in records for _, sound in record.audio())
+        new = [sound for sound in requested if sound not in audio.hashes]
+        for start, batch in zip(range(0, len(new), AUDIO_BATCH), batches(new, AUDIO_BATCH), strict=True):
             try:
                 self.take(
-                    some,
-                    into=taken,
-                    on_progress=partial(self._at, start, len(fresh)),
+                    batch,
+                    into=audio,
+                    on_progress=partial(self._at, start, len(new)),
                     unpacker=self.unpacker,
                 )
             finally:
-                self.keep(taken, some)
-        return taken
+                self.keep(audio, batch)
+        return audio
 
     def _at(self, start: int, of: int, done: int, _of_these: int) -> None:
         self.on_progress(start + done, of)
 
-    def keep(self, taken: clips.IngestedAudio, sounds: Iterable[Audio]) -> None:
+    def keep(self, audio: clips.IngestedAudio, sounds: Iterable[Audio]) -> None:
         """Remember which of these became clips, whatever else went wrong: they are removed if the import comes to
         nothing."""
-        created = {clip.pk for clip in taken.created}
+        created = {clip.pk for clip in audio.created}
         StagedSound.objects.bulk_create(
             (
                 StagedSound(
@@ -408,7 +405,7 @@ class StagedAudio:
                     created=clip.pk in created,
                 )
                 for sound in sounds
-                if (clip := taken.clips.get(sound))
+                if (clip := audio.clips.get(sound))
             ),
             ignore_conflicts=True,
         )
@@ -416,19 +413,19 @@ class StagedAudio:
 
 def staged_clips(staged: StagedImport, records: Sequence[TaskRecord]) -> clips.IngestedAudio:
     """Those sounds of these records that became clips before."""
-    wanted = {audio_key(sound): sound for record in records for _, sound in record.audio()}
+    by_key = {audio_key(sound): sound for record in records for _, sound in record.audio()}
     rows = (
-        list(rows_in_batches(StagedSound.objects.filter(job=staged.job), "sound", list(wanted)))
-        if wanted
+        list(rows_in_batches(StagedSound.objects.filter(job=staged.job), "sound", list(by_key)))
+        if by_key
         else []
     )
-    there = {
+    clips_by_id = {
         clip.pk: clip for clip in rows_in_batches(Clip.objects.all(), "pk", [row.clip_id for row in rows])
     }
-    taken = clips.IngestedAudio()
+    audio = clips.IngestedAudio()
     for row in rows:
-        if row.clip_id is not None and (clip := there.get(row.clip_id)):
-            sound = wanted[row.sound]
-            taken.clips[sound], taken.hashes[sound] = clip, clip.sha256
-            taken.note([sound], clip)
-    return taken
+        if row.clip_id is not None and (clip := clips_by_id.get(row.clip_id)):
+            sound = by_key[row.sound]
+            audio.clips[sound], audio.hashes[sound] = clip, clip.sha256
+            audio.note([sound], clip)
+    return audio

@@ -1,4 +1,4 @@
-"""Sources that come through the browser or the API: kept on disk until their import is over, archives unpacked."""
+"""Uploads through the browser or the API: limits, temporary files, unpacking, retention until their import ends."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def store_upload(upload: File[bytes], *, format: str) -> Path:
 
     Raises InvalidInput, pointing at the field `file`, for an archive that cannot or must not be unpacked.
     """
-    kept = store_files([(upload.name or "source", upload)])
+    stored = store_files([(upload.name or "source", upload)])
     try:
-        return find_source(kept, format=format)
+        return find_source(stored, format=format)
     except BaseException:
-        shutil.rmtree(kept, ignore_errors=True)
+        shutil.rmtree(stored, ignore_errors=True)
         raise
 
 
@@ -85,14 +85,14 @@ def store_files(files: Sequence[tuple[str, File[bytes]]]) -> Path:
     return folder
 
 
-def find_source(kept: Path, *, format: str) -> Path:
+def find_source(stored: Path, *, format: str) -> Path:
     """What an import of this format reads of what was kept: the table, or the folder for formats of many files.
 
     Raises InvalidInput where there is no such table, or several.
     """
-    if kept.is_file():
-        return kept
-    folder = unwrap_folder(kept)
+    if stored.is_file():
+        return stored
+    folder = unwrap_folder(stored)
     if format not in TABLE_SUFFIXES:
         return folder
     suffix = TABLE_SUFFIXES[format]
@@ -151,7 +151,7 @@ def _user_files(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if archives.is_user_file(path.name)]
 
 
-# Files that somebody brings before anything is said of them: kept, looked at, then imported as they say.
+# Uploads that are previewed before they are imported
 
 
 def receive_upload(files: Sequence[tuple[str, File[bytes]]], *, actor: User, study: Study | None) -> Upload:
@@ -166,12 +166,12 @@ def receive_upload(files: Sequence[tuple[str, File[bytes]]], *, actor: User, stu
     if not files:
         problem = FieldProblem("file", "No file came with this.", "Choose a file or a folder.")
         raise InvalidInput("There is nothing to import.", problems=[problem], code="no_file")
-    kept = store_files(files)
+    stored = store_files(files)
     top = files[0][0].replace("\\", "/").partition("/")[0] if len(files) > 1 else files[0][0]
     return Upload.objects.create(
         study=study,
         created_by=actor,
-        source=str(kept),
+        source=str(stored),
         name=top[:200],
         n_files=len(files),
         n_bytes=sum(file.size or 0 for _, file in files),
@@ -194,15 +194,15 @@ def import_upload(
     upload: Upload, *, format: str, actor: User, new_study: NewStudy | None = None, **options: Any
 ) -> Job:
     """Import what was received, into its study or the one that it is to make. Options are those of `imports.start`."""
-    there = _existing_path(upload)
+    path = _existing_path(upload)
     if format not in FORMATS:
         raise InvalidInput(f"{format!r} is not a format; use {', '.join(FORMATS)}.", code="bad_format")
     if upload.study is None and new_study is None:
         problem = FieldProblem("new_study", "These files are for no study yet.", "Say which study to make.")
         raise InvalidInput("There is no study to import into.", problems=[problem], code="no_study")
-    source = find_source(there, format=format)
-    new = new_study if upload.study is None else None
-    return import_jobs.start(upload.study, source, format=format, actor=actor, new_study=new, **options)
+    source = find_source(path, format=format)
+    new_ = new_study if upload.study is None else None
+    return import_jobs.start(upload.study, source, format=format, actor=actor, new_study=new_, **options)
 
 
 def upload_of_job(job: Job, *, by: User) -> Upload | None:
@@ -227,7 +227,7 @@ def _unwrapped_path(upload: Upload) -> Path:
     return path if path.is_file() else unwrap_folder(path)
 
 
-# Files on their way in: to disk, never to memory, and only so large and so many.
+# Upload handling: to disk, never to memory, and bounded
 
 
 class ClosedDiskFile(UploadedFile):  # type: ignore[type-arg]

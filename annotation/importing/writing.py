@@ -1,4 +1,4 @@
-"""The last stage of an import: everything that is staged becomes the study's, in one transaction."""
+"""The last stage of an import: staged rows are written into the study, in one transaction."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ SELECT count(*) FROM (
 """
 
 
-def write_staged(running: jobs.RunningJob, order: ImportOptions, staged: StagedImport) -> ImportCounts:
+def write_staged(running: jobs.RunningJob, options: ImportOptions, staged: StagedImport) -> ImportCounts:
     """Write what is staged, with its counters and its record in the audit log. Raises Cancelled, LostLease."""
     total, done = staging.count_staged(staged), 0
     with running.beside(), transaction.atomic():
-        study = running.job.study or _new_study(running, order)
-        writer = _begin_writing(study, order, staged)
+        study = running.job.study or _new_study(running, options)
+        writer = _begin_writing(study, options, staged)
         for _, tasks in staging.staged_pages(staged, size=WRITE_PAGE):
             records = [decode_task(task) for task in tasks]
             for record in records:
@@ -54,7 +54,7 @@ def write_staged(running: jobs.RunningJob, order: ImportOptions, staged: StagedI
             done += len(tasks)
             running.progress(done, total, stage="writing")
         counts = writer.finished()
-        _conclude(running, study, order, counts)
+        _conclude(running, study, options, counts)
         staged.written = asdict(counts)
         staged.save()
         running.confirm()
@@ -65,7 +65,7 @@ def write_staged(running: jobs.RunningJob, order: ImportOptions, staged: StagedI
 class _Writer:
     rows: RowWriter
     tally: importing_rows.JudgmentTally = field(default_factory=importing_rows.JudgmentTally)
-    late: dict[str, list[int]] = field(default_factory=dict)
+    outdated: dict[str, list[int]] = field(default_factory=dict)
     first: int | None = None  # the first judgment that was added
 
     def write(self, records: Sequence[TaskRecord], staged: StagedImport) -> None:
@@ -74,7 +74,7 @@ class _Writer:
         raters = _raters(study, records, counts)
         judgments = importing_rows.write_judgments(study, records, tasks, raters, self.tally)
         for reason, ids in importing_rows.outdated_judgments(judgments).items():
-            self.late.setdefault(reason, []).extend(ids)
+            self.outdated.setdefault(reason, []).extend(ids)
         counts.judgments += len(judgments)
         if self.first is None and judgments:
             self.first = min(judgment.pk for judgment in judgments)
@@ -85,7 +85,7 @@ class _Writer:
     def finished(self) -> ImportCounts:
         study, counts = self.rows.study, self.rows.counts
         self.tally.count(study)
-        importing_rows.exclude_outdated(study, self.late)
+        importing_rows.exclude_outdated(study, self.outdated)
         if self.first is not None:
             withdrawal.exclude_late_imports(study, self.tally.by_rater, since=self.first)
         Study.objects.filter(pk=study.pk).update(
@@ -94,7 +94,7 @@ class _Writer:
         return counts
 
 
-def _begin_writing(study: Study, order: ImportOptions, staged: StagedImport) -> _Writer:
+def _begin_writing(study: Study, options: ImportOptions, staged: StagedImport) -> _Writer:
     # One import of a study at a time: the second finds what the first has added. Not by the study's row: that comes
     # last in the order of locks.
     with connection.cursor() as cursor:
@@ -102,38 +102,38 @@ def _begin_writing(study: Study, order: ImportOptions, staged: StagedImport) -> 
         for statement in _LOCK_SQL.split(";"):
             cursor.execute(statement, {"study": study.pk, "job": staged.job})
     study.refresh_from_db()
-    return _Writer(RowWriter(study, order.overlap or study.overlap, order.archive))
+    return _Writer(RowWriter(study, options.overlap or study.overlap, options.archive))
 
 
-def _new_study(running: jobs.RunningJob, order: ImportOptions) -> Study:
-    assert order.new_study is not None
-    return studies.create_study(**asdict(order.new_study), actor=running.job.created_by)
+def _new_study(running: jobs.RunningJob, options: ImportOptions) -> Study:
+    assert options.new_study is not None
+    return studies.create_study(**asdict(options.new_study), actor=running.job.created_by)
 
 
 def _raters(study: Study, records: Sequence[TaskRecord], counts: ImportCounts) -> dict[str, Rater]:
     names = {judgment.rater for record in records for judgment in record.judgments if judgment.rater}
     known = rows_in_batches(Rater.objects.filter(study=study), "external_id", sorted(names))
-    there = {rater.external_id: rater for rater in known}
+    existing = {rater.external_id: rater for rater in known}
     new = Rater.objects.bulk_create(
         Rater(study=study, external_id=name, origin=Rater.Origin.IMPORTED)
-        for name in sorted(names - set(there))
+        for name in sorted(names - set(existing))
     )
     counts.raters += len(new)
-    return there | {rater.external_id: rater for rater in new}
+    return existing | {rater.external_id: rater for rater in new}
 
 
-def _conclude(running: jobs.RunningJob, study: Study, order: ImportOptions, counts: ImportCounts) -> None:
-    """What follows upon the rows. The job's own row is touched last: its lock keeps others from cancelling."""
+def _conclude(running: jobs.RunningJob, study: Study, options: ImportOptions, counts: ImportCounts) -> None:
+    """Log, close an archive and notify. The job's own row is touched last: its lock keeps others from cancelling."""
     job, actor = running.job, running.job.created_by
     audit.record(
         "import.done",
         actor=actor,
         study=study,
         subject=f"job {job.pk}",
-        format=order.format,
+        format=options.format,
         **asdict(counts),
     )
-    if order.archive and not Task.objects.filter(study=study, wants_more=True).exists():
+    if options.archive and not Task.objects.filter(study=study, wants_more=True).exists():
         studies.set_study_state(study, Study.State.CLOSED, actor=actor)
     if counts.tasks:
         hooks.run_after_import(study, actor=actor)

@@ -1,4 +1,4 @@
-"""What the review keeps out of the count by itself, whatever people think of the raters."""
+"""Corrections that stand, and the reasons for which the review itself excludes judgments."""
 
 from __future__ import annotations
 

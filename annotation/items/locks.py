@@ -1,7 +1,6 @@
-"""Locks for what changes an item as a whole: the item, then its tasks with the leases on them.
+"""Lock order of changes to a whole item: its cases, the item, leases, tasks, raters.
 
-An item comes after its cases and before assignments and tasks: whoever gives it another version, takes it out or adds
-tasks to it waits here for whoever was first.
+Whoever gives an item another version, withdraws it or adds tasks to it waits here for whoever was first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What leaves the count because of what an expert decided about its item, and comes back when that is undone."""
+"""Review exclusions: an expert's decision takes an item's judgments out of the count, and undo brings them back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks of one version of an item that go on about another: moved, where nobody has met them, or else replaced."""
+"""Task replacement across item versions (untouched tasks move, others are replaced); queue positions of tasks."""
 
 from __future__ import annotations
 
@@ -93,6 +93,16 @@ def replace_tasks(
     _copy_gold(successors)
     _bar_informed_raters(successors, ReviewSettings.of(study.rules))
     return new
+
+
+def move_or_replace(
+    tasks: Sequence[Task], version: ItemVersion, shown: Mapping[int, Sequence[Candidate]], *, study: Study
+) -> int:
+    """Move the tasks that nobody has met, replace the others; how many were replaced. Holds their locks."""
+    untouched = untouched_tasks(tasks)
+    move_tasks([task for task in tasks if task.pk in untouched], version, shown)
+    met = [task for task in tasks if task.pk not in untouched]
+    return len(replace_tasks(met, version, shown, study=study))
 
 
 def free_task_names(study: Study, names_wanted: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""New versions of items, and what becomes of the candidates and tasks of the version before."""
+"""Item versions: making and retracting them, with the candidates and tasks of the version before."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from django.db.models import QuerySet
 
 from annotation.errors import Conflict
 from annotation.importing.records import TEXT_FIELDS, content_digest, task_name
-from annotation.items import locks, review_exclusions
-from annotation.items import task_replacement as items_tasks
+from annotation.items import locks, review_exclusions, task_replacement
 from annotation.items.review_exclusions import adjust_task_counts, exclude_by_review
 from annotation.models import (
     BarredRater,
@@ -37,7 +36,7 @@ def make_version(
     *,
     actor: User | None,
     carry: bool = True,
-    written: Mapping[str, Any] | None = None,
+    provenance: Mapping[str, Any] | None = None,
 ) -> ItemVersion:
     """The next version of an item: its current one with these texts in place of its own.
 
@@ -52,13 +51,15 @@ def make_version(
     """
     study = Study.objects.get(pk=item.study_id)
     before = current_version(item)
-    version = _create_next(item, before, changes, written=written or {}, actor=actor)
+    version = _create_next(item, before, changes, provenance=provenance or {}, actor=actor)
     tasks = list(live_tasks(before))
     locks.end_leases([task.pk for task in tasks])
     successors = 0
     if carry:
         carried = _carry_candidates(before.candidates.all(), version)
-        successors = _move_or_replace(tasks, version, carried, study=study)
+        slots = task_replacement.slots_by_task(tasks)
+        shown = {pk: [carried[slot.candidate_id] for slot in rows] for pk, rows in slots.items()}
+        successors = task_replacement.move_or_replace(tasks, version, shown, study=study)
         tasks = [task for task in tasks if task.item_version_id == before.pk]
     ids = [task.pk for task in tasks]
     Task.objects.filter(pk__in=ids).update(state=Task.State.WITHDRAWN)
@@ -79,13 +80,13 @@ def add_answer(
     added once. Raises Conflict `version_changed` once the item has a later version, `item_withdrawn`.
     """
     item = _locked_with(version)
-    given = list(Candidate.objects.filter(item_version=version, system=system).order_by("take"))
-    answer = next((candidate for candidate in given if candidate.text == text), None)
+    answers = list(Candidate.objects.filter(item_version=version, system=system).order_by("take"))
+    answer = next((candidate for candidate in answers if candidate.text == text), None)
     if answer is None:
         answer = Candidate.objects.create(
             item_version=version,
             system=system,
-            take=1 + max((candidate.take for candidate in given), default=0),
+            take=1 + max((candidate.take for candidate in answers), default=0),
             text=text,
             provenance=dict(provenance),
         )
@@ -102,14 +103,16 @@ def carry_over(version: ItemVersion, systems: Collection[System]) -> list[Candid
     """Bring the answers of these systems from the version before after all: of those that nobody writes anew."""
     item = _locked_with(version)
     earlier = standing_before(version).values_list("pk", flat=True)
-    there = set(version.candidates.values_list("system_id", flat=True))
+    answered = set(version.candidates.values_list("system_id", flat=True))
     carried: list[Candidate] = []
     for system in systems:
-        last = Candidate.objects.filter(item_version__in=earlier, system=system).order_by(
+        earlier_answers = Candidate.objects.filter(item_version__in=earlier, system=system).order_by(
             "-item_version__number"
         )
-        if system.pk not in there and (newest := last.first()) is not None:
-            carried += _carry_candidates(last.filter(item_version=newest.item_version_id), version).values()
+        if system.pk not in answered and (newest := earlier_answers.first()) is not None:
+            carried += _carry_candidates(
+                earlier_answers.filter(item_version=newest.item_version_id), version
+            ).values()
     study = Study.objects.get(pk=item.study_id)
     adjust_task_counts(study, _wake_waiting(item, version, study=study))
     return carried
@@ -139,7 +142,7 @@ def _create_next(
     before: ItemVersion,
     changes: Mapping[str, str],
     *,
-    written: Mapping[str, Any],
+    provenance: Mapping[str, Any],
     actor: User | None,
 ) -> ItemVersion:
     texts = {name: changes.get(name, getattr(before, name)) for name in TEXT_FIELDS}
@@ -151,7 +154,7 @@ def _create_next(
         **texts,
         reference_clip=before.reference_clip,
         clip=before.clip,
-        extra=_written_provenance(before.extra, changes, written),
+        extra=_written_provenance(before.extra, changes, provenance),
         content_sha256=content_digest(
             texts, **{name: clip.sha256 if clip else None for name, clip in clips.items()}
         ),
@@ -162,16 +165,20 @@ def _create_next(
 def _written_provenance(
     before: Mapping[str, Any], changes: Mapping[str, str], written: Mapping[str, Any]
 ) -> dict[str, Any]:
-    still = {name: told for name, told in before.get("written", {}).items() if name not in changes}
-    told = {**still, **written}
-    rest = {name: value for name, value in before.items() if name != "written"}
-    return {**rest, "written": told} if told else rest
+    unchanged = {
+        name: written_texts
+        for name, written_texts in before.get("written", {}).items()
+        if name not in changes
+    }
+    written_texts = {**unchanged, **written}
+    extra = {name: value for name, value in before.items() if name != "written"}
+    return {**extra, "written": written_texts} if written_texts else extra
 
 
 def _carry_candidates(candidates: QuerySet[Candidate], version: ItemVersion) -> dict[int, Candidate]:
     """By the candidates' ids, the same outputs for another version."""
-    found = list(candidates.order_by("pk"))
-    made = Candidate.objects.bulk_create(
+    originals = list(candidates.order_by("pk"))
+    copies = Candidate.objects.bulk_create(
         Candidate(
             item_version=version,
             system_id=candidate.system_id,
@@ -181,21 +188,9 @@ def _carry_candidates(candidates: QuerySet[Candidate], version: ItemVersion) -> 
             carried_from=candidate,
             provenance=candidate.provenance,
         )
-        for candidate in found
+        for candidate in originals
     )
-    return {candidate.pk: copy for candidate, copy in zip(found, made, strict=True)}
-
-
-def _move_or_replace(
-    tasks: list[Task], version: ItemVersion, carried: Mapping[int, Candidate], *, study: Study
-) -> int:
-    """Move tasks that nobody has met, replace the others; how many were replaced. Read after their locks."""
-    slots = items_tasks.slots_by_task(tasks)
-    shown = {pk: [carried[slot.candidate_id] for slot in rows] for pk, rows in slots.items()}
-    fresh = items_tasks.untouched_tasks(tasks)
-    items_tasks.move_tasks([task for task in tasks if task.pk in fresh], version, shown)
-    old = [task for task in tasks if task.pk not in fresh]
-    return len(items_tasks.replace_tasks(old, version, shown, study=study))
+    return {candidate.pk: copy for candidate, copy in zip(originals, copies, strict=True)}
 
 
 def _locked_with(version: ItemVersion) -> Item:
@@ -220,12 +215,12 @@ def _wake_waiting(item: Item, version: ItemVersion, *, study: Study) -> int:
     for candidate in version.candidates.order_by("take"):
         answers.setdefault(candidate.system_id, []).append(candidate)
     shown: dict[int, list[Candidate]] = {}
-    for pk, slots in items_tasks.slots_by_task(tasks).items():
+    for pk, slots in task_replacement.slots_by_task(tasks).items():
         of_slots = _answers_to(slots, answers)
         if of_slots is not None:
             shown[pk] = of_slots
     ready = [task for task in tasks if task.pk in shown]
-    return len(items_tasks.replace_tasks(ready, version, shown, study=study))
+    return len(task_replacement.replace_tasks(ready, version, shown, study=study))
 
 
 def _answers_to(
@@ -233,14 +228,14 @@ def _answers_to(
 ) -> list[Candidate] | None:
     """For each slot an answer of its system: the second of a system that the task shows twice. None if one lacks."""
     used: Counter[int] = Counter()
-    found = []
+    chosen = []
     for slot in slots:
         system_id = slot.candidate.system_id
         if used[system_id] >= len(answers.get(system_id, ())):
             return None
-        found.append(answers[system_id][used[system_id]])
+        chosen.append(answers[system_id][used[system_id]])
         used[system_id] += 1
-    return found
+    return chosen
 
 
 def _wants_a_task(answer: Candidate, study: Study) -> bool:
@@ -252,8 +247,8 @@ def _wants_a_task(answer: Candidate, study: Study) -> bool:
 
 def _new_task(item: Item, answer: Candidate, *, study: Study) -> int:
     """A task for an answer that comes with none, as an import would name it."""
-    [name] = items_tasks.free_task_names(study, [task_name(item.external_id, [answer.system.name])])
-    [place] = items_tasks.queue_positions(study, [name])
+    [name] = task_replacement.free_task_names(study, [task_name(item.external_id, [answer.system.name])])
+    [place] = task_replacement.queue_positions(study, [name])
     task = Task.objects.create(
         study=study,
         item_version_id=answer.item_version_id,
@@ -266,9 +261,7 @@ def _new_task(item: Item, answer: Candidate, *, study: Study) -> int:
     return 1
 
 
-# Taking a version of an item back: the one before is the item again, with its tasks and what was said of
-# them.
-
+# Retraction: the version before becomes current again, with its tasks and judgments
 
 UNDONE_REASON = "correction_undone"
 
@@ -282,39 +275,41 @@ def retract_version(item: Item, *, actor: User | None) -> ItemVersion:
     """
     study = Study.objects.get(pk=item.study_id)
     version = current_version(item)
-    before = standing_before(version).order_by("-number")[0]
-    back = list(Task.objects.filter(item_version=before, state=Task.State.WITHDRAWN).order_by("pk"))
-    live = list(live_tasks(version).select_related("replaces"))
-    back_ids = [task.pk for task in back]
+    previous = standing_before(version).order_by("-number")[0]
+    restored = list(Task.objects.filter(item_version=previous, state=Task.State.WITHDRAWN).order_by("pk"))
+    current_tasks = list(live_tasks(version).select_related("replaces"))
+    restored_ids = [task.pk for task in restored]
     locks.end_item_leases(item.pk)
-    _bar_reviewers(version, back_ids)
-    moved = _move_back(live, before, study=study)
-    gone = [task.pk for task in live if task.item_version_id == version.pk]
-    Task.objects.filter(pk__in=gone).update(state=Task.State.WITHDRAWN)
-    Task.objects.filter(pk__in=back_ids).update(state=Task.State.READY)
-    BarredRater.objects.filter(task_id__in=gone, reason=BarredRater.Reason.SAW_EARLIER).delete()
+    _bar_reviewers(version, restored_ids)
+    moved = _move_back(current_tasks, previous, study=study)
+    withdrawn_ids = [task.pk for task in current_tasks if task.item_version_id == version.pk]
+    Task.objects.filter(pk__in=withdrawn_ids).update(state=Task.State.WITHDRAWN)
+    Task.objects.filter(pk__in=restored_ids).update(state=Task.State.READY)
+    BarredRater.objects.filter(task_id__in=withdrawn_ids, reason=BarredRater.Reason.SAW_EARLIER).delete()
     ItemVersion.objects.filter(pk=version.pk).update(retracted=True)
-    Item.objects.filter(pk=item.pk).update(current_version=before)
-    item.current_version = before
+    Item.objects.filter(pk=item.pk).update(current_version=previous)
+    item.current_version = previous
     review_exclusions.restore_by_review(
-        back_ids, study=study, reason="item_corrected", actor=actor, item=item, since=version.created_at
+        restored_ids, study=study, reason="item_corrected", actor=actor, item=item, since=version.created_at
     )
-    review_exclusions.exclude_by_review(gone, study=study, reason=UNDONE_REASON, actor=actor, item=item)
+    review_exclusions.exclude_by_review(
+        withdrawn_ids, study=study, reason=UNDONE_REASON, actor=actor, item=item
+    )
     audit.record(
         "item.version_retracted", actor=actor, study=study, subject=f"item {item.pk}",
         item=item.external_id, version=version.number,
     )  # fmt: skip
-    review_exclusions.adjust_task_counts(study, moved + len(back_ids) - len(gone))
-    return before
+    review_exclusions.adjust_task_counts(study, moved + len(restored_ids) - len(withdrawn_ids))
+    return previous
 
 
 def _bar_reviewers(version: ItemVersion, back_ids: Sequence[int]) -> None:
     """Who knows what was said of the retracted version knows too much of the one before, whose tasks come back."""
     reviews = BarredRater.Reason.REVIEWS
     bars = BarredRater.objects.filter(task__item_version=version, reason=reviews)
-    knowing = sorted(set(bars.values_list("rater_id", flat=True)))
+    rater_ids = sorted(set(bars.values_list("rater_id", flat=True)))
     BarredRater.objects.bulk_create(
-        (BarredRater(task_id=pk, rater_id=rater, reason=reviews) for pk in back_ids for rater in knowing),
+        (BarredRater(task_id=pk, rater_id=rater, reason=reviews) for pk in back_ids for rater in rater_ids),
         update_conflicts=True,
         unique_fields=["task", "rater"],
         update_fields=["reason"],
@@ -325,7 +320,7 @@ def _move_back(live: Sequence[Task], before: ItemVersion, *, study: Study) -> in
     """Tasks that stand for no withdrawn one were moved here, or came since: back with them, unless they are about
     answers written for the retracted version. How many had to be replaced, having been met."""
     without = [task for task in live if not _stands_for_another(task, before)]
-    slots = items_tasks.slots_by_task(without)
+    slots = task_replacement.slots_by_task(without)
     staying = {
         pk: rows for pk, rows in slots.items() if all(_stays_with(row.candidate, before) for row in rows)
     }
@@ -333,10 +328,7 @@ def _move_back(live: Sequence[Task], before: ItemVersion, *, study: Study) -> in
     counterparts = _counterparts(outputs, before)
     shown = {pk: [counterparts[row.candidate_id] for row in rows] for pk, rows in staying.items()}
     returning = [task for task in without if task.pk in shown]
-    fresh = items_tasks.untouched_tasks(returning)
-    items_tasks.move_tasks([task for task in returning if task.pk in fresh], before, shown)
-    met = [task for task in returning if task.pk not in fresh]
-    return len(items_tasks.replace_tasks(met, before, shown, study=study))
+    return task_replacement.move_or_replace(returning, before, shown, study=study)
 
 
 def _stands_for_another(task: Task, before: ItemVersion) -> bool:
@@ -352,28 +344,34 @@ def _stays_with(candidate: Candidate, before: ItemVersion) -> bool:
 
 def _counterparts(outputs: Mapping[int, Candidate], before: ItemVersion) -> dict[int, Candidate]:
     """By the ids of outputs that stay, the same for the version before: each that it has not gets a copy there."""
-    found = {pk: output.carried_from for pk, output in outputs.items() if output.carried_from is not None}
-    given = list(before.candidates.order_by("pk"))
-    taken = {(candidate.system_id, candidate.take) for candidate in given}
-    known = {candidate.pk for candidate in found.values()}
-    free = {_candidate_content(candidate): candidate for candidate in given if candidate.pk not in known}
+    counterparts = {
+        pk: output.carried_from for pk, output in outputs.items() if output.carried_from is not None
+    }
+    existing = list(before.candidates.order_by("pk"))
+    taken = {(candidate.system_id, candidate.take) for candidate in existing}
+    counterpart_ids = {candidate.pk for candidate in counterparts.values()}
+    free = {
+        _candidate_content(candidate): candidate
+        for candidate in existing
+        if candidate.pk not in counterpart_ids
+    }
     for pk, output in sorted(outputs.items()):
-        if pk in found:
+        if pk in counterparts:
             continue
         content = _candidate_content(output)
-        found[pk] = free.pop(content) if content in free else _copy_candidate(output, before, taken)
-    return found
+        counterparts[pk] = free.pop(content) if content in free else _copy_candidate(output, before, taken)
+    return counterparts
 
 
 def _candidate_content(candidate: Candidate) -> tuple[int, str, int | None]:
     return candidate.system_id, candidate.text, candidate.clip_id
 
 
-def _copy_candidate(candidate: Candidate, before: ItemVersion, taken: set[tuple[int, int]]) -> Candidate:
+def _copy_candidate(candidate: Candidate, before: ItemVersion, used_takes: set[tuple[int, int]]) -> Candidate:
     """As the same take of its system, or as the next that is free."""
     takes = chain([candidate.take], count(1))
-    take = next(take for take in takes if (candidate.system_id, take) not in taken)
-    taken.add((candidate.system_id, take))
+    take = next(take for take in takes if (candidate.system_id, take) not in used_takes)
+    used_takes.add((candidate.system_id, take))
     return Candidate.objects.create(
         item_version=before,
         system_id=candidate.system_id,

@@ -1,5 +1,4 @@
-"""Clips as files on this machine, for models, which read files. Where clips are kept in a bucket they are fetched once
-and remembered, within bounds."""
+"""A bounded LRU cache of clips that are fetched from object storage, for models, which read local files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The clips of an assignment as its rater's browser gets them: by signed links that end, alike from outside.
+"""Signed, expiring clip URLs for an assignment, with padded sizes against side channels (blinding).
 
-Nothing about a link or an answer tells which system made a clip: names are positions, every part of every clip of a
-task has the same size (audio/parts.py), and neither digest nor name travels along.
+Neither a link nor a response shows which system made a clip: names are positions, every part of every clip of a task
+has the same size (audio/parts.py), and neither digest nor name is sent.
 """
 
 from __future__ import annotations

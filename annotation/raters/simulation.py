@@ -1,9 +1,8 @@
-"""Raters of known reliability who vote on a study of known truth, through the doors that raters use.
+"""Simulated raters of known reliability who vote on a study with known ground truth, as raters do.
 
-They lease tasks one after the other in the study's order and submit what they think. Three things set them apart, and
-their judgments say so (`origin` simulated): nothing is played to them, so no listening is asked of them and none is
-claimed; the time they take means nothing, so none is kept; and what a model says is not shown to them, so their votes
-do not count among those that it was shown before or kept from.
+They lease tasks in the study's order and submit answers. Their judgments have the origin `simulated` and differ in
+three ways: they carry no listening telemetry, no time is measured, and no model hint is shown, so that they do not
+count in a study of hints.
 """
 
 from __future__ import annotations
@@ -33,8 +32,7 @@ from annotation.rating.leases import Lease
 from annotation.studies import audit, members, studies
 from annotation.studies.protocols import load_protocol
 
-# The tasks of a study whose truth is known: those of the demo, wherever they were imported.
-
+# Ground truth of the demo's tasks, wherever they were imported
 
 # Enough to see what is meant.
 _EXAMPLES = 3

@@ -1,5 +1,5 @@
-"""What raters will see of a study, for those who run it: the same briefings, the same checks of an answer. Nothing is
-kept, leased or counted, and no rater's order is drawn.
+"""Previews of a study's tasks for those who run it: the briefings and answer checks of raters. Nothing is stored,
+leased or counted.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The rater's side as a preview, for those who run a study: the same requests and answers, and nothing is kept."""
+"""Task previews over the API, for those who run a study: a rater's requests and responses; nothing is stored."""
 
 from __future__ import annotations
 
 import uuid
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from drf_spectacular.utils import OpenApiParameter, OpenApiTypes, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -136,12 +136,10 @@ class PreviewClipView(_PreviewView):
     ) -> HttpResponse | StreamingHttpResponse:
         """The sound of one part of a preview, as raters would get it. Supports ranges."""
         _, shown = self.shown(request, slug, preview_id)
-        asked = request.query_params
-        clip = previews.preview_clip(
-            shown, name, until=asked.get("until", ""), signature=asked.get("signature", "")
-        )
-        django_request: HttpRequest = request._request
-        return ranges.send_range(django_request, clip, content_type="audio/flac")
+        query = request.query_params
+        until, signature = query.get("until", ""), query.get("signature", "")
+        clip = previews.preview_clip(shown, name, until=until, signature=signature)
+        return ranges.send_range(request._request, clip, content_type="audio/flac")
 
 
 class PreviewSpectrogramView(_PreviewView):

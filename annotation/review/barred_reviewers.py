@@ -1,4 +1,4 @@
-"""Keeping experts who review an item from rating it: they are about to learn what others said."""
+"""Conflict of interest: experts who review an item are barred from rating it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""An expert's own judgment of a case, given before anything that others said of it is shown.
+"""Blinding of experts: their independent judgment of a case, before they see the judgments of others.
 
-It is kept beside the others and counted nowhere: it takes no place of its task's overlap, draws no order of the task's
-balance, and moves no counter of task, rater or study.
+It is stored but never counted: it takes no place of its task's overlap, draws no order of the task's balance, and
+changes no counter of task, rater or study.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Models' proposals for an item's texts, from being asked for to what the expert made of them.
+"""AI drafts of an item's texts: requested, proposed, then accepted, edited or rejected by an expert.
 
 A draft waits until its writer has written (`propose`) or could not (`fail`). Only a person publishes it: `correct`
 settles the drafts of a case as accepted, edited or unused. Whoever changes drafts of a case holds the case's lock; a

@@ -1,4 +1,4 @@
-"""What the flag rules find in the database: one statement per rule, whatever the size of the study.
+"""Flag queries: each rule's findings by one SQL statement, whatever the size of the study.
 
 Rules look at the current versions of active items, and at what independent raters said of them: judgments that stand,
 of regular tasks, without experts' own. Models' rules come from the app that scores.

@@ -1,4 +1,4 @@
-"""Which items experts should look at: the rules of a study, their numbers, and how much what they find weighs.
+"""Flag rules: which items experts should review, the rules' thresholds, and the weight of their findings.
 
 A rule looks at one version of an item; what it finds is its evidence. `annotation.review.flag_queries` asks the
 database, this module says what counts. Numbers about ratings are given as on a scale from 1 to 5, whatever the

@@ -1,4 +1,4 @@
-"""Rules at work: what they would find, and cases for what they find.
+"""Flagging: previews of the flag rules, runs over a study, and the periodic sweep.
 
 A rule fires once for a version of an item; after the case was resolved it fires again only on votes that came later.
 """

@@ -1,4 +1,4 @@
-"""The review queue as pages and programs read it: filtered, in order of priority, page by page."""
+"""The review queue: filters, pages in order of priority, counts, saved views."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""What a study asks of its review: how cases are worked. Which rules make cases is in `flag_rules`."""
+"""Review settings of a study and validation of corrections. The rules that open cases are in `flag_rules`."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from annotation.errors import FieldProblem
+from annotation.importing.records import UNSTORABLE_CHARACTERS
 
 # Why the review keeps judgments out of analysis; every other reason is somebody's own.
 REVIEW_EXCLUSIONS = ("item_corrected", "item_withdrawn", "correction_undone")
@@ -67,8 +67,6 @@ def validate_settings(settings: Mapping[str, Any]) -> list[FieldProblem]:
 # Without these an item asks nothing, or nothing that can be judged.
 REQUIRED_TEXTS = ("question", "reference", "prompt")
 MAX_TEXT_LENGTH = 100_000
-# What PostgreSQL stores in no text: zero bytes and lone surrogates, which JSON can spell.
-_UNSTORABLE_CHARACTERS = re.compile("[\x00\ud800-\udfff]")
 
 
 def normalize_text(text: str) -> str:
@@ -97,7 +95,7 @@ def validate_correction(
             problems.append(
                 FieldProblem(f"texts.{name}", f"Only {', '.join(CORRECTABLE_FIELDS)} can be corrected.")
             )
-        elif _UNSTORABLE_CHARACTERS.search(text):
+        elif UNSTORABLE_CHARACTERS.search(text):
             problems.append(
                 FieldProblem(f"texts.{name}", "Remove zero bytes and half characters; no text holds them.")
             )

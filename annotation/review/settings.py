@@ -1,4 +1,4 @@
-"""Changing how a study reviews: its rules, and how cases are worked."""
+"""Changes of a study's review settings and flag rules."""
 
 from __future__ import annotations
 

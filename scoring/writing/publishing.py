@@ -178,7 +178,7 @@ def _apply_to_item(run: WritingRun, row: WritingRow) -> None:
     elif getattr(current, row.field) != row.text:
         _check_untouched(run, item, current)
         versions.make_version(
-            item, {row.field: row.text}, actor=run.created_by, written={row.field: provenance(run, row)}
+            item, {row.field: row.text}, actor=run.created_by, provenance={row.field: provenance(run, row)}
         )
 
 

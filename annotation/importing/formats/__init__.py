@@ -1,4 +1,4 @@
-"""Formats that studies come in. One module each; all turn a source into the same records."""
+"""The registry of import formats. One module each; all turn a source into the same records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the columns of a plain table are called, and the candidates that a row names in them."""
+"""Columns of the plain table: names, synonyms, and the parsing of cells, answers and candidates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of lines and separators: CSV and TSV."""
+"""Rows of CSV and TSV files."""
 
 from __future__ import annotations
 

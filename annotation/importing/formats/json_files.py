@@ -1,4 +1,4 @@
-"""The entries of a JSON file that is one list or one object, one at a time: such files may be larger than memory."""
+"""Streaming of JSON and JSONL: entries one at a time, as such files may be larger than memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables in Parquet, by batches of rows. Sounds stay where they are: a row only says where, see `parquet_files`."""
+"""Rows of Parquet files, by batches; packed audio stays in the file until it is ingested."""
 
 from __future__ import annotations
 

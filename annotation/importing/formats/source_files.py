@@ -1,4 +1,4 @@
-"""Reading source files so that every fault is a row problem with a remedy, and no file is held whole."""
+"""Source files: bounded reading of lines, path traversal guards, safe YAML; every fault is a row problem."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def _in_house_and_quick(settings, monkeypatch):
 
 
 def _fetch(address: str, target: Path) -> bytes:
-    remote_files.fetch_file(address, target, given_up=threading.Event())
+    remote_files.fetch_file(address, target, cancelled=threading.Event())
     return target.read_bytes()
 
 
