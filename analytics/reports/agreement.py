@@ -8,15 +8,14 @@ from typing import Any, cast
 
 import numpy as np
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext as look_up
 
 from analytics.data import value_counts
 from analytics.data.questions import MeasuredQuestion, measured_questions
 from analytics.data.value_counts import CountRow, UnitCounts, unit_counts_by_prompt
 from analytics.data.votes import Votes
 from analytics.reports.document import Measured
+from analytics.reports.reasons import NEGATIVE_VALUES, measured
 from analytics.reports.sections.material import ReportSettings
-from analytics.statistics.agreement import alpha
 from analytics.statistics.agreement.alpha import (
     LEVELS,
     Agreement,
@@ -36,12 +35,6 @@ from annotation.models import Answer, Study
 # A tie lies between the sides; "both bad" is nowhere on that line. Where only the side counts, both are left out.
 ORDERED = {float(Answer.Choice.FIRST): -1.0, float(Answer.Choice.TIE): 0.0, float(Answer.Choice.SECOND): 1.0}
 SIDES = {float(Answer.Choice.FIRST): 1.0, float(Answer.Choice.SECOND): 2.0}
-
-NEGATIVE_VALUES = "negative_values"
-SENTENCES = {
-    **alpha.SENTENCES,
-    NEGATIVE_VALUES: "The ratio level needs a scale that starts at zero; this one goes below.",
-}
 
 
 @dataclass(frozen=True)
@@ -221,14 +214,6 @@ def second_opinion(ours: QuestionAgreement) -> SecondOpinion:
     return SecondOpinion(theirs, difference, differs=difference > ROUNDING, reason=None)
 
 
-# Why a figure is missing, in the language of the report. The statistics know no languages: they give codes.
-
-
-def reason_sentence(reason: str | None, sentences: Mapping[str, str] = SENTENCES) -> str | None:
-    """The sentence of a code, by default of those of agreement; None where there is no reason."""
-    return None if reason is None else look_up(sentences[reason])
-
-
 # The ways to read a question's answers as ratings that may agree: levels, and what they do to preferences.
 
 
@@ -307,8 +292,7 @@ def agreement_of(votes: Votes, reading: ReliabilityReading, settings: ReportSett
 
 
 def measured_alpha(agreement: Agreement) -> Measured:
-    low, high = agreement.ci or (None, None)
-    return Measured(agreement.alpha, low, high, reason_sentence(agreement.reason))
+    return measured(agreement.alpha, agreement.ci, agreement.reason)
 
 
 def _recoded_values(values: FloatArray, codes: Mapping[float, float]) -> FloatArray:

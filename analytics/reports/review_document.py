@@ -11,18 +11,17 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from analytics.data.review import COMMENT, REVIEW_PARTS
-from analytics.reports.agreement import reason_sentence
 from analytics.reports.document import (
     Block,
     Cell,
     Column,
     Document,
     Figure,
-    Measured,
     Paragraph,
     Section,
     Table,
 )
+from analytics.reports.reasons import measured
 from analytics.reports.render.bars import paired_bars
 from analytics.reports.render.durations import duration
 from analytics.reports.render.layout import format_value
@@ -141,7 +140,7 @@ def _agreement_table(question: StoredReport) -> Table:
     rows = [
         (
             str(PART_TITLES[part]),
-            _measured_alpha(row),
+            measured(row["alpha"], row["ci95"], row["reason"]),
             *((row["symmetric"]["alpha"],) if sided else ()),
             row["units"],
             row["ratings"],
@@ -156,11 +155,6 @@ def _agreement_table(question: StoredReport) -> Table:
     ).format(level=level_word(question["level"]))
     key = f"agreement-{question['key']}"
     return Table(key, _("Agreement before and after"), columns, rows, [definition])
-
-
-def _measured_alpha(row: StoredReport) -> Measured:
-    low, high = row["ci95"] or (None, None)
-    return Measured(row["alpha"], low, high, reason_sentence(row["reason"]))
 
 
 def _variance_table(question: StoredReport) -> Table | None:

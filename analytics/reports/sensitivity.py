@@ -21,7 +21,6 @@ from analytics.data import scores
 from analytics.data.questions import MeasuredQuestion, measured_questions
 from analytics.data.scores import Scores
 from analytics.evaluation.results import ENSEMBLE_MEAN, ENSEMBLE_SPREAD, Spread
-from analytics.reports.agreement import reason_sentence
 from analytics.reports.document import (
     Block,
     Cell,
@@ -33,11 +32,11 @@ from analytics.reports.document import (
     Section,
     Table,
 )
+from analytics.reports.reasons import SCORES, measured
 from analytics.reports.render.interval_plot import Block as PlotBlock
 from analytics.reports.render.interval_plot import Point, interval_plot
 from analytics.reports.render.layout import format_value
 from analytics.reports.sections.model_data import count_column, number_column
-from analytics.statistics import bootstrap
 from analytics.statistics.arrays import FloatArray
 from analytics.statistics.bootstrap import Estimate, Resampling
 from analytics.statistics.correlation import correlations, spearman
@@ -342,8 +341,7 @@ def _question_blocks(
 
 
 def _measured(estimate: StoredReport) -> Measured:
-    low, high = estimate["interval"] or (None, None)
-    return Measured(estimate["value"], low, high, reason_sentence(estimate["reason"], bootstrap.SENTENCES))
+    return measured(estimate["value"], estimate["interval"], estimate["reason"], SCORES)
 
 
 def _point(name: str, estimate: StoredReport) -> Point:

@@ -167,7 +167,7 @@ SENTENCES = {
     "no_votes": "There is no such vote.",
     "one_cluster": "All votes belong together, so they cannot say how uncertain this is.",
     "few_clusters": "Fewer than five raters or prompts cannot say how uncertain this is.",
-    "all_alike": "Everybody's votes have the same share, so drawing them anew cannot say how uncertain it is.",
+    "all_alike": "Everybody's votes have the same share, so resampling cannot say how uncertain it is.",
 }
 
 # Shares that differ by less are equal.

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext as look_up
 
 from analytics.planning.rules import PlanRequest, PlanResult, rating_hours
 from analytics.reports.render.durations import duration
 from analytics.reports.render.line_plot import Line, line_plot
-from analytics.statistics.planning.sample_size import SamplePlan
-from labeling_ui.reports.planner_labels import ASSUMPTION_LABELS, NO_PLAN_REASONS
+from analytics.statistics.planning.sample_size import SamplePlan, explain_plan_code
 from labeling_ui.templatetags.formatting import count, decimals, percent
 
 Stored = Mapping[str, Any]
@@ -29,7 +28,7 @@ def plan_sentence(found: PlanResult) -> str:
     """The answer, first of all as words."""
     asked, plan = found.asked, found.plan
     if plan.design is None:
-        return str(NO_PLAN_REASONS[plan.reason or "too_many"])
+        return look_up(explain_plan_code(plan.reason or "too_many"))
     design = plan.design
     numbers = {
         "votes": count(design.votes),
@@ -104,8 +103,8 @@ def _precision_sentence(asked: PlanRequest, reached: float, *, one_vote: float |
     return _("The interval is then ±%(width)s.") % {"width": shown}
 
 
-def plan_assumptions(plan: SamplePlan) -> list[Promise]:
-    return [ASSUMPTION_LABELS[code] for code in plan.assumptions]
+def plan_assumptions(plan: SamplePlan) -> list[str]:
+    return [look_up(explain_plan_code(code)) for code in plan.assumptions]
 
 
 def overlap_alternatives(found: PlanResult) -> tuple[tuple[str, ...], list[tuple[bool, tuple[str, ...]]]]:

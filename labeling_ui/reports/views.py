@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import get_language
+from django.utils.translation import gettext as look_up
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
@@ -21,13 +22,14 @@ from analytics.reports import study_report
 from analytics.reports.render import files, html
 from analytics.reports.study_report import STEPS
 from analytics.statistics.bootstrap import REPLICATES
+from analytics.statistics.planning.variance_components import SENTENCES
 from annotation import access
 from annotation.models import Job, Study
 from annotation.studies.protocols import load_protocol
 from labeling_ui.reports import planner_page
 from labeling_ui.reports.forms import HabitsForm, PlanForm, ReportForm, submitted_numbers
 from labeling_ui.reports.planner_labels import GOAL_LABELS as GOAL_WORDS
-from labeling_ui.reports.planner_labels import PILOT_NOTES, PUBLISHED_SOURCES
+from labeling_ui.reports.planner_labels import PUBLISHED_SOURCES
 
 # What a study found, as a paper would print it.
 
@@ -164,7 +166,7 @@ def _pilot_context(study: Study, start: StartingValues) -> dict[str, Any]:
         "votes": start.votes,
         "computed_at": start.computed_at,
         "published": PUBLISHED_SOURCES[start.asked.kind, goal == "alpha"],
-        "pilot_notes": [PILOT_NOTES[code] for code in start.votes.get("notes", ())]
+        "pilot_notes": [look_up(SENTENCES[code]) for code in start.votes.get("notes", ())]
         if goal != "alpha"
         else [],
         "pilot_job": newest,

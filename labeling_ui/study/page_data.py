@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from analytics.overview.figures import StoppedEarly
 from analytics.overview.study import QuestionOverview, StudyOverview
-from analytics.reports.agreement import reason_sentence
+from analytics.reports.reasons import reason_sentence
 from annotation.models import Study
 from annotation.protocols import Protocol, QuestionSpec
 

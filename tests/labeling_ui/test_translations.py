@@ -13,7 +13,8 @@ from babel.messages.extract import extract_javascript, extract_python
 from babel.messages.pofile import read_po
 from django.utils.translation.template import templatize
 
-from analytics.reports.agreement import SENTENCES as REASONS
+from analytics.reports import reasons
+from analytics.statistics.planning import sample_size, variance_components
 from labeling_ui.domain_errors import ERROR_MESSAGE_PATTERNS, ERROR_MESSAGES, pattern_regex
 from labeling_ui.models.training_page import CURVES, STAGES, TEST_METRICS
 from scoring.metrics.registry import ENTRIES
@@ -115,7 +116,9 @@ def test_what_the_services_say_is_listed_as_they_say_it():
 
 def declared_texts() -> Iterator[str]:
     """What catalogues declare that know no languages: pages translate it where they show it."""
-    yield from (*REASONS.values(), *TEST_METRICS, *CURVES, *STAGES)
+    for sentences in (*reasons.FAMILIES, sample_size.SENTENCES, variance_components.SENTENCES):
+        yield from sentences.values()
+    yield from (*TEST_METRICS, *CURVES, *STAGES)
     for entry in (*ENTRIES, *KINDS.values(), *TRAINABLE.values()):
         yield from (entry.title, entry.summary, *(option.help for option in entry.options))
 

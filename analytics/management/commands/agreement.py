@@ -9,12 +9,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analytics.reports.agreement import (
-    SENTENCES,
     QuestionAgreement,
     SecondOpinion,
     second_opinion,
     study_agreement,
 )
+from analytics.reports.reasons import AGREEMENT
 from analytics.statistics.agreement.alpha import IntervalSettings
 from analytics.statistics.agreement.alpha_intervals import INTERVAL_CAVEATS, IntervalMethod
 from analytics.statistics.bootstrap import REPLICATES, Resampling
@@ -118,7 +118,7 @@ def _row(one: QuestionAgreement) -> str:
 
 def _notes(one: QuestionAgreement) -> Iterator[str]:
     if one.alpha.reason:
-        yield SENTENCES[one.alpha.reason]
+        yield AGREEMENT[one.alpha.reason]
     if one.alpha.replicates:
         clusters = f" of {one.alpha.clusters} prompts or items" if one.alpha.clusters is not None else ""
         yield f"Interval from {one.alpha.replicates} draws{clusters}; {one.alpha.degenerate} left alpha undefined."
@@ -136,7 +136,7 @@ def _notes(one: QuestionAgreement) -> Iterator[str]:
 
 def _opinion(opinion: SecondOpinion) -> str:
     if opinion.difference is None:
-        return f"nothing to compare ({SENTENCES.get(opinion.reason or '', opinion.reason)})"
+        return f"nothing to compare ({AGREEMENT.get(opinion.reason or '', opinion.reason)})"
     return f"{_number(opinion.alpha)}, difference {opinion.difference:.1e}"
 
 

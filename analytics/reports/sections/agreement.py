@@ -17,10 +17,10 @@ from analytics.reports.agreement import (
     measured_alpha,
     patterns_of,
     readings,
-    reason_sentence,
     votes_for_agreement,
 )
 from analytics.reports.document import Block, Cell, Column, Figure, Measured, Paragraph, Section, Table
+from analytics.reports.reasons import reason_sentence
 from analytics.reports.render.interval_plot import Block as PlotBlock
 from analytics.reports.render.interval_plot import Point, interval_plot
 from analytics.reports.sections.hints import not_independent

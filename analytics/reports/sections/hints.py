@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext as look_up
-from django.utils.translation import gettext_noop
 
 from analytics.data import hints
 from analytics.data.hints import HintCounts, HintedVotes
 from analytics.reports.document import Block, Cell, Column, Measured, Paragraph, Section, Table
+from analytics.reports.reasons import ANCHORING, measured
 from analytics.reports.sections.material import ReportData
 from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.raters.anchoring import (
@@ -22,28 +21,8 @@ from analytics.statistics.raters.anchoring import (
 )
 from annotation.models import Answer, Judgment
 
+
 # The codes of the statistic.
-REASONS = {
-    "none_shown": gettext_noop("No vote was given by somebody who saw what the model said."),
-    "none_withheld": gettext_noop("No vote was given by somebody from whom it was kept."),
-    "never_both": gettext_noop(
-        "Under no one version and withheld share was it both shown and kept, so the two cannot be compared."
-    ),
-    "few_raters": gettext_noop(
-        "Fewer than five raters in one of the two groups cannot say how uncertain this is."
-    ),
-    "all_alike": gettext_noop(
-        "In one of the two groups all raters' figures are equal, so drawing them anew cannot say how uncertain it is."
-    ),
-    "no_slope": gettext_noop(
-        "In one of the two groups the model said the same of everything, so there is no slope."
-    ),
-    "mostly_undefined": gettext_noop(
-        "In most resamples of the raters the figure is not defined, so there is no interval."
-    ),
-}
-
-
 def hints_section(material: ReportData) -> Section | None:
     """None where nothing was shown to anybody."""
     found = hints.hint_counts(material.study)
@@ -198,8 +177,7 @@ def _title(told: HintedVotes) -> str:
 
 
 def _measured(effect: AnchoringEffect) -> Measured:
-    low, high = effect.interval or (None, None)
-    return Measured(effect.value, low, high, look_up(REASONS[effect.reason]) if effect.reason else None)
+    return measured(effect.value, effect.interval, effect.reason, ANCHORING)
 
 
 def _drawn(effects: Sequence[AnchoringEffect], resampling: Resampling) -> str:

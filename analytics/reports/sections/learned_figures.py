@@ -8,12 +8,11 @@ from itertools import combinations, pairwise
 
 import numpy as np
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
 from analytics.data.items import CandidateFacts, CandidateText
 from analytics.data.votes import NOBODY, Votes
-from analytics.reports.agreement import reason_sentence
 from analytics.reports.document import Block, Cell, Column, Paragraph, Table
+from analytics.reports.reasons import AGGREGATION, DIFFERENCES, reason_sentence
 from analytics.reports.sections.held_out import HeldOut, Whose, held_out_by_all, version_name
 from analytics.reports.sections.model_accuracy import accuracy_column
 from analytics.reports.sections.model_data import (
@@ -28,18 +27,15 @@ from analytics.reports.sections.model_data import (
     drawn_by_prompt,
     from_0_to_1,
     measured_score,
-    measured_with,
     number_column,
     scale_bounds,
     scored_question,
     scorer_column,
     scores_of,
 )
-from analytics.statistics import bootstrap
 from analytics.statistics.arrays import FloatArray
 from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.correlation import correlations
-from analytics.statistics.judges import aggregation, paired_difference
 from analytics.statistics.judges.accuracy import (
     FEWEST_RATINGS,
     absolute_error,
@@ -227,9 +223,6 @@ def duels(contenders: Sequence[ScorerOutput]) -> Iterator[tuple[ScorerOutput, Sc
 # Every two scorers on the very same things: how far apart they are, and whether that could be chance.
 
 
-_SENTENCES = {**bootstrap.SENTENCES, **paired_difference.SENTENCES}
-
-
 def preference_differences(asked: ScoredQuestion, found: ComparedPairs) -> Table | None:
     rows: list[list[Cell]] = []
     clusters = found.prompt.tolist()
@@ -245,9 +238,9 @@ def preference_differences(asked: ScoredQuestion, found: ComparedPairs) -> Table
         loss = mean_difference(losses[0], losses[1], clusters=clusters, resampling=asked.resampling)
         rows.append(
             [
-                one.name, other.name, accuracy.difference.n, measured_with(accuracy.difference, _SENTENCES),
-                _verdict(accuracy, one, other), measured_with(_by_rater(asked, one, other).difference, _SENTENCES),
-                measured_with(loss.difference, _SENTENCES),
+                one.name, other.name, accuracy.difference.n, measured_score(accuracy.difference, DIFFERENCES),
+                _verdict(accuracy, one, other), measured_score(_by_rater(asked, one, other).difference, DIFFERENCES),
+                measured_score(loss.difference, DIFFERENCES),
             ]
         )  # fmt: skip
     columns = [
@@ -273,7 +266,7 @@ def rating_differences(asked: ScoredQuestion, found: RatedCandidates) -> Table |
         mine, theirs = one.of(found.candidate), other.of(found.candidate)
         ranks = rank_difference(mine, theirs, found.mean, clusters=clusters, resampling=asked.resampling)
         row: list[Cell] = [
-            one.name, other.name, ranks.difference.n, measured_with(ranks.difference, _SENTENCES),
+            one.name, other.name, ranks.difference.n, measured_score(ranks.difference, DIFFERENCES),
             _verdict(ranks, one, other), None,
         ]  # fmt: skip
         near, far = from_0_to_1(mine, scale), from_0_to_1(theirs, scale)
@@ -281,7 +274,7 @@ def rating_differences(asked: ScoredQuestion, found: RatedCandidates) -> Table |
             error = mean_difference(
                 np.abs(near - humans), np.abs(far - humans), clusters=clusters, resampling=asked.resampling
             )
-            row[-1] = measured_with(error.difference, _SENTENCES)
+            row[-1] = measured_score(error.difference, DIFFERENCES)
         rows.append(row)
     columns = [
         *_who(), count_column("n", _("Items")), number_column("spearman", _("Spearman, difference")),
@@ -338,14 +331,6 @@ def _table(
 # Several judges of answers taken as one: their mean, and learned weights (ORCA, section 5.6).
 
 
-_MARKED = (
-    gettext_noop(
-        "There are too few answers to learn weights from: with a fifth of the prompts set apart, three must be left "
-        "that people rated and all judges scored."
-    ),
-)
-
-
 @dataclass(frozen=True, eq=False)
 class AggregatedJudges:
     """asked: with the judges taken as one after the single ones. weights: a table of them, or why there are none."""
@@ -368,7 +353,7 @@ def aggregate_judges(asked: ScoredQuestion, whole: RatedCandidates) -> Aggregate
     people = (whole.mean - scale[0]) / (scale[1] - scale[0])
     learned = cross_fitted(scores, people, whole.prompt, seed=asked.resampling.seed)
     mean = _contender(_("Mean of these %(n)s") % {"n": len(judges)}, whole, simple_mean(scores))
-    if missing := reason_sentence(learned.reason, aggregation.SENTENCES):
+    if missing := reason_sentence(learned.reason, AGGREGATION):
         return AggregatedJudges(replace(asked, contenders=[*asked.contenders, mean]), Paragraph(missing))
     weighed = _contender(_("Learned weights"), whole, learned.scores)
     joined = replace(asked, contenders=[*asked.contenders, mean, weighed])

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 import numpy as np
 from django.db.models import Exists, OuterRef
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
 from analytics.data import scores as data_scores
@@ -16,13 +16,12 @@ from analytics.data.postgres import BoolArray
 from analytics.data.questions import MeasuredQuestion
 from analytics.data.votes import NOBODY, Votes, is_repeated_vote
 from analytics.evaluation.results import DEFAULT_OUTPUT, ENSEMBLE_MEAN, ENSEMBLE_SPREAD
-from analytics.reports.agreement import reason_sentence, votes_for_agreement
+from analytics.reports.agreement import votes_for_agreement
 from analytics.reports.document import Column, Measured
+from analytics.reports.reasons import SCORES, Sentences, measured
 from analytics.reports.sections.held_out import NotLearnedFrom, not_learned_from
-from analytics.statistics import bootstrap
 from analytics.statistics.arrays import FloatArray, IntArray
 from analytics.statistics.bootstrap import Estimate, Resampling
-from analytics.statistics.judges import human_ceiling
 from annotation.models import Answer, Question, Study
 from annotation.protocols import QuestionSpec
 from annotation.studies.protocols import load_protocol
@@ -430,28 +429,8 @@ def spec(question: MeasuredQuestion) -> QuestionSpec:
 # What the sections on models say again and again: figures with their intervals, and why one is missing.
 
 
-SENTENCES = {**bootstrap.SENTENCES, **human_ceiling.SENTENCES}
-_MARKED = (
-    gettext_noop(
-        "No unit that has a score was answered twice, so there is nobody to compare one person with."
-    ),
-    gettext_noop("The persons who are compared with the rest all gave the same value."),
-    gettext_noop(
-        "People agree with each other no better than chance, so there is nothing to compare a scorer with."
-    ),
-    gettext_noop(
-        "There are too many items to resample this figure in reasonable time, so it has no interval."
-    ),
-)
-
-
-def measured_score(estimate: Estimate) -> Measured:
-    return measured_with(estimate, SENTENCES)
-
-
-def measured_with(estimate: Estimate, sentences: Mapping[str, str]) -> Measured:
-    low, high = estimate.interval or (None, None)
-    return Measured(estimate.value, low, high, reason_sentence(estimate.reason, sentences))
+def measured_score(estimate: Estimate, sentences: Sentences = SCORES) -> Measured:
+    return measured(estimate.value, estimate.interval, estimate.reason, sentences)
 
 
 def scorer_column() -> Column:

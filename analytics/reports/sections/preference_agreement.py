@@ -13,6 +13,7 @@ from analytics.data.questions import MeasuredQuestion
 from analytics.data.votes import Votes
 from analytics.reports.agreement import ReliabilityReading, agreement_of, measured_alpha
 from analytics.reports.document import Block, Cell, Column, Figure, Measured, Table
+from analytics.reports.reasons import RANKING, reason_sentence
 from analytics.reports.render.bars import paired_bars, value_bars
 from analytics.reports.sections.material import ReportSettings
 from analytics.reports.sections.preference_votes import (
@@ -21,7 +22,6 @@ from analytics.reports.sections.preference_votes import (
     by_cluster,
     first_votes_note,
     measured_share,
-    ranking_reason,
     resampled,
 )
 from analytics.statistics.agreement.percent_agreement import (
@@ -75,7 +75,8 @@ def _vote_pairs(asked: Sequence[PreferenceVotes], settings: ReportSettings) -> T
         )
         counts = (found.units, found.votes, found.agreeing.hits, found.disagreements)
         of_pairs = Measured(
-            found.alpha, reason=ranking_reason(found.agreeing.reason if found.alpha is None else None)
+            found.alpha,
+            reason=reason_sentence(found.agreeing.reason if found.alpha is None else None, RANKING),
         )
         alpha = measured_alpha(agreement_of(decided.votes, _CHOSEN_SIDES, settings))
         rows.append((pairs.votes.question.title, *counts, measured_share(found.agreeing), of_pairs, alpha))

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from analytics.data.votes import COUNTED, EXCLUDED, Votes
 from analytics.reports.document import Block, Cell, Column, Figure, Kind, Paragraph, Table
+from analytics.reports.reasons import RANKING, measured, reason_sentence
 from analytics.reports.render.interval_plot import Block as PlotBlock
 from analytics.reports.render.interval_plot import Point, interval_plot
 from analytics.reports.sections.material import ReportSettings
@@ -16,9 +17,7 @@ from analytics.reports.sections.preference_votes import (
     PreferenceVotes,
     by_cluster,
     first_votes_note,
-    measured_estimate,
     n_clusters,
-    ranking_reason,
     resampled,
 )
 from analytics.statistics.ranking.comparisons import count_pairs as pairs_of
@@ -90,7 +89,7 @@ def _warnings(ranking: Ranking, pairs: PreferenceVotes) -> Iterator[Paragraph]:
         if group.reason == "separated":
             yield Paragraph(_separated(group), warning=True)
         elif group.reason not in (None, "no_comparisons"):
-            yield Paragraph(ranking_reason(group.reason) or "", warning=True)
+            yield Paragraph(reason_sentence(group.reason, RANKING) or "", warning=True)
 
 
 def _separated(group: RankedGroup) -> str:
@@ -126,11 +125,11 @@ def _strengths(key: str, caption: str, found: Rankings, notes: list[str]) -> Tab
     for number, groups in enumerate(zip(*(one.groups for one in found.values()), strict=True), start=1):
         for lines in zip(*(group.systems for group in groups), strict=True):
             strengths = [
-                measured_estimate(line.strength, line.interval, reason=group.reason or group.interval_reason)
+                measured(line.strength, line.interval, group.reason or group.interval_reason, RANKING)
                 for line, group in zip(lines, groups, strict=True)
             ]
             ranks = [
-                measured_estimate(line.rank, line.rank_interval, reason=group.reason or group.interval_reason)
+                measured(line.rank, line.rank_interval, group.reason or group.interval_reason, RANKING)
                 for line, group in zip(lines, groups, strict=True)
             ]
             rows.append((*([number] if grouped else []), lines[0].system, *strengths, *ranks))
@@ -225,7 +224,7 @@ def _rate(line: RankedSystem, *, clusters: int) -> Cell:
         reason = "no_comparisons"
     elif interval is not None and interval[0] == interval[1]:
         interval, reason = None, "all_alike"
-    return measured_estimate(line.win_rate, interval, reason=reason)
+    return measured(line.win_rate, interval, reason, RANKING)
 
 
 def _parameters(votes: Votes, found: Rankings, said: list[str]) -> Table | None:
@@ -242,7 +241,7 @@ def _parameters(votes: Votes, found: Rankings, said: list[str]) -> Table | None:
         if figures[0] is not None:
             name = "ν" if len(next(iter(found.values())).groups) == 1 else "ν: " + groups[0].systems[0].system
             cells = [
-                measured_estimate(one.value, one.interval, reason=group.interval_reason)
+                measured(one.value, one.interval, group.interval_reason, RANKING)
                 for one, group in zip(figures, groups, strict=True)
                 if one is not None
             ]
@@ -370,11 +369,11 @@ def _strength(found: tuple[RankedSystem, RankedGroup] | None) -> Cell:
     if found is None:
         return None
     line, group = found
-    return measured_estimate(line.strength, line.interval, reason=group.reason or group.interval_reason)
+    return measured(line.strength, line.interval, group.reason or group.interval_reason, RANKING)
 
 
 def _rank(found: tuple[RankedSystem, RankedGroup] | None) -> Cell:
     if found is None:
         return None
     line, group = found
-    return measured_estimate(line.rank, line.rank_interval, reason=group.reason or group.interval_reason)
+    return measured(line.rank, line.rank_interval, group.reason or group.interval_reason, RANKING)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from django.utils.translation import gettext, gettext_noop, ngettext
-from django.utils.translation import gettext as look_up
+from django.utils.translation import gettext, ngettext
 
 from analytics.data.postgres import BoolArray
 from analytics.data.votes import NOBODY, Votes
 from analytics.reports.agreement import votes_for_agreement
 from analytics.reports.document import Measured
+from analytics.reports.reasons import RANKING, measured
 from analytics.reports.sections.material import join_sentences
 from analytics.statistics.arrays import IntArray
 from analytics.statistics.bootstrap import Resampling
@@ -26,7 +26,6 @@ from analytics.statistics.ranking.comparisons import (
     Comparisons,
     count_comparisons,
 )
-from analytics.statistics.ranking.ranking import MAX_SYSTEMS
 from annotation.models import Answer
 
 # The votes of a preference question as the statistics of pairs take them: who was shown first, and what
@@ -139,53 +138,9 @@ class PreferenceVotes:
 # With fewer of them, expanded intervals of nominal 95 % hold the truth in 90 to 95 %.
 _FEW = 10
 
-# The codes of ranking_results and clustered_share.
-REASONS = {
-    "no_comparisons": gettext_noop("No vote compares this system with another."),
-    "only_ties": gettext_noop(
-        "Every vote is a tie, so there is no telling how much a difference would count."
-    ),
-    "separated": gettext_noop(
-        "Some systems never lost to the others, so nothing bounds how much better they are."
-    ),
-    "undetermined": gettext_noop(
-        "The votes cannot tell strengths from the advantage of being shown first: pairs need to be shown in both "
-        "orders."
-    ),
-    "disconnected": gettext_noop(
-        "Comparisons do not join all systems: strengths and ranks hold within each group alone."
-    ),
-    "too_many": gettext_noop("There are more than %(most)s systems, too many to be ranked together."),
-    "one_cluster": gettext_noop("All votes belong together, so they cannot say how uncertain this is."),
-    "few_clusters": gettext_noop("Fewer than five raters or prompts cannot say how uncertain this is."),
-    "mostly_undefined": gettext_noop(
-        "In most resamples of the votes the strengths are not defined, so there is no interval."
-    ),
-    "weighted": gettext_noop(
-        "Weighted votes do not hold the information that their weights add up to, so there is no interval."
-    ),
-    "no_votes": gettext_noop("There is no such vote."),
-    "all_alike": gettext_noop(
-        "Everybody's votes have the same share, so resampling cannot say how uncertain it is."
-    ),
-}
-
-
-def ranking_reason(reason: str | None) -> str | None:
-    return None if reason is None else look_up(REASONS[reason]) % {"most": MAX_SYSTEMS}
-
 
 def measured_share(share: Share) -> Measured:
-    low, high = share.interval or (None, None)
-    return Measured(share.value, low, high, ranking_reason(share.reason))
-
-
-def measured_estimate(
-    value: float | None, interval: tuple[float, float] | tuple[int, int] | None, *, reason: str | None
-) -> Measured:
-    """`reason`: a code, told where the value or its interval is missing."""
-    low, high = interval or (None, None)
-    return Measured(value, low, high, ranking_reason(reason) if value is None or interval is None else None)
+    return measured(share.value, share.interval, share.reason, RANKING)
 
 
 def by_cluster(label: str, by: str, *, clusterings: Sequence[str]) -> str:

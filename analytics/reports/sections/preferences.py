@@ -14,6 +14,7 @@ from analytics.data import known_answer_trials
 from analytics.data.postgres import BoolArray
 from analytics.data.votes import NOBODY, Votes
 from analytics.reports.document import Block, Cell, Column, Figure, Measured, Paragraph, Section, Table
+from analytics.reports.reasons import RANKING, measured, reason_sentence
 from analytics.reports.render.win_matrix import MatrixCell, win_matrix
 from analytics.reports.sections.material import ReportData, ReportSettings, join_sentences
 from analytics.reports.sections.preference_agreement import agreement_blocks, confidence_blocks
@@ -22,9 +23,7 @@ from analytics.reports.sections.preference_votes import (
     PreferenceVotes,
     by_cluster,
     first_votes_note,
-    measured_estimate,
     measured_share,
-    ranking_reason,
     resampled,
 )
 from analytics.statistics.intervals import Share, clustered_share, wilson_interval
@@ -267,7 +266,7 @@ def _bias(known: PreferenceVotes, settings: ReportSettings) -> Table:
     }
     leading = biases[known.leading]
     n = leading.first.n
-    p_value = Measured(leading.p_value, reason=ranking_reason(None if n else "no_votes"))
+    p_value = Measured(leading.p_value, reason=reason_sentence(None if n else "no_votes", RANKING))
     rows: list[tuple[Cell, ...]] = [
         (
             _("Share that prefers the side shown first"),
@@ -315,8 +314,8 @@ def _effects(known: PreferenceVotes, settings: ReportSettings) -> Iterator[tuple
 def _effect(group: RankedGroup) -> Measured:
     figure = group.first_shown
     if figure is None:
-        return Measured(None, reason=ranking_reason(group.reason))
-    return measured_estimate(figure.value, figure.interval, reason=group.interval_reason)
+        return Measured(None, reason=reason_sentence(group.reason, RANKING))
+    return measured(figure.value, figure.interval, group.interval_reason, RANKING)
 
 
 def _by_order(known: PreferenceVotes) -> Table:

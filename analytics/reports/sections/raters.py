@@ -12,11 +12,11 @@ from analytics.data.votes import COUNTED, NOBODY, Votes
 from analytics.reports.agreement import (
     ReliabilityReading,
     leading_reading,
-    reason_sentence,
     values_of,
     votes_for_agreement,
 )
 from analytics.reports.document import Block, Cell, Column, Measured, Paragraph, Section, Table
+from analytics.reports.reasons import reason_sentence
 from analytics.reports.sections.material import ReportData
 from analytics.statistics.agreement.alpha import krippendorff_alpha, symmetric_alpha
 from analytics.statistics.agreement.disagreement import AnyLevel

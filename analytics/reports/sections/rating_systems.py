@@ -8,14 +8,11 @@ import numpy as np
 from django.utils.translation import gettext as _
 
 from analytics.reports.document import Block, Cell, Column, Figure, Measured, Paragraph, Table
+from analytics.reports.reasons import MEANS, measured
 from analytics.reports.render.interval_plot import Block as PlotBlock
 from analytics.reports.render.interval_plot import Point, interval_plot
 from analytics.reports.sections.rating_data import QuestionRatings
-from analytics.statistics.intervals import NO_RATINGS, NO_SPREAD, ONE_CLUSTER
 from analytics.statistics.ratings.mean_opinion import (
-    FEWEST_ITEMS,
-    NO_SHARED,
-    TOO_FEW,
     MeanOpinionScore,
     Ratings,
     SystemPair,
@@ -25,18 +22,6 @@ from analytics.statistics.ratings.mean_opinion import (
     mostly_shared,
     system_pairs,
 )
-
-
-def mean_reason(reason: str | None) -> str | None:
-    sentences = {
-        NO_RATINGS: _("There are no ratings."),
-        ONE_CLUSTER: _("One item, and no two raters told apart: the ratings cannot say how uncertain this is."),
-        NO_SPREAD: _("All items (and raters) give the same, so the ratings cannot say how uncertain this is."),
-        NO_SHARED: _("No item was rated with both systems."),
-        TOO_FEW: _("Fewer than %(fewest)s prompts: even if all pointed the same way, chance would be likely enough.")
-        % {"fewest": FEWEST_ITEMS},
-    }  # fmt: skip
-    return None if reason is None else sentences[reason]
 
 
 def system_blocks(rated: QuestionRatings, found: list[MeanOpinionScore]) -> Iterator[Block]:
@@ -56,8 +41,7 @@ def by_mean(rated: QuestionRatings) -> list[MeanOpinionScore]:
 
 
 def measured_mean(one: MeanOpinionScore) -> Measured:
-    low, high = one.interval or (None, None)
-    return Measured(one.mean, low, high, mean_reason(one.uncertainty.reason))
+    return measured(one.mean, one.interval, one.uncertainty.reason, MEANS)
 
 
 def _pairs(rated: QuestionRatings, order: list[int]) -> tuple[list[SystemPair], bool]:
@@ -174,8 +158,7 @@ def _pair_table(rated: QuestionRatings, pairs: Sequence[SystemPair], *, paired: 
     )
     rows: list[list[Cell]] = []
     for one in pairs:
-        low, high = one.interval or (None, None)
-        difference = Measured(one.difference, low, high, None if one.interval else mean_reason(one.reason))
+        difference = measured(one.difference, one.interval, one.reason, MEANS)
         rows.append([names[one.first], names[one.second], one.items, difference, one.p, one.adjusted])
     title = _("Differences between systems: %(question)s") % {"question": rated.question.title}
     return Table(rated.key("pairs"), title, columns, rows, list(_pair_notes(rated, pairs, paired=paired)))

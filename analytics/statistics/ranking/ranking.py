@@ -53,16 +53,16 @@ MAX_SYSTEMS = 500
 SENTENCES = {
     "no_comparisons": "No vote compares this system with another.",
     "only_ties": "Every vote is a tie, so there is no telling how much a difference would count.",
-    "separated": "Some systems never lost to the others, so nothing bounds how much better they are. "
-    "More votes, or a ridge, would.",
+    "separated": "Some systems never lost to the others, so nothing bounds how much better they are.",
     "undetermined": "The votes cannot tell strengths from the advantage of being shown first: "
     "pairs need to be shown in both orders.",
     "disconnected": "Comparisons do not join all systems: strengths and ranks hold within each group alone.",
-    "too_many": f"There are more than {MAX_SYSTEMS} systems, too many to be ranked together.",
+    "too_many": "There are more than %(most)s systems, too many to be ranked together.",
     "one_cluster": "All votes belong together, so they cannot say how uncertain this is.",
     "few_clusters": "Fewer than five raters or prompts cannot say how uncertain this is.",
     "mostly_undefined": "In most resamples of the votes the strengths are not defined, so there is no interval.",
-    "weighted": "Weighted votes do not hold the information that their weights add up to: resample them instead.",
+    "weighted": "Weighted votes do not hold the information that their weights add up to, so there is no "
+    "interval.",
 }
 
 

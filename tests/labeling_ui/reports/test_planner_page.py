@@ -7,10 +7,8 @@ from django.urls import reverse
 
 from analytics.overview import figures
 from analytics.planning import pilot, rules
-from analytics.statistics.planning import sample_size, variance_components
 from annotation.jobs import jobs
 from annotation.models import Job
-from labeling_ui.reports import planner_labels
 from tests.analytics.votes import vote
 from tests.factories import StudyFactory, member, rater, rating_task
 
@@ -143,9 +141,3 @@ def test_a_habit_that_makes_no_sense_starts_nothing(signed_in):
     page = signed_in.post(reverse("planner", args=["s"]), {"try": "", "careless": "200"}).content.decode()
     assert 'id="habits_careless_error"' in page
     assert not Job.objects.exists()
-
-
-def test_every_code_has_words_for_the_page():
-    pages = {**planner_labels.ASSUMPTION_LABELS, **planner_labels.NO_PLAN_REASONS}
-    assert set(pages) == set(sample_size.SENTENCES)
-    assert set(planner_labels.PILOT_NOTES) == set(variance_components.SENTENCES)
