@@ -1,4 +1,4 @@
-"""What a trained model's predictions are worth on held-out votes, beside what people and simple rules achieve."""
+"""Held-out evaluation of a trained model: accuracy, calibration and correlations, with baselines and human ceiling."""
 
 from __future__ import annotations
 
@@ -23,9 +23,6 @@ from scoring.metrics.contract import Example, Metric, Reading, Sound
 from scoring.runs.model_loading import runtime
 from scoring.training.catalogue import TrainingSignal, trainable
 from scoring.training.contract import HEADS, ComparedPair, Prompt, RatedAnswer, RatedClip
-
-# What a trained model says of things that it has not learned from.
-
 
 # By candidate: readings by output.
 Predictions = Mapping[int, Mapping[str, Reading]]
@@ -56,17 +53,17 @@ def predict(
 
 
 def _examples(judged: TrainingExample) -> list[Example]:
-    thing = judged.thing
-    if isinstance(thing, RatedAnswer):
-        return [_of_answer(judged.candidates[0], thing)]
-    if isinstance(thing, ComparedPair):
-        sounds = (thing.first, thing.second)
+    example = judged.example
+    if isinstance(example, RatedAnswer):
+        return [_of_answer(judged.candidates[0], example)]
+    if isinstance(example, ComparedPair):
+        sounds = (example.first, example.second)
         return [
-            _of_sound(candidate, thing.prompt, sound)
+            _of_sound(candidate, example.prompt, sound)
             for candidate, sound in zip(judged.candidates, sounds, strict=True)
         ]
-    assert isinstance(thing, RatedClip)
-    return [_of_sound(judged.candidates[0], thing.prompt, thing.sound)]
+    assert isinstance(example, RatedClip)
+    return [_of_sound(judged.candidates[0], example.prompt, example.sound)]
 
 
 def _of_answer(candidate: int, answer: RatedAnswer) -> Example:
@@ -85,27 +82,27 @@ _WORD = re.compile(r"\w+")
 _ONCE = Resampling(replicates=1)  # a value without an interval
 
 
-def held_out_figures(kind: str, parts: TrainingSplit, said: Predictions) -> dict[str, Figures]:
+def held_out_figures(kind: str, split: TrainingSplit, predictions: Predictions) -> dict[str, Figures]:
     """figures, baselines and ceiling by name, each a number or None where it is undefined.
 
     Of preferences by head: the share of votes for the side with the higher score (ties left out, half a vote where
     scores are equal), cross-entropy, Brier score and expected calibration error of the sigmoid of the difference.
     """
     if trainable(kind).learns is TrainingSignal.RATINGS:
-        return _of_answers(parts, said)
-    return _of_music(parts, said)
+        return _of_answers(split, predictions)
+    return _of_music(split, predictions)
 
 
-def _of_answers(parts: TrainingSplit, said: Predictions) -> dict[str, Figures]:
+def _of_answers(split: TrainingSplit, predictions: Predictions) -> dict[str, Figures]:
     """Means and variances from 0 to 1, as ORCA §5.4 has them."""
-    rated = [one for one in parts.test if one.candidates[0] in said]
-    ratings = [one.thing.ratings for one in rated]
-    means = np.array([_value(said, one.candidates[0], "value") for one in rated])
-    variances = np.array([_value(said, one.candidates[0], "variance") for one in rated])
+    rated = [one for one in split.test if one.candidates[0] in predictions]
+    ratings = [one.example.ratings for one in rated]
+    means = np.array([_value(predictions, one.candidates[0], "value") for one in rated])
+    variances = np.array([_value(predictions, one.candidates[0], "variance") for one in rated])
     found = judge_figures(means, ratings, variances=variances)
-    average = mean_rating_baseline([answer.ratings for answer in parts.learning.train], ratings)
+    average = mean_rating_baseline([answer.ratings for answer in split.training.train], ratings)
     ceiling = rater_ceiling(means, ratings)
-    recall = np.array([recalled(one.thing.reference, one.thing.candidate) for one in rated])
+    recall = np.array([recalled(one.example.reference, one.example.candidate) for one in rated])
     return {
         "figures": {
             "SRCC": found.spearman.value,
@@ -131,31 +128,31 @@ def recalled(reference: str, candidate: str) -> float:
     return len(wanted & set(_WORD.findall(candidate.lower()))) / len(wanted) if wanted else float("nan")
 
 
-def _of_music(parts: TrainingSplit, said: Predictions) -> dict[str, Figures]:
+def _of_music(split: TrainingSplit, predictions: Predictions) -> dict[str, Figures]:
     found: dict[str, Figures] = {"figures": {}, "baselines": {}, "ceiling": {}}
     for head in HEADS:
         pairs = [
-            one for one in parts.test if isinstance(one.thing, ComparedPair) and one.thing.votes.get(head)
+            one for one in split.test if isinstance(one.example, ComparedPair) and one.example.votes.get(head)
         ]
         if pairs:
-            found["figures"] |= _of_pairs(head, pairs, said)
-            own = [one.only(parts.held_out_raters) for one in pairs]
-            own = [one for one in own if one.thing.votes.get(head)]
+            found["figures"] |= _of_pairs(head, pairs, predictions)
+            own = [one.only_raters(split.held_out_raters) for one in pairs]
+            own = [one for one in own if one.example.votes.get(head)]
             if own:
-                logits, first, second = _columns(head, own, said)
+                logits, first, second = _columns(head, own, predictions)
                 found["figures"][f"{head} accuracy, held-out raters"] = accuracy(logits, first, second)
             found["baselines"][f"{head} accuracy, one side always"] = _one_side(head, pairs)
-            found["ceiling"] |= _against_others(head, pairs, said)
+            found["ceiling"] |= _against_others(head, pairs, predictions)
         clips = [
-            one for one in parts.test if isinstance(one.thing, RatedClip) and one.thing.ratings.get(head)
+            one for one in split.test if isinstance(one.example, RatedClip) and one.example.ratings.get(head)
         ]
         if len(clips) >= _FEW:
-            found["figures"] |= _of_clips(head, clips, said)
+            found["figures"] |= _of_clips(head, clips, predictions)
     return found
 
 
-def _of_pairs(head: str, pairs: Sequence[TrainingExample], said: Predictions) -> Figures:
-    logits, first, second = _columns(head, pairs, said)
+def _of_pairs(head: str, pairs: Sequence[TrainingExample], predictions: Predictions) -> Figures:
+    logits, first, second = _columns(head, pairs, predictions)
     fit = calibration(logits, first, second, resampling=_ONCE)
     return {
         f"{head} accuracy": accuracy(logits, first, second),
@@ -174,31 +171,31 @@ def accuracy(logits: FloatArray, first: FloatArray, second: FloatArray) -> float
 
 
 def _columns(
-    head: str, pairs: Sequence[TrainingExample], said: Predictions
+    head: str, pairs: Sequence[TrainingExample], predictions: Predictions
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """By pair: the log-odds of the first, votes for the first and votes for the second."""
-    votes = [[vote.first for vote in one.thing.votes[head]] for one in pairs]
+    votes = [[vote.first for vote in one.example.votes[head]] for one in pairs]
     first = np.array([each.count(1.0) for each in votes], dtype=np.float64)
     second = np.array([each.count(0.0) for each in votes], dtype=np.float64)
-    scores = [[_value(said, candidate, head) for candidate in one.candidates] for one in pairs]
+    scores = [[_value(predictions, candidate, head) for candidate in one.candidates] for one in pairs]
     return np.array([a - b for a, b in scores]), first, second
 
 
-def _value(said: Predictions, candidate: int, output: str) -> float:
-    reading = said.get(candidate, {}).get(output)
+def _value(predictions: Predictions, candidate: int, output: str) -> float:
+    reading = predictions.get(candidate, {}).get(output)
     return float("nan") if reading is None else reading.value
 
 
 def _one_side(head: str, pairs: Sequence[TrainingExample]) -> float | None:
-    votes = [vote.first for one in pairs for vote in one.thing.votes[head] if vote.first != 0.5]
+    votes = [vote.first for one in pairs for vote in one.example.votes[head] if vote.first != 0.5]
     return max(np.mean(votes), 1 - np.mean(votes)).item() if votes else None
 
 
-def _against_others(head: str, pairs: Sequence[TrainingExample], said: Predictions) -> Figures:
+def _against_others(head: str, pairs: Sequence[TrainingExample], predictions: Predictions) -> Figures:
     """How often one rater is on the side that the others of a pair are on together, the human ceiling, and how often
     the model is. Single votes, which the other figures are of, are harder to foresee than a majority."""
-    logits, _, _ = _columns(head, pairs, said)
-    votes = [[vote.first for vote in one.thing.votes[head]] for one in pairs]
+    logits, _, _ = _columns(head, pairs, predictions)
+    votes = [[vote.first for vote in one.example.votes[head]] for one in pairs]
     given = np.array([[each.count(side) for side in (1.0, 0.0, 0.5)] for each in votes], dtype=np.float64)
     ceiling = preference_ceiling(given, logits, resampling=_ONCE)
     return {
@@ -207,10 +204,10 @@ def _against_others(head: str, pairs: Sequence[TrainingExample], said: Predictio
     }
 
 
-def _of_clips(head: str, clips: Sequence[TrainingExample], said: Predictions) -> Figures:
+def _of_clips(head: str, clips: Sequence[TrainingExample], predictions: Predictions) -> Figures:
     """Against the mean ratings of clips."""
-    people = np.array([np.mean(one.thing.ratings[head]) for one in clips])
-    model = np.array([_value(said, one.candidates[0], head) for one in clips])
+    people = np.array([np.mean(one.example.ratings[head]) for one in clips])
+    model = np.array([_value(predictions, one.candidates[0], head) for one in clips])
     return _correlated(f"{head} ", model, people)
 
 

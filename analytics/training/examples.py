@@ -1,4 +1,4 @@
-"""Things that models learn from, each with what was said of it and by whom, made from stored candidates."""
+"""Training examples from stored votes and candidates, and pseudo-labels from stored scores."""
 
 from __future__ import annotations
 
@@ -42,44 +42,42 @@ _AT_ONCE = 10_000  # a statement takes 65,535 parameters at most
 
 @dataclass(frozen=True)
 class TrainingExample:
-    """One thing that people judged, with the names of those who did, vote for vote ("" for nobody's name).
+    """A judged unit as a training example, with the rater of each vote ("" for an unnamed one).
 
-    `thing` is a RatedAnswer, ComparedPair or RatedClip; `raters` go by head, or by "" for an answer. `candidates` are
-    the database ids of what was judged, `item` that of its item. `links` are what no split may part it from; `asked`,
-    the words of its question, may tie too much together (`grouped`). A link begins with the kind of what is shared.
+    `example` is a RatedAnswer, ComparedPair or RatedClip; `raters` are by head, or by "" for an answer. `candidates`
+    are the database ids of what was judged, `item` that of its item. Units with a common link are never in two splits;
+    the links in `asked`, the words of its question, may tie too much together (`group_examples`). A link begins with
+    the kind of what is shared.
     """
 
-    thing: Any
+    example: Any
     item: int
     candidates: tuple[int, ...]
     raters: Mapping[str, tuple[str, ...]]
     links: tuple[str, ...]
     asked: tuple[str, ...] = ()
 
-    def saying(self, votes: Mapping[str, Any], rater: str) -> TrainingExample:
+    def with_votes(self, votes: Mapping[str, Any], rater: str) -> TrainingExample:
         """The same with these votes, all by one rater."""
         raters = {head: (rater,) * len(given) for head, given in votes.items()}
-        return replace(self, thing=replace(self.thing, votes=votes), raters=raters)
+        return replace(self, example=replace(self.example, votes=votes), raters=raters)
 
-    def without(self, raters: frozenset[str]) -> TrainingExample:
-        """The same without what these raters said."""
-        return self._keeping(lambda name: name not in raters) if raters else self
+    def without_raters(self, raters: frozenset[str]) -> TrainingExample:
+        return self._filter(lambda name: name not in raters) if raters else self
 
-    def only(self, raters: frozenset[str]) -> TrainingExample:
-        return self._keeping(lambda name: name in raters)
+    def only_raters(self, raters: frozenset[str]) -> TrainingExample:
+        return self._filter(lambda name: name in raters)
 
-    def _keeping(self, wanted: Callable[[str], bool]) -> TrainingExample:
+    def _filter(self, wanted: Callable[[str], bool]) -> TrainingExample:
         kept = {head: [wanted(name) for name in names] for head, names in self.raters.items()}
         raters = {head: _some(self.raters[head], keep) for head, keep in kept.items()}
-        if isinstance(self.thing, RatedAnswer):
-            thing: Any = replace(self.thing, ratings=_some(self.thing.ratings, kept[""]))
-        elif isinstance(self.thing, ComparedPair):
-            votes = {head: _some(given, kept[head]) for head, given in self.thing.votes.items()}
-            thing = replace(self.thing, votes={head: given for head, given in votes.items() if given})
+        field = "votes" if isinstance(self.example, ComparedPair) else "ratings"
+        votes: Any = getattr(self.example, field)
+        if isinstance(self.example, RatedAnswer):
+            votes = _some(votes, kept[""])
         else:
-            rated = {head: _some(given, kept[head]) for head, given in self.thing.ratings.items()}
-            thing = replace(self.thing, ratings={head: given for head, given in rated.items() if given})
-        return replace(self, thing=thing, raters=raters)
+            votes = {head: own for head, values in votes.items() if (own := _some(values, kept[head]))}
+        return replace(self, example=replace(self.example, **{field: votes}), raters=raters)
 
     @property
     def n_votes(self) -> int:
@@ -90,39 +88,39 @@ def group_examples(judged: Iterable[TrainingExample]) -> list[TrainingExample]:
     """Each in the group of all that it shares something with, in the order of their names. The words of a question tie
     answers together too, unless more than a fifth of the items would be one group by them: some studies put one
     question to every clip."""
-    ordered = sorted(judged, key=lambda one: str(one.thing.key))
-    apart = connected_groups({one.thing.key: one.links for one in ordered})
-    group = connected_groups({one.thing.key: (*one.links, *one.asked) for one in ordered})
+    ordered = sorted(judged, key=lambda one: str(one.example.key))
+    apart = connected_groups({one.example.key: one.links for one in ordered})
+    group = connected_groups({one.example.key: (*one.links, *one.asked) for one in ordered})
     most = _MOST_BY_QUESTION * len({one.item for one in ordered})
     if _most_items(ordered, group) > max(most, _most_items(ordered, apart)):
         group = apart
-    return [replace(one, thing=replace(one.thing, group=group[one.thing.key])) for one in ordered]
+    return [replace(one, example=replace(one.example, group=group[one.example.key])) for one in ordered]
 
 
 def kinds_kept_together(judged: Iterable[TrainingExample]) -> list[str]:
-    """The kinds of what nothing shares that lies in another group than it: item, clip, prompt, question, …"""
+    """The kinds of links that never lie in two groups: item, clip, prompt, question, …"""
     groups: dict[str, set[str]] = {}
     for one in judged:
         for link in (*one.links, *one.asked):
-            groups.setdefault(link, set()).add(one.thing.group)
+            groups.setdefault(link, set()).add(one.example.group)
     parted = {_kind(link) for link, its in groups.items() if len(its) > 1}
     return sorted({_kind(link) for link in groups} - parted)
 
 
 def raters_of(judged: Iterable[TrainingExample]) -> set[str]:
-    """Everybody with a name who said something."""
+    """The names of all raters with a vote."""
     return {name for one in judged for names in one.raters.values() for name in names if name}
 
 
-def examples_sha256(things: Iterable[Any]) -> str:
-    """A hash of all that a model learns from, whoever said it and whatever the database calls it."""
-    lines = sorted(json.dumps(_plain(thing), sort_keys=True, ensure_ascii=False) for thing in things)
+def examples_sha256(examples: Iterable[Any]) -> str:
+    """A hash of examples and votes, free of raters and database ids."""
+    lines = sorted(json.dumps(_plain(example), sort_keys=True, ensure_ascii=False) for example in examples)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _plain(thing: Any) -> dict[str, Any]:
-    """Votes in an order that says nothing of when they came; of a sound what it is, and not where."""
-    plain: dict[str, Any] = json.loads(json.dumps(asdict(thing), default=lambda path: ""))
+def _plain(example: Any) -> dict[str, Any]:
+    """Sorted votes, without their order in time; clips by content, without paths."""
+    plain: dict[str, Any] = json.loads(json.dumps(asdict(example), default=lambda path: ""))
     for name in ("ratings", "votes"):
         said = plain.get(name)
         if isinstance(said, dict):
@@ -170,7 +168,7 @@ def pair_example(first: Candidate, second: Candidate) -> TrainingExample:
         systems=(first.system.name, second.system.name),
         strata=_strata(version),
     )
-    return TrainingExample(pair, version.item_id, (first.pk, second.pk), {}, _asked_of([first, second]))
+    return TrainingExample(pair, version.item_id, (first.pk, second.pk), {}, _music_links([first, second]))
 
 
 def clip_example(candidate: Candidate) -> TrainingExample:
@@ -185,7 +183,7 @@ def clip_example(candidate: Candidate) -> TrainingExample:
         system=candidate.system.name,
         strata=_strata(version),
     )
-    return TrainingExample(clip, version.item_id, (candidate.pk,), {}, _asked_of([candidate]))
+    return TrainingExample(clip, version.item_id, (candidate.pk,), {}, _music_links([candidate]))
 
 
 def load_candidates(study: Study, ids: set[int]) -> dict[int, Candidate]:
@@ -199,8 +197,8 @@ def load_candidates(study: Study, ids: set[int]) -> dict[int, Candidate]:
     return {row.pk: row for part in parts for row in rows.filter(pk__in=part)}
 
 
-def _asked_of(candidates: Sequence[Candidate]) -> tuple[str, ...]:
-    """What music must not share with that of another split: the words of its prompt, its clips and its item."""
+def _music_links(candidates: Sequence[Candidate]) -> tuple[str, ...]:
+    """Links of music: its item, the words of its prompt and its clips."""
     version = candidates[0].item_version
     prompt = [f"prompt {text}"] if (text := version.prompt.strip()) else []
     return (f"item {version.item.external_id}", *prompt, *_clips(candidates))
@@ -237,7 +235,7 @@ def _most_items(judged: Iterable[TrainingExample], group: Mapping[str, str]) -> 
     """In one group."""
     items: dict[str, set[int]] = {}
     for one in judged:
-        items.setdefault(group[one.thing.key], set()).add(one.item)
+        items.setdefault(group[one.example.key], set()).add(one.item)
     return max(map(len, items.values()), default=0)
 
 
@@ -249,10 +247,7 @@ def _some(values: Sequence[Any], keep: Sequence[bool]) -> tuple[Any, ...]:
     return tuple(value for value, wanted in zip(values, keep, strict=True) if wanted)
 
 
-# The door from a study's votes to what models learn from: rated answers, and compared or rated clips. Votes
-# as every figure counts them (standing, not excluded, no rater's second answer to a unit), on whatever
-# version of an item they were given.
-
+# Examples from counted votes, on whatever version of an item they were given.
 
 _FIRST = {Answer.Choice.FIRST: 1.0, Answer.Choice.SECOND: 0.0}
 _LEAST, _MOST = 1.0, 5.0
@@ -275,52 +270,52 @@ def rated_answer_examples(study: Study, votes: Votes) -> list[TrainingExample]:
 def music_examples(study: Study, votes: Sequence[Votes]) -> list[TrainingExample]:
     """Pairs of clips with the votes on them, and clips with their ratings, which are brought from each question's scale
     to 1 to 5. By head, as `heads_of` has the questions of each kind."""
-    preferences = [said for said in votes if said.question.is_preference]
-    ratings = [said for said in votes if not said.question.is_preference]
+    preferences = [own for own in votes if own.question.is_preference]
+    ratings = [own for own in votes if not own.question.is_preference]
     return group_examples([*_compared_pairs(study, preferences), *_rated_clips(study, ratings)])
 
 
 def _compared_pairs(study: Study, votes: Sequence[Votes]) -> Iterable[TrainingExample]:
     found: dict[tuple[int, int], TrainingExample] = {}
-    for head, said in _by_head(votes):
-        units = said.units
+    for head, own in _by_head(votes):
+        units = own.units
         shown = load_candidates(study, {*units.candidate.tolist(), *units.other.tolist()})
-        for unit, rows in _by_unit(said):
+        for unit, rows in _by_unit(own):
             pair = (int(units.candidate[unit]), int(units.other[unit]))
             first, second = shown.get(pair[0]), shown.get(pair[1])
             if not (first and second and first.clip and second.clip):
                 continue
             judged = found.get(pair) or pair_example(first, second)
-            given = _pair_votes(said, rows)
+            given = _pair_votes(own, rows)
             found[pair] = replace(
                 judged,
-                thing=replace(judged.thing, votes={**judged.thing.votes, head: given}),
-                raters={**judged.raters, head: _rater_names(said, rows)},
+                example=replace(judged.example, votes={**judged.example.votes, head: given}),
+                raters={**judged.raters, head: _rater_names(own, rows)},
             )
     return found.values()
 
 
 def _rated_clips(study: Study, votes: Sequence[Votes]) -> Iterable[TrainingExample]:
     found: dict[int, TrainingExample] = {}
-    for head, said in _by_head(votes):
-        shown = load_candidates(study, set(said.units.candidate.tolist()))
-        for unit, rows in _by_unit(said):
-            candidate = shown.get(int(said.units.candidate[unit]))
+    for head, own in _by_head(votes):
+        shown = load_candidates(study, set(own.units.candidate.tolist()))
+        for unit, rows in _by_unit(own):
+            candidate = shown.get(int(own.units.candidate[unit]))
             if candidate is None or candidate.clip is None:
                 continue
             judged = found.get(candidate.pk) or clip_example(candidate)
-            ratings = tuple(_as_one_to_five(said.value[rows], said.question).tolist())
+            ratings = tuple(_as_one_to_five(own.value[rows], own.question).tolist())
             found[candidate.pk] = replace(
                 judged,
-                thing=replace(judged.thing, ratings={**judged.thing.ratings, head: ratings}),
-                raters={**judged.raters, head: _rater_names(said, rows)},
+                example=replace(judged.example, ratings={**judged.example.ratings, head: ratings}),
+                raters={**judged.raters, head: _rater_names(own, rows)},
             )
     return found.values()
 
 
 def _by_head(votes: Sequence[Votes]) -> list[tuple[str, Votes]]:
     """The votes that each head learns from, of questions of one kind."""
-    asked = {said.question.key: said for said in votes}
+    asked = {own.question.key: own for own in votes}
     return [(head, asked[key].counted()) for key, head in heads_by_question(list(asked)).items()]
 
 
@@ -348,10 +343,8 @@ def _as_one_to_five(values: np.ndarray[Any, Any], question: MeasuredQuestion) ->
     return _LEAST + (values - min(question.points)) / question.width * (_MOST - _LEAST)
 
 
-# The door from stored scores to what models learn from first: answers that a judge rated, pairs that one
-# decided. A model learns from what other models say before it learns from people (ORCA, Table 3, scenario
-# 5; CMI-RewardBench §3.3.2): there is more of it, on candidates that nobody has voted on, too.
-
+# Pseudo-labels from stored scores: a model learns from them before it learns from people (ORCA, Table 3, scenario 5;
+# CMI-RewardBench §3.3.2), for there are more of them, on candidates without votes too.
 
 _DEFAULT_OUTPUTS = ("value", "default", "mean")
 
@@ -383,8 +376,8 @@ def pseudo_labelled_pairs(study: Study, scorer: Scorer) -> list[TrainingExample]
     for head, column in heads.items():
         for first, second, lead in _leads(scores, scores.values[:, column], scorer, shown):
             judged = found.get((first, second)) or pair_example(shown[first], shown[second])
-            votes = {**judged.thing.votes, head: (PairVote((np.sign(lead).item() + 1) / 2),)}
-            found[first, second] = judged.saying(votes, str(scorer))
+            votes = {**judged.example.votes, head: (PairVote((np.sign(lead).item() + 1) / 2),)}
+            found[first, second] = judged.with_votes(votes, str(scorer))
     return list(found.values())
 
 

@@ -1,5 +1,7 @@
-"""Versions whose weights a training begins with, or whose scores it learns from first: what they learned from, it has
-learned from."""
+"""Data leakage through ancestors: versions whose weights a training starts from, or whose scores it learns first.
+
+What they learned from, the training has learned from.
+"""
 
 from __future__ import annotations
 
@@ -51,21 +53,21 @@ def ancestors(model: LearnedModel) -> list[Ancestor]:
     ]
     found: dict[int, Ancestor] = {}
     for one in named:
-        for version in (one.version, *_leak_sentence(one.version)):
+        for version in (one.version, *_recorded_ancestors(one.version)):
             found.setdefault(version.pk, Ancestor(version, one.by))
     return list(found.values())
 
 
 def refuse_leaks(
     model: LearnedModel,
-    began: Sequence[Ancestor],
+    ancestors: Sequence[Ancestor],
     *,
     held_out: Mapping[str, Sequence[int | str]],
     tested: Sequence[TrainingExample],
 ) -> None:
     """`held_out` as in the training record, `tested` what any of its repeats tests on. Raises TrainingError where a
     training would be tested by what one of its ancestors has learned from."""
-    for one in began:
+    for one in ancestors:
         if one.version.study_id != model.study_id:
             _refuse_met(model, one, tested)
         else:
@@ -111,21 +113,21 @@ def _learned_from(start: LearnedModel) -> set[str]:
     """By the votes that its study has today; nothing where these are gone."""
     try:
         plan = start.plan
-        found = training_data(
+        data = training_data(
             start.study, start.kind, question=plan.get("question", ""), pseudo=plan.get("pseudo", ())
         )
     except TrainingError:
         return set()
     out = set(start.record["held_out"]["items"]) if start.plan["split"] == GROUPS else set()
-    judged = [one for one in (*found.judged, *found.pseudo) if one.item not in out]
+    judged = [one for one in (*data.judged, *data.pseudo) if one.item not in out]
     return {link for one in judged for link in _about(one)}
 
 
 def _about(judged: TrainingExample) -> set[str]:
     """What is the same in any study: clips, prompts and answers."""
     links = {link for link in judged.links if not link.startswith("item ")}
-    if isinstance(judged.thing, RatedAnswer):
-        links.add(f"answer {judged.thing.question}\n{judged.thing.reference}\n{judged.thing.candidate}")
+    if isinstance(judged.example, RatedAnswer):
+        links.add(f"answer {judged.example.question}\n{judged.example.reference}\n{judged.example.candidate}")
     return links
 
 
@@ -164,8 +166,8 @@ def _with_weights_of(name: str, kind: str) -> list[LearnedModel]:
     )
 
 
-def _leak_sentence(start: LearnedModel) -> list[LearnedModel]:
-    """What a version's own record says that it came from; names without a study are of its own."""
+def _recorded_ancestors(start: LearnedModel) -> list[LearnedModel]:
+    """The ancestors in a version's own training record; names without a study are of its own."""
     found: list[LearnedModel] = []
     for name in start.record.get("ancestors", ()):
         slug, _slash, own = name.rpartition("/")

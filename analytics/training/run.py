@@ -1,4 +1,4 @@
-"""Training a model on a study's votes: the job's work, and what is kept of it.
+"""Training job: the training loop over repeats, its stored curves, peak memory and training record.
 
 A training may be repeated on other splits to tell how much its figures vary; the first is the version that is kept.
 Everything that a killed worker leaves is taken up by the next: trainings by their own files, repeats by their results.
@@ -60,15 +60,14 @@ from scoring.training.contract import (
 from scoring.training.orca.recipe import wants_whole_ratings
 from scoring.writing import loaded_writer
 
-# The training record: all that a reader needs to judge a version, or to train it again.
-
+# Training record: all that a reader needs to judge a version, or to train it again.
 
 _LIBRARIES = ("torch", "transformers", "numpy", "scipy")
 
 
 def training_record(
     model: LearnedModel,
-    material: TrainingData,
+    data: TrainingData,
     first: TrainingSplit,
     repeats: Sequence[Mapping[str, Any]],
     *,
@@ -81,14 +80,14 @@ def training_record(
     """As JSON. `first` is the split of the version that is kept. `seconds` is wall time since a worker last took the
     training up, and memory the most since then; `trainings` sums what each repeat took."""
     return {
-        "data_sha256": examples.examples_sha256(one.thing for one in [*material.judged, *material.pseudo]),
+        "data_sha256": examples.examples_sha256(one.example for one in [*data.judged, *data.pseudo]),
         "release": release,
         "seed": 0,
         "options": model.options,
         "plan": model.plan,
         "counts": dict(first.counts),
-        "grouped_by": examples.kinds_kept_together([*material.judged, *material.pseudo]),
-        "held_out": held_out_record(model, material, first),
+        "grouped_by": examples.kinds_kept_together([*data.judged, *data.pseudo]),
+        "held_out": held_out_record(model, data, first),
         "ancestors": list(ancestors),
         "repeats": [
             {name: repeat[name] for name in ("seed", "counts", "figures", "seconds")} for repeat in repeats
@@ -119,14 +118,12 @@ def release_with(study: Study) -> dict[str, Any] | None:
     return {"number": release.number, "sha256": release.sha256}
 
 
-def held_out_record(
-    model: LearnedModel, material: TrainingData, first: TrainingSplit
-) -> dict[str, list[Any]]:
+def held_out_record(model: LearnedModel, data: TrainingData, first: TrainingSplit) -> dict[str, list[Any]]:
     """By kind what the version that is kept has not learned from."""
     return {
         "items": sorted({one.item for one in first.test}),
         "raters": sorted(first.held_out_raters),
-        "systems": list(systems_held_out(material, seed=0)) if model.plan["split"] == SYSTEMS else [],
+        "systems": list(systems_held_out(data, seed=0)) if model.plan["split"] == SYSTEMS else [],
     }
 
 
@@ -156,10 +153,8 @@ def hardware() -> dict[str, Any]:
     }
 
 
-# The most memory that a training holds: of the machine while it goes on, and of its GPU. A worker lives for
-# many trainings, and what its process ever held at most says nothing of one of them. So it is looked at
-# again and again while the training goes on.
-
+# Peak memory of one training. A worker lives for many trainings, so the process's own maximum says nothing of one; a
+# thread samples it instead.
 
 _MEMORY_SAMPLE_SECONDS = 0.1
 _PAGES_HELD = Path("/proc/self/statm")
@@ -209,12 +204,12 @@ def _held() -> int:
         return 0
 
 
-# The stages of one training: what scorers said first, where that is wanted, and then what people said.
+# Stages: pseudo-labels first, where they are wanted, and then people's votes.
 
 
 def train_in_stages(
     kind: str,
-    parts: TrainingSplit,
+    split: TrainingSplit,
     options: Mapping[str, Any],
     *,
     seed: int,
@@ -225,16 +220,16 @@ def train_in_stages(
     the first ended. Raises what a contract.Train does."""
     train = catalogue.training_recipe(kind)
     how: dict[str, Any] = {"seed": seed, "workplace": runtime()}
-    learning = parts.learning
-    if not parts.first:
-        return train(learning, options, work=work, watch=watch, **how)
-    if isinstance(learning, MusicVotes):
-        return train(replace(learning, pseudo=parts.first), options, work=work, watch=watch, **how)
-    first = _whole(parts.first) if wants_whole_ratings(options) else parts.first
-    judged = Split(first, learning.dev, learning.test)
-    judge = train(judged, options, work=work / "first", watch=watch, **how)
+    training = split.training
+    if not split.pseudo:
+        return train(training, options, work=work, watch=watch, **how)
+    if isinstance(training, MusicVotes):
+        return train(replace(training, pseudo=split.pseudo), options, work=work, watch=watch, **how)
+    pseudo = _whole(split.pseudo) if wants_whole_ratings(options) else split.pseudo
+    first_stage = Split(pseudo, training.dev, training.test)
+    judge = train(first_stage, options, work=work / "first", watch=watch, **how)
     then = {**options, "start_from": str(judge.folder)}
-    return train(learning, then, work=work, watch=_LaterStage(watch, after=int(judge.record["steps"])), **how)
+    return train(training, then, work=work, watch=_LaterStage(watch, after=int(judge.record["steps"])), **how)
 
 
 def _whole(answers: Sequence[RatedAnswer]) -> list[RatedAnswer]:
@@ -262,8 +257,7 @@ class _LaterStage:
         self.watch.taken_up(self.after + step)
 
 
-# A training's curves and progress, kept in its rows while it goes on.
-
+# Curves and progress, stored in the version's rows during the training.
 
 # A job's progress in parts of one training, so that a page can say how far several of them are.
 CURVE_PARTS = 1000
@@ -298,7 +292,7 @@ class StoredWatch:
         self._changed = True
 
     def taken_up(self, step: int) -> None:
-        """Points after the step are told again."""
+        """Points after the step come again."""
         self.curves = {
             name: [point for point in points if point[0] <= step] for name, points in self.curves.items()
         }
@@ -325,7 +319,7 @@ def _read(file: Path) -> dict[str, list[list[float]]]:
 
 
 def _add(curves: dict[str, list[list[float]]], curve: str, step: float, value: float) -> None:
-    """Instead of what was told of this step and later ones by a training that was cut off before it kept anything."""
+    """Instead of the points of this step and later ones by a training that was cut off before it kept anything."""
     points = curves.setdefault(curve, [])
     while points and points[-1][0] >= step:
         points.pop()
@@ -380,58 +374,59 @@ class _Training:
 
     def __init__(self, running: RunningJob, model: LearnedModel, work: Path, peak: PeakMemory) -> None:
         self.running, self.model, self.work, self.peak = running, model, work, peak
-        self.began = time.monotonic()
+        self.started = time.monotonic()
 
     def run(self) -> dict[str, Any]:
         self.work.mkdir(parents=True, exist_ok=True)
         plan = self.model.plan
-        material = training_data(
+        data = training_data(
             self.model.study,
             self.model.kind,
             question=plan.get("question", ""),
             pseudo=plan.get("pseudo", ()),
         )
         release = release_with(self.model.study)
-        number = n_splits(material, self.model.plan)
-        first = split_examples(material, self.model.plan, seed=0)
-        began = ancestors(self.model)
-        if began:
-            each = [split_examples(material, self.model.plan, seed=seed).test for seed in range(number)]
-            held_out = held_out_record(self.model, material, first)
-            refuse_leaks(self.model, began, held_out=held_out, tested=[one for part in each for one in part])
+        number = n_splits(data, self.model.plan)
+        first = split_examples(data, self.model.plan, seed=0)
+        known = ancestors(self.model)
+        if known:
+            splits = (split_examples(data, self.model.plan, seed=seed) for seed in range(number))
+            held_out = held_out_record(self.model, data, first)
+            tested = [example for split in splits for example in split.test]
+            refuse_leaks(self.model, known, held_out=held_out, tested=tested)
         opened_scorers.unload()  # telling what it begins with may have opened it
-        repeats = [self._repeat(material, seed, of=number) for seed in range(number)]
-        told = {"release": release, "ancestors": [one.named(self.model) for one in began]}
-        return self._keep(material, first, repeats, told)
+        repeats = [self._repeat(data, seed, of=number) for seed in range(number)]
+        facts = {"release": release, "ancestors": [one.named(self.model) for one in known]}
+        return self._keep(data, first, repeats, facts)
 
-    def _repeat(self, material: TrainingData, seed: int, *, of: int) -> dict[str, Any]:
+    def _repeat(self, data: TrainingData, seed: int, *, of: int) -> dict[str, Any]:
         """One training and its figures; from what is on disk where a worker before this one had come to its end, unless
         votes came in meanwhile."""
-        parts = split_examples(material, self.model.plan, seed=seed)
+        split = split_examples(data, self.model.plan, seed=seed)
         folder = self.work / f"repeat-{seed}"
-        _begin(folder, parts.sha256())
+        _begin(folder, split.sha256())
         done = folder / "result.json"
         if done.exists():
             result: dict[str, Any] = json.loads(done.read_text())
             return result
         watch = StoredWatch(self.running, self.model, folder / "curves.jsonl", number=seed, of=of)
-        began = time.monotonic()
+        started = time.monotonic()
         trained = train_in_stages(
-            self.model.kind, parts, self.model.options, seed=seed, work=folder, watch=watch
+            self.model.kind, split, self.model.options, seed=seed, work=folder, watch=watch
         )
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - started
         watch.keep()
-        said = predict(
+        predictions = predict(
             open_trained_model(self.model.kind, trained.folder),
-            parts.test,
+            split.test,
             progress=lambda done, total: watch.progress(done, total, stage="Held-out votes"),
         )
         result = {
             "seed": seed,
-            "counts": parts.counts,
+            "counts": split.counts,
             "seconds": seconds,
             "trained": dict(trained.record),
-            **evaluation.held_out_figures(self.model.kind, parts, said),
+            **evaluation.held_out_figures(self.model.kind, split, predictions),
         }
         result = sanitize_json(result)
         _write(done, json.dumps(result))
@@ -439,23 +434,23 @@ class _Training:
 
     def _keep(
         self,
-        material: TrainingData,
+        data: TrainingData,
         first: TrainingSplit,
         repeats: list[dict[str, Any]],
-        told: dict[str, Any],
+        facts: dict[str, Any],
     ) -> dict[str, Any]:
-        """Move the first repeat's model to its place, and store what it says of what it has not learned from. `told`:
+        """Move the first repeat's model to its place, and store what it says of what it has not learned from. `facts`:
         what of its record was known before."""
         place = learned.checkpoint_path(self.model)
         _replace(place, self.work / "repeat-0" / "model")
         metric = open_trained_model(self.model.kind, place)
-        said = predict(metric, first.test)
+        predictions = predict(metric, first.test)
         record = training_record(
-            self.model, material, first, repeats,
-            seconds=time.monotonic() - self.began,
+            self.model, data, first, repeats,
+            seconds=time.monotonic() - self.started,
             peak_memory_mb=self.peak.mb,
             gpu_peak_memory_mb=self.peak.gpu_mb,
-            **told,
+            **facts,
         )  # fmt: skip
         with transaction.atomic():
             self.running.confirm()
@@ -467,8 +462,8 @@ class _Training:
                         distribution=sanitize_json(reading.distribution),
                         provenance=sanitize_json(reading.provenance),
                     )
-                    for candidate in sorted(said)
-                    for output, reading in sorted(said[candidate].items())
+                    for candidate in sorted(predictions)
+                    for output, reading in sorted(predictions[candidate].items())
                 ],
                 ignore_conflicts=True,
             )  # fmt: skip
@@ -476,14 +471,14 @@ class _Training:
         return {"figures": record["figures"]}
 
 
-def _begin(folder: Path, data: str) -> None:
+def _begin(folder: Path, sha256: str) -> None:
     """Leave in the folder only what was made from these data."""
     made_from = folder / "data.sha256"
-    if made_from.exists() and made_from.read_text() == data:
+    if made_from.exists() and made_from.read_text() == sha256:
         return
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    _write(made_from, data)
+    _write(made_from, sha256)
 
 
 def _replace(place: Path, made: Path) -> None:

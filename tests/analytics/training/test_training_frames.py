@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 def learned_from(study: Study) -> dict[int, RatedAnswer]:
     (question,) = measured_questions(study)
-    return {one.candidates[0]: one.thing for one in rated_answer_examples(study, read(question))}
+    return {one.candidates[0]: one.example for one in rated_answer_examples(study, read(question))}
 
 
 def scored(study: Study) -> dict[int, RatedAnswer | None]:

@@ -31,12 +31,12 @@ def test_nothing_a_scorer_said_of_held_out_systems_or_of_what_is_chosen_by_is_le
     )
     out = set(systems_held_out(found, seed=0))
     split = split_examples(found, _PLAN, seed=0)
-    dev = {answer.group for answer in split.learning.dev}
+    dev = {answer.group for answer in split.training.dev}
     wanted = {(f"item {item}", system) for item, system in every if system not in out} - {
         (group, system) for group in dev for system in "abcd"
     }
     assert dev
-    assert {(answer.group, answer.system) for answer in split.first} == wanted
+    assert {(answer.group, answer.system) for answer in split.pseudo} == wanted
     assert split.counts["first"] == len(wanted)
 
 
@@ -48,7 +48,7 @@ def asked(study: Study, number: int, question: str, reference: str = "") -> None
 def groups(study: Study) -> tuple[dict[str, str], list[str]]:
     """The group of each item, and what groups share."""
     found = training_data(study, "orca").judged
-    return {one.thing.key.partition("/")[0]: one.thing.group for one in found}, kinds_kept_together(found)
+    return {one.example.key.partition("/")[0]: one.example.group for one in found}, kinds_kept_together(found)
 
 
 @pytest.mark.django_db
@@ -96,6 +96,6 @@ def test_a_model_of_ratings_learns_the_question_that_is_named_or_the_first():
     votes(task, [1], question="correct", version=version)
     votes(task, [5], question="fluent", version=version)
     learned = {
-        key: training_data(study, "orca", question=key).judged[0].thing.ratings for key in ("", "fluent")
+        key: training_data(study, "orca", question=key).judged[0].example.ratings for key in ("", "fluent")
     }
     assert learned == {"": (1.0,), "fluent": (5.0,)}
