@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from django.utils.functional import Promise
 from django.utils.translation import gettext as look_up
 from django.utils.translation import gettext_lazy as _
 
 from scoring.metrics import registry
+from scoring.models import Scorer
 
 
 def scorer_title(metric: str) -> str:
     """A scorer's title in the reader's language; its key where it is not registered any more."""
     entry = registry.METRICS.get(metric)
     return metric if entry is None else look_up(entry.title)
+
+
+def scorer_choices(versions: Iterable[Scorer]) -> list[tuple[str, str]]:
+    """By name, which stands for the version that counts; where there are several, each of them as well."""
+    scorers = list(versions)
+    names = Counter(scorer.key for scorer in scorers)
+    several = [scorer for scorer in scorers if names[scorer.key] > 1]
+    return [
+        *((key, scorer_title(key)) for key in names),
+        *((scorer.digest, f"{scorer_title(scorer.key)} · {scorer.digest[:8]}") for scorer in several),
+    ]
 
 
 # An option that is not listed goes by its own name.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 from urllib.parse import urlencode
 
@@ -35,7 +34,7 @@ from annotation.review.queue import UNRESOLVED, QueueCounts, QueueFilters
 from annotation.review.rules import CORRECTABLE_FIELDS
 from annotation.studies.protocols import load_protocol
 from labeling_ui.domain_errors import errors_as_messages, errors_in_form, translated_message
-from labeling_ui.models.catalogue_texts import scorer_title
+from labeling_ui.models.catalogue_texts import scorer_choices
 from labeling_ui.page_responses import attachment, json_response, page_cursor, render_page_or_part
 from labeling_ui.review import desk_page
 from labeling_ui.review.forms import (
@@ -376,7 +375,12 @@ def _start_flagging(request: HttpRequest, study: Study) -> HttpResponse:
 def _rules_form(request: HttpRequest, study: Study) -> ReviewRulesForm:
     data = request.POST if request.method == "POST" else None
     return ReviewRulesForm(
-        data, study=study, choices={**_protocol_choices(study), "scorer": _scorer_choices(study)}
+        data,
+        study=study,
+        choices={
+            **_protocol_choices(study),
+            "scorer": scorer_choices(row.scorer for row in scorers.scorer_coverage(study).rows),
+        },
     )
 
 
@@ -389,17 +393,6 @@ def _protocol_choices(study: Study) -> dict[str, list[Choice]]:
         "codes": [(code.key, f"{code.key} {code.title.in_language(language)}") for code in spec.codes],
         "question": [(one.key, one.title.in_language(language)) for one in spec.questions if one.level],
     }
-
-
-def _scorer_choices(study: Study) -> list[Choice]:
-    """By name, which stands for the version that scored last; where there are several, each of them as well."""
-    versions = [row.scorer for row in scorers.scorer_coverage(study).rows]
-    names = Counter(scorer.key for scorer in versions)
-    several = [scorer for scorer in versions if names[scorer.key] > 1]
-    return [
-        *((key, scorer_title(key)) for key in names),
-        *((scorer.digest, f"{scorer_title(scorer.key)} · {scorer.digest[:8]}") for scorer in several),
-    ]
 
 
 # What the review of a study came to, in numbers fit for a paper.

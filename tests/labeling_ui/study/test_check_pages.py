@@ -4,7 +4,9 @@ import pytest
 from django.urls import reverse
 
 from annotation.listening import checks
+from annotation.listening.rules.checks import CheckRules
 from annotation.models import ListeningCheck, Study
+from annotation.studies.settings import declared
 from tests.factories import member
 
 pytestmark = pytest.mark.django_db
@@ -103,9 +105,7 @@ def test_a_setting_that_makes_no_sense_is_shown_at_its_field(client, study, rese
 
 
 def test_the_kinds_are_those_of_the_model():
-    from labeling_ui.study.settings_forms import ChecksForm
-
-    assert [kind for kind, _ in ChecksForm.base_fields["require"].choices] == ListeningCheck.Kind.values
+    assert [kind for kind, _ in declared(CheckRules)["require"].choices] == ListeningCheck.Kind.values
 
 
 def fail(user) -> None:
