@@ -58,5 +58,8 @@ def measured(
     code: str | None,
     sentences: Sentences = AGREEMENT,
 ) -> Measured:
+    """A cell with its reason where the value or its interval is missing, whatever the code."""
+    if value is not None and interval is not None:
+        return Measured(value, *interval)
     low, high = interval or (None, None)
     return Measured(value, low, high, reason_sentence(code, sentences))
