@@ -1,4 +1,4 @@
-"""Inserting thousands of rows by COPY: the import of a published study takes half the time it took by INSERT."""
+"""Bulk queries: INSERT of thousands of rows by COPY, in half the time, and look-ups of many values at once."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _statement(table: str, columns: Sequence[str]) -> sql.Composed:
     )
 
 
-# Looking many rows up by value, a batch of values at a time.
+# ── Look-ups of many values ────────────────────────────────────────────────────
 
 
 Row = TypeVar("Row", bound=Model)

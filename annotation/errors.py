@@ -1,4 +1,4 @@
-"""What can go wrong, in words the reader can act on."""
+"""Domain errors: what services raise, with a message, the fields at fault, an HTTP status and a stable code."""
 
 from __future__ import annotations
 

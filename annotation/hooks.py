@@ -1,4 +1,5 @@
-"""What follows upon an import, in its transaction. Annotation knows of none: other apps add theirs when they start."""
+"""Hooks: functions of other apps that run after an import or a correction, in its transaction. Apps add theirs when
+they start."""
 
 from __future__ import annotations
 
@@ -13,10 +14,6 @@ AFTER_IMPORT: list[str] = []
 def run_after_import(study: Study, *, actor: User | None) -> None:
     for name in AFTER_IMPORT:
         import_string(name)(study, actor=actor)
-
-
-# What follows upon a new version of an item, in its transaction. Annotation knows of none: other apps add
-# theirs.
 
 
 # Dotted names of functions of (version, rewrite=, actor=). `rewrite`: answers are wanted anew, not carried over.

@@ -1,5 +1,9 @@
-"""The only door to addresses that users give. Where it leads is looked up once, checked, and gone to: a name that
-leads elsewhere a moment later leads nowhere. Every redirect is looked at as the first address was."""
+"""SSRF guard: the only door to addresses that users give.
+
+A host is resolved once, every IP is checked, and the connection goes to the checked IP, so DNS rebinding changes
+nothing. Every redirect is checked like the first address. Private networks, cloud metadata addresses and other ports
+are refused unless the operator allows the host (CONCORD_OUTBOUND_ALLOW).
+"""
 
 from __future__ import annotations
 
@@ -20,17 +24,13 @@ from django.conf import settings
 
 from annotation.errors import DomainError, InvalidInput
 
-# Which addresses on the network somebody's address may lead to: those that everybody can reach, and those
-# that whoever runs the site allows. Everything else is somebody's own network, ours above all.
-
-
 IP = IPv4Address | IPv6Address
 MAX_ADDRESS_LENGTH = 2000
 _PORTS = {"http": 80, "https": 443}
 # Blanks and control characters, and the backslash, which some programs read as a slash and others do not.
 _FORBIDDEN_CHARACTERS = re.compile(r"[\x00-\x20\x7f\\]")
 
-# Where machines in a cloud ask for their own credentials. Never allowed, by name or by number.
+# Cloud metadata services, which hand out a machine's credentials. Never allowed, by name or by IP.
 METADATA_NAMES = frozenset(
     {
         "metadata",
@@ -57,8 +57,8 @@ _METADATA_IPS = frozenset(
         ),
     )
 )
-# What `is_global` leaves open and still leads elsewhere than it says: forms of IPv6 that carry an IPv4 address (mapped,
-# compatible, NAT64, 6to4 and its relay, Teredo) and networks of one site.
+# Networks that `is_global` lets pass, but that lead elsewhere: IPv6 that carries an IPv4 address (mapped, compatible,
+# NAT64, 6to4 and its relay, Teredo), and site-local networks.
 _IPV4_CARRYING_NETWORKS = tuple(
     map(
         ip_network,
@@ -83,7 +83,7 @@ class InvalidAddress(ValueError):
 
 @dataclass(frozen=True)
 class Address:
-    """A web address taken apart once: what is checked is what is asked for. `target` is path and query."""
+    """A web address parsed once: what is checked is what is requested. `target` is path and query."""
 
     scheme: str
     host: str
@@ -101,7 +101,7 @@ class Address:
 
 
 def parse_address(text: str) -> Address:
-    """Raises BadAddress."""
+    """Raises InvalidAddress."""
     if len(text) > MAX_ADDRESS_LENGTH:
         raise InvalidAddress(f"is longer than {MAX_ADDRESS_LENGTH} characters")
     if _FORBIDDEN_CHARACTERS.search(text):
@@ -141,14 +141,14 @@ def _host(name: str) -> str:
 
 @dataclass(frozen=True)
 class AllowedHosts:
-    """Hosts and networks that whoever runs the site allows beyond what everybody can reach, on every port."""
+    """Hosts and networks that the operator allows beside public ones, on every port."""
 
     hosts: frozenset[str] = frozenset()
     networks: tuple[IPv4Network | IPv6Network, ...] = ()
 
     @classmethod
-    def of(cls, places: Iterable[str]) -> AllowedHosts:
-        """Names, numbers and networks as CONCORD_OUTBOUND_ALLOW lists them."""
+    def parse(cls, places: Iterable[str]) -> AllowedHosts:
+        """Names, IPs and networks as CONCORD_OUTBOUND_ALLOW lists them."""
         hosts, networks = set(), []
         for place in places:
             try:
@@ -157,21 +157,21 @@ class AllowedHosts:
                 hosts.add(place.rstrip(".").lower())
         return cls(frozenset(hosts), tuple(networks))
 
-    def holds(self, host: str, ip: IP) -> bool:
+    def contains(self, host: str, ip: IP) -> bool:
         return host in self.hosts or any(ip in network for network in self.networks)
 
 
 def refusal_reason(host: str, port: int, ips: Iterable[IP], allowed: AllowedHosts) -> str:
-    """Why a host at these numbers may not be asked, as the end of a sentence that begins with it; empty if it may.
+    """Why a host with these IPs may not be connected to, as the end of a sentence that begins with it; empty if it may.
 
-    One number that is refused refuses them all: a name that leads to several places is a way of trying them.
+    One IP that is refused refuses the host: several IPs of one name would be a way round the check.
     """
     if host in METADATA_NAMES:
         return "is where a machine's own credentials are"
     for ip in ips:
         if ip in _METADATA_IPS:
             return "is where a machine's own credentials are"
-        if allowed.holds(host, ip):
+        if allowed.contains(host, ip):
             continue
         if not _is_public(ip):
             return "leads into a network that is not public"
@@ -187,20 +187,20 @@ def _is_public(ip: IP) -> bool:
 
 
 MAX_REDIRECTS = 5
-# Each look at the network waits so long at the most; all of a request, its answer included, `seconds`.
+# Timeouts of one connect and one read. `timeout_s` bounds the whole request with its body.
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S = 10.0, 20.0
 _REDIRECT_STATUSES = (301, 302, 303, 307, 308)
 _ALLOWLIST_HINT = "or ask whoever runs this site to add the host to CONCORD_OUTBOUND_ALLOW"
 
 
 class AddressRefused(InvalidInput):
-    """This address is never asked for anything."""
+    """The SSRF guard refuses this address."""
 
     code = "address_refused"
 
 
 class NoResponse(DomainError):
-    """Nothing came back, or not in time. The next try may fare better."""
+    """No response, or not in time. A retry may succeed."""
 
     status = 502
     code = "no_answer"
@@ -208,26 +208,25 @@ class NoResponse(DomainError):
 
 @dataclass(frozen=True)
 class Response:
-    """What a server said. `headers` by lower-case name; the body is read as it is asked for."""
+    """A response. `headers` by lower-case name; the body is streamed."""
 
     address: str
     status: int
     headers: Mapping[str, str]
     chunks: Callable[[], Iterator[bytes]]
 
-    def beginning(self, most: int) -> bytes:
-        """The first bytes of the body, `most` at the most."""
-        found = b""
+    def read_up_to(self, limit: int) -> bytes:
+        """The first bytes of the body, at most `limit`."""
+        body = b""
         for chunk in self.chunks():
-            found += chunk
-            if len(found) >= most:
+            body += chunk
+            if len(body) >= limit:
                 break
-        return found[:most]
+        return body[:limit]
 
 
 def check_address(text: str) -> None:
-    """Raises AddressRefused where this address may not be asked as the network is now. It is checked again each time
-    it is: what a name leads to may change."""
+    """Raises AddressRefused where the guard refuses this address now. Each request checks it again: DNS may change."""
     address = _parse_or_refuse(text)
     try:
         _resolve(address.host, address.port)
@@ -242,23 +241,27 @@ def request(
     method: str = "GET",
     headers: Mapping[str, str] | None = None,
     content: bytes | None = None,
-    seconds: float,
+    timeout_s: float,
     redirects: int = MAX_REDIRECTS,
 ) -> Iterator[Response]:
-    """The answer to one request, however many redirects away.
+    """The response to one request, after its redirects.
 
-    Raises AddressRefused, NoAnswer; so does reading the body. `seconds` bounds it all, to the last byte read.
+    Raises AddressRefused and NoResponse; so does reading the body. `timeout_s` bounds it all, to the last byte read.
     """
-    address, until = _parse_or_refuse(text), time.monotonic() + seconds
+    address, deadline = _parse_or_refuse(text), time.monotonic() + timeout_s
     while True:
-        with _request_once(address, method, headers or {}, content, until) as answer:
-            if answer.status not in _REDIRECT_STATUSES or "location" not in answer.headers or method != "GET":
-                yield answer
+        with _request_once(address, method, headers or {}, content, deadline) as response:
+            if (
+                response.status not in _REDIRECT_STATUSES
+                or "location" not in response.headers
+                or method != "GET"
+            ):
+                yield response
                 return
             if redirects == 0:
                 raise NoResponse(f"{text} leads from one address to the next. Use the one it leads to.")
             redirects -= 1
-            address = _redirect_target(address, answer.headers["location"])
+            address = _redirect_target(address, response.headers["location"])
 
 
 def _redirect_target(address: Address, location: str) -> Address:
@@ -280,7 +283,7 @@ def _parse_or_refuse(text: str) -> Address:
 
 @contextmanager
 def _request_once(
-    address: Address, method: str, headers: Mapping[str, str], content: bytes | None, until: float
+    address: Address, method: str, headers: Mapping[str, str], content: bytes | None, deadline: float
 ) -> Iterator[Response]:
     # Whatever comes packed could unpack to any size.
     sent = {"Host": address.origin, "User-Agent": "Concord", "Accept-Encoding": "identity", **headers}
@@ -291,15 +294,17 @@ def _request_once(
     # No proxies: one would look names up by itself, and check nothing. Headers are cut off at 100 kB (h11).
     with (
         httpcore2.ConnectionPool(
-            ssl_context=_ssl_context(), max_connections=1, network_backend=_PinnedNetwork(until)
+            ssl_context=_ssl_context(), max_connections=1, network_backend=_PinnedNetwork(deadline)
         ) as pool,
         _network_errors_translated(address),
         pool.stream(
             method, url, headers=list(sent.items()), content=content, extensions={"timeout": timeouts}
         ) as response,
     ):
-        said = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-        yield Response(str(address), response.status, said, lambda: _read_body(response, address))
+        response_headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers
+        }
+        yield Response(str(address), response.status, response_headers, lambda: _read_body(response, address))
 
 
 def _read_body(response: httpcore2.Response, address: Address) -> Iterator[bytes]:
@@ -327,24 +332,24 @@ def _ssl_context() -> ssl.SSLContext:
 
 
 def _resolve(host: str, port: int) -> list[str]:
-    """Where a host is, each place checked. Raises AddressRefused, NoAnswer."""
+    """The IPs of a host, each checked. Raises AddressRefused, NoResponse."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise NoResponse(f"{host} is not known. Check the address for a slip of the pen.") from error
     # A link-local number comes with the name of an interface, which is no part of it.
-    ips: list[IP] = [ip_address(str(where[0]).partition("%")[0]) for *_, where in found]
-    if reason := refusal_reason(host, port, ips, AllowedHosts.of(settings.OUTBOUND_ALLOW)):
+    ips: list[IP] = [ip_address(str(where[0]).partition("%")[0]) for *_, where in infos]
+    if reason := refusal_reason(host, port, ips, AllowedHosts.parse(settings.OUTBOUND_ALLOW)):
         raise AddressRefused(f"{host} {reason}. Use one that everybody can reach, {_ALLOWLIST_HINT}.")
     return list(dict.fromkeys(map(str, ips)))
 
 
 class _PinnedNetwork(httpcore2.NetworkBackend):
-    """Connects to the very number that was checked; TLS still asks for the certificate of the name."""
+    """Connects to the checked IP, against DNS rebinding; TLS still verifies the certificate of the name."""
 
-    def __init__(self, until: float) -> None:
+    def __init__(self, deadline: float) -> None:
         self._plain = httpcore2.SyncBackend()
-        self._until = until
+        self._deadline = deadline
 
     def connect_tcp(
         self,
@@ -355,29 +360,29 @@ class _PinnedNetwork(httpcore2.NetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
         failed: Exception = httpcore2.ConnectError(f"{host} has no number")
-        for number in _resolve(host, port):
+        for ip in _resolve(host, port):
             try:
                 stream = self._plain.connect_tcp(
-                    number, port, _remaining_seconds(self._until, timeout), local_address, socket_options
+                    ip, port, _remaining_seconds(self._deadline, timeout), local_address, socket_options
                 )
-                return _DeadlineStream(stream, self._until)
+                return _DeadlineStream(stream, self._deadline)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failed = error
         raise failed
 
 
 class _DeadlineStream(httpcore2.NetworkStream):
-    """A connection that ends at a time: a server that sends a byte now and then holds nobody up."""
+    """A connection with a deadline: a server that sends a byte now and then cannot hold a worker."""
 
-    def __init__(self, stream: httpcore2.NetworkStream, until: float) -> None:
+    def __init__(self, stream: httpcore2.NetworkStream, deadline: float) -> None:
         self._stream = stream
-        self._until = until
+        self._deadline = deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, _remaining_seconds(self._until, timeout))
+        return self._stream.read(max_bytes, _remaining_seconds(self._deadline, timeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, _remaining_seconds(self._until, timeout))
+        self._stream.write(buffer, _remaining_seconds(self._deadline, timeout))
 
     def close(self) -> None:
         self._stream.close()
@@ -386,16 +391,16 @@ class _DeadlineStream(httpcore2.NetworkStream):
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
         return _DeadlineStream(
-            self._stream.start_tls(ssl_context, server_hostname, _remaining_seconds(self._until, timeout)),
-            self._until,
+            self._stream.start_tls(ssl_context, server_hostname, _remaining_seconds(self._deadline, timeout)),
+            self._deadline,
         )
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
 
 
-def _remaining_seconds(until: float, timeout: float | None) -> float:
-    left = until - time.monotonic()
+def _remaining_seconds(deadline: float, timeout: float | None) -> float:
+    left = deadline - time.monotonic()
     if left <= 0:
         raise httpcore2.ReadTimeout("the time for all of it is over")
     return left if timeout is None else min(left, timeout)

@@ -1,4 +1,4 @@
-"""How often something may be done. Each key has a steady rate and may use what it saved up: a bucket that runs full."""
+"""Rate limits: a token bucket per key (GCRA), with a steady rate and a burst."""
 
 from __future__ import annotations
 

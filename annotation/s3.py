@@ -1,4 +1,4 @@
-"""S3 as the settings describe it."""
+"""S3 client, as the settings describe it."""
 
 from __future__ import annotations
 

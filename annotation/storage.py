@@ -1,4 +1,4 @@
-"""Files kept in a bucket that speaks S3, read a range at a time."""
+"""S3 storage of files, read a range at a time."""
 
 from __future__ import annotations
 

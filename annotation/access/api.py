@@ -1,4 +1,4 @@
-"""Your personal tokens: what programs sign in with."""
+"""Personal access tokens over the API: list, create, revoke."""
 
 from __future__ import annotations
 

@@ -29,12 +29,12 @@ from annotation.studies import audit
 def client_address(request: HttpRequest) -> str:
     """The caller's address: who connected, or whom the proxy in front names. IPv6 by its network: one household or
     server has 2^64 of them."""
-    found = str(request.META.get("REMOTE_ADDR", ""))
+    address_text = str(request.META.get("REMOTE_ADDR", ""))
     if settings.BEHIND_PROXY:
         # The last is what our own proxy saw; those before it are what the caller says.
-        found = request.headers.get("X-Forwarded-For", found).rpartition(",")[2].strip()
+        address_text = request.headers.get("X-Forwarded-For", address_text).rpartition(",")[2].strip()
     try:
-        address = ip_address(found)
+        address = ip_address(address_text)
     except ValueError:
         return "unknown"
     return str(ip_network((address, 64), strict=False)) if isinstance(address, IPv6Address) else str(address)
@@ -100,8 +100,10 @@ class AccountBackend(ModelBackend):
         email = str(username or kwargs.get(User.USERNAME_FIELD, ""))
         if lockout_seconds(request, email) > 0:
             raise PermissionDenied
-        found: User | None = super().authenticate(request, username=username, password=password, **kwargs)
-        return found
+        address_text: User | None = super().authenticate(
+            request, username=username, password=password, **kwargs
+        )
+        return address_text
 
     def get_user(self, user_id: int) -> User | None:
         with connection.cursor() as cursor:

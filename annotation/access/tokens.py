@@ -156,8 +156,8 @@ def _validate_token(name: str, scopes: Collection[str], days: int) -> None:
 
 def _study_ids(user: User, slugs: Sequence[str]) -> list[int]:
     """The studies of these names, all of which the account takes part in."""
-    found = dict(access.studies_of(user).filter(slug__in=slugs).values_list("slug", "pk"))
-    missing = [slug for slug in slugs if slug not in found]
+    study_ids_by_slug = dict(access.studies_of(user).filter(slug__in=slugs).values_list("slug", "pk"))
+    missing = [slug for slug in slugs if slug not in study_ids_by_slug]
     if missing or not slugs:
         message = (
             f"You take part in no study named {missing[0]!r}." if missing else "Name at least one study."
@@ -166,4 +166,4 @@ def _study_ids(user: User, slugs: Sequence[str]) -> list[int]:
             "The token cannot be made like this.",
             problems=[FieldProblem("studies", message, "Leave it out for all your studies.")],
         )
-    return sorted(found.values())
+    return sorted(study_ids_by_slug.values())

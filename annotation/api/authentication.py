@@ -1,12 +1,6 @@
-"""What a token may be used for. A view says which scope its writing methods ask for; reading asks for `read`.
+"""Authentication of the API: bearer tokens and their scopes, sessions, and throttling.
 
-    class SkipView(APIView):
-        writes = Scope.RATE
-
-Without `writes` a view's writing methods ask for `manage`. Sessions of the browser have every scope.
-
-A view that is about the account and not about a study (making a study, joining one) says `of_account = True`: a token
-that is limited to some studies cannot write there. `asks_session = True` keeps every token from writing.
+A view says which scope its writing methods need (`writes`); reading needs `read`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Reading request bodies without trusting their depth. Their size is Django's matter: DATA_UPLOAD_MAX_MEMORY_SIZE."""
+"""Content negotiation: JSON parsing with bounded depth, and the choice of the renderer. The size of a body is
+bounded by DATA_UPLOAD_MAX_MEMORY_SIZE."""
 
 from __future__ import annotations
 

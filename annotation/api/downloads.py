@@ -28,12 +28,12 @@ class DownloadEvent:
 
 
 def send_stored_file(
-    request: Request, name: str, *, filename: str, content_type: str, sha256: str, told: DownloadEvent
+    request: Request, name: str, *, filename: str, content_type: str, sha256: str, event: DownloadEvent
 ) -> HttpResponse | StreamingHttpResponse:
     """The file that storage keeps as `name`; whether this account may have it was asked before."""
     link = getattr(default_storage, "download_link", None)
-    if link or ranges.starts_at_first_byte(request._request, etag=sha256) or not _is_recorded(request, told):
-        audit.record(told.action, actor=request.user, study=told.study, subject=told.subject)
+    if link or ranges.starts_at_first_byte(request._request, etag=sha256) or not _is_recorded(request, event):
+        audit.record(event.action, actor=request.user, study=event.study, subject=event.subject)
     if link:
         elsewhere = HttpResponseRedirect(link(name, filename=filename, content_type=content_type))
         elsewhere["Cache-Control"] = "no-store"
@@ -45,7 +45,7 @@ def send_stored_file(
     return response
 
 
-def _is_recorded(request: Request, told: DownloadEvent) -> bool:
+def _is_recorded(request: Request, event: DownloadEvent) -> bool:
     """Without this, whoever asks for all but the first byte would be in no log."""
-    fetched = AuditEvent.objects.filter(study=told.study, action=told.action, subject=told.subject)
+    fetched = AuditEvent.objects.filter(study=event.study, action=event.action, subject=event.subject)
     return fetched.filter(actor=request.user).exists()

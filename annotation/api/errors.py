@@ -1,4 +1,4 @@
-"""One shape for everything that goes wrong: problem+json (RFC 9457) with the fields that are at fault."""
+"""API errors: problem+json (RFC 9457), one shape for every refusal, with the fields that are at fault."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def has_idempotency_key(request: HttpRequest, view: Any) -> bool:
     return KEY_HEADER in request.headers and getattr(view.cls, "writes", None) != Scope.RATE
 
 
-def respond_once(request: HttpRequest, view: Any, kwargs: dict[str, Any], work: Work) -> HttpResponseBase:
+def respond_once(request: HttpRequest, view: Any, kwargs: dict[str, Any], perform: Work) -> HttpResponseBase:
     """What was answered to this key before; else what `work` answers, kept in its transaction.
 
     The key's turn, the work and the answer that is kept are one transaction: whatever ends it early leaves neither the
@@ -100,19 +100,19 @@ def respond_once(request: HttpRequest, view: Any, kwargs: dict[str, Any], work: 
         return problem_response(
             400, "bad_key", f"{KEY_HEADER} takes 1 to 200 characters, printable and without blanks."
         )
-    asking = _account(request, view)
-    digest = None if asking is None else _request_digest(request)
-    if asking is None or digest is None:
-        return work()  # which says what is wrong with whoever asks, or with the body
-    user, token_id = asking
+    account = _account(request, view)
+    digest = None if account is None else _request_digest(request)
+    if account is None or digest is None:
+        return perform()  # which says what is wrong with whoever asks, or with the body
+    user, token_id = account
     name = key_digest(key, token_id=token_id)
     with transaction.atomic():
         if not try_lock_key(user, name):
             return _in_progress()
-        kept = stored_response(user, name)
-        if kept is not None and _is_still_visible(user, kwargs):
-            return _replay(kept, digest)
-        response = work()
+        stored = stored_response(user, name)
+        if stored is not None and _is_still_visible(user, kwargs):
+            return _replay(stored, digest)
+        response = perform()
         if response.status_code >= 400:
             transaction.set_rollback(True)
         elif isinstance(response, HttpResponse) and len(response.content) <= _MAX_STORED_BYTES:
@@ -124,9 +124,9 @@ def respond_once(request: HttpRequest, view: Any, kwargs: dict[str, Any], work: 
 
 def _account(request: HttpRequest, view: Any) -> tuple[User, int | None] | None:
     """Whose write this is, and by which token; None for those that the view will refuse."""
-    asked = view.cls(**view.initkwargs).initialize_request(request)
+    drf_request = view.cls(**view.initkwargs).initialize_request(request)
     try:
-        user, token = asked.user, asked.auth
+        user, token = drf_request.user, drf_request.auth
     except (APIException, DomainError):
         return None
     if not user.is_authenticated:
@@ -163,21 +163,21 @@ def _is_still_visible(user: User, kwargs: dict[str, Any]) -> bool:
         return False
 
 
-def _replay(kept: KeptAnswer, digest: str) -> HttpResponseBase:
-    if kept.request_sha256 != digest:
+def _replay(stored: KeptAnswer, digest: str) -> HttpResponseBase:
+    if stored.request_sha256 != digest:
         return problem_response(
             422,
             "key_reused",
             f"This {KEY_HEADER} was used for another request within a day. Give each its own.",
         )
-    if kept.body is None:
+    if stored.body is None:
         return problem_response(
             409,
             "done_before",
             f"This was done with the same {KEY_HEADER}; its answer held a secret that is shown once and not kept.",
         )
-    response = HttpResponse(kept.body, status=kept.status)
-    if kept.status == 204:
+    response = HttpResponse(stored.body, status=stored.status)
+    if stored.status == 204:
         del response["Content-Type"]
     else:
         response["Content-Type"] = "application/json"

@@ -1,4 +1,4 @@
-"""What holds for all of the API and needs the whole answer: versions, repeated writes, and no HTML whatever happens."""
+"""API middleware: ETags, conditional requests (304, If-Match and 412), idempotency keys, and no HTML in any answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists in pages by key: as quick on the last page as on the first, and nothing comes twice when rows are added."""
+"""Keyset pagination: as fast on the last page as on the first, and no row comes twice when rows are added."""
 
 from __future__ import annotations
 
@@ -34,19 +34,22 @@ class PageOut(serializers.Serializer):
 def page(
     request: Request,
     rows: QuerySet[Any],
-    shape: type[serializers.Serializer],
+    serializer: type[serializers.Serializer],
     *,
     newest_first: bool = False,
-    asked: type[PageIn] = PageIn,
+    query: type[PageIn] = PageIn,
 ) -> dict[str, Any]:
-    """One page of rows in the order of their keys, as `{"results": […], "next": path or None}`. `asked` is what may
-    stand in the query: the rows are narrowed by it already, and the next page's path repeats it."""
-    wanted = asked.parsed(request.query_params.dict())
-    if "after" in wanted:
-        rows = rows.filter(**{"pk__lt" if newest_first else "pk__gt": wanted["after"]})
+    """One page of rows in the order of their keys, as `{"results": […], "next": path or None}`. `query` is what may
+    stand in the query: the rows are filtered by it already, and the next page's path repeats it."""
+    params = query.parsed(request.query_params.dict())
+    if "after" in params:
+        rows = rows.filter(**{"pk__lt" if newest_first else "pk__gt": params["after"]})
     # One row more than asked for tells whether there is another page, without counting.
-    found = list(rows.order_by("-pk" if newest_first else "pk")[: wanted["limit"] + 1])
-    shown = found[: wanted["limit"]]
-    more = len(found) > len(shown)
-    query = urlencode({**wanted, "after": shown[-1].pk}) if more else ""
-    return {"results": shape(shown, many=True).data, "next": f"{request.path}?{query}" if more else None}
+    fetched = list(rows.order_by("-pk" if newest_first else "pk")[: params["limit"] + 1])
+    page_rows = fetched[: params["limit"]]
+    more = len(fetched) > len(page_rows)
+    next_query = urlencode({**params, "after": page_rows[-1].pk}) if more else ""
+    return {
+        "results": serializer(page_rows, many=True).data,
+        "next": f"{request.path}?{next_query}" if more else None,
+    }

@@ -1,4 +1,4 @@
-"""Sending bytes with HTTP range support: players fetch what they are about to sound."""
+"""HTTP range requests: players fetch only the bytes that they are about to play."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def send_range(
     download that broke off goes on with the same file or begins again.
     """
     size = source.size
-    wanted = _requested_range(request, etag)
-    start, stop = (0, size) if wanted is None else _within(*wanted, size)
-    if wanted is not None and start >= stop:
+    requested = _requested_range(request, etag)
+    start, stop = (0, size) if requested is None else _within(*requested, size)
+    if requested is not None and start >= stop:
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
     response = StreamingHttpResponse(
         source.read(start, stop),
-        status=200 if wanted is None else 206,
+        status=200 if requested is None else 206,
         content_type=content_type,
     )
     response["Accept-Ranges"] = "bytes"
@@ -60,15 +60,15 @@ def send_range(
     response["Cache-Control"] = "private, max-age=3600"
     if etag:
         response["ETag"] = f'"{etag}"'
-    if wanted is not None:
+    if requested is not None:
         response["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
     return response
 
 
 def starts_at_first_byte(request: HttpRequest, *, etag: str = "") -> bool:
     """Whether what is asked for has the first byte, as far as the request alone tells."""
-    wanted = _requested_range(request, etag)
-    return wanted is None or wanted[0] == 0
+    requested = _requested_range(request, etag)
+    return requested is None or requested[0] == 0
 
 
 def _requested_range(request: HttpRequest, etag: str) -> tuple[int | None, int | None] | None:

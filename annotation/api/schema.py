@@ -1,4 +1,4 @@
-"""The API's description (OpenAPI): made once for each process, with what every endpoint has in common filled in."""
+"""OpenAPI schema of the API: built once per process; what every endpoint has in common is filled in."""
 
 from __future__ import annotations
 
@@ -106,25 +106,27 @@ def _tag(path: str) -> str:
 
 def _refuse(operation: dict[str, Any], refusals: dict[str, str]) -> None:
     problem = {"schema": {"$ref": "#/components/schemas/ProblemOut"}}
-    for status, said in refusals.items():
-        answer = operation["responses"].setdefault(status, {"content": {PROBLEM_JSON: problem}})
-        answer["description"] = answer.get("description") or said
+    for status, description in refusals.items():
+        response = operation["responses"].setdefault(status, {"content": {PROBLEM_JSON: problem}})
+        response["description"] = response.get("description") or description
 
 
 def _take_headers(method: str, operation: dict[str, Any], scope: str, *, is_read: bool) -> None:
     """The request headers that an endpoint takes beside those of all HTTP, and how it refuses them."""
-    taken = operation.setdefault("parameters", [])
+    parameters = operation.setdefault("parameters", [])
     if method == "get":
         if "application/json" in operation["responses"].get("200", {}).get("content", {}):
-            taken.append(_header("If-None-Match", "An ETag: 304 where nothing has changed."))
+            parameters.append(_header("If-None-Match", "An ETag: 304 where nothing has changed."))
             operation["responses"]["304"] = {"description": "Nothing has changed since."}
         return
     if scope != Scope.RATE:
         key = {"minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"}
-        taken.append(_header("Idempotency-Key", "Repeat a write with its key, and it is done once.", **key))
+        parameters.append(
+            _header("Idempotency-Key", "Repeat a write with its key, and it is done once.", **key)
+        )
         _refuse(operation, _KEY_REFUSALS)
     if is_read:
-        taken.append(_header("If-Match", "The ETag of what was read: 412 where it has changed since."))
+        parameters.append(_header("If-Match", "The ETag of what was read: 412 where it has changed since."))
         _refuse(operation, {"412": "This was changed since it was read."})
 
 
@@ -135,7 +137,9 @@ def _header(name: str, description: str, **shape: Any) -> dict[str, Any]:
 def _exemplify(operation: dict[str, Any], recorded: dict[str, Any]) -> None:
     """Put what a call of the tests sent, and was answered, beside the shapes."""
     contents = [("request", operation.get("requestBody", {}))]
-    contents += [("response", said) for status, said in operation["responses"].items() if status[0] == "2"]
+    contents += [
+        ("response", response) for status, response in operation["responses"].items() if status[0] == "2"
+    ]
     for name, place in contents:
         for media, content in place.get("content", {}).items():
             if name in recorded and media == "application/json":

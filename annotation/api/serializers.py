@@ -1,4 +1,4 @@
-"""What all endpoints share: reading a request strictly, and the one shape of everything that goes wrong."""
+"""Serializers that all endpoints share: strict request bodies, settings of a study, and the shape of errors."""
 
 from __future__ import annotations
 

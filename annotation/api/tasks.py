@@ -1,4 +1,4 @@
-"""Celery's way in: look up, call one service. Each is safe to run twice."""
+"""Celery tasks of the API. Each calls one service and is safe to run twice."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def _open_remote(address: str, partial: _PartialFile) -> AbstractContextManager[
 def _open_http(address: str, partial: _PartialFile) -> Iterator[_Remainder]:
     headers = {"Range": f"bytes={partial.size}-", "If-Range": partial.version} if partial.version else {}
     try:
-        with http_guard.request(address, headers=headers, seconds=RETRY_DEADLINE_S) as response:
+        with http_guard.request(address, headers=headers, timeout_s=RETRY_DEADLINE_S) as response:
             _check_status(response, partial)
             _check_type(response.headers.get("content-type", ""))
             if (packing := response.headers.get("content-encoding", "identity")) != "identity":

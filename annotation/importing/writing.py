@@ -43,7 +43,7 @@ SELECT count(*) FROM (
 def write_staged(running: jobs.RunningJob, options: ImportOptions, staged: StagedImport) -> ImportCounts:
     """Write what is staged, with its counters and its record in the audit log. Raises Cancelled, LostLease."""
     total, done = staging.count_staged(staged), 0
-    with running.beside(), transaction.atomic():
+    with running.report_over_second_connection(), transaction.atomic():
         study = running.job.study or _new_study(running, options)
         writer = _begin_writing(study, options, staged)
         for _, tasks in staging.staged_pages(staged, size=WRITE_PAGE):

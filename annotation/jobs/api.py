@@ -1,4 +1,4 @@
-"""Background work: importing, how far a job is, what came of it, stopping it."""
+"""Background jobs over the API: list, progress, result, cancel."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ class JobsView(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """A study's background work, the newest first. What a job found is at …/jobs/{id}/."""
         study = access.managed_study(request.user, slug)
-        wanted = JobsIn.parsed(request.query_params.dict())
-        page = jobs.list_jobs(study, **wanted)
+        query = JobsIn.parsed(request.query_params.dict())
+        page = jobs.list_jobs(study, **query)
         rows = JobRowOut(page.rows, many=True).data
-        return Response({"next": jobs.next_page_path(request.path, page, wanted), "results": rows})
+        return Response({"next": jobs.next_page_path(request.path, page, query), "results": rows})
 
 
 class JobView(APIView):
@@ -102,8 +102,8 @@ class JobProblemsView(APIView):
     )
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
         """Every fault that an import found in its source, in the order found; its report shows the first thousand."""
-        found = access.job_of(request.user, job_id).problems.all()
-        return Response(paging.page(request, found, JobProblemOut))
+        problems = access.job_of(request.user, job_id).problems.all()
+        return Response(paging.page(request, problems, JobProblemOut))
 
 
 class CancelView(APIView):

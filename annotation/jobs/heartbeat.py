@@ -1,4 +1,4 @@
-"""Reporting a job's progress from outside the transaction that its work happens in."""
+"""Heartbeat of a job: progress and lease, reported from outside the transaction that its work happens in."""
 
 from __future__ import annotations
 

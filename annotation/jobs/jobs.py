@@ -1,4 +1,4 @@
-"""Background work as rows. A message says that there is work; the row says what, how far, and who is at it.
+"""Background jobs: rows with a lease, a heartbeat and retries. A Celery message only wakes a worker.
 
 A worker holds a lease on the row and renews it as it reports progress, and an advisory lock as long as its database
 connection lives. When it is killed, the lease runs out and a sweep sends the job again: every kind of work must
@@ -33,24 +33,24 @@ LEASE_SECONDS = 60
 MAX_ATTEMPTS = 5
 _REPORT_EVERY_SECONDS = 0.5
 
-# What runs a kind: "module:function", taking a Running. Other apps add theirs when they start.
+# What runs a kind: "module:function" of a RunningJob. Other apps add theirs when they start.
 JOB_KINDS = {
     "import": "annotation.importing.import_jobs:run",
     "flag": "annotation.review.flagging:run_flagging",
     "withdraw_rater": "annotation.raters.withdrawal:run",
 }
 
-# What a person has been promised comes to its end: nobody cancels it.
+# A withdrawal was promised to a person: nobody cancels it.
 NOT_CANCELLABLE = {"withdraw_rater"}
 
-# Kinds that open models: they wait for a model's worker, and are put down when that is asked to end.
+# Kinds that open models: they wait for a model's worker, and are requeued when it is asked to stop.
 GPU_KINDS: set[str] = set()
 _GPU_QUEUE = "gpu"
 _GPU_MESSAGE_SECONDS = 60  # one that waited longer is one of many, for a busy worker
 
 
 class WorkerStopping(Exception):
-    """The worker is to end; the job goes back to whoever comes next and does not count as tried."""
+    """The worker is to stop; the job is requeued, and the attempt does not count."""
 
 
 class Cancelled(Exception):
@@ -58,7 +58,7 @@ class Cancelled(Exception):
 
 
 class LostLease(Exception):
-    """Another worker has taken the job over: this one stops without a word."""
+    """Another worker has taken the job over: this one stops, and reports nothing."""
 
 
 class JobFailed(Exception):
@@ -79,7 +79,7 @@ class RunningJob:
         self._reporter: Executor | None = None
 
     def progress(self, done: int, total: int | None = None, *, stage: str = "") -> None:
-        """Say how far it is, and keep the lease. Cheap to call often. Raises Cancelled, LostLease, PutDown."""
+        """Say how far it is, and keep the lease. Cheap to call often. Raises Cancelled, LostLease, WorkerStopping."""
         if self._stopping() and self.job.kind in GPU_KINDS:
             raise WorkerStopping
         now = time.monotonic()
@@ -89,14 +89,14 @@ class RunningJob:
         self.job.stage = stage or self.job.stage
         values = {"done": done, "total": total, "stage": self.job.stage}
         if self._reporter is None:
-            self._still_ours(**values)
+            self._renew_lease(**values)
         else:
-            self._reporter.submit(self._still_ours, **values).result()
+            self._reporter.submit(self._renew_lease, **values).result()
 
     @contextmanager
-    def beside(self) -> Iterator[None]:
-        """Report over a connection of its own: what is said within a long transaction is heard by nobody, and nobody's
-        wish to cancel is heard within it. The job's row is not to be touched by that transaction until it ends."""
+    def report_over_second_connection(self) -> Iterator[None]:
+        """Report over a second connection. Progress written inside a long transaction would be seen only at its end,
+        and a cancellation would not be seen inside it. That transaction must not touch the job's row until its end."""
         if connection.in_atomic_block:
             yield  # within the caller's transaction: the job is not to be seen from elsewhere
             return
@@ -111,12 +111,12 @@ class RunningJob:
     def confirm(self) -> None:
         """Make sure, as the last step of the transaction that does the work, that the work is still wanted: until that
         transaction ends nobody can cancel the job or take it over. Raises Cancelled, LostLease."""
-        self._still_ours()
+        self._renew_lease()
 
-    def _still_ours(self, **values: Any) -> None:
-        held = Job.objects.filter(pk=self.job.pk, lease_token=self.job.lease_token)
-        if not held.filter(state=Job.State.RUNNING).update(lease_expires_at=_lease_end(), **values):
-            raise Cancelled if held.filter(state=Job.State.CANCELLED).exists() else LostLease
+    def _renew_lease(self, **values: Any) -> None:
+        leased = Job.objects.filter(pk=self.job.pk, lease_token=self.job.lease_token)
+        if not leased.filter(state=Job.State.RUNNING).update(lease_expires_at=_lease_end(), **values):
+            raise Cancelled if leased.filter(state=Job.State.CANCELLED).exists() else LostLease
 
 
 @transaction.atomic
@@ -211,14 +211,14 @@ def cancel(job: Job, *, actor: User) -> Job:
     return job
 
 
-def wake_stale(*, waiting_seconds: int = 30) -> int:
+def resend_stale(*, waiting_seconds: int = 30) -> int:
     """Send again what was never picked up or whose worker is gone; give up on what keeps killing its worker."""
     now = timezone.now()
-    gone = Q(state=Job.State.RUNNING, lease_expires_at__lt=now)
-    for job_id in Job.objects.filter(gone, attempts__gte=MAX_ATTEMPTS).values_list("pk", flat=True):
-        _give_up(job_id)
+    abandoned = Q(state=Job.State.RUNNING, lease_expires_at__lt=now)
+    for job_id in Job.objects.filter(abandoned, attempts__gte=MAX_ATTEMPTS).values_list("pk", flat=True):
+        _fail_exhausted(job_id)
     waiting = Q(state=Job.State.QUEUED, created_at__lt=now - timedelta(seconds=waiting_seconds))
-    stale = list(Job.objects.filter(gone | waiting).values_list("pk", "kind")[:100])
+    stale = list(Job.objects.filter(abandoned | waiting).values_list("pk", "kind")[:100])
     for job_id, kind in stale:
         _send_message(job_id, kind)
     return len(stale)
@@ -229,7 +229,7 @@ def _job_lock(job_id: uuid.UUID) -> AbstractContextManager[bool]:
     return session_lock(job_id.int & 0x7FFF_FFFF_FFFF_FFFF)
 
 
-def _give_up(job_id: uuid.UUID) -> None:
+def _fail_exhausted(job_id: uuid.UUID) -> None:
     """Fail a job that has used up its attempts, unless the last of them is slow and still at it."""
     with _job_lock(job_id) as alone:
         if not alone:
@@ -303,7 +303,7 @@ def _send_message(job_id: uuid.UUID, kind: str) -> None:
     current_app.send_task("annotation.tasks.run_job", [str(job_id)], **to_gpu)
 
 
-# A study's jobs, page by page, the newest first.
+# ── Lists of jobs ──────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
@@ -332,10 +332,10 @@ def list_jobs(
             problem = FieldProblem("after", "There is no such job; begin with the first page.")
             raise InvalidInput("This page is not there.", problems=[problem])
         jobs = jobs.filter(Q(created_at__lt=last) | Q(created_at=last, pk__lt=after), created_at__lte=last)
-    found = list(jobs.order_by("-created_at", "-pk")[: limit + 1])
-    return JobPage(tuple(found[:limit]), found[limit - 1].pk if len(found) > limit else None)
+    rows = list(jobs.order_by("-created_at", "-pk")[: limit + 1])
+    return JobPage(tuple(rows[:limit]), rows[limit - 1].pk if len(rows) > limit else None)
 
 
-def next_page_path(path: str, page: JobPage, wanted: Mapping[str, Any]) -> str | None:
+def next_page_path(path: str, page: JobPage, query: Mapping[str, Any]) -> str | None:
     """Of the next page, which asks for the same; None on the last."""
-    return None if page.next_after is None else f"{path}?{urlencode({**wanted, 'after': page.next_after})}"
+    return None if page.next_after is None else f"{path}?{urlencode({**query, 'after': page.next_after})}"

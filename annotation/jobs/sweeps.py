@@ -1,4 +1,4 @@
-"""Looking at what is new since the last time, without losing what was committed late.
+"""High-water marks of sweeps: each looks at the rows that are new since the last one, and misses no late commit.
 
 Ids are given out before they are committed: a vote with a lower id may come into sight after one with a higher. So a
 sweep counts what is below the highest id in sight as seen only once it has looked after every transaction had ended
@@ -30,22 +30,22 @@ def visible_heads(study: Study, highest: Mapping[str, str]) -> VisibleHeads:
             f" {heads} FROM pg_current_snapshot() s",
             {"study": study.pk},
         )
-        oldest_open, next_to_open, *found = cursor.fetchone()
-    return dict(zip(highest, found, strict=True)), oldest_open, next_to_open
+        oldest_open, next_to_open, *highest_ids = cursor.fetchone()
+    return dict(zip(highest, highest_ids, strict=True)), oldest_open, next_to_open
 
 
-def store_mark(mark: SweepMark, sight: VisibleHeads) -> None:
+def store_mark(mark: SweepMark, heads_in_sight: VisibleHeads) -> None:
     """Store how far has been looked at, now that everything in sight after `mark.seen` was.
 
     A mark that was taken away meanwhile stays away: then there is a reason to look at everything again.
     """
-    moved = {**advance_mark(mark, sight), "swept_at": timezone.now()}
+    moved = {**advance_mark(mark, heads_in_sight), "swept_at": timezone.now()}
     type(mark)._default_manager.filter(study_id=mark.study_id).update(**moved)
 
 
-def advance_mark(mark: Mark, sight: VisibleHeads) -> dict[str, Any]:
+def advance_mark(mark: Mark, heads_in_sight: VisibleHeads) -> dict[str, Any]:
     """Move a mark as far as is safe; its fields."""
-    heads, oldest_open, next_to_open = sight
+    heads, oldest_open, next_to_open = heads_in_sight
     if oldest_open == next_to_open:  # nobody is at anything: what is in sight is all there is
         mark.seen, mark.ahead, mark.ahead_until = heads, heads, next_to_open
     elif oldest_open >= mark.ahead_until:

@@ -1,4 +1,4 @@
-"""Celery's way in: look up, call one service. Each is safe to run twice."""
+"""Celery tasks of background jobs. Each calls one service and is safe to run twice."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def run_job(job_id: str) -> None:
 @shared_task(name="annotation.tasks.wake_stale_jobs", expires=30)  # type: ignore[untyped-decorator]
 def wake_stale_jobs() -> None:
     withdrawal.resume_withdrawals()
-    jobs.wake_stale()
+    jobs.resend_stale()
     staging.discard_finished_staging()

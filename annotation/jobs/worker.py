@@ -1,4 +1,4 @@
-"""Whether this process is a worker that was asked to end."""
+"""Graceful shutdown: whether this worker process was asked to stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rater's listening checks: which are due, their sounds, their answers. What is right never leaves the server."""
+"""Clips, spectrograms and listening checks over the API. The right answers of a check never leave the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Taking listening checks. What is right is drawn and kept here; a browser gets sounds and gives answers."""
+"""Listening checks (headphone screening, level setting): trials are drawn, answered and scored on the server. A
+browser gets sounds and sends answers."""
 
 from __future__ import annotations
 
@@ -24,29 +25,26 @@ from annotation.studies import audit
 from annotation.studies.settings import validate
 from annotation.studies.stored_settings import lock_study, save_settings
 
-# Where raters stand with the listening checks of their study.
-
-
 _FINISHED = (ListeningCheck.State.PASSED, ListeningCheck.State.FAILED)
 
 
 def check_standings(rater_id: int, study: Study) -> list[CheckStanding]:
     """One for each check that the study requires; none, and no query, where it requires none."""
-    wanted = CheckRules.of(study.rules)
-    if not wanted.require:
+    required = CheckRules.of(study.rules)
+    if not required.require:
         return []
     now = timezone.now()
-    longest = max(timedelta(hours=wanted.valid_hours), rules.FAILURES_FORGOTTEN_AFTER)
+    longest = max(timedelta(hours=required.valid_hours), rules.FAILURES_FORGOTTEN_AFTER)
     runs = ListeningCheck.objects.filter(
-        rater_id=rater_id, kind__in=wanted.require, state__in=_FINISHED, finished_at__gt=now - longest
+        rater_id=rater_id, kind__in=required.require, state__in=_FINISHED, finished_at__gt=now - longest
     )
-    found = [
+    finished = [
         CheckRun(kind, state == ListeningCheck.State.PASSED, finished_at)
         for kind, state, finished_at in runs.values_list("kind", "state", "finished_at")
         if finished_at
     ]
-    worked = _judgment_times(rater_id, since=now - longest) if wanted.recheck_minutes and found else []
-    return rules.standings(wanted, found, worked=worked, now=now)
+    worked = _judgment_times(rater_id, since=now - longest) if required.recheck_minutes and finished else []
+    return rules.standings(required, finished, worked=worked, now=now)
 
 
 def refuse_when_due(rater_id: int, study_id: int) -> None:
@@ -59,10 +57,10 @@ def latest_checks(study: Study, pseudonyms: Collection[str]) -> dict[str, list[L
     """By pseudonym, the latest finished check of each kind, in the order in which checks are taken."""
     runs = finished_checks(study).filter(rater__pseudonym__in=pseudonyms).select_related("rater")
     newest = runs.order_by("rater_id", "kind", "-finished_at").distinct("rater_id", "kind")
-    found: dict[str, list[ListeningCheck]] = {}
+    latest: dict[str, list[ListeningCheck]] = {}
     for run in sorted(newest, key=lambda run: list(rules.KINDS).index(run.kind)):
-        found.setdefault(run.rater.pseudonym, []).append(run)
-    return found
+        latest.setdefault(run.rater.pseudonym, []).append(run)
+    return latest
 
 
 def finished_checks(study: Study) -> QuerySet[ListeningCheck]:

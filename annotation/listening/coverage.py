@@ -1,4 +1,5 @@
-"""What is asked of listening to one task: told in its briefing, and held against the log that comes with the vote."""
+"""Listen-before-vote: what a briefing requires of listening to one task, and the check of the playback log that comes
+with the vote."""
 
 from __future__ import annotations
 
@@ -85,12 +86,14 @@ def require_listening(
     if protocol.candidate != "clip" and not protocol.listening.must_hear:
         _refuse_unheard(coverage.read_playback_log(telemetry).problems)
         return None
-    asked = _conditions_of_assignment(assignment)
-    passed = (timezone.now() - assignment.leased_at).total_seconds()
-    _refuse_unheard(coverage.check_playback_log(telemetry, conditions=asked, wall_seconds=passed))
+    conditions = _conditions_of_assignment(assignment)
+    elapsed_seconds = (timezone.now() - assignment.leased_at).total_seconds()
+    _refuse_unheard(
+        coverage.check_playback_log(telemetry, conditions=conditions, wall_seconds=elapsed_seconds)
+    )
     if protocol.candidate != "clip":
         return None
-    gains = {clip.name: clip.gain_db for clip in asked.clips}
+    gains = {clip.name: clip.gain_db for clip in conditions.clips}
     return [gains.get(name) for name in _candidate_slots(assignment)]
 
 
@@ -106,11 +109,15 @@ def _conditions_of_assignment(assignment: HeldAssignment) -> Conditions:
     with connection.cursor() as cursor:
         cursor.execute(_TASK_CLIPS, [assignment.task_id])
         rows = cursor.fetchall()
-    own = {row[1]: row[3:] for row in rows if row[2] is None}
-    judged = {row[2]: row[3:] for row in rows if row[2] is not None}
+    item_clips = {row[1]: row[3:] for row in rows if row[2] is None}
+    candidate_clips = {row[2]: row[3:] for row in rows if row[2] is not None}
     measured: dict[str, ClipMeasurements] = {
-        **{CLIP_FIELDS[field]: own[field] for field in spec.content if field in own},
-        **{name: judged[slot] for name, slot in _candidate_slots(assignment).items() if slot in judged},
+        **{CLIP_FIELDS[field]: item_clips[field] for field in spec.content if field in item_clips},
+        **{
+            name: candidate_clips[slot]
+            for name, slot in _candidate_slots(assignment).items()
+            if slot in candidate_clips
+        },
     }
     since = rules_in_force_since(json.loads(rows[0][0]) if rows else {}, assignment.leased_at)
     return mildest_conditions([conditions_of(spec, rules=rules, measured=measured) for rules in since])

@@ -1,4 +1,4 @@
-"""Pictures of clips for their raters: made when first asked for, kept beside the clip, all of one size."""
+"""Spectrograms of clips: made when first requested, stored beside the clip, all of one size."""
 
 from __future__ import annotations
 

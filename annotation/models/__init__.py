@@ -1,4 +1,4 @@
-"""What is asked, who answers and what they said: one file per aggregate."""
+"""Models: one file per aggregate."""
 
 from annotation.models.api_token import ApiToken
 from annotation.models.assignment import Assignment

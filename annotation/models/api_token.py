@@ -1,4 +1,4 @@
-"""What programs sign in with."""
+"""Personal access tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lease of a task to a rater."""
+"""Assignment: the lease of a task to a rater."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who did what, when. Append-only (trigger)."""
+"""Audit log: who did what, when. Append-only (trigger)."""
 
 from __future__ import annotations
 

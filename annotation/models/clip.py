@@ -1,4 +1,4 @@
-"""An audio asset, addressed by the hash of what was handed in."""
+"""Clip: an audio asset, addressed by the hash of the original file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was answered to writes that a program may have to repeat."""
+"""Stored responses of idempotency keys."""
 
 from __future__ import annotations
 

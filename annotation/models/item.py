@@ -1,4 +1,4 @@
-"""What is judged: items with immutable versions, the systems, and their candidates."""
+"""Items with immutable versions, systems, and candidates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Background work as rows: a worker holds a lease on the row, the message that woke it may be lost."""
+"""Background jobs: a worker holds a lease on the row; the message that woke it may be lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What raters said. Append-only: a trigger lets nothing but the bookkeeping flags change."""
+"""Judgments and answers. Append-only: a trigger lets nothing but the bookkeeping flags change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of how a rater listens: level setting and headphone checks, each with its time."""
+"""Listening checks that raters took: level setting and headphone screening."""
 
 from __future__ import annotations
 

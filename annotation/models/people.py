@@ -150,7 +150,7 @@ class Rater(models.Model):
         return self.pseudonym
 
 
-# A person who wants to be taken out of a study.
+# ── Withdrawal ─────────────────────────────────────────────────────────────────
 
 
 class RaterWithdrawal(models.Model):

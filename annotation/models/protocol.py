@@ -1,4 +1,4 @@
-"""What is asked: immutable protocol versions and their questions."""
+"""Protocol versions and their questions, immutable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far sweeps have come that look at what is new in a study."""
+"""High-water marks of the sweeps that look at what is new in a study."""
 
 from __future__ import annotations
 

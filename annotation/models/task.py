@@ -1,4 +1,4 @@
-"""The unit of work: an item version with the candidates to be judged, and how many judgments it still wants."""
+"""Task, the unit of work: an item version with the candidates to be judged, and its overlap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses that hear what happens in a study, and what was sent to them."""
+"""Webhooks of a study, and their deliveries."""
 
 from __future__ import annotations
 

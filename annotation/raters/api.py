@@ -1,4 +1,4 @@
-"""Who takes part in a study: raters, members, invitations."""
+"""Raters of a study over the API: list, pause, withdraw."""
 
 from __future__ import annotations
 
@@ -116,6 +116,11 @@ class WithdrawalView(APIView):
         """Take a rater out of the study at their own wish. This cannot be undone: nothing that they said counts or is
         exported or released under their name from now on."""
         rater = access.rater_by_pseudonym(request.user, slug, pseudonym)
-        made, job = withdrawal.withdraw(rater, actor=request.user, **RaterWithdrawalIn.parsed(request.data))
-        body = {"job": job.pk, "state": job.state, "mode": made.mode, "withdrawn_at": made.withdrawn_at}
+        row, job = withdrawal.withdraw(rater, actor=request.user, **RaterWithdrawalIn.parsed(request.data))
+        body = {
+            "job": job.pk,
+            "state": job.state,
+            "mode": row.mode,
+            "withdrawn_at": row.withdrawn_at,
+        }
         return Response(WithdrawalOut(body).data, status=202)

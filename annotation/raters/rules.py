@@ -1,4 +1,4 @@
-"""What a judgment is called once its rater was anonymised."""
+"""Anonymisation: the name of a judgment whose rater was anonymised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking a person out of a study at their own wish. There is no way back.
+"""Consent withdrawn: a rater leaves a study at their own wish, with all their judgments. There is no way back.
 
 The wish is in force once its row is committed: the rater gets no task, no answer of theirs is taken, and no export or
 release that is begun from then on has them. That their judgments leave the figures is the work of a job, which comes to
@@ -52,29 +52,29 @@ def withdraw(rater: Rater, *, mode: str, actor: User | None, note: str = "") -> 
     )
     if locked.state == Rater.State.WITHDRAWN:
         raise Conflict("This rater has been withdrawn before.", code="withdrawn")
-    made = RaterWithdrawal.objects.create(
+    withdrawal = RaterWithdrawal.objects.create(
         rater=locked, mode=Mode(mode), note=note.strip(), withdrawn_by=actor, withdrawn_at=timezone.now()
     )
     before, locked.state = locked.state, Rater.State.WITHDRAWN
     locked.save(update_fields=["state"])
     audit.record(
-        "rater.withdrawn", actor=actor, study=locked.study, subject=locked.pseudonym, mode=made.mode,
-        before=before, withdrawal=made.pk,
+        "rater.withdrawn", actor=actor, study=locked.study, subject=locked.pseudonym, mode=withdrawal.mode,
+        before=before, withdrawal=withdrawal.pk,
     )  # fmt: skip
     job = jobs.enqueue(JOB_KIND, study=locked.study, params={"rater": locked.pk}, actor=actor)
     rater.state = locked.state
-    return made, job
+    return withdrawal, job
 
 
 def run(running: RunningJob) -> dict[str, Any]:
     """The job's work; done again it finds nothing left to do."""
     rater = Rater.objects.select_related("study").get(pk=running.job.params["rater"])
-    said = Judgment.objects.filter(rater=rater)
-    running.progress(0, said.count(), stage="excluding")
+    judgments = Judgment.objects.filter(rater=rater)
+    running.progress(0, judgments.count(), stage="excluding")
     with transaction.atomic():
         _return_leases(rater)
         outcome = exclusions.exclude_or_restore(
-            said,
+            judgments,
             study=rater.study,
             action=Exclusion.Action.EXCLUDE,
             reason=EXCLUSION_REASON,
@@ -98,10 +98,10 @@ def resume_withdrawals() -> int:
     """Start the work again where its job ended without doing all of it; how many were started."""
     trying = Q(state__in=Job.UNFINISHED) | Q(finished_at__gt=timezone.now() - _REST)
     n_started = 0
-    for made in unfinished_withdrawals().select_related("rater__study", "withdrawn_by").order_by("pk"):
-        study, params = made.rater.study, {"rater": made.rater_id}
+    for withdrawal in unfinished_withdrawals().select_related("rater__study", "withdrawn_by").order_by("pk"):
+        study, params = withdrawal.rater.study, {"rater": withdrawal.rater_id}
         if not Job.objects.filter(trying, kind=JOB_KIND, study=study, params=params).exists():
-            jobs.enqueue(JOB_KIND, study=study, params=params, actor=made.withdrawn_by)
+            jobs.enqueue(JOB_KIND, study=study, params=params, actor=withdrawal.withdrawn_by)
             n_started += 1
     return n_started
 
@@ -111,12 +111,12 @@ def exclude_late_imports(study: Study, rater_ids: Collection[int], *, since: int
     the job does not see it. The caller holds the locks of its tasks and of all these raters, so that whoever withdraws
     from now on waits, and their job finds everything.
     """
-    gone = list(
+    withdrawn_ids = list(
         Rater.objects.filter(pk__in=rater_ids, state=Rater.State.WITHDRAWN).values_list("pk", flat=True)
     )
-    if gone:
+    if withdrawn_ids:
         exclusions.exclude_or_restore(
-            Judgment.objects.filter(rater__in=gone, origin=Judgment.Origin.IMPORTED, pk__gte=since),
+            Judgment.objects.filter(rater__in=withdrawn_ids, origin=Judgment.Origin.IMPORTED, pk__gte=since),
             study=study,
             action=Exclusion.Action.EXCLUDE,
             reason=EXCLUSION_REASON,
@@ -126,6 +126,8 @@ def exclude_late_imports(study: Study, rater_ids: Collection[int], *, since: int
 
 
 def _return_leases(rater: Rater) -> None:
-    held = Assignment.objects.select_for_update(of=("self",)).filter(rater=rater, state=Assignment.State.OPEN)
-    if ids := list(held.order_by("pk").values_list("pk", flat=True)):
+    leases_held = Assignment.objects.select_for_update(of=("self",)).filter(
+        rater=rater, state=Assignment.State.OPEN
+    )
+    if ids := list(leases_held.order_by("pk").values_list("pk", flat=True)):
         leases.release(ids, state=Assignment.State.RETURNED)

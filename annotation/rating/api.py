@@ -1,4 +1,4 @@
-"""The rater's side: fetch the next task, play its clips, answer, skip, give back."""
+"""Rating over the API: next task, heartbeat, judgment, revision, skip, give back."""
 
 from __future__ import annotations
 
@@ -21,9 +21,6 @@ from annotation.errors import Conflict, NotFound
 from annotation.models import Assignment
 from annotation.rating import briefings, judgments, leases, revisions
 from annotation.studies.protocols import load_protocol
-
-# What the rating endpoints take and give. Input shapes only check form; what an answer means is a rule.
-
 
 # A NUL as JSON writes it; after an escaped backslash it is only text that looks like one.
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -184,7 +181,7 @@ class JudgmentOut(serializers.Serializer):
     surplus = serializers.BooleanField()
 
 
-# What a rater gets to see of a vote of their own.
+# ── A rater's own judgment ─────────────────────────────────────────────────────
 
 
 class AnswerOut(serializers.Serializer):
@@ -286,9 +283,9 @@ class JudgmentView(APIView):
     @extend_schema(operation_id="own_judgment", responses={200: GivenOut, **problem_responses(403, 404)})
     def get(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """What you answered, as it was shown to you, with the task it is about."""
-        given = revisions.own_judgment(request.user, assignment_id)
+        own_judgment = revisions.own_judgment(request.user, assignment_id)
         assignment = access.assignment_of(request.user, assignment_id)
-        return Response({**asdict(given), "assignment": briefings.brief(assignment)})
+        return Response({**asdict(own_judgment), "assignment": briefings.brief(assignment)})
 
     @extend_schema(
         operation_id="submit_judgment",

@@ -1,4 +1,5 @@
-"""What a rater's browser may know of a task: its content, unnamed, in the order drawn for them. Nothing else."""
+"""Briefings (blinding): all that a rater's browser may know of a task before the vote. Content without systems, in the
+order drawn for this rater."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeping judgments out of analysis, and taking them back in. Nothing that was said is altered."""
+"""Exclusions: judgments are kept out of analysis and taken back in, reversibly. No judgment is altered."""
 
 from __future__ import annotations
 
@@ -64,16 +64,16 @@ class ExclusionOutcome:
 
 def judgments_by_client_id(study: Study, client_ids: Sequence[UUID]) -> QuerySet[Judgment]:
     """The study's judgments with these names. Raises InvalidInput that points at each name it does not know."""
-    found = Judgment.objects.filter(study=study, client_id__in=client_ids)
-    known = set(found.values_list("client_id", flat=True))
+    judgments = Judgment.objects.filter(study=study, client_id__in=client_ids)
+    known_ids = set(judgments.values_list("client_id", flat=True))
     problems = [
         FieldProblem(f"client_ids[{i}]", f"No judgment of this study is called {name}.")
         for i, name in enumerate(client_ids)
-        if name not in known
+        if name not in known_ids
     ]
     if problems:
         raise InvalidInput("Some judgments are not there; nothing was changed.", problems=problems)
-    return found
+    return judgments
 
 
 def judgments_of_rater(study: Study, pseudonym: str) -> QuerySet[Judgment]:
@@ -123,17 +123,19 @@ def exclude_or_restore(
     reasons = {row.pk: reason for row in rows}
     _log(reasons, study=study, action=Action(action), comment=comment, actor=actor)
     _set_marks(list(reasons), excluded=excluded)
-    beside: dict[int, str] = {}
+    added_reasons: dict[int, str] = {}
     if excluded and not by_review:
-        beside = dict.fromkeys(corrections.last_excluded_by_review(chosen.keys() - reasons.keys()), reason)
+        added_reasons = dict.fromkeys(
+            corrections.last_excluded_by_review(chosen.keys() - reasons.keys()), reason
+        )
     elif kept_out:
         own = corrections.last_excluded_by_review(kept_out)
-        beside = {pk: why for pk, why in kept_out.items() if pk not in own}
-    _log(beside, study=study, action=Action.EXCLUDE, comment=comment, actor=actor)
+        added_reasons = {pk: why for pk, why in kept_out.items() if pk not in own}
+    _log(added_reasons, study=study, action=Action.EXCLUDE, comment=comment, actor=actor)
     tasks, raters = rules.counter_changes(_counted_judgments(rows), places, sign=-1 if excluded else 1)
     _change_task_counters(tasks)
     _change_rater_counters(study, raters)
-    n_changed = len(rows) + (len(beside) if excluded else 0)
+    n_changed = len(rows) + (len(added_reasons) if excluded else 0)
     outcome = ExclusionOutcome(
         n_changed,
         len(chosen) - n_changed,

@@ -1,4 +1,4 @@
-"""Showing raters what a model says: the study's settings, what is said of each task, and the draw for each rater."""
+"""Hints, model predictions shown to raters: a study's settings, stored predictions, and the draw for each rater."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leasing tasks to raters: the module that knows about locks, with `task_selection`, which finds the task and locks it.
+"""Leases of tasks to raters: grant, heartbeat, expiry and release, within each task's overlap.
 
 The overlap of a task can never be passed: the row is locked while its counters move, and a check constraint stands
 behind them. Lock order everywhere: case, item, assignment, task, rater, study; a lease takes the rater first but never

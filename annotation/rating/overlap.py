@@ -1,4 +1,4 @@
-"""How many judgments tasks take: more while a pool is asked for them, fewer when it is not any more."""
+"""Overlap: row locks of tasks and raters, and changes of how many judgments tasks take."""
 
 from __future__ import annotations
 

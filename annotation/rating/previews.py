@@ -71,7 +71,7 @@ def preview_of(study: Study, preview_id: uuid.UUID) -> Preview:
 
 def check_preview_answer(study: Study, preview: Preview, submission: Submission) -> Receipt:
     """Refuse what would be refused of a rater; the receipt that they would get."""
-    held = HeldAssignment(
+    assignment = HeldAssignment(
         id=preview.id,
         state=Assignment.State.OPEN,
         presentation=preview.presentation,
@@ -82,8 +82,8 @@ def check_preview_answer(study: Study, preview: Preview, submission: Submission)
         task_state=Task.State.READY,
         study_id=study.pk,
     )
-    judgments.check_answers(held, submission)
-    coverage.require_listening(held, submission.telemetry)
+    judgments.check_answers(assignment, submission)
+    coverage.require_listening(assignment, submission.telemetry)
     return Receipt(submission.client_id, replayed=False, surplus=False)
 
 

@@ -65,15 +65,15 @@ def revise(user: User, assignment_id: uuid.UUID, submission: Submission) -> Rece
         return receipt
     overlap.lock_tasks([assignment.task_id])
     study = Study.objects.only("rules").get(pk=assignment.study_id)
-    standing = _effective_judgment(assignment)
+    before = _effective_judgment(assignment)
     _check_not_reviewing(assignment)
     if case is None:
         _check_window(assignment, study)
     judgments.check_answers(assignment, submission)
-    _record(assignment, submission, before=standing)
+    _record(assignment, submission, before=before)
     audit.record(
         "judgment.revised", actor=user, study=study, subject=f"judgment {submission.client_id}",
-        revision=standing.revision + 1, before=str(standing.client_id),
+        revision=before.revision + 1, before=str(before.client_id),
     )  # fmt: skip
     if case is not None:
         returns.close_answered(case, assignment.id, actor=user)
@@ -102,10 +102,10 @@ def own_judgment(user: User, assignment_id: uuid.UUID) -> OwnJudgment:
 def _effective_judgment(assignment: HeldAssignment) -> Judgment:
     """The judgment that a change would replace. Why there is none is not told: quality checks stay unseen."""
     withdrawn = Task.objects.filter(pk=assignment.task_id, state=Task.State.WITHDRAWN).exists()
-    found = Judgment.objects.filter(assignment_id=assignment.id, effective=True, excluded=False).first()
-    if found is None or withdrawn:
+    judgment = Judgment.objects.filter(assignment_id=assignment.id, effective=True, excluded=False).first()
+    if judgment is None or withdrawn:
         raise Conflict("This answer cannot be changed any more.", code="not_changeable")
-    return found
+    return judgment
 
 
 def _check_window(assignment: HeldAssignment, study: Study) -> None:

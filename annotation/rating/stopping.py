@@ -1,4 +1,4 @@
-"""More votes for pairs that are undecided, one at a time, and no more once they are decided.
+"""Sequential stopping (adaptive overlap): undecided pairs get one more vote at a time, decided ones none.
 
 A sweep looks at the tasks of which something new was said. One that has all its judgments and is undecided gets one
 more place; where a place stands open that is not needed any more (a vote was changed or excluded, the rule was
@@ -65,14 +65,14 @@ WHERE id = %(study)s AND rules -> '{rules.LAST_RULE_KEY}' IS DISTINCT FROM %(rul
 
 
 @dataclass(frozen=True)
-class PlacesChanged:
+class OverlapChange:
     """How many more votes tasks were given places for, and how many open places were taken away."""
 
     more: int = 0
     fewer: int = 0
 
-    def __add__(self, other: PlacesChanged) -> PlacesChanged:
-        return PlacesChanged(self.more + other.more, self.fewer + other.fewer)
+    def __add__(self, other: OverlapChange) -> OverlapChange:
+        return OverlapChange(self.more + other.more, self.fewer + other.fewer)
 
 
 def stopping_rule_of(study: Study) -> Stopping | None:
@@ -80,8 +80,8 @@ def stopping_rule_of(study: Study) -> Stopping | None:
     rule = rules.settings(study.rules)
     if rule is None or study.protocol_version_id is None:
         return None
-    asked = rules.eligible_questions(load_protocol(study.protocol_version_id).spec)
-    return rule if rule.question in asked else None
+    questions = rules.eligible_questions(load_protocol(study.protocol_version_id).spec)
+    return rule if rule.question in questions else None
 
 
 def question_ids(study: Study, key: str) -> list[int]:
@@ -89,20 +89,20 @@ def question_ids(study: Study, key: str) -> list[int]:
     return list(Question.objects.filter(protocol_version__study=study, key=key).values_list("pk", flat=True))
 
 
-def sweep() -> PlacesChanged:
+def sweep() -> OverlapChange:
     """Look at what changed in every running study with a rule, and once, whatever its state, at one whose rule was
     switched off. For beat; a second sweep at once does nothing."""
-    asked = PlacesChanged()
+    changed = OverlapChange()
     just_off = Q(rules__stopping__question="") & ~Exists(StoppingSweep.objects.filter(study=OuterRef("pk")))
     with session_lock(LockKey.STOPPING_SWEEP) as alone:
         ruled = Study.objects.filter(rules__has_key="stopping").order_by("pk")
         studies = ruled.filter(Q(state=Study.State.RUNNING) | just_off)
         for study_id in studies.values_list("pk", flat=True) if alone else ():
-            asked += _sweep(study_id)
-    return asked
+            changed += _sweep(study_id)
+    return changed
 
 
-def apply_stopping_rule(study: Study) -> PlacesChanged:
+def apply_stopping_rule(study: Study) -> OverlapChange:
     """Look at all tasks of a study now, whatever its state."""
     StoppingSweep.objects.get_or_create(study=study)
     return _update_in_chunks(study, Task.objects.filter(study=study))
@@ -113,42 +113,42 @@ def reset_sweep(study: Study) -> None:
     StoppingSweep.objects.filter(study=study).delete()
 
 
-def _sweep(study_id: int) -> PlacesChanged:
+def _sweep(study_id: int) -> OverlapChange:
     # In this order: a rule that changes after the mark was read takes the mark away, so that all is looked at again.
     mark, _ = StoppingSweep.objects.get_or_create(study_id=study_id)
     study = Study.objects.get(pk=study_id)
-    sight = sweeps.visible_heads(study, _HIGHEST)
+    heads = sweeps.visible_heads(study, _HIGHEST)
     tasks = Task.objects.filter(study=study)
-    asked = _update_in_chunks(
+    changed = _update_in_chunks(
         study, tasks.filter(pk__in=_changed_tasks(study, mark.seen)) if mark.seen else tasks
     )
-    sweeps.store_mark(mark, sight)
-    return asked
+    sweeps.store_mark(mark, heads)
+    return changed
 
 
-def _update_in_chunks(study: Study, tasks: QuerySet[Task]) -> PlacesChanged:
+def _update_in_chunks(study: Study, tasks: QuerySet[Task]) -> OverlapChange:
     """Tasks that have all their judgments may need a place more, and those with one that was added a place less."""
     may_change = Q(n_judgments__gte=F("overlap")) | Q(overlap_added__gt=0)
     regular = tasks.filter(may_change, kind=Task.Kind.REGULAR).exclude(state=Task.State.WITHDRAWN)
     ids = list(regular.order_by("pk").values_list("pk", flat=True))
-    asked = PlacesChanged()
+    changed = OverlapChange()
     for start in range(0, len(ids), _CHUNK):
-        asked += update_places(study, ids[start : start + _CHUNK])
-    StoppingSweep.objects.filter(study=study).update(n_asked=F("n_asked") + asked.more + asked.fewer)
-    return asked
+        changed += update_places(study, ids[start : start + _CHUNK])
+    StoppingSweep.objects.filter(study=study).update(n_asked=F("n_asked") + changed.more + changed.fewer)
+    return changed
 
 
 def _changed_tasks(study: Study, seen: Mapping[str, int]) -> set[int]:
-    found: set[int] = set()
+    task_ids: set[int] = set()
     with connection.cursor() as cursor:
         for name, select in _CHANGED.items():
             cursor.execute(select, {"study": study.pk, "low": seen.get(name, 0)})
-            found.update(pk for (pk,) in cursor.fetchall())
-    return found
+            task_ids.update(pk for (pk,) in cursor.fetchall())
+    return task_ids
 
 
 @transaction.atomic
-def update_places(study: Study, task_ids: Sequence[int]) -> PlacesChanged:
+def update_places(study: Study, task_ids: Sequence[int]) -> OverlapChange:
     """Give each of these tasks the place it needs, or take away those that it does not. Locks tasks, raters, study."""
     rule = stopping_rule_of(study)
     places = overlap.lock_tasks(task_ids)
@@ -170,10 +170,10 @@ def update_places(study: Study, task_ids: Sequence[int]) -> PlacesChanged:
         cursor.execute(_ADD, [list(moves), list(moves.values())])
         if rule and any(move > 0 for move in moves.values()):
             cursor.execute(_REMEMBER, {"study": study.pk, "rule": json.dumps(asdict(rule))})
-    asked = _sum_moves(moves.values())
+    changed = _sum_moves(moves.values())
     if moves:
-        audit.record("stopping.applied", actor=None, study=study, tasks=len(moves), **asdict(asked))
-    return asked
+        audit.record("stopping.applied", actor=None, study=study, tasks=len(moves), **asdict(changed))
+    return changed
 
 
 def _awaited_by_experts(task_ids: Collection[int]) -> set[int]:
@@ -189,9 +189,9 @@ def _votes(study: Study, rule: Stopping, task_ids: Iterable[int]) -> dict[int, V
         return {pk: Votes(*counts) for pk, *counts in cursor.fetchall()}
 
 
-def _sum_moves(moves: Iterable[int]) -> PlacesChanged:
+def _sum_moves(moves: Iterable[int]) -> OverlapChange:
     listed = list(moves)
-    return PlacesChanged(sum(n for n in listed if n > 0), -sum(n for n in listed if n < 0))
+    return OverlapChange(sum(n for n in listed if n > 0), -sum(n for n in listed if n < 0))
 
 
 @transaction.atomic

@@ -1,4 +1,4 @@
-"""Which task a rater is given next, locked: the next one on their walk, or one drawn by the study's policy.
+"""Task selection: the next task of a rater's queue, or one drawn by the study's active-learning policy, locked.
 
 No statement here waits for a task (SKIP LOCKED). A draw whose task another rater is taking at that very moment is made
 anew, so the tasks that are free keep their chances relative to each other; what is stored is the chance in one draw.
@@ -141,8 +141,8 @@ def _next_in_queue(rater: RaterAtWork) -> PickedTask | None:
 
 def _draw_by_policy(rater: RaterAtWork, policy: Ordering, assignment: uuid.UUID) -> PickedTask | None:
     for coin in ordering.draw_coins(rater.seed, assignment):
-        found, picked = _draw_once(rater, policy, coin)
-        if picked or not found:
+        drawn, picked = _draw_once(rater, policy, coin)
+        if picked or not drawn:
             return picked
     # Whoever asked had bad luck, or almost all that is left is being taken: then any that is free.
     for span in _queue_laps(rater.cursor):
@@ -154,9 +154,9 @@ def _draw_by_policy(rater: RaterAtWork, policy: Ordering, assignment: uuid.UUID)
 def _draw_once(rater: RaterAtWork, policy: Ordering, coin: Coin) -> tuple[bool, PickedTask | None]:
     """Whether anything was drawn, and what, unless another is taking it."""
     if not coin.is_uniform(policy):
-        found, picked = _select_and_lock(rater, policy, _ONE_OF_HIGHEST_PRIORITY, place=coin.place)
-        if found:
-            return found, picked
+        drawn, picked = _select_and_lock(rater, policy, _ONE_OF_HIGHEST_PRIORITY, place=coin.place)
+        if drawn:
+            return drawn, picked
     return _select_and_lock(rater, policy, _UNIFORM, place=coin.place, within=coin.within(policy))
 
 
@@ -166,9 +166,9 @@ def _select_and_lock(
     with connection.cursor() as cursor:
         cursor.execute(_statement(choose, policy.among), {**_rater_params(rater), **where})
         row: tuple[Any, ...] = cursor.fetchone()
-    found, n_first, is_first, task = row[0], row[1], row[2], row[7:]
+    drawn, n_first, is_first, task = row[0], row[1], row[2], row[7:]
     if task[0] is None:
-        return found, None
+        return drawn, None
     uniform = ordering.uniform_probability(task[1], TasksBehind(*row[3:7]))
     chance = ordering.inclusion_probability(policy, n_first=n_first, is_first=is_first, uniform=uniform)
     return True, PickedTask(*(*task, rater.policy_id, chance))
@@ -188,7 +188,7 @@ def _queue_laps(cursor: float) -> tuple[dict[str, float], ...]:
     return {"after": cursor, "until": float("inf")}, {"after": ordering.START_OF_LIST, "until": cursor}
 
 
-# Which tasks come first: a study's policy, its versions, and the priorities that it goes by.
+# ── Policy versions and priorities ─────────────────────────────────────────────
 
 
 # So few at a time that a rater who submits a vote meanwhile waits for milliseconds, if at all.
@@ -237,11 +237,13 @@ def _policy_version(study: Study, *, made_from: str | None) -> OrderingPolicy:
     newest is another. The caller holds the study's lock."""
     newest = _newest_policy(study)
     source = (newest.made_from if newest else "") if made_from is None else made_from
-    stated = study.rules["ordering"]
-    if newest is not None and (newest.settings, newest.made_from) == (stated, source):
+    stored_settings = study.rules["ordering"]
+    if newest is not None and (newest.settings, newest.made_from) == (stored_settings, source):
         return newest
     number = newest.number + 1 if newest else 1
-    return OrderingPolicy.objects.create(study=study, number=number, settings=stated, made_from=source)
+    return OrderingPolicy.objects.create(
+        study=study, number=number, settings=stored_settings, made_from=source
+    )
 
 
 def _newest_policy(study: Study) -> OrderingPolicy | None:

@@ -1,4 +1,4 @@
-"""What the study endpoints take and give."""
+"""Studies, members, invitations and the audit file over the API."""
 
 from __future__ import annotations
 

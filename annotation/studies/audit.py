@@ -1,4 +1,4 @@
-"""The one way to write the audit log."""
+"""Audit log: append-only events. `record` is the one way to write it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def record(
     AuditEvent.objects.create(action=action, actor=actor, study=study, subject=subject, data=data)
 
 
-# The audit log as it is read: by whom each thing was done, for lists and files.
+# ── Reading ────────────────────────────────────────────────────────────────────
 
 
 # What only raters do: told under their pseudonym, even of somebody who runs the study by now.

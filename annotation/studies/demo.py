@@ -1,4 +1,4 @@
-"""The demo studies, made like anybody's: their files are imported, their accounts are members."""
+"""Demo studies, made through the services: their files are imported, their accounts are members."""
 
 from __future__ import annotations
 

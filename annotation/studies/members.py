@@ -1,4 +1,4 @@
-"""Who takes part in a study: members, invitations, raters."""
+"""Members of a study: invitations, roles, and the raters they become."""
 
 from __future__ import annotations
 

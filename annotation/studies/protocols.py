@@ -1,4 +1,4 @@
-"""Protocol versions: made from presets or definitions, never changed, read once per process."""
+"""Protocol versions: made from presets or definitions, immutable, cached in each process."""
 
 from __future__ import annotations
 

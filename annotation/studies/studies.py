@@ -1,4 +1,4 @@
-"""Making studies and changing their rules and state."""
+"""Studies: creation, change, and the transitions of their state."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def check_slug(slug: str) -> None:
     elif not re.fullmatch(r"[-a-zA-Z0-9_]{1,80}", slug):
         problem = f"{slug!r} must be 1 to 80 letters, digits, hyphens and underscores."
     if problem:
-        found = [FieldProblem("slug", problem)]
-        raise InvalidInput(f"This address cannot be used: {problem}", problems=found, code="bad_slug")
+        problems = [FieldProblem("slug", problem)]
+        raise InvalidInput(f"This address cannot be used: {problem}", problems=problems, code="bad_slug")
 
 
 @transaction.atomic

@@ -1,4 +1,4 @@
-"""Addresses that hear what happens in a study, for those who run it."""
+"""Webhooks over the API, for those who run a study."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from annotation.api.paging import PageIn, PageOut
 from annotation.api.serializers import In, problem_responses
 from annotation.models import Webhook, WebhookDelivery
 from annotation.webhooks import webhooks
-
-# What the endpoints about webhooks take and give.
 
 
 class WebhookChangeIn(In):
@@ -209,7 +207,7 @@ class DeliveriesView(APIView):
         rows = webhook.deliveries.all()
         if state := DeliveriesIn.parsed(request.query_params.dict()).get("state"):
             rows = rows.filter(state=state)
-        return Response(paging.page(request, rows, DeliveryOut, newest_first=True, asked=DeliveriesIn))
+        return Response(paging.page(request, rows, DeliveryOut, newest_first=True, query=DeliveriesIn))
 
 
 class ReplayView(APIView):

@@ -1,5 +1,8 @@
-"""Sending what webhooks are to hear. A delivery is a row: it is claimed before it is sent, and whoever dies at it
-leaves a row that is sent again a minute later, perhaps for the second time (at least once, never lost)."""
+"""Webhook delivery: at least once, with retries, backoff and a circuit breaker.
+
+A delivery is a row: it is claimed before it is sent. A worker that dies leaves a row that is sent again a minute
+later, perhaps for the second time.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ class Attempt:
     duration_ms: int
 
     @property
-    def got_through(self) -> bool:
+    def succeeded(self) -> bool:
         return self.status is not None and 200 <= self.status < 300
 
 
@@ -57,11 +60,11 @@ def sweep() -> int:
         return _send_due(time.monotonic() + _SEND_S)
 
 
-def _collect(until: float) -> None:
+def _collect(deadline: float) -> None:
     """In turn: whichever had to wait for a long backlog of another comes first in the next sweep."""
     for webhook in _active_webhooks().select_related("study").order_by("collected_at", "pk"):
-        events.collect_events(webhook, until=until)
-        if time.monotonic() > until:
+        events.collect_events(webhook, deadline=deadline)
+        if time.monotonic() > deadline:
             return
 
 
@@ -69,12 +72,12 @@ def _active_webhooks() -> QuerySet[Webhook]:
     return Webhook.objects.filter(active=True, paused=Webhook.Pause.NONE)
 
 
-def _send_due(until: float) -> int:
+def _send_due(deadline: float) -> int:
     """A round of one delivery for each webhook, side by side, until nothing is due: one that is slow or fails holds up
     no other."""
     n_tries = 0
     with ThreadPoolExecutor(_CONCURRENCY, thread_name_prefix="webhook") as pool:
-        while time.monotonic() < until and (claimed := _claimed_round()):
+        while time.monotonic() < deadline and (claimed := _claimed_round()):
             tries = pool.map(_attempt, claimed)
             for delivery, outcome in zip(claimed, tries, strict=True):
                 _record_attempt(delivery, outcome)
@@ -85,8 +88,8 @@ def _send_due(until: float) -> int:
 def _claimed_round() -> list[WebhookDelivery]:
     now = timezone.now()
     ready = _active_webhooks().filter(Q(hold_until=None) | Q(hold_until__lte=now)).select_related("study")
-    found = (_claim(webhook, now) for webhook in ready)
-    return [delivery for delivery in found if delivery is not None]
+    claims = (_claim(webhook, now) for webhook in ready)
+    return [delivery for delivery in claims if delivery is not None]
 
 
 def _claim(webhook: Webhook, now: datetime) -> WebhookDelivery | None:
@@ -120,10 +123,10 @@ def _attempt(delivery: WebhookDelivery) -> Attempt:
             method="POST",
             headers=headers,
             content=delivery.body.encode(),
-            seconds=RESPONSE_TIMEOUT_S,
-        ) as said:
-            status = said.status
-            answer = said.beginning(RESPONSE_EXCERPT).decode(errors="replace").replace("\0", "")
+            timeout_s=RESPONSE_TIMEOUT_S,
+        ) as response:
+            status = response.status
+            answer = response.read_up_to(RESPONSE_EXCERPT).decode(errors="replace").replace("\0", "")
     except DomainError as error:
         answer = error.message
     return Attempt(status, answer[:RESPONSE_EXCERPT], round(1000 * (time.monotonic() - began)))
@@ -132,21 +135,21 @@ def _attempt(delivery: WebhookDelivery) -> Attempt:
 def _record_attempt(delivery: WebhookDelivery, outcome: Attempt) -> None:
     now = timezone.now()
     wait = None if outcome.status == 410 else rules.retry_delay(delivery.n_tries, chance=random.random())
-    if outcome.got_through:
+    if outcome.succeeded:
         state, due = _State.DELIVERED, now
     elif wait is None:
         state, due = _State.FAILED, now
     else:
         state, due = _State.WAITING, now + wait
-    told = {"status": outcome.status, "answer": outcome.answer, "duration_ms": outcome.duration_ms}
+    attempt_fields = {"status": outcome.status, "answer": outcome.answer, "duration_ms": outcome.duration_ms}
     waiting = WebhookDelivery.objects.filter(pk=delivery.pk, state=_State.WAITING)
-    waiting.update(state=state, due_at=due, tried_at=now, **told)
+    waiting.update(state=state, due_at=due, tried_at=now, **attempt_fields)
     _record_health(delivery.webhook, outcome, now)
 
 
 def _record_health(webhook: Webhook, outcome: Attempt, now: datetime) -> None:
     rows = Webhook.objects.filter(pk=webhook.pk)
-    if outcome.got_through:
+    if outcome.succeeded:
         if webhook.n_failures:
             rows.update(n_failures=0, failing_since=None, hold_until=None)
         return

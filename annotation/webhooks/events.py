@@ -1,4 +1,4 @@
-"""What there is to tell: a study's log and its judgments, read on from where each webhook was last told.
+"""Webhook events (outbox): the audit log and judgments of a study, read on from where each webhook stands.
 
 Whoever rates pays nothing for it: nothing is written when a vote is. The log and the judgments are read by their ids,
 and ids are given out before they are committed, so the newest are read again until every transaction that was open
@@ -41,7 +41,7 @@ _ASSIGNED = "cases.assigned"
 _DeliveryBuilder = Callable[[Webhook, QuerySet[Any]], list[WebhookDelivery]]
 
 
-def collect_events(webhook: Webhook, *, until: float) -> bool:
+def collect_events(webhook: Webhook, *, deadline: float) -> bool:
     """Write deliveries for what this webhook has not heard of: all that was in sight when the pass began that is under
     way, or else all that is now. False when `until` (monotonic) came before its end, after one chunk at the least, or
     somebody changed or removed the webhook; the next call goes on from there.
@@ -51,7 +51,7 @@ def collect_events(webhook: Webhook, *, until: float) -> bool:
     heads = webhook.sight[0]
     for source in _SOURCES:
         while webhook.reached[source] < heads[source]:
-            if not _write_deliveries(webhook, source) or time.monotonic() > until:
+            if not _write_deliveries(webhook, source) or time.monotonic() > deadline:
                 return False
     return _end_pass(webhook)
 
@@ -98,12 +98,12 @@ def _deliveries_of_audit_events(webhook: Webhook, rows: QuerySet[AuditEvent]) ->
     runs = Membership.objects.filter(
         study_id=OuterRef("study_id"), user_id=OuterRef("actor_id"), role__in=MANAGING_ROLES
     )
-    found = [
+    matching = [
         event
         for event in rows.annotate(actor_name=F("actor__name"), runs=Exists(runs))
         if event.action not in _SENT_WITH_JUDGMENTS and matches_event(webhook.events, event.action)
     ]
-    raters = _raters(webhook, found)
+    raters = _raters(webhook, matching)
     return [
         _delivery(
             webhook,
@@ -113,7 +113,7 @@ def _deliveries_of_audit_events(webhook: Webhook, rows: QuerySet[AuditEvent]) ->
             {"actor": event.actor_name if event.runs else None, "subject": _subject(event), **event.data},
             rater_id=raters.get(event.pk),
         )
-        for event in found
+        for event in matching
     ]
 
 
@@ -121,8 +121,8 @@ def _raters(webhook: Webhook, events: Sequence[AuditEvent]) -> dict[int, int]:
     """Of which rater each event tells, where it is of one."""
     names = {event.pk: event.subject.removeprefix("rater ") for event in events if event.action != _WITHDRAWN}
     rows = Rater.objects.filter(study_id=webhook.study_id, pseudonym__in=set(names.values()))
-    known = dict(rows.values_list("pseudonym", "pk"))
-    return {event: known[name] for event, name in names.items() if name in known}
+    rater_ids = dict(rows.values_list("pseudonym", "pk"))
+    return {event: rater_ids[name] for event, name in names.items() if name in rater_ids}
 
 
 def _subject(event: AuditEvent) -> str:
@@ -131,7 +131,7 @@ def _subject(event: AuditEvent) -> str:
 
 def _deliveries_of_judgments(webhook: Webhook, rows: QuerySet[Judgment]) -> list[WebhookDelivery]:
     """Every vote but those of raters who have left."""
-    found = (
+    matching = (
         rows.exclude(rater__state=Rater.State.WITHDRAWN)
         .annotate(
             rater_name=F("rater__pseudonym"),
@@ -140,8 +140,8 @@ def _deliveries_of_judgments(webhook: Webhook, rows: QuerySet[Judgment]) -> list
         )
         .defer("telemetry")
     )
-    wanted = [row for row in found if matches_event(webhook.events, _event(row))]
-    answers = _answers(wanted) if webhook.with_answers else {}
+    subscribed = [row for row in matching if matches_event(webhook.events, _event(row))]
+    answers = _answers(subscribed) if webhook.with_answers else {}
     return [
         _delivery(
             webhook,
@@ -154,7 +154,7 @@ def _deliveries_of_judgments(webhook: Webhook, rows: QuerySet[Judgment]) -> list
             },
             rater_id=row.rater_id,
         )
-        for row in wanted
+        for row in subscribed
     ]
 
 
@@ -185,11 +185,11 @@ def _answers(judgments: Sequence[Judgment]) -> dict[int, list[dict[str, Any]]]:
         "text",
     )
     rows = Answer.objects.filter(judgment__in=judgments).order_by("question__position", "pk")
-    found: dict[int, list[dict[str, Any]]] = {}
+    answers: dict[int, list[dict[str, Any]]] = {}
     for judgment, question, system, choice, value, confidence, text in rows.values_list(*fields):
-        said = {"question": question, "system": system, "choice": choice, "value": value}
-        found.setdefault(judgment, []).append({**said, "confidence": confidence, "text": text})
-    return found
+        answer = {"question": question, "system": system, "choice": choice, "value": value}
+        answers.setdefault(judgment, []).append({**answer, "confidence": confidence, "text": text})
+    return answers
 
 
 def _delivery(

@@ -1,4 +1,4 @@
-"""What a webhook hears, how it is signed, and when it is tried again."""
+"""Webhook rules: event patterns, HMAC signature, retry delays and backoff."""
 
 from __future__ import annotations
 

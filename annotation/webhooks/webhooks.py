@@ -1,4 +1,4 @@
-"""Who hears what happens in a study: addresses, their secrets, and what was sent to them."""
+"""Webhooks: subscriptions to a study's events, their secrets, and their log of deliveries."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def change(webhook: Webhook, *, actor: User, **changed: Any) -> Webhook:
     for name, value in changed.items():
         setattr(webhook, name, value)
     webhook.save(update_fields=list(changed))
-    shown = {name: value for name, value in changed.items() if name in ("events", "with_answers", "active")}
+    audited = {name: value for name, value in changed.items() if name in ("events", "with_answers", "active")}
     if "address" in changed:
-        shown["host"] = _host(webhook.address)
-    _record("changed", webhook, actor=actor, **shown)
+        audited["host"] = _host(webhook.address)
+    _record("changed", webhook, actor=actor, **audited)
     return webhook
 
 
@@ -146,10 +146,10 @@ def secret(webhook: Webhook) -> str:
 
 def active_secrets(webhook: Webhook) -> list[str]:
     """What signs now: the secret, and the one before for a while."""
-    found = [secret(webhook)]
+    secrets = [secret(webhook)]
     if webhook.old_seed and webhook.old_seed_until and webhook.old_seed_until > timezone.now():
-        found.append(_secret(bytes(webhook.old_seed)))
-    return found
+        secrets.append(_secret(bytes(webhook.old_seed)))
+    return secrets
 
 
 def delivery_body(delivery_id: uuid.UUID, event: str, at: str, study: str, data: dict[str, Any]) -> str:
@@ -158,8 +158,8 @@ def delivery_body(delivery_id: uuid.UUID, event: str, at: str, study: str, data:
 
 
 def _secret(seed: bytes) -> str:
-    made = salted_hmac("annotation.webhooks", seed.hex(), algorithm="sha256").digest()
-    return "whsec_" + base64.urlsafe_b64encode(made).decode().rstrip("=")
+    digest = salted_hmac("annotation.webhooks", seed.hex(), algorithm="sha256").digest()
+    return "whsec_" + base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 def _send_again(**which: Any) -> int:
@@ -180,19 +180,19 @@ def _from_now(study: Study) -> dict[str, Any]:
 
 
 def _check(*, address: str | None = None, events: Sequence[str] | None = None) -> None:
-    found = []
+    problems = []
     if address is not None:
         try:
             http_guard.check_address(address)
         except http_guard.AddressRefused as error:
-            found.append(FieldProblem("address", error.message))
+            problems.append(FieldProblem("address", error.message))
     if events is not None and not events:
-        found.append(FieldProblem("events", "Name at least one; * stands for all of them."))
+        problems.append(FieldProblem("events", "Name at least one; * stands for all of them."))
     for number, pattern in enumerate(events or ()):
         if problem := rules.pattern_problem(pattern):
-            found.append(FieldProblem(f"events[{number}]", f"{pattern!r} {problem}."))
-    if found:
-        raise InvalidInput("This webhook cannot be kept.", problems=found)
+            problems.append(FieldProblem(f"events[{number}]", f"{pattern!r} {problem}."))
+    if problems:
+        raise InvalidInput("This webhook cannot be kept.", problems=problems)
 
 
 def _host(address: str) -> str:

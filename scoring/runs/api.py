@@ -260,4 +260,4 @@ class ScoresView(APIView):
         study = access.managed_study(request.user, slug)
         asked = ScoresIn.parsed(request.query_params.dict())
         found = results.study_scores(study, scorer=asked.get("scorer", ""))
-        return Response(paging.page(request, found, ScoreOut, asked=ScoresIn))
+        return Response(paging.page(request, found, ScoreOut, query=ScoresIn))

@@ -412,7 +412,7 @@ class WrittenRowsView(APIView):
         fault = WrittenRowsIn.parsed(request.query_params.dict()).get("fault")
         rows = WritingRow.objects.filter(run=run).select_related("item_version__item", "system")
         rows = rows.filter(fault=fault) if fault else rows.filter(state=WritingRow.State.DONE)
-        return Response(paging.page(request, rows, WrittenRowOut, asked=WrittenRowsIn))
+        return Response(paging.page(request, rows, WrittenRowOut, query=WrittenRowsIn))
 
 
 class PublishView(APIView):

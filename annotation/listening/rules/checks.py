@@ -1,4 +1,4 @@
-"""What a study wants checked of its raters' listening, and where a rater stands with it.
+"""Listening checks: a study's settings, the trials of headphone screening, their scoring, and where a rater stands.
 
 The tests of headphones are those of Woods et al. (2017, Attention, Perception, & Psychophysics 79) and Milne et al.
 (2021, Behavior Research Methods 53): six trials of three intervals, five of which must be right. Guessing passes
@@ -167,9 +167,9 @@ def standings(
     return [_standing(kind, rules, by_kind[kind], worked, now) for kind in rules.require]
 
 
-def is_due(found: Iterable[CheckStanding]) -> bool:
+def is_due(checks: Iterable[CheckStanding]) -> bool:
     """Whether something has to be done before more work."""
-    return any(standing.state != "valid" for standing in found)
+    return any(standing.state != "valid" for standing in checks)
 
 
 def work_since(moment: datetime, worked: Sequence[datetime], *, now: datetime) -> timedelta:

@@ -1,4 +1,4 @@
-"""Was enough heard before this vote, and can the log be true? The browser tells what played; we add it up again.
+"""Listen-before-vote: listening settings, required seconds and gains of clips, and the check of a playback log.
 
 A log's `heard` holds, by clip, the stretches of it that really sounded, in seconds of the clip: [[0, 4.8], [6, 7.2]].
 """
@@ -111,17 +111,17 @@ def with_earlier_minimums(
     rules: Mapping[str, Any], *, before: ListeningRules, until: datetime
 ) -> dict[str, Any]:
     """A study's `rules` that also say which minimums held until now: for the tasks that were handed out under them."""
-    then = {"until": until.isoformat(), **{name: getattr(before, name) for name in MINIMUMS}}
-    return {**rules, "listening_before": [*rules.get("listening_before", []), then]}
+    earlier_minimums = {"until": until.isoformat(), **{name: getattr(before, name) for name in MINIMUMS}}
+    return {**rules, "listening_before": [*rules.get("listening_before", []), earlier_minimums]}
 
 
 def rules_in_force_since(rules: Mapping[str, Any], moment: datetime) -> list[ListeningRules]:
     """From a study's `rules`: those of now, then each that held at some time since this moment."""
     now = ListeningRules.of(rules)
     earlier = [
-        replace(now, **{name: then[name] for name in MINIMUMS})
-        for then in rules.get("listening_before", [])
-        if moment < datetime.fromisoformat(then["until"])
+        replace(now, **{name: earlier_minimums[name] for name in MINIMUMS})
+        for earlier_minimums in rules.get("listening_before", [])
+        if moment < datetime.fromisoformat(earlier_minimums["until"])
     ]
     return [now, *earlier]
 
@@ -189,12 +189,12 @@ def listening_conditions(
     )
 
 
-def mildest_conditions(given: Sequence[Conditions]) -> Conditions:
+def mildest_conditions(conditions: Sequence[Conditions]) -> Conditions:
     """Of conditions for the same clips, the least that one of them asks; the gains of the first."""
-    clips = zip(*(each.clips for each in given), strict=True)
+    clips = zip(*(option.clips for option in conditions), strict=True)
     return Conditions(
         tuple(replace(same[0], must_hear=min(clip.must_hear for clip in same)) for same in clips),
-        min_switches=min(each.min_switches for each in given),
+        min_switches=min(option.min_switches for option in conditions),
     )
 
 
@@ -244,15 +244,15 @@ class PlaybackLog:
 def read_playback_log(telemetry: Mapping[str, Any] | None) -> PlaybackLog:
     """No log is a log of nothing heard."""
     problems: list[FieldProblem] = []
-    told = {} if telemetry is None else telemetry
-    heard = told.get("heard", {})
+    log = {} if telemetry is None else telemetry
+    heard = log.get("heard", {})
     if not isinstance(heard, Mapping):
         problems.append(
             FieldProblem("telemetry.heard", "Send the stretches heard of each clip, by its name.")
         )
         heard = {}
-    stretches = {str(name): _read_intervals(str(name), said, problems) for name, said in heard.items()}
-    switches = told.get("switches", 0)
+    stretches = {str(name): _read_intervals(str(name), listed, problems) for name, listed in heard.items()}
+    switches = log.get("switches", 0)
     if isinstance(switches, bool) or not isinstance(switches, int) or not 0 <= switches < 1_000_000:
         problems.append(
             FieldProblem("telemetry.switches", "Send how often the rater switched, a whole number.")
@@ -283,25 +283,25 @@ def check_playback_log(
     )
 
 
-def _read_intervals(name: str, said: Any, problems: list[FieldProblem]) -> list[Interval]:
+def _read_intervals(name: str, intervals: Any, problems: list[FieldProblem]) -> list[Interval]:
     field = f"telemetry.heard.{name}"
-    if not isinstance(said, list | tuple):
+    if not isinstance(intervals, list | tuple):
         problems.append(FieldProblem(field, "Send a list of [from, to] in seconds."))
         return []
-    if not all(_is_interval(each) for each in said):
+    if not all(_is_interval(interval) for interval in intervals):
         problems.append(
             FieldProblem(field, "A stretch is [from, to] in seconds of the clip, from before to.")
         )
         return []
-    return [(max(0.0, float(start)), max(0.0, float(end))) for start, end in said]
+    return [(max(0.0, float(start)), max(0.0, float(end))) for start, end in intervals]
 
 
-def _is_interval(said: Any) -> bool:
-    if not isinstance(said, list | tuple) or len(said) != 2:
+def _is_interval(interval: Any) -> bool:
+    if not isinstance(interval, list | tuple) or len(interval) != 2:
         return False
-    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in said):
+    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in interval):
         return False
-    start, end = said
+    start, end = interval
     return bool(-TOLERANCE_S <= start <= end <= _LONGEST_CLIP_S)  # nothing is, beside NaN
 
 

@@ -1,4 +1,4 @@
-"""How loud is each clip of a task played? Clips that are compared are brought to one loudness by gain alone.
+"""Loudness matching: clips that are compared are played at one loudness, by gain alone.
 
 The louder of two equal recordings is the one people prefer, so loudness is taken out of the comparison: every clip of
 a task is played at one integrated loudness (ITU-R BS.1770), -23 LUFS as in EBU R 128. Generated music is mostly far

@@ -1,4 +1,4 @@
-"""Is this a complete and valid answer to that protocol? And what does it say, once sides are undone?"""
+"""Answers of a judgment: validation against the protocol, and their canonical form without the presentation order."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def check_answers(
         where = f"answers[{index}]"
         question = protocol.question(str(answer.get("question", "")))
         if question is None:
-            known = ", ".join(spec.key for spec in protocol.questions)
-            problems.append(FieldProblem(f"{where}.question", f"This protocol asks {known}."))
+            known_questions = ", ".join(spec.key for spec in protocol.questions)
+            problems.append(FieldProblem(f"{where}.question", f"This protocol asks {known_questions}."))
             continue
         position = answer.get("position")
         misplaced = _check_position(question, position, where, n_candidates)
@@ -107,14 +107,14 @@ def shown_choice(choice: int, presentation: Sequence[int]) -> str:
 
 def answer_as_shown(answer: CanonicalAnswer, presentation: Sequence[int]) -> dict[str, Any]:
     """The inverse of `canonical` for one answer: as the rater's page sent it, for sides and positions as shown."""
-    given = {
+    parts = {
         "position": None if answer.slot is None else presentation.index(answer.slot),
         "choice": None if answer.choice is None else shown_choice(answer.choice, presentation),
         "value": answer.value,
         "confidence": answer.confidence,
         "text": answer.text or None,
     }
-    return {"question": answer.question} | {name: part for name, part in given.items() if part is not None}
+    return {"question": answer.question} | {name: part for name, part in parts.items() if part is not None}
 
 
 def _check_position(
@@ -138,9 +138,7 @@ def _check_content(question: QuestionSpec, answer: Mapping[str, Any], where: str
         return _check_choice(question, answer, where) + _check_confidence(question, answer, where)
     if question.kind in ("rating", "correctness"):
         return _check_value(question, answer, where) + _check_confidence(question, answer, where)
-    if question.kind == "text":
-        return _check_text(question, answer, where)
-    return [FieldProblem(where, f"Answers of kind {question.kind} are not taken here yet.")]
+    return _check_text(question, answer, where)
 
 
 def _check_choice(question: QuestionSpec, answer: Mapping[str, Any], where: str) -> list[FieldProblem]:
@@ -191,13 +189,14 @@ def _check_text(question: QuestionSpec, answer: Mapping[str, Any], where: str) -
 
 
 def _check_codes(protocol: Protocol, codes: Sequence[str]) -> list[FieldProblem]:
-    known = protocol.code_keys
+    known_codes = protocol.code_keys
     problems = [
         FieldProblem(
-            f"codes[{i}]", f"{code!r} is not one of {', '.join(known) or 'any code: this protocol has none'}."
+            f"codes[{i}]",
+            f"{code!r} is not one of {', '.join(known_codes) or 'any code: this protocol has none'}.",
         )
         for i, code in enumerate(codes)
-        if code not in known
+        if code not in known_codes
     ]
     if len(set(codes)) != len(codes):
         problems.append(FieldProblem("codes", "A code is given twice."))

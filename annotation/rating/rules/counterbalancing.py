@@ -1,4 +1,4 @@
-"""In which order are a task's candidates shown? Drawn on the server, balanced within a task."""
+"""Counterbalancing: the presentation order of a task's candidates, drawn on the server and balanced within a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What excluding judgments, or restoring them, does to the counters of tasks and raters."""
+"""Exclusions: what excluding or restoring judgments does to the counters of tasks and raters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a model says of a task, in studies that show it to raters: the settings, the draw, and the numbers to show.
+"""Hints, model predictions shown to raters: settings, the random draw that withholds them (anchoring), and the numbers
+to show.
 
 Raters see no scores unless a study wants it. Where it does, what a model said of a task is kept from a random share of
 those who judge it, so that what showing does to their answers can be told (`analytics.statistics.raters.anchoring`).

@@ -1,4 +1,5 @@
-"""Which task a rater gets where a study puts first what a vote would teach most, and the chance that it had.
+"""Active learning: which task a rater gets where a study puts first what a vote would teach most, and its inclusion
+probability.
 
 Each draw is one of two kinds. With the chance `uniform` it takes any open task, else one of the first `among` by
 priority, each as likely as the others. A task's chance in a draw is the sum over both kinds, so it is known exactly at
@@ -98,10 +99,10 @@ def draw_coins(seed: int, assignment: uuid.UUID) -> tuple[Coin, ...]:
     """The numbers of an assignment's draw and of those made in its place. They follow from what is stored: whoever
     knows the study's seed can make any draw again."""
     digest = hashlib.blake2b(f"{seed}:{assignment}".encode(), digest_size=16 * ATTEMPTS).digest()
-    found = [
+    numbers = [
         (int.from_bytes(digest[start : start + 8], "big") >> 11) / 2**53 for start in range(0, len(digest), 8)
     ]
-    return tuple(Coin(*pair) for pair in zip(found[::2], found[1::2], strict=True))
+    return tuple(Coin(*pair) for pair in zip(numbers[::2], numbers[1::2], strict=True))
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def validate_ordering(values: Mapping[str, Any]) -> list[FieldProblem]:
     return problems
 
 
-# Where things stand in a study's queue.
+# ── Places in the queue ────────────────────────────────────────────────────────
 
 
 def shuffle_key(seed: int, external_id: str) -> float:

@@ -1,4 +1,4 @@
-"""When a pair needs no more votes: the chance that its majority is right.
+"""Sequential stopping: when a pair needs no more votes, by the probability that its majority is right.
 
 Each vote of a pair goes to its first candidate with an unknown chance q. Before any vote every q is as likely as any
 other, a Beta(1, 1) distribution, so after v and w votes for the two the chance that raters prefer the first is the
@@ -130,7 +130,7 @@ def min_votes_to_decide(threshold: float) -> int:
 
 def eligible_questions(protocol: Protocol) -> tuple[str, ...]:
     """Questions that ask which of two is preferred; in an ABX test the right answer changes from vote to vote."""
-    return tuple(asked.key for asked in protocol.questions if asked.kind == "preference" and asked.level)
+    return tuple(spec.key for spec in protocol.questions if spec.kind == "preference" and spec.level)
 
 
 def as_json(rules: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,8 +150,10 @@ def validate_stopping(
         values.pop("most", None)
     problems = validate(Stopping, values, most={"least": overlap + 1})
     if values["question"] and values["question"] not in questions:
-        known = f"Choose one of {', '.join(questions)}." if questions else "This protocol compares no pairs."
-        problems.append(FieldProblem("question", known))
+        message = (
+            f"Choose one of {', '.join(questions)}." if questions else "This protocol compares no pairs."
+        )
+        problems.append(FieldProblem("question", message))
     invalid = {problem.field for problem in problems}
     if "most" in values and invalid.isdisjoint({"most", "threshold"}):
         needed = min_votes_to_decide(values["threshold"])

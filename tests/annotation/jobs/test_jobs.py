@@ -116,7 +116,7 @@ def test_a_slow_worker_keeps_its_job_although_its_lease_ran_out():
 
 def test_what_keeps_killing_its_worker_is_given_up():
     job = make(**gone(attempts=jobs.MAX_ATTEMPTS))
-    jobs.wake_stale()
+    jobs.resend_stale()
     job.refresh_from_db()
     assert job.state == "failed"
     assert "died 5 times" in job.message
@@ -129,7 +129,7 @@ def test_the_sweep_wakes_what_was_lost_and_nothing_else(monkeypatch):
     make(state="done", created_at=old)
     woken: list = []
     monkeypatch.setattr(jobs, "_send_message", lambda job_id, kind: woken.append(job_id))
-    jobs.wake_stale()
+    jobs.resend_stale()
     assert set(woken) == {lost.pk, killed.pk}
 
 

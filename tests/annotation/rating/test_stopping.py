@@ -12,7 +12,7 @@ from annotation.models import Answer, AuditEvent, Judgment, StoppingSweep, Task
 from annotation.rating import exclusions, judgments, leases, revisions, stopping
 from annotation.rating.rules import stopping as rules
 from annotation.rating.rules.answers import FIRST, SECOND
-from annotation.rating.stopping import PlacesChanged
+from annotation.rating.stopping import OverlapChange
 from annotation.review import adjudication, cases, returns
 from annotation.studies import protocols
 from tests import factories
@@ -66,10 +66,10 @@ def test_a_pair_that_is_decided_stays_and_one_that_is_not_gets_one_more_place(st
     other = factories.comparison_task(study, "other")
     vote(task, FIRST, FIRST, FIRST)
     vote(other, FIRST, SECOND, FIRST)
-    assert stopping.sweep() == PlacesChanged(more=1)
+    assert stopping.sweep() == OverlapChange(more=1)
     assert places(task) == (3, 3, 0)
     assert places(other) == (3, 4, 1)
-    assert stopping.sweep() == PlacesChanged()
+    assert stopping.sweep() == OverlapChange()
     logged = AuditEvent.objects.filter(study=study, action="stopping.applied")
     assert [event.data for event in logged] == [{"tasks": 1, "more": 1, "fewer": 0}]
     true_counters(study)
@@ -78,9 +78,9 @@ def test_a_pair_that_is_decided_stays_and_one_that_is_not_gets_one_more_place(st
 def test_it_goes_on_vote_by_vote_until_it_is_decided(study, task):
     vote(task, FIRST, SECOND, FIRST)
     for _ in range(3):
-        assert stopping.sweep() == PlacesChanged(more=1)
+        assert stopping.sweep() == OverlapChange(more=1)
         vote(task, FIRST)
-    assert stopping.sweep() == PlacesChanged()
+    assert stopping.sweep() == OverlapChange()
     assert places(task) == (6, 6, 3)  # five to one
     true_counters(study)
 
@@ -90,7 +90,7 @@ def test_it_ends_undecided_at_the_most_votes_there_may_be(study, task):
     for choice in (SECOND, FIRST, SECOND, FIRST):
         stopping.sweep()
         vote(task, choice)
-    assert stopping.sweep() == PlacesChanged()
+    assert stopping.sweep() == OverlapChange()
     assert places(task) == (7, 7, 4)
 
 
@@ -98,17 +98,17 @@ def test_ties_and_both_bad_are_half_a_vote_for_each(study, task):
     reviewing.votes(task, Answer.Choice.FIRST, Answer.Choice.FIRST, Answer.Choice.FIRST, Answer.Choice.TIE)
     Task.objects.filter(pk=task.pk).update(n_judgments=4, overlap=4)
     assert rules.majority_certainty(3, 0, 1) > 0.9
-    assert stopping.sweep() == PlacesChanged()
+    assert stopping.sweep() == OverlapChange()
     reviewing.vote(task, Answer.Choice.BOTH_BAD)
     reviewing.vote(task, Answer.Choice.TIE)
     Task.objects.filter(pk=task.pk).update(n_judgments=6, overlap=6)
     assert rules.majority_certainty(3, 0, 3) < 0.9
-    assert stopping.sweep() == PlacesChanged(more=1)
+    assert stopping.sweep() == OverlapChange(more=1)
 
 
 def test_nothing_is_asked_before_the_first_votes_are_in(study, task):
     vote(task, FIRST, SECOND)
-    assert stopping.sweep() == PlacesChanged()
+    assert stopping.sweep() == OverlapChange()
     assert places(task) == (2, 3, 0)
 
 
@@ -120,7 +120,7 @@ def test_a_changed_vote_that_decides_takes_the_open_place_away(study, task):
     stopping.sweep()
     assert places(task) == (3, 4, 1)
     revisions.revise(user, lease.pk, prefer(FIRST, lease.presentation))
-    assert stopping.sweep() == PlacesChanged(fewer=1)
+    assert stopping.sweep() == OverlapChange(fewer=1)
     assert places(task) == (3, 3, 0)
     true_counters(study)
 
@@ -133,11 +133,11 @@ def test_a_place_that_somebody_is_at_is_not_taken_away(study, task):
     user = factories.member(study)
     desk.leased(user, task)
     exclude(against)  # three to none, one place open and one taken
-    assert stopping.sweep() == PlacesChanged(fewer=1)
+    assert stopping.sweep() == OverlapChange(fewer=1)
     assert places(task) == (3, 4, 1)
     leases.return_all(study, user)
     stopping.reset_sweep(study)
-    assert stopping.sweep() == PlacesChanged(fewer=1)
+    assert stopping.sweep() == OverlapChange(fewer=1)
     true_counters(study)
 
 
@@ -145,13 +145,13 @@ def test_an_excluded_vote_opens_its_place_and_a_restored_one_is_decided_anew(stu
     *_, last = vote(task, FIRST, FIRST, FIRST)
     stopping.sweep()
     exclude(last)
-    assert stopping.sweep() == PlacesChanged()
+    assert stopping.sweep() == OverlapChange()
     assert places(task) == (2, 3, 0)
     vote(task, SECOND)
-    assert stopping.sweep() == PlacesChanged(more=1)
+    assert stopping.sweep() == OverlapChange(more=1)
     exclude(last, action="restore")
     assert places(task) == (4, 4, 1)
-    assert stopping.sweep() == PlacesChanged(more=1)  # three to one
+    assert stopping.sweep() == OverlapChange(more=1)  # three to one
     true_counters(study)
 
 
@@ -163,7 +163,7 @@ def test_what_an_expert_asks_of_the_pool_comes_beside_it(study, task):
     returns.return_to_pool(expert, case.pk, "More ears, please.", votes=2)
     assert places(task) == (3, 6, 1)
     vote(task, FIRST, FIRST, FIRST)
-    assert stopping.sweep() == PlacesChanged()  # five to one
+    assert stopping.sweep() == OverlapChange()  # five to one
     assert returns.close_fulfilled() == 1
     true_counters(study)
 
@@ -173,11 +173,11 @@ def test_what_an_expert_does_not_ask_any_more_leaves_it_to_the_rule(study, task)
     expert = factories.member(study, "expert")
     case = desk.judged(expert, task)
     returns.return_to_pool(expert, case.pk, "More ears, please.", votes=2)
-    assert stopping.sweep() == PlacesChanged()
+    assert stopping.sweep() == OverlapChange()
     cases.claim(expert, case.pk)
     adjudication.approve_item(expert, case.pk)
     assert places(task) == (3, 3, 0)
-    assert stopping.sweep() == PlacesChanged(more=1)
+    assert stopping.sweep() == OverlapChange(more=1)
 
 
 def test_what_an_expert_asks_of_the_pool_stays_after_votes_that_the_rule_had_asked_for(study, task):
@@ -188,7 +188,7 @@ def test_what_an_expert_asks_of_the_pool_stays_after_votes_that_the_rule_had_ask
     expert = factories.member(study, "expert")
     case = desk.judged(expert, task)
     returns.return_to_pool(expert, case.pk, "More ears, please.", votes=2)
-    assert stopping.sweep() == PlacesChanged()
+    assert stopping.sweep() == OverlapChange()
     assert places(task) == (7, 9, 4)
     assert returns.close_fulfilled() == 0
     vote(task, FIRST, FIRST)
@@ -202,9 +202,9 @@ def test_a_case_comes_back_with_the_votes_that_were_asked_for_before_the_rule_as
     case = desk.judged(expert, task)
     returns.return_to_pool(expert, case.pk, "More ears, please.", votes=1)
     vote(task, SECOND)
-    assert stopping.sweep() == PlacesChanged()
+    assert stopping.sweep() == OverlapChange()
     assert returns.close_fulfilled() == 1
-    assert stopping.sweep() == PlacesChanged(more=1)
+    assert stopping.sweep() == OverlapChange(more=1)
     assert places(task) == (4, 5, 1)
 
 
@@ -226,7 +226,7 @@ def test_imported_votes_count_and_experts_own_do_not(study, task):
     Task.objects.filter(pk=task.pk).update(n_judgments=3)
     study.n_unnamed_tasks_filled = 1
     study.save()
-    assert stopping.sweep() == PlacesChanged(more=1)
+    assert stopping.sweep() == OverlapChange(more=1)
     study.refresh_from_db()
     assert study.n_unnamed_tasks_filled == 0
 
@@ -235,17 +235,17 @@ def test_only_running_studies_with_a_rule_and_regular_tasks_are_looked_at(study,
     vote(task, FIRST, SECOND, FIRST)
     study.state = "paused"
     study.save()
-    assert stopping.sweep() == PlacesChanged()
+    assert stopping.sweep() == OverlapChange()
     study.state, study.rules = "running", factories.NOTHING_TO_HEAR
     study.save()
-    assert stopping.sweep() == PlacesChanged()
+    assert stopping.sweep() == OverlapChange()
     study.rules = {**study.rules, "stopping": RULE}
     study.save()
     Task.objects.update(kind=Task.Kind.GOLD)
-    assert stopping.sweep() == PlacesChanged()
+    assert stopping.sweep() == OverlapChange()
     Task.objects.update(kind=Task.Kind.REGULAR)
     stopping.reset_sweep(study)
-    assert stopping.sweep() == PlacesChanged(more=1)
+    assert stopping.sweep() == OverlapChange(more=1)
 
 
 def test_a_protocol_that_asks_the_question_no_more_asks_for_no_votes(study, task):
@@ -255,7 +255,7 @@ def test_a_protocol_that_asks_the_question_no_more_asks_for_no_votes(study, task
     assert "alignment" not in rules.eligible_questions(
         protocols.load_protocol(study.protocol_version_id).spec
     )
-    assert stopping.sweep() == PlacesChanged()
+    assert stopping.sweep() == OverlapChange()
 
 
 class TestSettings:
@@ -268,14 +268,14 @@ class TestSettings:
         assert rules.settings(changed.rules) == rules.Stopping("alignment", most=5, threshold=0.9)
         event = AuditEvent.objects.filter(action="study.changed", actor=researcher).latest("pk")
         assert event.data["stopping"]["most"] == [None, 5]
-        assert stopping.sweep() == PlacesChanged(more=1)
+        assert stopping.sweep() == OverlapChange(more=1)
 
     def test_another_threshold_looks_at_everything_again(self, study, task):
         vote(task, FIRST, SECOND, FIRST)
         stopping.sweep()
         StoppingSweep.objects.filter(study=study).update(seen={"judgments": 10**9})
         stopping.set_stopping_rule(study, actor=None, threshold=0.6)
-        assert stopping.sweep() == PlacesChanged(fewer=1)
+        assert stopping.sweep() == OverlapChange(fewer=1)
 
     def test_switched_off_open_places_go_and_numbers_are_remembered(self, study, task):
         vote(task, FIRST, SECOND, FIRST)
@@ -283,7 +283,7 @@ class TestSettings:
         changed = stopping.set_stopping_rule(study, actor=None, question="")
         assert rules.settings(changed.rules) is None
         assert rules.as_json(changed.rules) == {"question": "", "threshold": 0.9, "most": 7}
-        assert stopping.sweep() == PlacesChanged(fewer=1)
+        assert stopping.sweep() == OverlapChange(fewer=1)
         assert places(task) == (3, 3, 0)
 
     def test_switched_off_while_the_study_is_paused_open_places_go_too(self, study, task):
@@ -293,7 +293,7 @@ class TestSettings:
         study.state = "paused"
         study.save()
         stopping.set_stopping_rule(study, actor=None, question="")
-        assert stopping.sweep() == PlacesChanged(fewer=1)
+        assert stopping.sweep() == OverlapChange(fewer=1)
         assert places(task) == (3, 3, 0)
 
     def test_a_rule_that_cannot_be_used_changes_nothing(self, study):

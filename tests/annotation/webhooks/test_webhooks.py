@@ -241,16 +241,16 @@ class TestLongBacklogs:
         for _ in range(5):
             reviewing.vote(task, 2, origin=Judgment.Origin.IMPORTED)
         webhook.seen["audit"] = AuditEvent.objects.latest("pk").pk
-        assert not events.collect_events(webhook, until=0.0)
+        assert not events.collect_events(webhook, deadline=0.0)
         assert webhook.reached["judgments"] == Judgment.objects.latest("pk").pk
         assert webhook.deliveries.count() == 0
 
     def test_switched_off_and_on_meanwhile_it_begins_anew(self, study, webhook, server, researcher):
         self.happen(study, 7)
-        events.collect_events(webhook, until=0.0)
+        events.collect_events(webhook, deadline=0.0)
         webhooks.change(webhook, actor=researcher, active=False)
         webhooks.change(webhook, actor=researcher, active=True)
-        assert not events.collect_events(webhook, until=0.0)
+        assert not events.collect_events(webhook, deadline=0.0)
         assert webhook.deliveries.count() == 2
 
 

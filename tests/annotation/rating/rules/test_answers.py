@@ -233,13 +233,6 @@ def test_a_position_where_none_is_asked_for_is_a_problem():
     assert fields(protocol(question(required=False)), [{**QUALITY, "position": 0}]) == ["answers[0].position"]
 
 
-def test_a_kind_that_is_not_taken_yet_is_refused_not_lost():
-    spec = protocol({"key": "events", "kind": "events", "title": "Events", "required": False})
-    assert problems(spec, [{"question": "events"}]) == [
-        ("answers[0]", "Answers of kind events are not taken here yet.")
-    ]
-
-
 # ── What an answer says in the task's own terms ──────────────────────────────
 
 
