@@ -6,6 +6,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -30,7 +31,7 @@ from annotation.protocols import Protocol
 
 # Uploads nobody works on are kept this long: a trial import is repeated for real with the same file.
 RETENTION_S = 24 * 3600
-# What an archive's table may be called, by format. Formats that are folders of files are not here.
+# The suffix of an archive's table, by format; formats of whole folders have none.
 TABLE_SUFFIXES = {
     "csv": ".csv",
     "tsv": ".tsv",
@@ -48,40 +49,43 @@ def store_upload(upload: File[bytes], *, format: str) -> Path:
 
     Raises InvalidInput, pointing at the field `file`, for an archive that cannot or must not be unpacked.
     """
-    stored = store_files([(upload.name or "source", upload)])
-    try:
-        return find_source(stored, format=format)
-    except BaseException:
-        shutil.rmtree(stored, ignore_errors=True)
-        raise
+    with _new_upload_folder() as folder:
+        return find_source(_store_into(folder, [(upload.name or "source", upload)]), format=format)
 
 
 def store_files(files: Sequence[tuple[str, File[bytes]]]) -> Path:
     """Store files by their relative names in a folder of their own, a lone archive unpacked. Returns that folder, or
     the file where there is but one that is no archive.
 
-    Raises InvalidInput as `receive` does, and then nothing is left.
+    Raises InvalidInput as `store_upload` does, and then nothing is left.
     """
+    with _new_upload_folder() as folder:
+        return _store_into(folder, files)
+
+
+@contextmanager
+def _new_upload_folder() -> Iterator[Path]:
+    """A folder for one upload, which goes where storing it fails."""
     discard_finished_uploads()
     folder = _uploads_folder() / str(uuid.uuid4())
     folder.mkdir(parents=True)
     try:
-        if len(files) == 1 and archives.unpack_archive(files[0][1], folder):
-            if not _user_files(folder):
-                raise upload_refused("The archive is empty.", "Put the files in and make it again.")
-        else:
-            alone = len(files) == 1
-            targets = [
-                _write_file(
-                    file, folder / (_short_name(name) if alone else archives.safe_path_below(name, "folder"))
-                )
-                for name, file in files
-            ]
-            if len(targets) == 1:
-                return targets[0]
+        yield folder
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def _store_into(folder: Path, files: Sequence[tuple[str, File[bytes]]]) -> Path:
+    if len(files) > 1:
+        for name, file in files:
+            _write_file(file, folder / archives.safe_path_below(name, "folder"))
+        return folder
+    [(name, file)] = files
+    if not archives.unpack_archive(file, folder):
+        return _write_file(file, folder / _short_name(name))
+    if not _user_files(folder):
+        raise upload_refused("The archive is empty.", "Put the files in and make it again.")
     return folder
 
 

@@ -45,9 +45,9 @@ def make_version(
     queue). Without, no answer is carried over and all its tasks are withdrawn; each comes back when `add_answer` has
     brought what it shows. Judgments of the version before leave the count, with the reason `item_corrected`.
 
-    `written` says of texts that a model wrote which one did, and from what; it stays with the version and its
+    `provenance` says of texts that a model wrote which one did, and from what; it stays with the version and its
     successors (`extra["written"]`) until somebody changes the text. The caller is in a transaction and holds the item's
-    lock (`item_locks.lock`).
+    lock (`locks.lock_item`).
     """
     study = Study.objects.get(pk=item.study_id)
     before = current_version(item)

@@ -62,53 +62,42 @@ class RuleKind:
 
 # In the order of the settings page. ORCA flags by codes and reviews what nobody annotated (arXiv 2512.09066, 3 and
 # 5.2); its share of pairs with a variance above 1.0 does not say which variance: this one is unbiased (n - 1).
-KINDS: dict[str, RuleKind] = {
-    kind.key: kind
-    for kind in (
-        RuleKind(
-            CODES,
-            on=True,
-            weight=1.0,
-            parameters=(Parameter("codes", "codes", ()), Parameter("min_raters", "whole", 1, 1, 100)),
-        ),
-        RuleKind(
-            DISAGREEMENT,
-            on=True,
-            weight=1.0,
-            parameters=(
-                Parameter("variance", "number", 1.0, 0.0, 8.0),
-                Parameter("min_ratings", "whole", 2, 2, 100),
-                Parameter("minority", "number", 0.4, 0.05, 0.75),
-                Parameter("min_votes", "whole", 3, 2, 100),
-            ),
-        ),
-        RuleKind(
-            LOW_CONFIDENCE,
-            on=True,
-            weight=0.5,
-            parameters=(
-                Parameter("confidence", "number", 2.0, 1.0, 5.0),
-                Parameter("min_answers", "whole", 2, 1, 100),
-            ),
-        ),
-        RuleKind(FAILED_GOLD, on=True, weight=1.0, parameters=(Parameter("min_raters", "whole", 2, 1, 100),)),
-        RuleKind(
-            MODEL_CONFLICT,
-            on=False,
-            weight=0.75,
-            parameters=(
-                Parameter("scorer", "text", ""),
-                Parameter("output", "text", "value"),
-                # None means the first that such a score can be compared with.
-                Parameter("question", "text", ""),
-                Parameter("difference", "number", 0.5, 0.05, 1.0),
-                Parameter("min_ratings", "whole", 2, 1, 100),
-            ),
-        ),
-        RuleKind(UNANNOTATED, on=False, weight=0.5, parameters=(Parameter("min_skips", "whole", 2, 1, 100),)),
-        RuleKind(AUDIT, on=False, weight=0.2, parameters=(Parameter("share", "number", 0.02, 0.001, 1.0),)),
-    )
-}
+def _kind(key: str, weight: float, *parameters: Parameter, on: bool = True) -> RuleKind:
+    return RuleKind(key, on, weight, parameters)
+
+
+_KINDS = (
+    _kind(CODES, 1.0, Parameter("codes", "codes", ()), Parameter("min_raters", "whole", 1, 1, 100)),
+    _kind(
+        DISAGREEMENT,
+        1.0,
+        Parameter("variance", "number", 1.0, 0.0, 8.0),
+        Parameter("min_ratings", "whole", 2, 2, 100),
+        Parameter("minority", "number", 0.4, 0.05, 0.75),
+        Parameter("min_votes", "whole", 3, 2, 100),
+    ),
+    _kind(
+        LOW_CONFIDENCE,
+        0.5,
+        Parameter("confidence", "number", 2.0, 1.0, 5.0),
+        Parameter("min_answers", "whole", 2, 1, 100),
+    ),
+    _kind(FAILED_GOLD, 1.0, Parameter("min_raters", "whole", 2, 1, 100)),
+    _kind(
+        MODEL_CONFLICT,
+        0.75,
+        Parameter("scorer", "text", ""),
+        Parameter("output", "text", "value"),
+        # None means the first that such a score can be compared with.
+        Parameter("question", "text", ""),
+        Parameter("difference", "number", 0.5, 0.05, 1.0),
+        Parameter("min_ratings", "whole", 2, 1, 100),
+        on=False,
+    ),
+    _kind(UNANNOTATED, 0.5, Parameter("min_skips", "whole", 2, 1, 100), on=False),
+    _kind(AUDIT, 0.2, Parameter("share", "number", 0.02, 0.001, 1.0), on=False),
+)
+KINDS: dict[str, RuleKind] = {kind.key: kind for kind in _KINDS}
 
 
 @dataclass(frozen=True)

@@ -478,36 +478,18 @@ def objects(world: World) -> dict[str, Any]:
     }
 
 
-NOWHERE = {
-    "slug": "nowhere",
-    "pseudonym": "R-NOBODY",
-    "member_id": 0,
-    "invitation_id": 0,
-    "assignment_id": uuid.UUID(int=0),
-    "preview_id": uuid.UUID(int=0),
-    "upload_id": uuid.UUID(int=0),
-    "name": "a",
-    "job_id": uuid.UUID(int=0),
-    "check_id": uuid.UUID(int=0),
-    "token_id": 0,
-    "trial": 0,
-    "run_id": 0,
-    "model_id": 0,
-    "case_id": 0,
-    "item_id": 0,
-    "return_id": 0,
-    "writer_id": 0,
-    "scorer_id": 0,
-    "row_id": 0,
-    "draft_id": 0,
-    "family": "aqascore",
-    "number": 0,
-    "key": "report",
-    "extension": "html",
-    "view_id": 0,
-    "webhook_id": 0,
-    "delivery_id": 0,
-}
+NO_ID = uuid.UUID(int=0)
+NOWHERE: dict[str, Any] = {
+    "slug": "nowhere", "pseudonym": "R-NOBODY", "name": "a", "family": "aqascore", "key": "report", "extension": "html",
+    **dict.fromkeys(("assignment_id", "preview_id", "upload_id", "job_id", "check_id"), NO_ID),
+    **dict.fromkeys(
+        (
+            "member_id", "invitation_id", "token_id", "trial", "run_id", "model_id", "case_id", "item_id", "return_id",
+            "writer_id", "scorer_id", "row_id", "draft_id", "number", "view_id", "webhook_id", "delivery_id",
+        ),
+        0,
+    ),
+}  # fmt: skip
 
 
 def routes(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
@@ -531,29 +513,29 @@ def parameters(row: Row) -> list[str]:
     return list(API[row.route].pattern.converters)
 
 
-WRITING = {
-    "api_writing_run", "api_written_rows", "api_publish_writing", "api_cancel_writing", "api_retry_writing",
-    "api_leave_out",
+# Routes whose parameter stands for another object than usual, by its name in `objects`.
+OTHER_OBJECTS = {
+    "api_export_file": ("job_id", "export_id"),
+    "api_comparison": ("job_id", "comparison_id"),
+    "api_comparison_file": ("job_id", "comparison_id"),
+    "api_training_set_file": ("job_id", "training_set_id"),
+    "api_import_for_real": ("job_id", "trial_id"),
+    "api_start_writer": ("writer_id", "idle_id"),
+    "api_withdrawal_certificate": ("pseudonym", "withdrawn"),
+    "api_cancel_training": ("model_id", "training_id"),
+    **{
+        f"api_{name}": ("run_id", "writing_id")
+        for name in (
+            "writing_run", "written_rows", "publish_writing", "cancel_writing", "retry_writing", "leave_out",
+        )
+    },
 }  # fmt: skip
 
 
 def path_of(row: Row, values: dict[str, Any]) -> str:
-    if row.route == "api_export_file":
-        values = {**values, "job_id": values.get("export_id", values["job_id"])}
-    if row.route in ("api_comparison", "api_comparison_file"):
-        values = {**values, "job_id": values.get("comparison_id", values["job_id"])}
-    if row.route == "api_start_writer":
-        values = {**values, "writer_id": values.get("idle_id", values["writer_id"])}
-    if row.route in WRITING:
-        values = {**values, "run_id": values.get("writing_id", values["run_id"])}
-    if row.route == "api_training_set_file":
-        values = {**values, "job_id": values.get("training_set_id", values["job_id"])}
-    if row.route == "api_withdrawal_certificate":
-        values = {**values, "pseudonym": values.get("withdrawn", values["pseudonym"])}
-    if row.route == "api_import_for_real":
-        values = {**values, "job_id": values.get("trial_id", values["job_id"])}
-    if row.route == "api_cancel_training":
-        values = {**values, "model_id": values.get("training_id", values["model_id"])}
+    if row.route in OTHER_OBJECTS:
+        parameter, name = OTHER_OBJECTS[row.route]
+        values = {**values, parameter: values.get(name, values[parameter])}
     if row.route == "api_preview_clip":
         return preview_link(values["slug"], values["preview_id"], values["name"])
     if row.route == "api_clip":
