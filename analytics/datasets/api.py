@@ -32,7 +32,7 @@ from annotation import access
 from annotation.api import downloads, paging
 from annotation.api.authentication import Scope
 from annotation.api.paging import PageOut
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation, problem_responses
 from annotation.errors import InvalidInput
 from annotation.models import Job
 
@@ -139,21 +139,13 @@ class CertificateOut(serializers.Serializer):
 
 
 class ReleasesView(APIView):
-    @extend_schema(
-        operation_id="releases",
-        parameters=paging.PARAMETERS,
-        responses={200: ReleasePageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("releases", ReleasePageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The releases of a study, newest first."""
         study = access.managed_study(request.user, slug)
         return Response(paging.page(request, study.releases.all(), ReleaseRowOut, newest_first=True))
 
-    @extend_schema(
-        operation_id="start_release",
-        request=ReleaseIn,
-        responses={202: ReleaseJobOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("start_release", ReleaseJobOut, 400, 403, 404, 409, status=202, request=ReleaseIn)
     def post(self, request: Request, slug: str) -> Response:
         """Start making a release in the background: the study as it is at the moment that the work begins."""
         study = access.managed_study(request.user, slug)
@@ -162,16 +154,14 @@ class ReleasesView(APIView):
 
 
 class ReleasePreviewView(APIView):
-    @extend_schema(
-        operation_id="preview_release", responses={200: ReleasePreviewOut, **problem_responses(403, 404)}
-    )
+    @operation("preview_release", ReleasePreviewOut, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """What a release made now would hold and leave out."""
         return Response(releases.preview_release(access.managed_study(request.user, slug)))
 
 
 class ReleaseView(APIView):
-    @extend_schema(operation_id="release", responses={200: ReleaseOut, **problem_responses(403, 404)})
+    @operation("release", ReleaseOut, 403, 404)
     def get(self, request: Request, slug: str, number: int) -> Response:
         """One release: its manifest, and what is other than in the one before."""
         return Response(ReleaseOut(releases.managed_release(request.user, slug, number)).data)
@@ -195,7 +185,7 @@ class ReleaseFileView(APIView):
             told=downloads.DownloadEvent("release.fetched", release.study, f"release {release.number}"),
         )
 
-    @extend_schema(operation_id="delete_release_file", responses={204: None, **problem_responses(403, 404)})
+    @operation("delete_release_file", None, 403, 404, status=204)
     def delete(self, request: Request, slug: str, number: int) -> Response:
         """Delete the archive of a release. Its record stays, with the manifest by which it can be made again."""
         releases.delete_file(releases.managed_release(request.user, slug, number), actor=request.user)
@@ -203,10 +193,7 @@ class ReleaseFileView(APIView):
 
 
 class CertificateView(APIView):
-    @extend_schema(
-        operation_id="withdrawal_certificate",
-        responses={200: CertificateOut, **problem_responses(403, 404, 409)},
-    )
+    @operation("withdrawal_certificate", CertificateOut, 403, 404, 409)
     def get(self, request: Request, slug: str, pseudonym: str) -> Response:
         """What became of a rater who was withdrawn, and which earlier releases still hold what they said."""
         rater = access.rater_by_pseudonym(request.user, slug, pseudonym)
@@ -301,11 +288,7 @@ class TrainingSetPreviewOut(serializers.Serializer):
 
 
 class TrainingSetsView(APIView):
-    @extend_schema(
-        operation_id="start_training_set",
-        request=TrainingSetIn,
-        responses={202: TrainingSetOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("start_training_set", TrainingSetOut, 400, 403, 404, status=202, request=TrainingSetIn)
     def post(self, request: Request, slug: str) -> Response:
         """Start making files to train a model with, in the background. Votes on one prompt or sound are never in two
         splits; the finished files are looked through for it, and the job fails where they leak."""
@@ -318,11 +301,7 @@ class TrainingSetsView(APIView):
 class TrainingSetPreviewView(APIView):
     writes = Scope.READ  # it changes nothing: what is asked is too long for an address
 
-    @extend_schema(
-        operation_id="preview_training_set",
-        request=TrainingSetIn,
-        responses={200: TrainingSetPreviewOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("preview_training_set", TrainingSetPreviewOut, 400, 403, 404, request=TrainingSetIn)
     def post(self, request: Request, slug: str) -> Response:
         """The first rows of a training set and the sizes of its splits; of its first 1,000 tasks where there are
         more."""
@@ -367,11 +346,7 @@ class ExportOut(serializers.Serializer):
 
 
 class ExportsView(APIView):
-    @extend_schema(
-        operation_id="start_export",
-        request=ExportIn,
-        responses={202: ExportOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("start_export", ExportOut, 400, 403, 404, status=202, request=ExportIn)
     def post(self, request: Request, slug: str) -> Response:
         """Start writing judgments, items, checks, corrections and cases to an archive, in the background."""
         study = access.managed_study(request.user, slug)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from analytics.overview import figures, scorers
 from analytics.overview.study import study_overview
 from annotation import access
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation
 from scoring.access import run_of
 
 
@@ -119,10 +119,13 @@ class DistributionsOut(serializers.Serializer):
 
 
 class OverviewView(APIView):
-    @extend_schema(
-        operation_id="overview",
+    @operation(
+        "overview",
+        OverviewOut,
+        400,
+        403,
+        404,
         parameters=[OpenApiParameter("raters_after", str, description="Raters from behind this pseudonym.")],
-        responses={200: OverviewOut, **problem_responses(400, 403, 404)},
     )
     def get(self, request: Request, slug: str) -> Response:
         """A study's progress, from counters, and its figures as last computed."""
@@ -140,9 +143,7 @@ class OverviewView(APIView):
 
 
 class StudyScorersView(APIView):
-    @extend_schema(
-        operation_id="study_scorers", responses={200: StudyScorersOut, **problem_responses(403, 404)}
-    )
+    @operation("study_scorers", StudyScorersOut, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """The scorer versions that have scored a study, the newest first, and how much of it."""
         found = scorers.scorer_coverage(access.managed_study(request.user, slug))
@@ -151,9 +152,7 @@ class StudyScorersView(APIView):
 
 
 class DistributionsView(APIView):
-    @extend_schema(
-        operation_id="score_distributions", responses={200: DistributionsOut, **problem_responses(403, 404)}
-    )
+    @operation("score_distributions", DistributionsOut, 403, 404)
     def get(self, request: Request, run_id: int) -> Response:
         """How the scores of a run's first 10,000 rows lie, for each output."""
         found = scorers.score_distributions(run_of(request.user, run_id))
@@ -203,7 +202,7 @@ class AgreementOut(serializers.Serializer):
 
 
 class AgreementView(APIView):
-    @extend_schema(operation_id="agreement", responses={200: AgreementOut, **problem_responses(403, 404)})
+    @operation("agreement", AgreementOut, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """How far raters agree, question by question, as last computed."""
         study = access.managed_study(request.user, slug)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,7 +15,7 @@ from analytics.planning import pilot
 from analytics.planning.rules import GOALS, PlanRequest, RaterHabits, plan_study
 from analytics.reports.api import ReportJobOut
 from annotation import access
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation
 from annotation.errors import FieldProblem, InvalidInput
 from annotation.models import Study
 
@@ -149,11 +148,7 @@ def plan_problems(numbers: dict[str, Any], *, kind: str, goal: str) -> dict[str,
 
 
 class PlanView(APIView):
-    @extend_schema(
-        operation_id="plan_start",
-        parameters=[PlanStartIn],
-        responses={200: PlanStartOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("plan_start", PlanStartOut, 400, 403, 404, parameters=[PlanStartIn])
     def get(self, request: Request, slug: str) -> Response:
         """Where a plan's numbers start. No vote is read."""
         study = access.managed_study(request.user, slug)
@@ -176,11 +171,7 @@ class PlanView(APIView):
         }
         return Response(PlanStartOut(body).data)
 
-    @extend_schema(
-        operation_id="plan",
-        request=PlanIn,
-        responses={200: PlanAnswerOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("plan", PlanAnswerOut, 400, 403, 404, request=PlanIn)
     def post(self, request: Request, slug: str) -> Response:
         """How many votes reach a goal, by formulas. Nothing is stored."""
         study = access.managed_study(request.user, slug)
@@ -199,11 +190,7 @@ class PlanView(APIView):
 
 
 class PilotView(APIView):
-    @extend_schema(
-        operation_id="start_plan_pilot",
-        request=None,
-        responses={202: ReportJobOut, **problem_responses(403, 404)},
-    )
+    @operation("start_plan_pilot", ReportJobOut, 403, 404, status=202, request=None)
     def post(self, request: Request, slug: str) -> Response:
         """Read in the background what the study's own votes say of its variances."""
         study = access.managed_study(request.user, slug)
@@ -212,11 +199,7 @@ class PilotView(APIView):
 
 
 class SimulationView(APIView):
-    @extend_schema(
-        operation_id="start_plan_simulation",
-        request=SimulationIn,
-        responses={202: ReportJobOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("start_plan_simulation", ReportJobOut, 400, 403, 404, status=202, request=SimulationIn)
     def post(self, request: Request, slug: str) -> Response:
         """Try a plan with synthetic raters, in the background."""
         study = access.managed_study(request.user, slug)

@@ -22,7 +22,7 @@ from analytics.statistics.bootstrap import REPLICATES
 from annotation import access
 from annotation.api import paging
 from annotation.api.paging import PageOut
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation, problem_responses
 from annotation.errors import NotFound
 from annotation.jobs import jobs
 from annotation.jobs.api import JobPageIn, JobRowOut
@@ -122,19 +122,13 @@ class ReportFileView(APIView):
 
 
 class ReviewReportView(APIView):
-    @extend_schema(
-        operation_id="review_report", responses={200: JobAndFiguresOut, **problem_responses(403, 404)}
-    )
+    @operation("review_report", JobAndFiguresOut, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """What the review of a study came to, as last reckoned."""
         done, newest = review_report.latest_review_report(access.managed_study(request.user, slug))
         return Response(_figures(done, newest))
 
-    @extend_schema(
-        operation_id="start_review_report",
-        request=None,
-        responses={202: ReportJobOut, **problem_responses(403, 404)},
-    )
+    @operation("start_review_report", ReportJobOut, 403, 404, status=202, request=None)
     def post(self, request: Request, slug: str) -> Response:
         """Reckon it anew, in the background."""
         study = access.managed_study(request.user, slug)
@@ -142,20 +136,14 @@ class ReviewReportView(APIView):
 
 
 class SensitivityView(APIView):
-    @extend_schema(
-        operation_id="sensitivity", responses={200: JobAndFiguresOut, **problem_responses(403, 404)}
-    )
+    @operation("sensitivity", JobAndFiguresOut, 403, 404)
     def get(self, request: Request, slug: str, scorer_id: int) -> Response:
         """How far a scorer's word depends on how it is asked, as last reckoned."""
         study = access.managed_study(request.user, slug)
         done, newest = sensitivity.latest_sensitivity(study, scorer_of(study, scorer_id))
         return Response(_figures(done, newest))
 
-    @extend_schema(
-        operation_id="start_sensitivity",
-        request=None,
-        responses={202: ReportJobOut, **problem_responses(403, 404)},
-    )
+    @operation("start_sensitivity", ReportJobOut, 403, 404, status=202, request=None)
     def post(self, request: Request, slug: str, scorer_id: int) -> Response:
         """Reckon it anew, in the background."""
         study = access.managed_study(request.user, slug)
@@ -163,13 +151,16 @@ class SensitivityView(APIView):
 
 
 class ComparisonsView(APIView):
-    @extend_schema(
-        operation_id="comparisons",
+    @operation(
+        "comparisons",
+        ComparisonPageOut,
+        400,
+        403,
+        404,
         parameters=[
             OpenApiParameter("after", OpenApiTypes.UUID, description="Go on after this one."),
             paging.PARAMETERS[1],
         ],
-        responses={200: ComparisonPageOut, **problem_responses(400, 403, 404)},
     )
     def get(self, request: Request, slug: str) -> Response:
         """Comparisons of learned models that were made, or are being made, the newest first."""
@@ -179,11 +170,7 @@ class ComparisonsView(APIView):
         rows = ComparisonRowOut(page.rows, many=True).data
         return Response({"next": jobs.next_page_path(request.path, page, wanted), "results": rows})
 
-    @extend_schema(
-        operation_id="start_comparison",
-        request=ComparisonIn,
-        responses={202: ComparisonRowOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("start_comparison", ComparisonRowOut, 400, 403, 404, status=202, request=ComparisonIn)
     def post(self, request: Request, slug: str) -> Response:
         """Compare versions on the items that all of them held out, other scorers beside them, in the background."""
         study = access.managed_study(request.user, slug)
@@ -194,7 +181,7 @@ class ComparisonsView(APIView):
 
 
 class ComparisonView(APIView):
-    @extend_schema(operation_id="comparison", responses={200: ComparisonOut, **problem_responses(403, 404)})
+    @operation("comparison", ComparisonOut, 403, 404)
     def get(self, request: Request, slug: str, job_id: uuid.UUID) -> Response:
         """One comparison with all that it found."""
         return Response(ComparisonOut(_comparison(request.user, slug, job_id)[1]).data)
@@ -242,7 +229,7 @@ def _started(job: Job) -> Response:
 
 
 class ReportView(APIView):
-    @extend_schema(operation_id="report", responses={200: ReportOut, **problem_responses(403, 404)})
+    @operation("report", ReportOut, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """The last report that was made of the study, as data."""
         done = study_report.last_finished_report(access.managed_study(request.user, slug))
@@ -250,11 +237,7 @@ class ReportView(APIView):
             return Response({"computed_at": None, "settings": None, "document": None})
         return Response({"computed_at": done.finished_at, "settings": done.params, "document": done.report})
 
-    @extend_schema(
-        operation_id="start_report",
-        request=ReportIn,
-        responses={202: ReportJobOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("start_report", ReportJobOut, 400, 403, 404, status=202, request=ReportIn)
     def post(self, request: Request, slug: str) -> Response:
         """Start making a report in the background; one that is under way is not started again."""
         study = access.managed_study(request.user, slug)

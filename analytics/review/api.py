@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,7 +13,7 @@ from analytics.review import case_votes
 from analytics.review.case_votes import CaseVote, TaskVotes
 from analytics.review.item_history import history_json, item_history
 from annotation import access
-from annotation.api.serializers import problem_responses
+from annotation.api.serializers import operation
 from annotation.items.api import CandidateRowOut
 from annotation.models import Judgment, ReviewCase
 from annotation.rating.judgments_api import AnswerRowOut
@@ -140,7 +139,7 @@ _UNKNOWN = ("version", "version_id", "is_past", "texts", "reasons", "tasks", "re
 
 
 class CaseView(APIView):
-    @extend_schema(operation_id="case", responses={200: CaseInFullOut, **problem_responses(403, 404)})
+    @operation("case", CaseInFullOut, 403, 404)
     def get(self, request: Request, case_id: int) -> Response:
         """A case: votes, scores and evidence once you have judged it blind, or where you run the study."""
         case = access.case_in_review_queue(request.user, case_id)
@@ -152,9 +151,7 @@ class CaseView(APIView):
 
 
 class ItemHistoryView(APIView):
-    @extend_schema(
-        operation_id="item_history", responses={200: ItemHistoryOut, **problem_responses(403, 404)}
-    )
+    @operation("item_history", ItemHistoryOut, 403, 404)
     def get(self, request: Request, slug: str, item_id: int) -> Response:
         """Everything that happened to an item, in order. Experts learn of votes on versions that they have judged."""
         found = access.item_in_review_queue(request.user, slug, item_id)

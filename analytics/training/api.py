@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,7 +14,7 @@ from analytics.training.jobs import HELD_OUT_RATERS, MOST_HELD_OUT, MOST_REPEATS
 from annotation import access
 from annotation.api import paging
 from annotation.api.paging import PageOut
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation
 from annotation.jobs import jobs as jobs_jobs
 from annotation.models import Job
 from scoring import learned
@@ -119,29 +119,21 @@ class LearnedModelInFullOut(LearnedModelOut):
 
 
 class TrainableModelsView(APIView):
-    @extend_schema(operation_id="trainable_models", responses={200: TrainablesOut, **problem_responses(403)})
+    @operation("trainable_models", TrainablesOut, 403)
     def get(self, request: Request) -> Response:
         """The kinds of models that can be trained, and their settings."""
         return Response({"results": TrainableOut([*TRAINABLE.values()], many=True).data})
 
 
 class LearnedModelsView(APIView):
-    @extend_schema(
-        operation_id="learned_models",
-        parameters=paging.PARAMETERS,
-        responses={200: LearnedModelPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("learned_models", LearnedModelPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The models that learned, or learn, from a study's votes, newest first."""
         study = access.managed_study(request.user, slug)
         found = learned.list_versions(study).select_related("study", "created_by", "job", "scorer")
         return Response(paging.page(request, found, LearnedModelOut, newest_first=True))
 
-    @extend_schema(
-        operation_id="start_training",
-        request=TrainingIn,
-        responses={202: LearnedModelInFullOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("start_training", LearnedModelInFullOut, 400, 403, 404, status=202, request=TrainingIn)
     def post(self, request: Request, slug: str) -> Response:
         """Train the next version of a model in the background."""
         study = access.managed_study(request.user, slug)
@@ -151,20 +143,14 @@ class LearnedModelsView(APIView):
 
 
 class LearnedModelView(APIView):
-    @extend_schema(
-        operation_id="learned_model", responses={200: LearnedModelInFullOut, **problem_responses(403, 404)}
-    )
+    @operation("learned_model", LearnedModelInFullOut, 403, 404)
     def get(self, request: Request, model_id: int) -> Response:
         """A version, how its training goes, and its training record."""
         return Response(LearnedModelInFullOut(learned_model_of(request.user, model_id)).data)
 
 
 class CancelTrainingView(APIView):
-    @extend_schema(
-        operation_id="cancel_training",
-        request=None,
-        responses={200: LearnedModelInFullOut, **problem_responses(403, 404, 409)},
-    )
+    @operation("cancel_training", LearnedModelInFullOut, 403, 404, 409, request=None)
     def post(self, request: Request, model_id: int) -> Response:
         """Stop a training that has not ended. Nothing of it is kept."""
         model = learned_model_of(request.user, model_id)
@@ -173,11 +159,7 @@ class CancelTrainingView(APIView):
 
 
 class PromoteModelView(APIView):
-    @extend_schema(
-        operation_id="promote_model",
-        request=None,
-        responses={200: LearnedModelInFullOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("promote_model", LearnedModelInFullOut, 400, 403, 404, 409, request=None)
     def post(self, request: Request, model_id: int) -> Response:
         """Make a version the study's scorer of its kind: everything is scored with it in the background."""
         learned.promote(learned_model_of(request.user, model_id), actor=request.user)
@@ -185,11 +167,7 @@ class PromoteModelView(APIView):
 
 
 class DemoteModelView(APIView):
-    @extend_schema(
-        operation_id="demote_model",
-        request=None,
-        responses={200: LearnedModelInFullOut, **problem_responses(403, 404)},
-    )
+    @operation("demote_model", LearnedModelInFullOut, 403, 404, request=None)
     def post(self, request: Request, model_id: int) -> Response:
         """Let a version be the study's scorer no longer. Its scores stay."""
         learned.demote(learned_model_of(request.user, model_id), actor=request.user)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,7 +9,7 @@ from rest_framework.views import APIView
 
 from annotation.access import tokens
 from annotation.api import paging
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation
 from annotation.models import ApiToken
 from annotation.models.api_token import Scope
 
@@ -59,20 +58,12 @@ class TokensView(APIView):
     asks_session = True
     answers_secret = True
 
-    @extend_schema(
-        operation_id="tokens",
-        parameters=paging.PARAMETERS,
-        responses={200: TokenPageOut, **problem_responses(400)},
-    )
+    @operation("tokens", TokenPageOut, 400, parameters=paging.PARAMETERS)
     def get(self, request: Request) -> Response:
         """Your tokens, also those that have ended."""
         return Response(paging.page(request, ApiToken.objects.filter(user=request.user), TokenOut))
 
-    @extend_schema(
-        operation_id="make_token",
-        request=TokenIn,
-        responses={201: NewTokenOut, **problem_responses(400, 409)},
-    )
+    @operation("make_token", NewTokenOut, 400, 409, status=201, request=TokenIn)
     def post(self, request: Request) -> Response:
         """Make a token. Only from a session of the browser: a token that leaked must not make others."""
         token, secret = tokens.create_token(request.user, **TokenIn.parsed(request.data))
@@ -82,7 +73,7 @@ class TokensView(APIView):
 class TokenView(APIView):
     of_account = True
 
-    @extend_schema(operation_id="revoke_token", request=None, responses={204: None, **problem_responses(404)})
+    @operation("revoke_token", None, 404, status=204, request=None)
     def delete(self, request: Request, token_id: int) -> Response:
         """Revoke one of your tokens: the next request with it is refused."""
         tokens.revoke_token(request.user, token_id)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 
 from annotation.studies.settings import Setting, declared
 
 PROBLEM_JSON = "application/problem+json"
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class In(serializers.Serializer):
@@ -84,3 +87,12 @@ class ProblemOut(serializers.Serializer):
 def problem_responses(*statuses: int) -> dict[tuple[int, str], type[ProblemOut]]:
     """For a schema: the refusals an endpoint may answer with."""
     return {(status, PROBLEM_JSON): ProblemOut for status in statuses}
+
+
+def operation(
+    operation_id: str, response: Any, *refusals: int, status: int = 200, **schema: Any
+) -> Callable[[Method], Method]:
+    """Describe a view's method as an OpenAPI operation: what it answers with `status`, and the refusals it may answer
+    with. `schema` goes to drf-spectacular: the request's serializer, query parameters."""
+    responses = {status: response, **problem_responses(*refusals)}
+    return extend_schema(operation_id=operation_id, responses=responses, **schema)

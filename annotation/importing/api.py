@@ -8,7 +8,7 @@ from typing import Any
 from django.http import QueryDict
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import access, protocols
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation
 from annotation.importing import import_jobs, uploads
 from annotation.importing.formats import FORMATS, RowProblem
 from annotation.importing.options import NewStudy
@@ -61,10 +61,8 @@ class ImportIn(In):
 class ImportsView(APIView):
     parser_classes = [MultiPartParser]
 
-    @extend_schema(
-        operation_id="import",
-        request={"multipart/form-data": ImportIn},
-        responses={202: JobOut, **problem_responses(400, 403, 404, 409, 413)},
+    @operation(
+        "import", JobOut, 400, 403, 404, 409, 413, status=202, request={"multipart/form-data": ImportIn}
     )
     def post(self, request: Request, slug: str) -> Response:
         """Start an import in the background. What it finds, every bad row included, is in the job's report."""
@@ -76,11 +74,7 @@ class ImportsView(APIView):
 
 
 class ImportForRealView(APIView):
-    @extend_schema(
-        operation_id="import_for_real",
-        request=None,
-        responses={202: JobOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("import_for_real", JobOut, 400, 403, 404, 409, status=202, request=None)
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
         """Do what a trial import has tried, with the same file and options, while the file is kept."""
         job = import_jobs.start_from_dry_run(access.job_of(request.user, job_id), actor=request.user)
@@ -156,11 +150,7 @@ class UploadImportIn(In):
 class UploadsView(APIView):
     parser_classes = [MultiPartParser]
 
-    @extend_schema(
-        operation_id="upload",
-        request={"multipart/form-data": UploadIn},
-        responses={201: UploadOut, **problem_responses(400, 403, 404, 413)},
-    )
+    @operation("upload", UploadOut, 400, 403, 404, 413, status=201, request={"multipart/form-data": UploadIn})
     def post(self, request: Request) -> Response:
         """Bring a file, an archive or the files of a folder, for a study that you run or to make one."""
         body = UploadIn.parsed(_form_fields(request))
@@ -175,11 +165,7 @@ class UploadsView(APIView):
 
 
 class UploadView(APIView):
-    @extend_schema(
-        operation_id="uploaded",
-        parameters=[UploadLookIn],
-        responses={200: UploadOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("uploaded", UploadOut, 400, 403, 404, parameters=[UploadLookIn])
     def get(self, request: Request, upload_id: uuid.UUID) -> Response:
         """The format that the files look like, and the columns and first rows when they are read so."""
         brought = access.upload_of(request.user, upload_id)
@@ -188,11 +174,7 @@ class UploadView(APIView):
 
 
 class UploadImportView(APIView):
-    @extend_schema(
-        operation_id="import_upload",
-        request=UploadImportIn,
-        responses={202: JobOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("import_upload", JobOut, 400, 403, 404, 409, status=202, request=UploadImportIn)
     def post(self, request: Request, upload_id: uuid.UUID) -> Response:
         """Import what was brought, into its study or a new one, in the background."""
         brought = access.upload_of(request.user, upload_id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.db.models import Prefetch, QuerySet
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,7 +11,7 @@ from rest_framework.views import APIView
 from annotation import access
 from annotation.api import paging
 from annotation.api.paging import PageOut
-from annotation.api.serializers import problem_responses
+from annotation.api.serializers import operation
 from annotation.models import (
     Candidate,
     Correction,
@@ -52,11 +51,7 @@ class ItemPageOut(PageOut):
 
 
 class ItemsView(APIView):
-    @extend_schema(
-        operation_id="items",
-        parameters=paging.PARAMETERS,
-        responses={200: ItemPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("items", ItemPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The items of a study, each with its current version and candidates."""
         study = access.managed_study(request.user, slug)
@@ -150,7 +145,7 @@ class TaskPageOut(PageOut):
 
 
 class ItemView(APIView):
-    @extend_schema(operation_id="item", responses={200: ItemInFullOut, **problem_responses(403, 404)})
+    @operation("item", ItemInFullOut, 403, 404)
     def get(self, request: Request, slug: str, item_id: int) -> Response:
         """One item with all of its versions, their candidates, and the corrections that made them."""
         item = access.item_of(request.user, slug, item_id)
@@ -165,11 +160,7 @@ class ItemView(APIView):
 
 
 class TasksView(APIView):
-    @extend_schema(
-        operation_id="tasks",
-        parameters=paging.PARAMETERS,
-        responses={200: TaskPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("tasks", TaskPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The tasks of a study, and how many judgments each has and wants."""
         study = access.managed_study(request.user, slug)
@@ -179,11 +170,7 @@ class TasksView(APIView):
 
 
 class CorrectionsView(APIView):
-    @extend_schema(
-        operation_id="corrections",
-        parameters=paging.PARAMETERS,
-        responses={200: CorrectionPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("corrections", CorrectionPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """What experts changed in a study's items, field by field, the newest first."""
         study = access.managed_study(request.user, slug)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from annotation import access
 from annotation.api import paging
 from annotation.api.paging import PageOut
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation
 from annotation.jobs import jobs
 from annotation.models import Job
 
@@ -68,15 +68,18 @@ class JobPageOut(PageOut):
 
 
 class JobsView(APIView):
-    @extend_schema(
-        operation_id="jobs",
+    @operation(
+        "jobs",
+        JobPageOut,
+        400,
+        403,
+        404,
         parameters=[
             OpenApiParameter("after", OpenApiTypes.UUID, description="Go on after this job."),
             paging.PARAMETERS[1],
             OpenApiParameter("kind", str, description="For example import or export."),
             OpenApiParameter("state", str, enum=Job.State.values),
         ],
-        responses={200: JobPageOut, **problem_responses(400, 403, 404)},
     )
     def get(self, request: Request, slug: str) -> Response:
         """A study's background work, the newest first. What a job found is at …/jobs/{id}/."""
@@ -88,18 +91,14 @@ class JobsView(APIView):
 
 
 class JobView(APIView):
-    @extend_schema(operation_id="job", responses={200: JobOut, **problem_responses(403, 404)})
+    @operation("job", JobOut, 403, 404)
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
         """A job of a study that you run."""
         return Response(JobOut(access.job_of(request.user, job_id)).data)
 
 
 class JobProblemsView(APIView):
-    @extend_schema(
-        operation_id="job_problems",
-        parameters=paging.PARAMETERS,
-        responses={200: JobProblemPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("job_problems", JobProblemPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
         """Every fault that an import found in its source, in the order found; its report shows the first thousand."""
         problems = access.job_of(request.user, job_id).problems.all()
@@ -107,9 +106,7 @@ class JobProblemsView(APIView):
 
 
 class CancelView(APIView):
-    @extend_schema(
-        operation_id="cancel_job", request=None, responses={200: JobOut, **problem_responses(403, 404, 409)}
-    )
+    @operation("cancel_job", JobOut, 403, 404, 409, request=None)
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
         """Stop a job that has not finished; it undoes what it did."""
         job = access.job_of(request.user, job_id)

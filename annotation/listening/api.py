@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 from annotation import access
 from annotation.api import ranges
 from annotation.api.authentication import Scope
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation, problem_responses
 from annotation.audio.check_sounds import intervals
 from annotation.listening import checks, signed_clips, spectrograms
 from annotation.listening.rules.checks import KINDS, is_due
@@ -113,20 +113,14 @@ class CheckOut(serializers.Serializer):
 class ChecksView(APIView):
     writes = Scope.RATE
 
-    @extend_schema(
-        operation_id="listening_checks", responses={200: StandingsOut, **problem_responses(403, 404)}
-    )
+    @operation("listening_checks", StandingsOut, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """The listening checks that the study requires, and where the rater stands with each."""
         rater = access.rater_of(request.user, slug)
         found = checks.check_standings(rater.pk, rater.study)
         return Response(StandingsOut({"due": is_due(found), "checks": found}).data)
 
-    @extend_schema(
-        operation_id="start_listening_check",
-        request=CheckStartIn,
-        responses={201: CheckOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("start_listening_check", CheckOut, 400, 403, 404, 409, status=201, request=CheckStartIn)
     def post(self, request: Request, slug: str) -> Response:
         """Start a check, or go on with one begun in the last day."""
         kind = CheckStartIn.parsed(request.data)["kind"]
@@ -149,11 +143,7 @@ class CheckSoundView(APIView):
 class CheckAnswerView(APIView):
     writes = Scope.RATE
 
-    @extend_schema(
-        operation_id="answer_listening_check",
-        request=CheckAnswerIn,
-        responses={200: CheckOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("answer_listening_check", CheckOut, 400, 403, 404, 409, request=CheckAnswerIn)
     def post(self, request: Request, check_id: uuid.UUID) -> Response:
         """Answer the next trial; the last one decides. Safe to repeat."""
         answer = CheckAnswerIn.parsed(request.data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,7 +10,7 @@ from rest_framework.views import APIView
 from annotation import access
 from annotation.api import paging
 from annotation.api.paging import PageOut
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation
 from annotation.listening import checks
 from annotation.models import ListeningCheck, Rater, RaterWithdrawal
 from annotation.raters import withdrawal
@@ -73,11 +72,7 @@ N_LATEST_CHECKS = 20
 
 
 class RatersView(APIView):
-    @extend_schema(
-        operation_id="raters",
-        parameters=paging.PARAMETERS,
-        responses={200: RaterPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("raters", RaterPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The raters of a study, under their pseudonyms."""
         study = access.managed_study(request.user, slug)
@@ -85,7 +80,7 @@ class RatersView(APIView):
 
 
 class RaterView(APIView):
-    @extend_schema(operation_id="rater", responses={200: RaterInFullOut, **problem_responses(403, 404)})
+    @operation("rater", RaterInFullOut, 403, 404)
     def get(self, request: Request, slug: str, pseudonym: str) -> Response:
         """One rater: how much they said, how much of it is kept out, and how their listening checks went."""
         rater = access.rater_by_pseudonym(request.user, slug, pseudonym)
@@ -94,11 +89,7 @@ class RaterView(APIView):
         rater.checks = list(done[:N_LATEST_CHECKS])  # type: ignore[attr-defined]
         return Response(RaterInFullOut(rater).data)
 
-    @extend_schema(
-        operation_id="change_rater",
-        request=RaterChangeIn,
-        responses={200: RaterOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("change_rater", RaterOut, 400, 403, 404, request=RaterChangeIn)
     def patch(self, request: Request, slug: str, pseudonym: str) -> Response:
         """Pause, exclude or reinstate a rater. Judgments already given are excluded at …/exclusions/."""
         rater = access.rater_by_pseudonym(request.user, slug, pseudonym)
@@ -107,11 +98,7 @@ class RaterView(APIView):
 
 
 class WithdrawalView(APIView):
-    @extend_schema(
-        operation_id="withdraw_rater",
-        request=RaterWithdrawalIn,
-        responses={202: WithdrawalOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("withdraw_rater", WithdrawalOut, 400, 403, 404, 409, status=202, request=RaterWithdrawalIn)
     def post(self, request: Request, slug: str, pseudonym: str) -> Response:
         """Take a rater out of the study at their own wish. This cannot be undone: nothing that they said counts or is
         exported or released under their name from now on."""

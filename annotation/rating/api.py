@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 
 from annotation import access
 from annotation.api.authentication import Scope
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation, problem_responses
 from annotation.errors import Conflict, NotFound
 from annotation.models import Assignment
 from annotation.rating import briefings, judgments, leases, revisions
@@ -213,11 +213,7 @@ class GivenOut(serializers.Serializer):
 class NextView(APIView):
     writes = Scope.RATE
 
-    @extend_schema(
-        operation_id="next_task",
-        request=NextIn,
-        responses={200: NextOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("next_task", NextOut, 400, 403, 404, 409, request=NextIn)
     def post(self, request: Request, slug: str) -> Response:
         """Lease the next task. `assignment` is null at the end of the queue."""
         body = NextIn.parsed(request.data)
@@ -231,12 +227,14 @@ class NextView(APIView):
 
 
 class ProtocolView(APIView):
-    @extend_schema(
-        operation_id="study_protocol",
+    @operation(
+        "study_protocol",
+        ProtocolOut,
+        403,
+        404,
         parameters=[
             OpenApiParameter("number", int, description="An earlier version; the current one by default.")
         ],
-        responses={200: ProtocolOut, **problem_responses(403, 404)},
     )
     def get(self, request: Request, slug: str) -> Response:
         """What this study asks: questions, scales, codes, glossary, guidelines."""
@@ -253,9 +251,7 @@ class ProtocolView(APIView):
 
 
 class AssignmentView(APIView):
-    @extend_schema(
-        operation_id="assignment", responses={200: AssignmentOut, **problem_responses(403, 404, 409)}
-    )
+    @operation("assignment", AssignmentOut, 403, 404, 409)
     def get(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """An assignment that can still be answered, exactly as it was first shown, with new links to its clips."""
         assignment = access.assignment_of(request.user, assignment_id)
@@ -267,11 +263,7 @@ class AssignmentView(APIView):
 class HeartbeatView(APIView):
     writes = Scope.RATE
 
-    @extend_schema(
-        operation_id="heartbeat",
-        request=None,
-        responses={200: HeartbeatOut, **problem_responses(403, 404, 409)},
-    )
+    @operation("heartbeat", HeartbeatOut, 403, 404, 409, request=None)
     def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """Keep an open assignment while its rater is at work."""
         return Response({"expires_at": leases.extend(request.user, assignment_id).expires_at})
@@ -280,7 +272,7 @@ class HeartbeatView(APIView):
 class JudgmentView(APIView):
     writes = Scope.RATE
 
-    @extend_schema(operation_id="own_judgment", responses={200: GivenOut, **problem_responses(403, 404)})
+    @operation("own_judgment", GivenOut, 403, 404)
     def get(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """What you answered, as it was shown to you, with the task it is about."""
         own_judgment = revisions.own_judgment(request.user, assignment_id)
@@ -330,11 +322,7 @@ def _receipt(receipt: judgments.Receipt) -> Response:
 class SkipView(APIView):
     writes = Scope.RATE
 
-    @extend_schema(
-        operation_id="skip_task",
-        request=SkipIn,
-        responses={204: None, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("skip_task", None, 400, 403, 404, 409, status=204, request=SkipIn)
     def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """Decline a task, with one of the protocol's reasons. It will not come back to this rater."""
         body = SkipIn.parsed(request.data)
@@ -345,9 +333,7 @@ class SkipView(APIView):
 class GiveBackView(APIView):
     writes = Scope.RATE
 
-    @extend_schema(
-        operation_id="give_back_task", request=None, responses={204: None, **problem_responses(403, 404)}
-    )
+    @operation("give_back_task", None, 403, 404, status=204, request=None)
     def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """Return an unanswered task to the queue, when a rater stops for now."""
         leases.give_back(request.user, assignment_id)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import F, Prefetch
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,7 +13,7 @@ from rest_framework.views import APIView
 from annotation import access
 from annotation.api import paging
 from annotation.api.paging import PageOut
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation
 from annotation.models import Answer, Exclusion, Judgment, TaskCandidate
 from annotation.raters.withdrawal import without_withdrawn
 from annotation.rating import exclusions
@@ -128,11 +127,7 @@ class JudgmentPageOut(PageOut):
 
 
 class JudgmentsView(APIView):
-    @extend_schema(
-        operation_id="judgments",
-        parameters=paging.PARAMETERS,
-        responses={200: JudgmentPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("judgments", JudgmentPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """Every judgment of a study: superseded, surplus and excluded ones too, each marked as such. Nothing that
         raters said who have withdrawn."""
@@ -155,11 +150,7 @@ class JudgmentsView(APIView):
 
 
 class ExclusionsView(APIView):
-    @extend_schema(
-        operation_id="exclusions",
-        parameters=paging.PARAMETERS,
-        responses={200: ExclusionMarkPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("exclusions", ExclusionMarkPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """Every mark that kept a judgment out of analysis or took it back in, the newest first: but for what
         raters said who have withdrawn."""
@@ -172,11 +163,7 @@ class ExclusionsView(APIView):
         )
         return Response(paging.page(request, marks, ExclusionMarkOut, newest_first=True))
 
-    @extend_schema(
-        operation_id="exclude_judgments",
-        request=ExclusionIn,
-        responses={200: ExclusionOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("exclude_judgments", ExclusionOut, 400, 403, 404, request=ExclusionIn)
     def post(self, request: Request, slug: str) -> Response:
         """Keep judgments out of analysis, or take them back in. Their places in the queue open or close with it."""
         study = access.managed_study(request.user, slug)

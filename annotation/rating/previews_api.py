@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from annotation import access
 from annotation.api import ranges
 from annotation.api.authentication import Scope
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation, problem_responses
 from annotation.errors import Conflict
 from annotation.models import Study
 from annotation.rating import judgments, previews
@@ -44,11 +44,7 @@ class _PreviewView(APIView):
 
 
 class NextPreviewView(_PreviewView):
-    @extend_schema(
-        operation_id="next_preview",
-        request=SeenIn,
-        responses={200: NextOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("next_preview", NextOut, 400, 403, 404, request=SeenIn)
     def post(self, request: Request, slug: str) -> Response:
         """The first task not seen yet, as raters would see it. `assignment` is null after the last, or after 20."""
         study = self.study(request, slug)
@@ -58,18 +54,14 @@ class NextPreviewView(_PreviewView):
 
 
 class PreviewView(_PreviewView):
-    @extend_schema(operation_id="preview", responses={200: AssignmentOut, **problem_responses(403, 404)})
+    @operation("preview", AssignmentOut, 403, 404)
     def get(self, request: Request, slug: str, preview_id: uuid.UUID) -> Response:
         """A task as raters would see it, with new links to its clips."""
         return Response(previews.preview_briefing(*self.shown(request, slug, preview_id)))
 
 
 class PreviewHeartbeatView(_PreviewView):
-    @extend_schema(
-        operation_id="preview_heartbeat",
-        request=None,
-        responses={200: HeartbeatOut, **problem_responses(403, 404)},
-    )
+    @operation("preview_heartbeat", HeartbeatOut, 403, 404, request=None)
     def post(self, request: Request, slug: str, preview_id: uuid.UUID) -> Response:
         """What a rater's page would hear; a preview holds nothing."""
         _, shown = self.shown(request, slug, preview_id)
@@ -83,11 +75,7 @@ class PreviewJudgmentView(_PreviewView):
         self.shown(request, slug, preview_id)
         raise Conflict(PREVIEW_CONFLICT, code="preview")
 
-    @extend_schema(
-        operation_id="preview_judgment",
-        request=JudgmentIn,
-        responses={200: JudgmentOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("preview_judgment", JudgmentOut, 400, 403, 404, request=JudgmentIn)
     def post(self, request: Request, slug: str, preview_id: uuid.UUID) -> Response:
         """Check an answer as a rater's would be checked, and keep nothing."""
         study, shown = self.shown(request, slug, preview_id)
@@ -97,9 +85,7 @@ class PreviewJudgmentView(_PreviewView):
 
 
 class PreviewSkipView(_PreviewView):
-    @extend_schema(
-        operation_id="preview_skip", request=SkipIn, responses={204: None, **problem_responses(400, 403, 404)}
-    )
+    @operation("preview_skip", None, 400, 403, 404, status=204, request=SkipIn)
     def post(self, request: Request, slug: str, preview_id: uuid.UUID) -> Response:
         """Go on to the next preview."""
         self.shown(request, slug, preview_id)
@@ -108,9 +94,7 @@ class PreviewSkipView(_PreviewView):
 
 
 class PreviewGiveBackView(_PreviewView):
-    @extend_schema(
-        operation_id="preview_give_back", request=None, responses={204: None, **problem_responses(403, 404)}
-    )
+    @operation("preview_give_back", None, 403, 404, status=204, request=None)
     def post(self, request: Request, slug: str, preview_id: uuid.UUID) -> Response:
         """Stop looking; a preview holds nothing."""
         self.shown(request, slug, preview_id)

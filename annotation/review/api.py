@@ -19,7 +19,7 @@ from annotation.api import paging
 from annotation.api.authentication import Scope
 from annotation.api.json_fields import TableField
 from annotation.api.paging import PageOut
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation, problem_responses
 from annotation.errors import InvalidInput
 from annotation.jobs.api import JobOut
 from annotation.models import ReviewCase, ReviewView, Study, User
@@ -154,11 +154,7 @@ QUEUE_PARAMETERS = [
 
 
 class QueueView(APIView):
-    @extend_schema(
-        operation_id="review_queue",
-        parameters=QUEUE_PARAMETERS,
-        responses={200: QueueOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("review_queue", QueueOut, 400, 403, 404, parameters=QUEUE_PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The cases that experts should look at, the most pressing first: for experts and those who run the study."""
         study = access.study_with_review_queue(request.user, slug).study
@@ -198,11 +194,7 @@ class NextCaseView(APIView):
 class ClaimView(APIView):
     writes = Scope.REVIEW
 
-    @extend_schema(
-        operation_id="claim_case",
-        request=None,
-        responses={200: ClaimedOut, **problem_responses(403, 404, 409)},
-    )
+    @operation("claim_case", ClaimedOut, 403, 404, 409, request=None)
     def post(self, request: Request, case_id: int) -> Response:
         """Take a case to work on, as opening it at the desk does. Claiming one's own again renews it."""
         case = cases.claim(request.user, case_id)
@@ -212,20 +204,14 @@ class ClaimView(APIView):
 class PutBackView(APIView):
     writes = Scope.REVIEW
 
-    @extend_schema(
-        operation_id="put_back_case", request=None, responses={200: ClaimedOut, **problem_responses(403, 404)}
-    )
+    @operation("put_back_case", ClaimedOut, 403, 404, request=None)
     def post(self, request: Request, case_id: int) -> Response:
         """Give up a case that is not decided: it is open to others again."""
         return _claim_response(request.user, cases.put_back(request.user, case_id))
 
 
 class CaseAssignmentsView(APIView):
-    @extend_schema(
-        operation_id="assign_cases",
-        request=AssignIn,
-        responses={200: AssignedOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("assign_cases", AssignedOut, 400, 403, 404, request=AssignIn)
     def post(self, request: Request, slug: str) -> Response:
         """Give unresolved cases to one of the study's experts, or back to everybody; those who run the study do."""
         body = AssignIn.parsed(request.data)
@@ -235,19 +221,13 @@ class CaseAssignmentsView(APIView):
 class ReviewViewsView(APIView):
     writes = Scope.REVIEW
 
-    @extend_schema(
-        operation_id="review_views", responses={200: ReviewViewsOut, **problem_responses(403, 404)}
-    )
+    @operation("review_views", ReviewViewsOut, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """Your saved views of the queue, and those that others share: 50 of each person at most."""
         rows = [_view_out(view, request.user) for view in queue.visible_views(request.user, slug)]
         return Response({"results": rows})
 
-    @extend_schema(
-        operation_id="save_review_view",
-        request=ReviewViewIn,
-        responses={201: ReviewViewOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("save_review_view", ReviewViewOut, 400, 403, 404, status=201, request=ReviewViewIn)
     def post(self, request: Request, slug: str) -> Response:
         """Save filters under a name; your own view of that name is replaced."""
         body = ReviewViewIn.parsed(request.data)
@@ -259,7 +239,7 @@ class ReviewViewsView(APIView):
 class ReviewViewView(APIView):
     writes = Scope.REVIEW
 
-    @extend_schema(operation_id="delete_review_view", responses={204: None, **problem_responses(403, 404)})
+    @operation("delete_review_view", None, 403, 404, status=204)
     def delete(self, request: Request, slug: str, view_id: int) -> Response:
         """Forget one of your views; those who run the study may forget shared ones."""
         queue.delete_view(request.user, slug, view_id)
@@ -358,9 +338,7 @@ class KeptOut(serializers.Serializer):
 class BlindView(APIView):
     writes = Scope.REVIEW
 
-    @extend_schema(
-        operation_id="blind_task", responses={200: AssignmentOut, **problem_responses(403, 404, 409)}
-    )
+    @operation("blind_task", AssignmentOut, 403, 404, 409)
     def get(self, request: Request, case_id: int) -> Response:
         """The task of a case as any rater would see it, before anything that others said of it."""
         return Response(blind_judgments.blind_briefing(request.user, case_id))
@@ -385,9 +363,7 @@ class BlindView(APIView):
 class KeepView(APIView):
     writes = Scope.REVIEW
 
-    @extend_schema(
-        operation_id="keep_case", request=None, responses={200: KeptOut, **problem_responses(403, 404, 409)}
-    )
+    @operation("keep_case", KeptOut, 403, 404, 409, request=None)
     def post(self, request: Request, case_id: int) -> Response:
         """Keep a case that you have claimed while you are at work on it."""
         return Response({"claim_expires_at": cases.renew_claim(request.user, case_id).claim_expires_at})
@@ -504,18 +480,12 @@ class RulesPreviewOut(serializers.Serializer):
 
 
 class ReviewRulesView(APIView):
-    @extend_schema(
-        operation_id="review_rules", responses={200: ReviewRulesOut, **problem_responses(403, 404)}
-    )
+    @operation("review_rules", ReviewRulesOut, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """How a study's cases come about and are worked; all settings."""
         return Response(_rules_out(access.managed_study(request.user, slug)))
 
-    @extend_schema(
-        operation_id="change_review_rules",
-        request=ReviewRulesIn,
-        responses={200: ReviewRulesOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("change_review_rules", ReviewRulesOut, 400, 403, 404, request=ReviewRulesIn)
     def patch(self, request: Request, slug: str) -> Response:
         """Change some of them; what is not named stays. New rules hold for all of the study's votes."""
         study = access.managed_study(request.user, slug)
@@ -526,11 +496,7 @@ class ReviewRulesView(APIView):
 
 
 class RulesPreviewView(APIView):
-    @extend_schema(
-        operation_id="preview_review_rules",
-        request=FlagsIn,
-        responses={200: RulesPreviewOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("preview_review_rules", RulesPreviewOut, 400, 403, 404, request=FlagsIn)
     def post(self, request: Request, slug: str) -> Response:
         """What the rules would find now if they were changed so. Nothing is changed."""
         study = access.managed_study(request.user, slug)
@@ -542,11 +508,7 @@ class RulesPreviewView(APIView):
 
 
 class ApplyRulesView(APIView):
-    @extend_schema(
-        operation_id="apply_review_rules",
-        request=None,
-        responses={202: JobOut, **problem_responses(403, 404)},
-    )
+    @operation("apply_review_rules", JobOut, 403, 404, status=202, request=None)
     def post(self, request: Request, slug: str) -> Response:
         """Look at the whole study by its rules as they are, in the background."""
         study = access.managed_study(request.user, slug)
@@ -583,7 +545,7 @@ class KeepIn(In):
 
 
 class ReturnedView(APIView):
-    @extend_schema(operation_id="returned", responses={200: ReturnedOut, **problem_responses(403, 404)})
+    @operation("returned", ReturnedOut, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """What waits for you in a study, the oldest first."""
         waiting = returns.waiting_returns(request.user, slug)
@@ -594,11 +556,7 @@ class ReturnedView(APIView):
 class KeepReturnedView(APIView):
     writes = Scope.RATE
 
-    @extend_schema(
-        operation_id="keep_returned",
-        request=KeepIn,
-        responses={204: None, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("keep_returned", None, 400, 403, 404, 409, status=204, request=KeepIn)
     def post(self, request: Request, return_id: int) -> Response:
         """Stay with your answer, having looked again."""
         returns.keep_judgment(request.user, return_id, KeepIn.parsed(request.data)["reply"])

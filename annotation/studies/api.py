@@ -27,7 +27,7 @@ from annotation import access
 from annotation.access import StudyAccess
 from annotation.api import paging
 from annotation.api.paging import PageOut
-from annotation.api.serializers import In, SettingsIn, problem_responses
+from annotation.api.serializers import In, SettingsIn, operation, problem_responses
 from annotation.csv_escaping import csv_lines
 from annotation.listening.checks import check_settings
 from annotation.listening.rules.checks import KINDS, CheckRules
@@ -63,11 +63,7 @@ class SiteAuditPageOut(PageOut):
 
 
 class AuditView(APIView):
-    @extend_schema(
-        operation_id="audit",
-        parameters=paging.PARAMETERS,
-        responses={200: AuditPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("audit", AuditPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """Who did what in this study, newest first: raters under their pseudonyms, those who have withdrawn without.
         Votes are in …/judgments/."""
@@ -90,11 +86,7 @@ class ProtocolVersionPageOut(PageOut):
 
 
 class ProtocolVersionsView(APIView):
-    @extend_schema(
-        operation_id="protocol_versions",
-        parameters=paging.PARAMETERS,
-        responses={200: ProtocolVersionPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("protocol_versions", ProtocolVersionPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """Every version of what a study asked, in full; answers name the version that they were given to."""
         study = access.managed_study(request.user, slug)
@@ -222,7 +214,7 @@ STUDY_AS_SEEN = PolymorphicProxySerializer(
 
 
 class MeView(APIView):
-    @extend_schema(operation_id="me", responses={200: MeOut, **problem_responses(403)})
+    @operation("me", MeOut, 403)
     def get(self, request: Request) -> Response:
         """Who is signed in, and their role in each study they take part in."""
         user = request.user
@@ -234,20 +226,12 @@ class MeView(APIView):
 class StudiesView(APIView):
     of_account = True
 
-    @extend_schema(
-        operation_id="studies",
-        parameters=paging.PARAMETERS,
-        responses={200: StudyPageOut, **problem_responses(400, 403)},
-    )
+    @operation("studies", StudyPageOut, 400, 403, parameters=paging.PARAMETERS)
     def get(self, request: Request) -> Response:
         """The studies you take part in."""
         return Response(paging.page(request, access.studies_of(request.user), StudyOut))
 
-    @extend_schema(
-        operation_id="create_study",
-        request=StudyIn,
-        responses={201: StudyDetailOut, **problem_responses(400, 403, 409)},
-    )
+    @operation("create_study", StudyDetailOut, 400, 403, 409, status=201, request=StudyIn)
     def post(self, request: Request) -> Response:
         """Make a study from a preset. It starts as a draft, and you are its admin."""
         study = studies.create_study(actor=request.user, **StudyIn.parsed(request.data))
@@ -255,16 +239,12 @@ class StudiesView(APIView):
 
 
 class StudyView(APIView):
-    @extend_schema(operation_id="study", responses={200: STUDY_AS_SEEN, **problem_responses(403, 404)})
+    @operation("study", STUDY_AS_SEEN, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """A study: its name and state to those who rate, all of it to those who run it."""
         return Response(study_as_seen(access.study_of(request.user, slug)))
 
-    @extend_schema(
-        operation_id="change_study",
-        request=StudyChangeIn,
-        responses={200: StudyDetailOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("change_study", StudyDetailOut, 400, 403, 404, request=StudyChangeIn)
     def patch(self, request: Request, slug: str) -> Response:
         """Change title, description, minutes per task, listening rules and checks, when to stop early, or state."""
         study = access.managed_study(request.user, slug)
@@ -331,11 +311,7 @@ class NewInvitationOut(InvitationOut):
 
 
 class MembersView(APIView):
-    @extend_schema(
-        operation_id="members",
-        parameters=paging.PARAMETERS,
-        responses={200: MemberPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("members", MemberPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The accounts that take part in a study."""
         study = access.managed_study(request.user, slug)
@@ -343,11 +319,7 @@ class MembersView(APIView):
 
 
 class MemberView(APIView):
-    @extend_schema(
-        operation_id="change_member",
-        request=MemberChangeIn,
-        responses={200: MemberOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("change_member", MemberOut, 400, 403, 404, 409, request=MemberChangeIn)
     def patch(self, request: Request, slug: str, member_id: int) -> Response:
         """Give a member another role."""
         member = access.membership_of(request.user, slug, member_id)
@@ -355,7 +327,7 @@ class MemberView(APIView):
         members.add_member(member.study, member.user, role=role, actor=request.user)
         return Response(MemberOut(_members_with_pseudonyms(member.study).get(pk=member.pk)).data)
 
-    @extend_schema(operation_id="remove_member", responses={204: None, **problem_responses(403, 404, 409)})
+    @operation("remove_member", None, 403, 404, 409, status=204)
     def delete(self, request: Request, slug: str, member_id: int) -> Response:
         """End a membership. What this person said stays in the data."""
         members.remove_member(access.membership_of(request.user, slug, member_id), actor=request.user)
@@ -365,21 +337,13 @@ class MemberView(APIView):
 class InvitationsView(APIView):
     answers_secret = True
 
-    @extend_schema(
-        operation_id="invitations",
-        parameters=paging.PARAMETERS,
-        responses={200: InvitationPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("invitations", InvitationPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """Invitations to a study, used and unused; their links cannot be shown again."""
         study = access.managed_study(request.user, slug)
         return Response(paging.page(request, study.invitations.all(), InvitationOut))
 
-    @extend_schema(
-        operation_id="invite",
-        request=InvitationIn,
-        responses={201: NewInvitationOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("invite", NewInvitationOut, 400, 403, 404, status=201, request=InvitationIn)
     def post(self, request: Request, slug: str) -> Response:
         """A link that makes whoever opens it a member. Researchers invite raters; admins anyone."""
         study = access.managed_study(request.user, slug)
@@ -389,7 +353,7 @@ class InvitationsView(APIView):
 
 
 class InvitationView(APIView):
-    @extend_schema(operation_id="revoke_invitation", responses={204: None, **problem_responses(403, 404)})
+    @operation("revoke_invitation", None, 403, 404, status=204)
     def delete(self, request: Request, slug: str, invitation_id: int) -> Response:
         """Revoke an invitation. Those who joined by it stay."""
         members.revoke_invitation(access.invitation_of(request.user, slug, invitation_id), actor=request.user)
@@ -399,9 +363,7 @@ class InvitationView(APIView):
 class JoinView(APIView):
     of_account = True
 
-    @extend_schema(
-        operation_id="join", request=JoinIn, responses={200: JoinedOut, **problem_responses(400, 403, 404)}
-    )
+    @operation("join", JoinedOut, 400, 403, 404, request=JoinIn)
     def post(self, request: Request) -> Response:
         """Join the study that an invitation is to, by its token: the last part of its link. Members keep their role."""
         membership = members.accept_invitation(JoinIn.parsed(request.data)["token"], request.user)
@@ -449,11 +411,7 @@ class AuditFileView(APIView):
 
 
 class SiteAuditView(APIView):
-    @extend_schema(
-        operation_id="site_audit",
-        parameters=paging.PARAMETERS,
-        responses={200: SiteAuditPageOut, **problem_responses(400, 403)},
-    )
+    @operation("site_audit", SiteAuditPageOut, 400, 403, parameters=paging.PARAMETERS)
     def get(self, request: Request) -> Response:
         """Who did what on this site, newest first, for those who operate it: in every study, and what is of none, such
         as signing in and tokens."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from annotation import access
 from annotation.api import paging
 from annotation.api.paging import PageIn, PageOut
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation
 from annotation.models import Webhook, WebhookDelivery
 from annotation.webhooks import webhooks
 
@@ -110,21 +110,13 @@ class ReplayedOut(serializers.Serializer):
 class WebhooksView(APIView):
     answers_secret = True
 
-    @extend_schema(
-        operation_id="webhooks",
-        parameters=paging.PARAMETERS,
-        responses={200: WebhookPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("webhooks", WebhookPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The webhooks of a study. Their secrets cannot be shown again."""
         study = access.managed_study(request.user, slug)
         return Response(paging.page(request, study.webhooks.all(), WebhookOut))
 
-    @extend_schema(
-        operation_id="add_webhook",
-        request=WebhookIn,
-        responses={201: NewWebhookOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("add_webhook", NewWebhookOut, 400, 403, 404, 409, status=201, request=WebhookIn)
     def post(self, request: Request, slug: str) -> Response:
         """Tell an address what happens from now on. The answer holds the secret that its requests are signed with."""
         study = access.managed_study(request.user, slug)
@@ -133,23 +125,19 @@ class WebhooksView(APIView):
 
 
 class WebhookView(APIView):
-    @extend_schema(operation_id="webhook", responses={200: WebhookOut, **problem_responses(403, 404)})
+    @operation("webhook", WebhookOut, 403, 404)
     def get(self, request: Request, slug: str, webhook_id: int) -> Response:
         """One webhook, and whether it gets through."""
         return Response(WebhookOut(access.webhook_of(request.user, slug, webhook_id)).data)
 
-    @extend_schema(
-        operation_id="change_webhook",
-        request=WebhookChangeIn,
-        responses={200: WebhookOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("change_webhook", WebhookOut, 400, 403, 404, request=WebhookChangeIn)
     def patch(self, request: Request, slug: str, webhook_id: int) -> Response:
         """Change what it hears and where, or switch it off and on."""
         webhook = access.webhook_of(request.user, slug, webhook_id)
         changed = webhooks.change(webhook, actor=request.user, **WebhookChangeIn.parsed(request.data))
         return Response(WebhookOut(changed).data)
 
-    @extend_schema(operation_id="remove_webhook", responses={204: None, **problem_responses(403, 404)})
+    @operation("remove_webhook", None, 403, 404, status=204)
     def delete(self, request: Request, slug: str, webhook_id: int) -> Response:
         """Remove it, with the log of what was sent."""
         webhooks.remove(access.webhook_of(request.user, slug, webhook_id), actor=request.user)
@@ -159,11 +147,7 @@ class WebhookView(APIView):
 class WebhookSecretView(APIView):
     answers_secret = True
 
-    @extend_schema(
-        operation_id="change_webhook_secret",
-        request=None,
-        responses={200: SecretOut, **problem_responses(403, 404)},
-    )
+    @operation("change_webhook_secret", SecretOut, 403, 404, request=None)
     def post(self, request: Request, slug: str, webhook_id: int) -> Response:
         """A new secret. For a day requests are signed with the one before, too."""
         webhook = access.webhook_of(request.user, slug, webhook_id)
@@ -171,11 +155,7 @@ class WebhookSecretView(APIView):
 
 
 class WebhookResumeView(APIView):
-    @extend_schema(
-        operation_id="resume_webhook",
-        request=None,
-        responses={200: WebhookOut, **problem_responses(403, 404)},
-    )
+    @operation("resume_webhook", WebhookOut, 403, 404, request=None)
     def post(self, request: Request, slug: str, webhook_id: int) -> Response:
         """Go on after a pause, with what has happened meanwhile."""
         webhook = access.webhook_of(request.user, slug, webhook_id)
@@ -183,9 +163,7 @@ class WebhookResumeView(APIView):
 
 
 class WebhookTestView(APIView):
-    @extend_schema(
-        operation_id="test_webhook", request=None, responses={202: DeliveryOut, **problem_responses(403, 404)}
-    )
+    @operation("test_webhook", DeliveryOut, 403, 404, status=202, request=None)
     def post(self, request: Request, slug: str, webhook_id: int) -> Response:
         """Send the event webhook.test, which tells of nothing."""
         webhook = access.webhook_of(request.user, slug, webhook_id)
@@ -193,13 +171,16 @@ class WebhookTestView(APIView):
 
 
 class DeliveriesView(APIView):
-    @extend_schema(
-        operation_id="webhook_deliveries",
+    @operation(
+        "webhook_deliveries",
+        DeliveryPageOut,
+        400,
+        403,
+        404,
         parameters=[
             *paging.PARAMETERS,
             OpenApiParameter("state", str, enum=WebhookDelivery.State.values, description="Only these."),
         ],
-        responses={200: DeliveryPageOut, **problem_responses(400, 403, 404)},
     )
     def get(self, request: Request, slug: str, webhook_id: int) -> Response:
         """What was sent and what came back, newest first."""
@@ -211,11 +192,7 @@ class DeliveriesView(APIView):
 
 
 class ReplayView(APIView):
-    @extend_schema(
-        operation_id="replay_delivery",
-        request=None,
-        responses={202: DeliveryOut, **problem_responses(403, 404, 409)},
-    )
+    @operation("replay_delivery", DeliveryOut, 403, 404, 409, status=202, request=None)
     def post(self, request: Request, slug: str, webhook_id: int, delivery_id: int) -> Response:
         """Send a delivery again, under the same id."""
         delivery = access.delivery_of(request.user, slug, webhook_id, delivery_id)
@@ -223,11 +200,7 @@ class ReplayView(APIView):
 
 
 class ReplayFailedView(APIView):
-    @extend_schema(
-        operation_id="replay_failed_deliveries",
-        request=None,
-        responses={202: ReplayedOut, **problem_responses(403, 404)},
-    )
+    @operation("replay_failed_deliveries", ReplayedOut, 403, 404, status=202, request=None)
     def post(self, request: Request, slug: str, webhook_id: int) -> Response:
         """Send all deliveries again that were given up."""
         webhook = access.webhook_of(request.user, slug, webhook_id)

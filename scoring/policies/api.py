@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,7 +12,7 @@ from rest_framework.views import APIView
 
 from annotation import access
 from annotation.api.json_fields import TableField
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation
 from annotation.models import Study
 from annotation.rating.rules import hints as rules
 from scoring.policies import hints, prescoring, study_prompts
@@ -82,16 +81,12 @@ class PromptFamiliesOut(serializers.Serializer):
 
 
 class HintsView(APIView):
-    @extend_schema(operation_id="hints", responses={200: HintsOut, **problem_responses(403, 404)})
+    @operation("hints", HintsOut, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """Whether raters see what a model says, and of which models they could."""
         return Response(_hints_body(access.managed_study(request.user, slug)))
 
-    @extend_schema(
-        operation_id="change_hints",
-        request=HintsIn,
-        responses={200: HintsOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("change_hints", HintsOut, 400, 403, 404, request=HintsIn)
     def patch(self, request: Request, slug: str) -> Response:
         """Show raters what a scorer says, or nothing. What they have at hand stays as they first saw it."""
         study = access.managed_study(request.user, slug)
@@ -103,16 +98,12 @@ class HintsView(APIView):
 
 
 class PrescoreView(APIView):
-    @extend_schema(operation_id="prescore", responses={200: PrescoreOut, **problem_responses(403, 404)})
+    @operation("prescore", PrescoreOut, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """The scorers that new items get by themselves."""
         return Response(_prescore_body(access.managed_study(request.user, slug)))
 
-    @extend_schema(
-        operation_id="add_prescore",
-        request=PrescoreIn,
-        responses={200: PrescoreOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("add_prescore", PrescoreOut, 400, 403, 404, request=PrescoreIn)
     def post(self, request: Request, slug: str) -> Response:
         """Let new items get one more scorer; the same one a second time changes nothing."""
         study = access.managed_study(request.user, slug)
@@ -122,11 +113,7 @@ class PrescoreView(APIView):
 
 
 class PrescoreRowView(APIView):
-    @extend_schema(
-        operation_id="remove_prescore",
-        request=PrescoreRemovalIn,
-        responses={200: PrescoreOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("remove_prescore", PrescoreOut, 400, 403, 404, 409, request=PrescoreRemovalIn)
     def post(self, request: Request, slug: str, number: int) -> Response:
         """Let new items go without a scorer that they would get."""
         study = access.managed_study(request.user, slug)
@@ -135,7 +122,7 @@ class PrescoreRowView(APIView):
 
 
 class PromptFamiliesView(APIView):
-    @extend_schema(operation_id="prompts", responses={200: PromptFamiliesOut, **problem_responses(403, 404)})
+    @operation("prompts", PromptFamiliesOut, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """Every family of scorers that speaks to models, with the prompts that its runs use from now on."""
         study = access.managed_study(request.user, slug)
@@ -145,20 +132,14 @@ class PromptFamiliesView(APIView):
 
 
 class PromptsView(APIView):
-    @extend_schema(
-        operation_id="prompts_of_family", responses={200: PromptsOut, **problem_responses(403, 404)}
-    )
+    @operation("prompts_of_family", PromptsOut, 403, 404)
     def get(self, request: Request, slug: str, family: str) -> Response:
         """The prompts of one family, as they can be changed and given back."""
         study = access.managed_study(request.user, slug)
         study_prompts.check_family(family)
         return Response(_prompts_body(study, family))
 
-    @extend_schema(
-        operation_id="set_prompts",
-        request=PromptsIn,
-        responses={200: PromptsOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("set_prompts", PromptsOut, 400, 403, 404, request=PromptsIn)
     def put(self, request: Request, slug: str, family: str) -> Response:
         """Use the study's own prompts from now on."""
         study = access.managed_study(request.user, slug)
@@ -167,7 +148,7 @@ class PromptsView(APIView):
         changed = study_prompts.set_prompts(study, family, definition, actor=request.user)
         return Response(_prompts_body(changed, family))
 
-    @extend_schema(operation_id="remove_prompts", responses={200: PromptsOut, **problem_responses(403, 404)})
+    @operation("remove_prompts", PromptsOut, 403, 404)
     def delete(self, request: Request, slug: str, family: str) -> Response:
         """Use the prompts that come with the scorer from now on."""
         study = access.managed_study(request.user, slug)

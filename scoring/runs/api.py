@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from annotation import access
 from annotation.api import paging
 from annotation.api.paging import PageIn, PageOut
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation
 from scoring.access import run_of
 from scoring.metrics import registry
 from scoring.metrics.registry import Reads
@@ -168,7 +168,7 @@ class ScorePageOut(PageOut):
 
 
 class ScorersView(APIView):
-    @extend_schema(operation_id="scorers", responses={200: ScorersOut, **problem_responses(403)})
+    @operation("scorers", ScorersOut, 403)
     def get(self, request: Request) -> Response:
         """The scorers there are, and their settings."""
         entries = [registry.METRICS[name] for name in sorted(registry.METRICS)]
@@ -176,22 +176,14 @@ class ScorersView(APIView):
 
 
 class RunsView(APIView):
-    @extend_schema(
-        operation_id="scoring_runs",
-        parameters=paging.PARAMETERS,
-        responses={200: RunPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("scoring_runs", RunPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The scoring runs of a study, newest first."""
         study = access.managed_study(request.user, slug)
         found = ScoringRun.objects.filter(study=study).select_related("study", "scorer", "created_by")
         return Response(paging.page(request, found, RunOut, newest_first=True))
 
-    @extend_schema(
-        operation_id="start_scoring_run",
-        request=RunIn,
-        responses={202: RunOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("start_scoring_run", RunOut, 400, 403, 404, 409, status=202, request=RunIn)
     def post(self, request: Request, slug: str) -> Response:
         """Score a study, or a part of it, in the background: what this version of the scorer has not scored yet."""
         study = access.managed_study(request.user, slug)
@@ -201,40 +193,28 @@ class RunsView(APIView):
 
 
 class RunView(APIView):
-    @extend_schema(operation_id="scoring_run", responses={200: RunOut, **problem_responses(403, 404)})
+    @operation("scoring_run", RunOut, 403, 404)
     def get(self, request: Request, run_id: int) -> Response:
         """A run over a study that you run, with its progress."""
         return Response(RunOut(run_of(request.user, run_id)).data)
 
 
 class CancelView(APIView):
-    @extend_schema(
-        operation_id="cancel_scoring_run",
-        request=None,
-        responses={200: RunOut, **problem_responses(403, 404, 409)},
-    )
+    @operation("cancel_scoring_run", RunOut, 403, 404, 409, request=None)
     def post(self, request: Request, run_id: int) -> Response:
         """Stop a run. What it has scored stays."""
         return Response(RunOut(scoring_runs.cancel(run_of(request.user, run_id), actor=request.user)).data)
 
 
 class RetryView(APIView):
-    @extend_schema(
-        operation_id="retry_scoring_run",
-        request=None,
-        responses={200: RunOut, **problem_responses(403, 404, 409)},
-    )
+    @operation("retry_scoring_run", RunOut, 403, 404, 409, request=None)
     def post(self, request: Request, run_id: int) -> Response:
         """Try again what failed, and go on with a run that failed or was cancelled."""
         return Response(RunOut(scoring_runs.retry(run_of(request.user, run_id), actor=request.user)).data)
 
 
 class FaultsView(APIView):
-    @extend_schema(
-        operation_id="scoring_faults",
-        parameters=paging.PARAMETERS,
-        responses={200: FaultPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("scoring_faults", FaultPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, run_id: int) -> Response:
         """What could not be scored in a run, counted by reason (the first 10,000) and row by row."""
         run = run_of(request.user, run_id)
@@ -243,8 +223,12 @@ class FaultsView(APIView):
 
 
 class ScoresView(APIView):
-    @extend_schema(
-        operation_id="scores",
+    @operation(
+        "scores",
+        ScorePageOut,
+        400,
+        403,
+        404,
         parameters=[
             *paging.PARAMETERS,
             OpenApiParameter(
@@ -253,7 +237,6 @@ class ScoresView(APIView):
                 description="A scorer's name, or the digest of one version of it.",
             ),
         ],
-        responses={200: ScorePageOut, **problem_responses(400, 403, 404)},
     )
     def get(self, request: Request, slug: str) -> Response:
         """What scorers said of a study's candidates. Raters never see it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, extend_schema_field
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -17,7 +17,7 @@ from annotation.api import paging
 from annotation.api.authentication import Scope
 from annotation.api.json_fields import TableField
 from annotation.api.paging import PageIn, PageOut
-from annotation.api.serializers import In, problem_responses
+from annotation.api.serializers import In, operation
 from annotation.errors import NotFound
 from annotation.models import ReviewCase, User
 from annotation.review import blind_judgments, cases, drafts
@@ -271,29 +271,21 @@ def writer_settings(body: dict[str, Any], writer: Writer | None = None) -> dict[
 
 
 class WriterKindsView(APIView):
-    @extend_schema(operation_id="writer_kinds", responses={200: WriterKindsOut, **problem_responses(403)})
+    @operation("writer_kinds", WriterKindsOut, 403)
     def get(self, request: Request) -> Response:
         """What models can be set up to write, and their settings."""
         return Response({"results": WriterKindOut([*KINDS.values()], many=True).data})
 
 
 class WritersView(APIView):
-    @extend_schema(
-        operation_id="writers",
-        parameters=paging.PARAMETERS,
-        responses={200: WriterPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("writers", WriterPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The writers that a study has set up, retired ones too."""
         study = access.managed_study(request.user, slug)
         found = Writer.objects.filter(study=study).select_related("system")
         return Response(paging.page(request, found, WriterOut))
 
-    @extend_schema(
-        operation_id="add_writer",
-        request=WriterIn,
-        responses={201: WriterOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("add_writer", WriterOut, 400, 403, 404, status=201, request=WriterIn)
     def post(self, request: Request, slug: str) -> Response:
         """Set up a writer. No model is loaded: whether it opens is seen when it is first asked."""
         study = access.managed_study(request.user, slug)
@@ -303,16 +295,12 @@ class WritersView(APIView):
 
 
 class WriterView(APIView):
-    @extend_schema(operation_id="writer", responses={200: WriterOut, **problem_responses(403, 404)})
+    @operation("writer", WriterOut, 403, 404)
     def get(self, request: Request, slug: str, writer_id: int) -> Response:
         """One writer and its settings."""
         return Response(WriterOut(writer_of(request.user, slug, writer_id)).data)
 
-    @extend_schema(
-        operation_id="change_writer",
-        request=WriterChangeIn,
-        responses={200: WriterOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("change_writer", WriterOut, 400, 403, 404, request=WriterChangeIn)
     def patch(self, request: Request, slug: str, writer_id: int) -> Response:
         """Set a writer up otherwise for what is asked of it from now on; retire it, or bring it back."""
         writer = writer_of(request.user, slug, writer_id)
@@ -327,11 +315,7 @@ class WriterView(APIView):
 
 
 class StartWriterView(APIView):
-    @extend_schema(
-        operation_id="start_writing",
-        request=WritingIn,
-        responses={202: WritingRunOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("start_writing", WritingRunOut, 400, 403, 404, 409, status=202, request=WritingIn)
     def post(self, request: Request, slug: str, writer_id: int) -> Response:
         """Have a writer write, in the background, for the items that lack what it writes."""
         writer = writer_of(request.user, slug, writer_id)
@@ -342,10 +326,8 @@ class StartWriterView(APIView):
 class TextsView(APIView):
     parser_classes = [MultiPartParser]
 
-    @extend_schema(
-        operation_id="take_in_texts",
-        request={"multipart/form-data": TextsIn},
-        responses={202: TakenInOut, **problem_responses(400, 403, 404, 413)},
+    @operation(
+        "take_in_texts", TakenInOut, 400, 403, 404, 413, status=202, request={"multipart/form-data": TextsIn}
     )
     def post(self, request: Request, slug: str) -> Response:
         """Texts and answers that were written elsewhere, all or nothing; what is there already is passed over."""
@@ -362,9 +344,7 @@ class TextsView(APIView):
 
 
 class DraftOutcomesView(APIView):
-    @extend_schema(
-        operation_id="draft_outcomes", responses={200: DraftOutcomesOut, **problem_responses(403, 404)}
-    )
+    @operation("draft_outcomes", DraftOutcomesOut, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """What became of the drafts that models wrote for experts, by writer and field."""
         found = draft_requests.draft_outcomes(access.managed_study(request.user, slug))
@@ -375,11 +355,7 @@ class DraftOutcomesView(APIView):
 
 
 class WritingRunsView(APIView):
-    @extend_schema(
-        operation_id="writing_runs",
-        parameters=paging.PARAMETERS,
-        responses={200: WritingRunPageOut, **problem_responses(400, 403, 404)},
-    )
+    @operation("writing_runs", WritingRunPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """What writers wrote for a study's items, the newest run first. Drafts for cases are with the cases."""
         study = access.managed_study(request.user, slug)
@@ -389,22 +365,25 @@ class WritingRunsView(APIView):
 
 
 class WritingRunView(APIView):
-    @extend_schema(operation_id="writing_run", responses={200: WritingRunOut, **problem_responses(403, 404)})
+    @operation("writing_run", WritingRunOut, 403, 404)
     def get(self, request: Request, run_id: int) -> Response:
         """One run, and how far it is."""
         return Response(WritingRunOut(writing_run_of(request.user, run_id)).data)
 
 
 class WrittenRowsView(APIView):
-    @extend_schema(
-        operation_id="written_rows",
+    @operation(
+        "written_rows",
+        WrittenPageOut,
+        400,
+        403,
+        404,
         parameters=[
             *paging.PARAMETERS,
             OpenApiParameter(
                 "fault", str, description="Only rows with this fault; otherwise what was written."
             ),
         ],
-        responses={200: WrittenPageOut, **problem_responses(400, 403, 404)},
     )
     def get(self, request: Request, run_id: int) -> Response:
         """What a run has written; or what became nothing, or was not published, for one reason."""
@@ -416,11 +395,7 @@ class WrittenRowsView(APIView):
 
 
 class PublishView(APIView):
-    @extend_schema(
-        operation_id="publish_writing",
-        request=PublishIn,
-        responses={200: WritingRunOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("publish_writing", WritingRunOut, 400, 403, 404, 409, request=PublishIn)
     def post(self, request: Request, run_id: int) -> Response:
         """Give what a run has written to the items, in the background, but for what was left out."""
         run = writing_run_of(request.user, run_id)
@@ -429,11 +404,7 @@ class PublishView(APIView):
 
 
 class CancelWritingView(APIView):
-    @extend_schema(
-        operation_id="cancel_writing",
-        request=None,
-        responses={200: WritingRunOut, **problem_responses(403, 404, 409)},
-    )
+    @operation("cancel_writing", WritingRunOut, 403, 404, 409, request=None)
     def post(self, request: Request, run_id: int) -> Response:
         """Stop a run, and the publishing of what was looked at. What it has written stays."""
         run = writing_run_of(request.user, run_id)
@@ -441,11 +412,7 @@ class CancelWritingView(APIView):
 
 
 class RetryWritingView(APIView):
-    @extend_schema(
-        operation_id="retry_writing",
-        request=None,
-        responses={200: WritingRunOut, **problem_responses(403, 404, 409)},
-    )
+    @operation("retry_writing", WritingRunOut, 403, 404, 409, request=None)
     def post(self, request: Request, run_id: int) -> Response:
         """Try what failed once more, and go on with a run that failed or was cancelled."""
         run = writing_run_of(request.user, run_id)
@@ -453,11 +420,7 @@ class RetryWritingView(APIView):
 
 
 class LeaveOutView(APIView):
-    @extend_schema(
-        operation_id="leave_out_written",
-        request=None,
-        responses={200: WrittenRowOut, **problem_responses(403, 404, 409)},
-    )
+    @operation("leave_out_written", WrittenRowOut, 403, 404, 409, request=None)
     def post(self, request: Request, run_id: int, row_id: int) -> Response:
         """Keep one text from being published. It stays with the run."""
         run = writing_run_of(request.user, run_id)
@@ -470,16 +433,12 @@ class LeaveOutView(APIView):
 class DraftsView(APIView):
     writes = Scope.REVIEW
 
-    @extend_schema(operation_id="case_drafts", responses={200: DraftsOut, **problem_responses(403, 404)})
+    @operation("case_drafts", DraftsOut, 403, 404)
     def get(self, request: Request, case_id: int) -> Response:
         """What models proposed for the texts of a case that you have judged, and which of them can be asked."""
         return Response(_drafts_body(_judged_case(request.user, case_id)))
 
-    @extend_schema(
-        operation_id="ask_for_draft",
-        request=AskDraftIn,
-        responses={202: DraftsOut, **problem_responses(400, 403, 404, 409)},
-    )
+    @operation("ask_for_draft", DraftsOut, 400, 403, 404, 409, status=202, request=AskDraftIn)
     def post(self, request: Request, case_id: int) -> Response:
         """Ask a writer for a draft of its field; it comes in the background."""
         case = _judged_case(request.user, case_id)
@@ -497,11 +456,7 @@ class DraftsView(APIView):
 class RejectDraftView(APIView):
     writes = Scope.REVIEW
 
-    @extend_schema(
-        operation_id="reject_draft",
-        request=None,
-        responses={200: DraftOut, **problem_responses(403, 404, 409)},
-    )
+    @operation("reject_draft", DraftOut, 403, 404, 409, request=None)
     def post(self, request: Request, case_id: int, draft_id: int) -> Response:
         """Say that a draft is not wanted. Rejecting twice is once."""
         case = _judged_case(request.user, case_id)
