@@ -1,13 +1,15 @@
-"""Responses that pages share: htmx parts that refresh themselves, attachments, page cursors."""
+"""Responses that pages share: htmx parts that refresh themselves, attachments, page cursors, addresses for scripts."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
@@ -16,6 +18,7 @@ from analytics.reports.document import Document
 from analytics.reports.render import files
 
 View = Callable[..., HttpResponse]
+NO_ID = uuid.UUID(int=0)
 # The largest id that the database can compare with.
 MAX_CURSOR = 2**63 - 1
 
@@ -66,6 +69,12 @@ def document_attachment(document: Document, key: str, extension: str, *, stem: s
 def json_response(data: Any) -> JsonResponse:
     """JSON that people can read: indented, with its characters as they are."""
     return JsonResponse(data, json_dumps_params={"ensure_ascii": False, "indent": 2})
+
+
+def url_prefix(view: str, *args: object, placeholder: object = NO_ID) -> str:
+    """The beginning of a view's addresses, up to the id to which scripts add the rest."""
+    prefix, _id, _rest = reverse(view, args=[*args, placeholder]).partition(f"/{placeholder}/")
+    return f"{prefix}/"
 
 
 def page_cursor(request: HttpRequest, name: str = "after") -> int:

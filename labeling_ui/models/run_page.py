@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -29,37 +29,52 @@ MODEL_OPTIONS = ("backbone", "checkpoint", "model")
 
 @dataclass(frozen=True)
 class RunLine:
-    run: ScoringRun
+    """`weights`: the model that a scorer runs. `cost`: what a writer's model was paid."""
+
+    run: ScoringRun | WritingRun
     title: str
-    weights: str
     progress: RunProgress
-    pace: str
-    left: str
+    throughput: str
+    time_left: str
     is_loading: bool
-    waits_in_vain: bool
+    has_no_worker: bool
+    weights: str = ""
+    cost: str = ""
 
 
 def run_line(run: ScoringRun) -> RunLine:
-    progress = engine.progress(run)
-    return RunLine(
-        run=run,
+    return _run_line(
+        run,
         title=scorer_title(run.metric),
         weights=model_name(run.options),
-        progress=progress,
-        pace=throughput(progress.per_second),
-        left=time_left(progress.seconds_left),
-        is_loading=engine.is_loading(run),
-        waits_in_vain=_scoring_has_no_worker(run),
+        waiting_since=None if engine.is_loading(run) else engine.waiting_since(run),
     )
 
 
-def _scoring_has_no_worker(run: ScoringRun) -> bool:
-    since = engine.waiting_since(run)
-    return since is not None and not engine.is_loading(run) and timezone.now() - since > NO_WORKER_AFTER
+def writing_line(run: WritingRun) -> RunLine:
+    """A finished run may still wait for a worker to publish its texts."""
+    waits_to_publish = run.publishing and run.is_finished
+    waiting_since = run.worked_at or run.created_at if waits_to_publish else engine.waiting_since(run)
+    cost = writing_runs.cost(run)
+    return _run_line(
+        run,
+        title=run.writer.name if run.writer else run.source,
+        cost=f"{cost:,.4f}" if cost else "",
+        waiting_since=None if run.n_openings else waiting_since,
+    )
 
 
-def run_lines(found: Iterable[ScoringRun]) -> list[RunLine]:
-    return [run_line(run) for run in found]
+def _run_line(run: ScoringRun | WritingRun, *, waiting_since: datetime | None, **line: str) -> RunLine:
+    progress = engine.progress(run)
+    return RunLine(
+        run=run,
+        progress=progress,
+        throughput=throughput(progress.per_second),
+        time_left=time_left(progress.seconds_left),
+        is_loading=engine.is_loading(run),
+        has_no_worker=waiting_since is not None and timezone.now() - waiting_since > NO_WORKER_AFTER,
+        **line,
+    )
 
 
 def model_name(options: Mapping[str, Any]) -> str:
@@ -125,48 +140,6 @@ def flatten_options(table: Mapping[str, Any], prefix: str = "") -> Iterator[tupl
             yield f"{prefix}{name}", ", ".join(str(part) for part in value)
         elif value is not None:
             yield f"{prefix}{name}", str(value)
-
-
-# Writers and their runs as pages list them: how far a run is, what it cost and what waits to be published.
-
-
-@dataclass(frozen=True)
-class WritingLine:
-    run: WritingRun
-    title: str
-    progress: RunProgress
-    pace: str
-    left: str
-    cost: str
-    is_loading: bool
-    waits_in_vain: bool
-
-
-def writing_line(run: WritingRun) -> WritingLine:
-    progress = engine.progress(run)
-    cost = writing_runs.cost(run)
-    return WritingLine(
-        run=run,
-        title=run.writer.name if run.writer else run.source,
-        progress=progress,
-        pace=throughput(progress.per_second),
-        left=time_left(progress.seconds_left),
-        cost=f"{cost:,.4f}" if cost else "",
-        is_loading=engine.is_loading(run),
-        waits_in_vain=_writing_has_no_worker(run),
-    )
-
-
-def writing_lines(found: Iterable[WritingRun]) -> list[WritingLine]:
-    return [writing_line(run) for run in found]
-
-
-def _writing_has_no_worker(run: WritingRun) -> bool:
-    """A run that nobody has taken up after a while most likely has no worker."""
-    waits = run.state == WritingRun.State.QUEUED or (run.publishing and run.is_finished)
-    if not waits or run.n_openings:
-        return False
-    return timezone.now() - (run.worked_at or run.created_at) > NO_WORKER_AFTER
 
 
 # Scorer versions as the models page lists them.

@@ -34,7 +34,6 @@ from labeling_ui.models.run_page import (
     prescore_lines,
     run_filter,
     run_line,
-    run_lines,
     run_options,
     scorer_lines,
     scorer_provenance,
@@ -63,15 +62,13 @@ def models(request: HttpRequest, slug: str) -> HttpResponse:
     study = access.managed_study(request.user, slug)
     under_way = ScoringRun.objects.filter(study=study, state__in=ScoringRun.UNFINISHED).order_by("-pk")
     recent = ScoringRun.objects.filter(study=study).exclude(state__in=ScoringRun.UNFINISHED).order_by("-pk")
-    running, versions = (
-        run_lines(under_way[:RUNS_SHOWN]),
-        learned_lines(learned.list_versions(study)[:VERSIONS_SHOWN]),
-    )
+    running = [run_line(run) for run in under_way[:RUNS_SHOWN]]
+    versions = learned_lines(learned.list_versions(study)[:VERSIONS_SHOWN])
     context = {
         "study": study,
         "scorers": scorer_lines(scorers.scorer_coverage(study)),
         "under_way": running,
-        "recent": run_lines(recent[:RUNS_SHOWN]),
+        "recent": [run_line(run) for run in recent[:RUNS_SHOWN]],
         "prescore": prescore_lines(study),
         "kinds": trainable_kinds(study),
         "versions": versions,

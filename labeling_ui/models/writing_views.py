@@ -26,7 +26,7 @@ from labeling_ui.models.forms import (
     WriterForm,
     writer_options_form,
 )
-from labeling_ui.models.run_page import flatten_options, writing_line, writing_lines
+from labeling_ui.models.run_page import flatten_options, writing_line
 from labeling_ui.page_responses import live_page, page_cursor, render_page_or_part
 from scoring.access import writer_of, writing_run_of
 from scoring.models import Writer, WritingRun
@@ -50,8 +50,8 @@ def writers(request: HttpRequest, slug: str) -> HttpResponse:
         "writers": Writer.objects.filter(study=study)
         .select_related("system")
         .order_by("retired", "writes", "name"),
-        "under_way": writing_lines(runs.filter(state__in=WritingRun.UNFINISHED)[:RUNS_SHOWN]),
-        "recent": writing_lines(runs.exclude(state__in=WritingRun.UNFINISHED)[:RUNS_SHOWN]),
+        "under_way": [writing_line(run) for run in runs.filter(state__in=WritingRun.UNFINISHED)[:RUNS_SHOWN]],
+        "recent": [writing_line(run) for run in runs.exclude(state__in=WritingRun.UNFINISHED)[:RUNS_SHOWN]],
         "drafts": draft_requests.draft_outcomes(study),
     }
     return render_page_or_part(request, "models/writers/writers", "models/writers/live", context)

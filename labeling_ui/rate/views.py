@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -26,6 +26,7 @@ from annotation.rating import previews
 from annotation.review import returns
 from annotation.studies.protocols import load_protocol
 from labeling_ui.domain_errors import errors_as_messages
+from labeling_ui.page_responses import url_prefix
 from labeling_ui.rate.page_data import listening_requirements, own_answers
 
 # In the session: the protocol version, by study, whose guidelines this rater said they had read.
@@ -61,20 +62,21 @@ def work(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("guidelines", slug)
     if is_due(listening_checks.check_standings(rater.pk, study)):
         return redirect("checks", slug)
-    workbench = {
-        "account": account_key(request.user),
-        "study": slug,
-        "lease_minutes": study.lease_minutes,
-        "language": get_language(),
-        "urls": _work_urls(slug),
-        "protocol": {"number": protocol.number, "definition": study.protocol_version.definition},
-        "progress": {"done": rater.n_judgments, "tasks": study.n_tasks},
-    }
-    context = {
-        "study": study,
-        "rater": rater,
-        "workbench": workbench,
-    }
+    workbench = _workbench_data(
+        request,
+        study,
+        progress={"done": rater.n_judgments, "tasks": study.n_tasks},
+        urls={
+            "next": reverse("api_next", args=[slug]),
+            "assignments": url_prefix("api_assignment"),
+            "cases": url_prefix("api_keep_case", placeholder=0),
+            "sign_in": f"{reverse('sign_in')}?next={reverse('home')}",
+            "home": reverse("home"),
+            "returned": reverse("returned", args=[slug]),
+            "checks": reverse("checks", args=[slug]),
+        },
+    )
+    context = {"study": study, "rater": rater, "workbench": workbench}
     return render(request, "labeling_ui/rate/work.html", context)
 
 
@@ -86,17 +88,22 @@ def _has_read_guidelines(request: HttpRequest, rater: Rater, *, number: int) -> 
     return judged.exists()
 
 
-def _work_urls(slug: str) -> dict[str, Any]:
-    any_assignment = uuid.UUID(int=0)
+def _workbench_data(
+    request: HttpRequest, study: Study, *, progress: Mapping[str, int], urls: Mapping[str, str]
+) -> dict[str, Any]:
+    """The page data of the workbench's scripts, as JSON."""
+    assert study.protocol_version is not None
     return {
-        "next": reverse("api_next", args=[slug]),
-        "protocol": reverse("api_protocol", args=[slug]),
-        "assignments": reverse("api_assignment", args=[any_assignment]).removesuffix(f"{any_assignment}/"),
-        "cases": reverse("api_keep_case", args=[0]).removesuffix("0/keep/"),
-        "sign_in": f"{reverse('sign_in')}?next={reverse('home')}",
-        "home": reverse("home"),
-        "returned": reverse("returned", args=[slug]),
-        "checks": reverse("checks", args=[slug]),
+        "account": account_key(request.user),
+        "study": study.slug,
+        "lease_minutes": study.lease_minutes,
+        "language": get_language(),
+        "urls": {"protocol": reverse("api_protocol", args=[study.slug]), **urls},
+        "protocol": {
+            "number": load_protocol(study.protocol_version_id).number,
+            "definition": study.protocol_version.definition,
+        },
+        "progress": progress,
     }
 
 
@@ -111,37 +118,23 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
     if not study.n_tasks:
         messages.info(request, _("There is nothing to rate yet: import something first."))
         return redirect("import", slug)
-    assert study.protocol_version is not None
-    progress = {"done": 0, "tasks": min(study.n_tasks, previews.MAX_PREVIEWS)}
-    workbench = {
-        "account": account_key(request.user),
-        "study": slug,
-        "lease_minutes": study.lease_minutes,
-        "language": get_language(),
-        "urls": _preview_urls(study),
-        "protocol": {
-            "number": load_protocol(study.protocol_version_id).number,
-            "definition": study.protocol_version.definition,
+    overview, sign_in = reverse("study", args=[slug]), reverse("sign_in")
+    workbench = _workbench_data(
+        request,
+        study,
+        progress={"done": 0, "tasks": min(study.n_tasks, previews.MAX_PREVIEWS)},
+        urls={
+            "next": reverse("api_preview_next", args=[slug]),
+            "assignments": url_prefix("api_preview", slug),
+            "sign_in": f"{sign_in}?next={reverse('preview', args=[slug])}",
+            "home": overview,
+            "returned": overview,
+            "checks": overview,
         },
-        "progress": progress,
-        "preview": True,
-    }
+    )
+    workbench["preview"] = True
     context = {"study": study, "rater": {"n_judgments": 0}, "workbench": workbench}
     return render(request, "labeling_ui/rate/preview.html", context)
-
-
-def _preview_urls(study: Study) -> dict[str, Any]:
-    """Those of the raters' page, as far as a preview goes."""
-    any_task = uuid.UUID(int=0)
-    return {
-        "next": reverse("api_preview_next", args=[study.slug]),
-        "protocol": reverse("api_protocol", args=[study.slug]),
-        "assignments": reverse("api_preview", args=[study.slug, any_task]).removesuffix(f"{any_task}/"),
-        "sign_in": f"{reverse('sign_in')}?next={reverse('preview', args=[study.slug])}",
-        "home": reverse("study", args=[study.slug]),
-        "returned": reverse("study", args=[study.slug]),
-        "checks": reverse("study", args=[study.slug]),
-    }
 
 
 # The rater's listening checks, and what a study requires of them.
@@ -160,7 +153,7 @@ def checks(request: HttpRequest, slug: str) -> HttpResponse:
     page = {
         "account": account_key(request.user),
         "language": get_language(),
-        "urls": {"checks": reverse("api_checks", args=[slug]), "check": _check_url_prefix()},
+        "urls": {"checks": reverse("api_checks", args=[slug]), "check": url_prefix("api_check_answer")},
     }
     first = next((standing for standing in standings if standing.state != "valid"), None)
     context = {
@@ -171,12 +164,6 @@ def checks(request: HttpRequest, slug: str) -> HttpResponse:
         "page": page,
     }
     return render(request, "labeling_ui/rate/checks.html", context)
-
-
-def _check_url_prefix() -> str:
-    """The address below which every check lies."""
-    nobody = uuid.UUID(int=0)
-    return reverse("api_check_answer", args=[nobody]).removesuffix(f"{nobody}/answers/")
 
 
 # What experts asked a rater to look at again. It shows the rater's own answer and the expert's words,

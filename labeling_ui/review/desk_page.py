@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +37,7 @@ from annotation.review.labels import CORRECTION_REASON_LABELS, FIELD_LABELS
 from annotation.review.rules import CORRECTABLE_FIELDS, ReviewSettings
 from annotation.studies.protocols import load_protocol
 from labeling_ui.models.catalogue_texts import scorer_title
+from labeling_ui.page_responses import url_prefix
 from scoring.models import Score, Writer
 from scoring.writing import draft_requests
 
@@ -493,16 +493,15 @@ def _return_text(case: ReviewCase, user: User) -> str:
 
 def blind_review_data(request: HttpRequest, case: ReviewCase) -> dict[str, Any]:
     """The first stage: nothing but what a rater's page knows, and the addresses of the case's task."""
-    slug, no_assignment = case.study.slug, uuid.UUID(int=0)
     return {
         "account": account_key(request.user),
-        "study": slug,
+        "study": case.study.slug,
         "caseId": case.pk,
         "language": get_language(),
         "urls": {
-            "protocol": reverse("api_protocol", args=[slug]),
-            "cases": reverse("api_keep_case", args=[0]).removesuffix("0/keep/"),
-            "assignments": reverse("api_assignment", args=[no_assignment]).removesuffix(f"{no_assignment}/"),
+            "protocol": reverse("api_protocol", args=[case.study.slug]),
+            "cases": url_prefix("api_keep_case", placeholder=0),
+            "assignments": url_prefix("api_assignment"),
             "sign_in": f"{reverse('sign_in')}?next={request.path}",
         },
     }

@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotation.models import Candidate, Study, TaskCandidate
 from labeling_ui.models.run_page import FAULTS
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
-from scoring.runs import results
+from scoring.runs import engine
 from tests.factories import StudyFactory, comparison_task, member, rating_task
 from tests.scoring import doubles
 
@@ -165,14 +165,14 @@ def test_faults_are_counted_by_kind_and_an_unknown_one_is_still_shown(signed_in,
 
 
 def test_where_not_all_failed_rows_are_looked_at_the_page_says_at_least(signed_in, study, monkeypatch):
-    monkeypatch.setattr(results, "MOST_ROWS_COUNTED", 2)
+    monkeypatch.setattr(engine, "MOST_ROWS_COUNTED", 2)
     run = make(study, state="running", n_rows=9, n_failed=3)
     for name in ("one", "two", "three"):
         row(run, name, fault="missing")
     shown = page(signed_in, run)
     assert "at least 2" in shown
     assert "Counted over the rows that failed first" in shown
-    monkeypatch.setattr(results, "MOST_ROWS_COUNTED", 3)
+    monkeypatch.setattr(engine, "MOST_ROWS_COUNTED", 3)
     assert "at least" not in page(signed_in, run)
 
 
