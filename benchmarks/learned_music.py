@@ -122,8 +122,8 @@ class Nobody:
     """Watches a training and says nothing."""
 
     def progress(self, done: int, total: int, *, stage: str) -> None: ...
-    def point(self, curve: str, step: int, value: float) -> None: ...
-    def taken_up(self, step: int) -> None: ...
+    def log_metric(self, curve: str, step: int, value: float) -> None: ...
+    def on_resume(self, step: int) -> None: ...
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -206,8 +206,8 @@ def _trained(
             validate_options("cmi-rm", options),
             seed=seed,
             work=Path(work),
-            workplace=place,
-            watch=Nobody(),
+            runtime=place,
+            observer=Nobody(),
         )
         cost = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - used}
         metric = open_metric("cmi-rm", {"checkpoint": str(found.folder)}, place)

@@ -107,8 +107,8 @@ class Nobody:
     """Watches a training and says nothing."""
 
     def progress(self, done: int, total: int, *, stage: str) -> None: ...
-    def point(self, curve: str, step: int, value: float) -> None: ...
-    def taken_up(self, step: int) -> None: ...
+    def log_metric(self, curve: str, step: int, value: float) -> None: ...
+    def on_resume(self, step: int) -> None: ...
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -217,11 +217,11 @@ def trained(
             validate_options("orca", options),
             seed=seed,
             work=Path(name) / "work",
-            workplace=place,
-            watch=Nobody(),
+            runtime=place,
+            observer=Nobody(),
         )
         cost = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - used}
-        metric = open_metric("orca", {"checkpoint": str(found.folder)}, workplace=place)
+        metric = open_metric("orca", {"checkpoint": str(found.folder)}, runtime=place)
         outcomes = metric.score([_example(at, answer) for at, answer in enumerate(split.test)])
     readings = {outcome.key: outcome.readings for outcome in outcomes}
     means, variances = (

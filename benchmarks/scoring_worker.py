@@ -38,7 +38,7 @@ class Dummy:
         return float((self._matrix @ self._matrix)[0, 0])
 
 
-def open_dummy(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
+def open_dummy(options: Mapping[str, Any], runtime: registry.Runtime) -> Metric:
     return Dummy(slow=options["slow"])
 
 

@@ -214,22 +214,24 @@ def train_in_stages(
     *,
     seed: int,
     work: Path,
-    watch: TrainingObserver,
+    observer: TrainingObserver,
 ) -> TrainedModel:
     """A model of music has both stages in one training; a judge of answers is trained twice, the second time from where
     the first ended. Raises what a contract.Train does."""
     train = catalogue.training_recipe(kind)
-    how: dict[str, Any] = {"seed": seed, "workplace": runtime()}
+    how: dict[str, Any] = {"seed": seed, "runtime": runtime()}
     training = split.training
     if not split.pseudo:
-        return train(training, options, work=work, watch=watch, **how)
+        return train(training, options, work=work, observer=observer, **how)
     if isinstance(training, MusicVotes):
-        return train(replace(training, pseudo=split.pseudo), options, work=work, watch=watch, **how)
+        return train(replace(training, pseudo=split.pseudo), options, work=work, observer=observer, **how)
     pseudo = _whole(split.pseudo) if wants_whole_ratings(options) else split.pseudo
     first_stage = Split(pseudo, training.dev, training.test)
-    judge = train(first_stage, options, work=work / "first", watch=watch, **how)
+    judge = train(first_stage, options, work=work / "first", observer=observer, **how)
     then = {**options, "start_from": str(judge.folder)}
-    return train(training, then, work=work, watch=_LaterStage(watch, after=int(judge.record["steps"])), **how)
+    return train(
+        training, then, work=work, observer=_LaterStage(observer, after=int(judge.record["steps"])), **how
+    )
 
 
 def _whole(answers: Sequence[RatedAnswer]) -> list[RatedAnswer]:
@@ -242,19 +244,19 @@ def _whole(answers: Sequence[RatedAnswer]) -> list[RatedAnswer]:
 
 @dataclass(frozen=True)
 class _LaterStage:
-    """The watch of a second stage, whose curves run on where those of the first end."""
+    """The observer of a second stage, whose curves run on where those of the first end."""
 
-    watch: TrainingObserver
+    observer: TrainingObserver
     after: int
 
     def progress(self, done: int, total: int, *, stage: str) -> None:
-        self.watch.progress(done, total, stage=stage)
+        self.observer.progress(done, total, stage=stage)
 
-    def point(self, curve: str, step: int, value: float) -> None:
-        self.watch.point(curve, self.after + step, value)
+    def log_metric(self, curve: str, step: int, value: float) -> None:
+        self.observer.log_metric(curve, self.after + step, value)
 
-    def taken_up(self, step: int) -> None:
-        self.watch.taken_up(self.after + step)
+    def on_resume(self, step: int) -> None:
+        self.observer.on_resume(self.after + step)
 
 
 # Curves and progress, stored in the version's rows during the training.
@@ -265,7 +267,7 @@ _STORE_SECONDS = 1.0
 
 
 class StoredWatch:
-    """The watch of one of `of` trainings. Curves are kept of the first: that is the version's own. They are written to
+    """The observer of one of `of` trainings. Curves are kept of the first: that is the version's own. They are written to
     `file` point by point, so that a killed worker's are whole, and to the version's row every second or so.
 
     Every call may raise what `Running.progress` raises: the job was cancelled, taken over, or its worker is to end.
@@ -285,13 +287,13 @@ class StoredWatch:
         if self._changed and time.monotonic() - self._kept_at >= _STORE_SECONDS:
             self.keep()
 
-    def point(self, curve: str, step: int, value: float) -> None:
+    def log_metric(self, curve: str, step: int, value: float) -> None:
         _add(self.curves, curve, step, value)
         with self._file.open("a") as file:
             file.write(json.dumps([curve, step, value]) + "\n")
         self._changed = True
 
-    def taken_up(self, step: int) -> None:
+    def on_resume(self, step: int) -> None:
         """Points after the step come again."""
         self.curves = {
             name: [point for point in points if point[0] <= step] for name, points in self.curves.items()
@@ -409,17 +411,17 @@ class _Training:
         if done.exists():
             result: dict[str, Any] = json.loads(done.read_text())
             return result
-        watch = StoredWatch(self.running, self.model, folder / "curves.jsonl", number=seed, of=of)
+        observer = StoredWatch(self.running, self.model, folder / "curves.jsonl", number=seed, of=of)
         started = time.monotonic()
         trained = train_in_stages(
-            self.model.kind, split, self.model.options, seed=seed, work=folder, watch=watch
+            self.model.kind, split, self.model.options, seed=seed, work=folder, observer=observer
         )
         seconds = time.monotonic() - started
-        watch.keep()
+        observer.keep()
         predictions = predict(
             open_trained_model(self.model.kind, trained.folder),
             split.test,
-            progress=lambda done, total: watch.progress(done, total, stage="Held-out votes"),
+            progress=lambda done, total: observer.progress(done, total, stage="Held-out votes"),
         )
         result = {
             "seed": seed,

@@ -11,12 +11,12 @@ from scoring.backbones.contract import Backbone
 from scoring.metrics.registry import Runtime
 
 
-def open_backbone(name: str, *, dtype: str, workplace: Runtime) -> Backbone:
+def open_backbone(name: str, *, dtype: str, runtime: Runtime) -> Backbone:
     """Raises SetupError with what is missing and how to mend it."""
     if re.match(r"https?://", name):
         from scoring.backbones.openai.server import open_server
 
-        return open_server(name, workplace=workplace)
+        return open_server(name, runtime=runtime)
     from scoring.backbones.audio_lm.families import open_local_model
 
-    return open_local_model(name, dtype=dtype, workplace=workplace)
+    return open_local_model(name, dtype=dtype, runtime=runtime)

@@ -91,10 +91,10 @@ ANSWERS: Mapping[str, AnswerTokens] = {
 }
 
 
-def open_aqascore(options: Mapping[str, Any], workplace: Runtime) -> AQAScore:
+def open_aqascore(options: Mapping[str, Any], runtime: Runtime) -> AQAScore:
     """Raises OptionError, SetupError."""
     system, templates = questions_of(options)
-    backbone = open_backbone(options["backbone"], dtype=options["dtype"], workplace=workplace)
+    backbone = open_backbone(options["backbone"], dtype=options["dtype"], runtime=runtime)
     return AQAScore(backbone, templates, system=system, answers=options["answers"])
 
 
@@ -187,10 +187,10 @@ def with_ensemble(readings: Mapping[str, Reading]) -> dict[str, Reading]:
 # ── pairs: which of two sounds fits a text, or which of two texts a sound (paper, section 3 and A.7) ──
 
 
-def open_aqascore_pairs(options: Mapping[str, Any], workplace: Runtime) -> AQAScore:
+def open_aqascore_pairs(options: Mapping[str, Any], runtime: Runtime) -> AQAScore:
     """Raises OptionError, SetupError."""
     system, templates = pair_questions_of(options)
-    backbone = open_backbone(options["backbone"], dtype=options["dtype"], workplace=workplace)
+    backbone = open_backbone(options["backbone"], dtype=options["dtype"], runtime=runtime)
     kind = AskedPairs if options["method"] == "ask" else ComparedPairs
     return kind(backbone, templates, system=system, answers=options["answers"])
 

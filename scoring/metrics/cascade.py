@@ -54,7 +54,7 @@ class Plan:
     told: Mapping[str, Instruction]
 
 
-def open_cascade(options: Mapping[str, Any], workplace: Runtime) -> Cascade:
+def open_cascade(options: Mapping[str, Any], runtime: Runtime) -> Cascade:
     """`task` relate: 0 to 10 (tables 19, 20). pam: 1 to 5 (19, 21). baton: preferred 1, rejected 0 (26, 27).
 
     The text is the ground-truth description, what was written of the sound (17, 18) the caption. Raises OptionError,
@@ -69,10 +69,10 @@ def open_cascade(options: Mapping[str, Any], workplace: Runtime) -> Cascade:
             example, captions, told, line, {_TRUTH: example.texts[0], _CAPTION: captions[0].text}
         )
 
-    return _open(options, workplace, Plan(check_single, judge, "score", {task: told}))
+    return _open(options, runtime, Plan(check_single, judge, "score", {task: told}))
 
 
-def open_pairs(options: Mapping[str, Any], workplace: Runtime) -> Cascade:
+def open_pairs(options: Mapping[str, Any], runtime: Runtime) -> Cascade:
     """1 where the first is preferred, 0 where the second is.
 
     Two sounds, one text (RELATE-Pair, Baton-Pair; tables 24, 25): the text is the ground-truth description, the
@@ -98,7 +98,7 @@ def open_pairs(options: Mapping[str, Any], workplace: Runtime) -> Cascade:
         )
 
     told_of = {"two-sounds": two_sounds, "two-texts": two_texts}
-    return _open(options, workplace, Plan(is_sound_pair, judge, "preference", told_of))
+    return _open(options, runtime, Plan(is_sound_pair, judge, "preference", told_of))
 
 
 class Captions:
@@ -170,12 +170,12 @@ class Cascade:
         return outcomes + generate_judgments(self._judges, judgments, output=self._plan.output)
 
 
-def _open(options: Mapping[str, Any], workplace: Runtime, plan: Plan) -> Cascade:
+def _open(options: Mapping[str, Any], runtime: Runtime, plan: Plan) -> Cascade:
     caption = instruction_of(chosen_prompts(options, "cascade"), "cascade", "caption")
-    listens = open_backbone(options["backbone"], dtype=options["dtype"], workplace=workplace)
+    listens = open_backbone(options["backbone"], dtype=options["dtype"], runtime=runtime)
     judges = listens
     if options["judge"] not in (None, options["backbone"]):
-        judges = open_backbone(options["judge"], dtype=options["dtype"], workplace=workplace)
+        judges = open_backbone(options["judge"], dtype=options["dtype"], runtime=runtime)
     identity = {
         "metric": "cascade",
         "code": CODE,

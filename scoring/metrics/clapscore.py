@@ -13,10 +13,10 @@ from scoring.metrics.contract import BatchLimits, Example, ExampleError, Metric,
 from scoring.metrics.registry import Runtime
 
 
-def open_clapscore(options: Mapping[str, Any], workplace: Runtime) -> Metric:
-    device = device_of(workplace.device)
-    parts = open_clap(options["checkpoint"], folder=workplace.checkpoints, device=device)
-    cache = FeatureCache(workplace.cache, limit_bytes=workplace.cache_bytes)
+def open_clapscore(options: Mapping[str, Any], runtime: Runtime) -> Metric:
+    device = device_of(runtime.device)
+    parts = open_clap(options["checkpoint"], folder=runtime.checkpoints, device=device)
+    cache = FeatureCache(runtime.cache, limit_bytes=runtime.cache_bytes)
     return ClapScore(Clap(parts, long_sounds=options["long_sounds"], device=device, cache=cache))
 
 

@@ -38,7 +38,7 @@ ANSWER_FORMATS: Mapping[str, AnswerFormat] = {
 BETTER_MATCH_FORMAT = choice_format("Better Match", {"first audio": 1.0, "second audio": 0.0})
 
 
-def open_prompting(options: Mapping[str, Any], workplace: Runtime) -> Prompting:
+def open_prompting(options: Mapping[str, Any], runtime: Runtime) -> Prompting:
     """`task` relate: 0 to 10 (tables 8, 9). pam: 1 to 5 (8, 10). baton: preferred 1, rejected 0 (15, 16).
 
     Raises OptionError, SetupError.
@@ -51,11 +51,11 @@ def open_prompting(options: Mapping[str, Any], workplace: Runtime) -> Prompting:
         check_single(example)
         return Judgment(example.key, told, line, {"text": example.texts[0]}, example.sounds)
 
-    backbone = open_backbone(options["backbone"], dtype=options["dtype"], workplace=workplace)
+    backbone = open_backbone(options["backbone"], dtype=options["dtype"], runtime=runtime)
     return Prompting(backbone, judgment, output="score", told={task: told})
 
 
-def open_pairs(options: Mapping[str, Any], workplace: Runtime) -> Prompting:
+def open_pairs(options: Mapping[str, Any], runtime: Runtime) -> Prompting:
     """1 where the first is preferred, 0 where the second is: of two sounds (tables 13, 14) or two texts (11, 12).
 
     Each pair is asked about once, in the order of its candidates, as in the paper. Raises OptionError, SetupError.
@@ -72,7 +72,7 @@ def open_pairs(options: Mapping[str, Any], workplace: Runtime) -> Prompting:
         values = dict(zip(("audio_caption1", "audio_caption2"), example.texts, strict=True))
         return Judgment(example.key, texts, BETTER_CAPTION_FORMAT, values, example.sounds)
 
-    backbone = open_backbone(options["backbone"], dtype=options["dtype"], workplace=workplace)
+    backbone = open_backbone(options["backbone"], dtype=options["dtype"], runtime=runtime)
     return Prompting(backbone, judgment, output="preference", told={"two-sounds": sounds, "two-texts": texts})
 
 

@@ -44,7 +44,7 @@ class Option:
 
 @dataclass(frozen=True)
 class MetricEntry:
-    """One metric. `opens` is "module:function", taking the options (validated) and a Workplace, returning a Metric.
+    """One metric. `opens` is "module:function", taking the options (validated) and a Runtime, returning a Metric.
 
     `hears` and `reads_text`: without a sound, or without a text, of the candidate or its item there is nothing to
     score. A metric that needs neither of them by name decides for itself (its ExampleError is the row's fault);
@@ -307,10 +307,10 @@ def parse_options(options: Sequence[Option], given: Mapping[str, Any], *, of: st
     return {option.name: _parse_value(option, given.get(option.name)) for option in known.values()}
 
 
-def open_metric(name: str, options: Mapping[str, Any], workplace: Runtime) -> Metric:
+def open_metric(name: str, options: Mapping[str, Any], runtime: Runtime) -> Metric:
     """Load a metric and its weights. Raises OptionError, SetupError."""
     opens: Callable[[Mapping[str, Any], Runtime], Metric] = _import_object(entry(name).opens)
-    return opens(validate_options(name, options), workplace)
+    return opens(validate_options(name, options), runtime)
 
 
 def _import_object(place: str) -> Any:

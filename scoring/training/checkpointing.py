@@ -34,23 +34,23 @@ class CheckpointStore:
         self._resume, self._best = work / "resume.pt", work / "best.pt"
         self._fingerprint = fingerprint
 
-    def keep(self, kept: TrainingState) -> None:
+    def save(self, state: TrainingState) -> None:
         _save_atomically(
             self._resume,
             {
                 "fingerprint": self._fingerprint,
-                "at": dict(kept.at),
-                "weights": _trainable_state(kept.module),
-                "optimizer": kept.optimizer.state_dict(),
+                "at": dict(state.at),
+                "weights": _trainable_state(state.module),
+                "optimizer": state.optimizer.state_dict(),
                 "drawn": torch.get_rng_state(),
                 "drawn_on_gpus": torch.cuda.get_rng_state_all(),
             },
         )
 
-    def keep_best(self, module: torch.nn.Module) -> None:
+    def save_best(self, module: torch.nn.Module) -> None:
         _save_atomically(self._best, {"fingerprint": self._fingerprint, "weights": _trainable_state(module)})
 
-    def put(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any] | None:
+    def restore(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any] | None:
         """Everything back in its place, and where the training stood; None where it is to begin."""
         found = self._read(self._resume)
         if found is None or self._read(self._best) is None:
@@ -64,7 +64,7 @@ class CheckpointStore:
         at: dict[str, Any] = found["at"]
         return at
 
-    def put_best(self, module: torch.nn.Module) -> None:
+    def restore_best(self, module: torch.nn.Module) -> None:
         found = self._read(self._best)
         if found is None:
             raise FileNotFoundError(f"{self._best} was removed while the training went on.")

@@ -115,14 +115,14 @@ class TrainingObserver(Protocol):
     """Whoever watches a training. Each call is cheap, and may raise to stop it: what is on disk by then stays.
 
     A curve is named by what it shows ("train loss", "dev spearman"); a point lies at a number of optimisation steps.
-    `taken_up` says at which step a training goes on that was cut off: what was told of later steps is told again.
+    `on_resume` says at which step a training goes on that was cut off: what was told of later steps is told again.
     """
 
     def progress(self, done: int, total: int, *, stage: str) -> None: ...
 
-    def point(self, curve: str, step: int, value: float) -> None: ...
+    def log_metric(self, curve: str, step: int, value: float) -> None: ...
 
-    def taken_up(self, step: int) -> None: ...
+    def on_resume(self, step: int) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,8 @@ class TrainingRecipe(Protocol):
         *,
         seed: int,
         work: Path,
-        workplace: Runtime,
-        watch: TrainingObserver,
+        runtime: Runtime,
+        observer: TrainingObserver,
     ) -> TrainedModel: ...
 
 

@@ -96,7 +96,7 @@ def open_writer(
     backbone: str,
     options: Mapping[str, Any],
     prompt: Mapping[str, Any] | None,
-    workplace: Runtime,
+    runtime: Runtime,
 ) -> Writer:
     """`backbone`: a name on the hub, a folder, or a server's address with the model's name after a #.
 
@@ -108,19 +108,19 @@ def open_writer(
     except PromptError as error:
         raise SetupError(f"The writer's prompt cannot be used: {error}") from error
     served = re.match(r"https?://", backbone)
-    if writes == "transcript" and not served and (found := _open_whisper(backbone, chosen, workplace)):
+    if writes == "transcript" and not served and (found := _open_whisper(backbone, chosen, runtime)):
         return found
     from scoring.backbones.opening import open_backbone
 
     pass
 
-    opened = open_backbone(backbone, dtype=chosen["dtype"], workplace=workplace)
+    opened = open_backbone(backbone, dtype=chosen["dtype"], runtime=runtime)
     return TextWriter(
         opened, said, max_new_tokens=chosen["max_new_tokens"], listens=chosen.get("listens", True)
     )
 
 
-def _open_whisper(name: str, chosen: Mapping[str, Any], workplace: Runtime) -> Writer | None:
+def _open_whisper(name: str, chosen: Mapping[str, Any], runtime: Runtime) -> Writer | None:
     """The transcriber, where this is a Whisper model."""
     from scoring.backbones.loading.checkpoints import find_checkpoint
     from scoring.backbones.loading.pretrained import device_of, dtype_of
@@ -129,7 +129,7 @@ def _open_whisper(name: str, chosen: Mapping[str, Any], workplace: Runtime) -> W
     checkpoint = find_checkpoint(name)
     if checkpoint.model_type != _WHISPER:
         return None
-    device = device_of(workplace.device)
+    device = device_of(runtime.device)
     return Transcriber(
         checkpoint, language=chosen["language"], dtype=dtype_of(chosen["dtype"], device), device=device
     )

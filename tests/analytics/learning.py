@@ -43,7 +43,7 @@ class Toy:
         *,
         seed: int,
         work: Path,
-        workplace: Any,
+        runtime: Any,
         watch: TrainingObserver,
     ) -> TrainedModel:
         if self.refuse:
@@ -94,8 +94,8 @@ class Longer:
         ]
 
 
-def open_longer(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
-    return Longer(Path(workplace.checkpoints or "") / options["checkpoint"])
+def open_longer(options: Mapping[str, Any], runtime: registry.Runtime) -> Metric:
+    return Longer(Path(runtime.checkpoints or "") / options["checkpoint"])
 
 
 ENTRY = MetricEntry(

@@ -37,7 +37,7 @@ class WordCount:
         return Outcome(example.key, {"words": Reading(value)})
 
 
-def open_word_count(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
+def open_word_count(options: Mapping[str, Any], runtime: registry.Runtime) -> Metric:
     return WordCount(version=options["version"])
 
 
@@ -56,7 +56,7 @@ def register(monkeypatch: pytest.MonkeyPatch, entry: MetricEntry = WORD_COUNT) -
     return entry
 
 
-def open_nothing(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
+def open_nothing(options: Mapping[str, Any], runtime: registry.Runtime) -> Metric:
     raise SetupError("No weights here; fetch them first.")
 
 

@@ -3,7 +3,7 @@
 What it says follows from what it hears: the same sounds and words get the same log-probabilities and the same answer.
 
     with OpenAIDouble() as server:
-        open_server(server.name, workplace=...)
+        open_server(server.name, runtime=...)
 
     python -m tests.scoring.openai_double --port 8123 --fault 500 --every 7
 """

@@ -15,7 +15,7 @@ from tests.scoring.doubles import Scripted
 __all__ = ["SLOW", "app"]
 
 
-def open_slow(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
+def open_slow(options: Mapping[str, Any], runtime: registry.Runtime) -> Metric:
     def take_time(examples: Sequence[Example]) -> None:
         time.sleep(0.05 * len(examples))
 

@@ -291,18 +291,18 @@ FAMILIES: tuple[Family, ...] = (
 )
 
 
-def open_local_model(name: str, *, dtype: str, workplace: Runtime) -> AudioLanguageModel:
+def open_local_model(name: str, *, dtype: str, runtime: Runtime) -> AudioLanguageModel:
     """Raises SetupError with what is missing and how to mend it."""
     disable_progress_bar()  # type: ignore[no-untyped-call]
     checkpoint = find_checkpoint(name)
     family = _family_of(checkpoint.model_type, checkpoint.name)
-    device = device_of(workplace.device)
+    device = device_of(runtime.device)
     return AudioLanguageModel(
         checkpoint,
         family,
         dtype=dtype_of(dtype, device),
         device=device,
-        cache=FeatureCache(workplace.cache, limit_bytes=workplace.cache_bytes),
+        cache=FeatureCache(runtime.cache, limit_bytes=runtime.cache_bytes),
     )
 
 

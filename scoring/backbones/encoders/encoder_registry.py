@@ -41,14 +41,14 @@ _MUSIC_ENCODERS = {
 }
 
 
-def open_music_encoder(name: str, workplace: Runtime) -> MusicEncoder:
+def open_music_encoder(name: str, runtime: Runtime) -> MusicEncoder:
     """`name` is built-in, or clap: or muq-mulan: with a hub name or a folder. Raises OptionError, SetupError."""
     kind, _, checkpoint = name.partition(":")
     if name == BUILT_IN_MUSIC_ENCODER:
         # Imported here: whoever has another encoder need not load it.
         from scoring.backbones.encoders.mel_music import MelMusic
 
-        encoder: MusicEncoder = MelMusic(open_feature_cache(workplace))
+        encoder: MusicEncoder = MelMusic(open_feature_cache(runtime))
         return encoder
     if kind not in _MUSIC_ENCODERS or not checkpoint.strip():
         raise OptionError(
@@ -59,12 +59,12 @@ def open_music_encoder(name: str, workplace: Runtime) -> MusicEncoder:
     module, _, function = _MUSIC_ENCODERS[kind].partition(":")
     opened: MusicEncoder = getattr(import_module(module), function)(
         checkpoint.strip(),
-        folder=workplace.checkpoints,
-        device=device_of(workplace.device),
-        cache=open_feature_cache(workplace),
+        folder=runtime.checkpoints,
+        device=device_of(runtime.device),
+        cache=open_feature_cache(runtime),
     )
     return opened
 
 
-def open_feature_cache(workplace: Runtime) -> FeatureCache:
-    return FeatureCache(workplace.cache, limit_bytes=workplace.cache_bytes)
+def open_feature_cache(runtime: Runtime) -> FeatureCache:
+    return FeatureCache(runtime.cache, limit_bytes=runtime.cache_bytes)

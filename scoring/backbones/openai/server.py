@@ -182,7 +182,7 @@ SAMPLE_RATE = 16_000
 LONGEST_S = 40 * 60.0
 
 
-def open_server(url: str, *, workplace: Runtime) -> OpenAIServer:
+def open_server(url: str, *, runtime: Runtime) -> OpenAIServer:
     """A backbone from a name such as http://host:8000/v1#Qwen/Qwen2.5-Omni-7B. Raises SetupError.
 
     The key, where the server wants one, is read from CONCORD_SERVER_KEY; it goes to CONCORD_SERVER_URL alone.

@@ -50,14 +50,14 @@ _SHORTEST_PIECE = 1.0
 AS_TRAINED = "as-trained"
 
 
-def open_cmi_rm(options: Mapping[str, Any], workplace: Runtime) -> Metric:
-    found = open_checkpoint(options["checkpoint"], below=workplace.checkpoints)
-    encoder = open_music_encoder(options["encoder"] or found.recipe.encoder, workplace)
+def open_cmi_rm(options: Mapping[str, Any], runtime: Runtime) -> Metric:
+    found = open_checkpoint(options["checkpoint"], below=runtime.checkpoints)
+    encoder = open_music_encoder(options["encoder"] or found.recipe.encoder, runtime)
     _check_encoder_identity(found, encoder)
     if options["absent"] != AS_TRAINED:
         feeding = replace(found.recipe.feeding, absent=AbsentModality(options["absent"]))
         found = replace(found, recipe=replace(found.recipe, feeding=feeding))
-    return CmiRmScore(found, encoder, strategy=options["strategy"], device=device_of(workplace.device))
+    return CmiRmScore(found, encoder, strategy=options["strategy"], device=device_of(runtime.device))
 
 
 def open_checkpoint(name: str, *, below: Path | None) -> Checkpoint:

@@ -138,7 +138,7 @@ class RatingHead(torch.nn.Module):
         normaliser = torch.lgamma(alpha) + torch.lgamma(beta) - torch.lgamma(alpha + beta)
         return (number * normaliser - (alpha - 1) * log_y - (beta - 1) * log_rest).to(raw.dtype)
 
-    def foretell(self, raw: torch.Tensor) -> RatingPrediction:
+    def predict_ratings(self, raw: torch.Tensor) -> RatingPrediction:
         outputs = raw.detach().double().cpu()
         return _beta_prediction(outputs) if self.kind == "beta" else _multinomial_prediction(outputs)
 

@@ -140,13 +140,13 @@ _VERSION = 2
 _NO_TEXT = ExampleError("no_text", "There is no answer to rate. Give the candidate a text.")
 
 
-def open_orca(options: Mapping[str, Any], workplace: Runtime) -> Metric:
+def open_orca(options: Mapping[str, Any], runtime: Runtime) -> Metric:
     given = options["clamp_below"]
     if given is not None and given < 0:
         raise OptionError("clamp_below", "a variance is not below 0; give 0 for no clamping")
-    device = device_of(workplace.device)
+    device = device_of(runtime.device)
     dtype = dtype_of(options["dtype"], device)
-    folder = judge_folder(options["checkpoint"], below=workplace.checkpoints)
+    folder = judge_folder(options["checkpoint"], below=runtime.checkpoints)
     judge = open_judge(folder, dtype=dtype, device=device)
     found = judge.about.clamp_below if given is None else given
     # A built-in encoder computes alike on every device, whatever a language model would be loaded as.
@@ -188,7 +188,7 @@ class Orca:
         parts = [by_key.get(example.key, _NO_TEXT) for example in examples]
         whole = [part for part in parts if not isinstance(part, ExampleError)]
         raw = predict(self._judge.encoder, self._judge.head, whole, device=self._device)
-        readings = iter(self._readings(self._judge.head.foretell(raw)))
+        readings = iter(self._readings(self._judge.head.predict_ratings(raw)))
         return [
             Outcome(example.key, fault=part.fault)
             if isinstance(part, ExampleError)
@@ -196,10 +196,10 @@ class Orca:
             for example, part in zip(examples, parts, strict=True)
         ]
 
-    def _readings(self, foretold: RatingPrediction) -> list[Mapping[str, Reading]]:
-        means, variances = np.asarray(foretold.mean), np.asarray(foretold.variance)
+    def _readings(self, predicted: RatingPrediction) -> list[Mapping[str, Reading]]:
+        means, variances = np.asarray(predicted.mean), np.asarray(predicted.variance)
         values = clamp_means(means, variances, at_most=self._clamp_below)
-        rows = zip(values.tolist(), means.tolist(), variances.tolist(), foretold.distributions, strict=True)
+        rows = zip(values.tolist(), means.tolist(), variances.tolist(), predicted.distributions, strict=True)
         return [
             {"value": Reading(value, distribution, {"mean": mean}), "variance": Reading(variance)}
             for value, mean, variance, distribution in rows

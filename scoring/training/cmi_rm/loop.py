@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -19,9 +19,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from scoring.metrics.batching import group_by_length
 from scoring.metrics.cmi_rm.inputs import collate
 from scoring.metrics.cmi_rm.model import CmiRm
-from scoring.training.checkpointing import CheckpointStore, TrainingState
+from scoring.training.checkpointing import CheckpointStore
 from scoring.training.cmi_rm.examples import EncodedExample
-from scoring.training.contract import TrainingError, TrainingObserver
+from scoring.training.contract import TrainingObserver
+from scoring.training.loop import EarlyStoppingLoop, Progress
 
 # ── losses (CMI-RewardBench, §3.3.2 and Appendix C.1) ──
 # Heads are columns, in the order of HEADS. Every vote weighs the same, and so does every rating: a pair with three
@@ -66,7 +67,6 @@ _CLIP = 1.0
 _WARMUP_SHARE = 0.1
 # Tokens through the model in one pass, padding included. A batch of more takes several, with the same gradient.
 _TOKENS_PER_PASS = 65_536
-_REPORTS = 200
 
 
 @dataclass(frozen=True)
@@ -93,18 +93,10 @@ class DevFigures:
     accuracy: float | None
 
 
-@dataclass
-class Progress:
-    """Where a training stands after `step` steps of both stages. `looks` at dev went by since the best one."""
+class TrainingLoop(EarlyStoppingLoop[Progress]):
+    """`trained` says that the weights come from a training: then they may be the best there are."""
 
-    step: int = 0
-    looks: int = 0
-    best_step: int = 0
-    best_loss: float = math.inf
-
-
-class TrainingLoop:
-    """`started` says that the weights come from a training: then they may be the best there are."""
+    progress, score_curve = Progress, "dev accuracy"
 
     def __init__(
         self,
@@ -115,35 +107,35 @@ class TrainingLoop:
         dev: Sequence[EncodedExample],
         settings: Settings,
         seed: int,
-        started: bool,
-        keeping: CheckpointStore,
-        watch: TrainingObserver,
+        trained: bool,
+        store: CheckpointStore,
+        observer: TrainingObserver,
     ) -> None:
         self._model, self._scale = model, RatingScale().to(_device(model))
         self._first, self._train, self._dev = first, train, dev
-        self._settings, self._seed, self._started = settings, seed, started
-        self._keeping, self._watch = keeping, watch
-        self._module = nn.ModuleDict({"model": self._model, "scale": self._scale})
-        self._optimizer = torch.optim.AdamW(
-            self._module.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+        self._settings, self._seed, self._trained = settings, seed, trained
+        module = nn.ModuleDict({"model": self._model, "scale": self._scale})
+        first_stage = settings.first_steps if first else 0
+        super().__init__(
+            module,
+            torch.optim.AdamW(
+                module.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+            ),
+            steps=first_stage + settings.steps,
+            first_stage=first_stage,
+            learning_rate=settings.learning_rate,
+            validate_every=settings.validate_every,
+            patience=settings.patience,
+            store=store,
+            observer=observer,
         )
-        self._begins = settings.first_steps if first else 0
-        self._ends = self._begins + settings.steps
 
-    def run(self) -> Progress:
-        """Train, and leave the model with the best weights."""
-        at = self._taken_up()
-        losses: list[float] = []
-        while at.step < self._ends and (at.step <= self._begins or at.looks < self._settings.patience):
-            losses.append(self._learn(at.step))
-            at.step += 1
-            if at.step % max(1, self._ends // _REPORTS) == 0:
-                self._watch.progress(at.step, self._ends, stage=self._stage(at.step - 1))
-            if self._is_look(at.step):
-                self._look(at, train_loss=float(np.mean(losses)))
-                losses = []
-        self._keeping.put_best(self._module)
-        return at
+    def validate(self) -> tuple[float | None, float]:
+        figures = self.figures()
+        return figures.accuracy, figures.loss
+
+    def train_loss(self, losses: Sequence[float]) -> float:
+        return float(np.mean(losses))
 
     def figures(self) -> DevFigures:
         """Of the model as it is, on dev."""
@@ -165,30 +157,25 @@ class TrainingLoop:
             accuracy=float(right.mean()) if len(right) else None,
         )
 
-    def _taken_up(self) -> Progress:
-        self._model.train()
-        found = self._keeping.put(self._module, self._optimizer)
-        if found is not None:
-            at = Progress(**found)
-            self._watch.taken_up(at.step)
-            return at
+    def begin(self) -> Progress:
         at = Progress()
-        if self._started and not self._begins:
+        if self._trained and not self.first_stage:
             at.best_loss = self.figures().loss
-        self._keeping.keep_best(self._module)
+        self.store.save_best(self.module)
         return at
 
-    def _learn(self, step: int) -> float:
+    def optimize(self, step: int) -> float:
         """One step of optimisation; the loss before it."""
-        is_first = step < self._begins
-        if step == self._begins:
+        is_first = step < self.first_stage
+        if step == self.first_stage:
             # The second stage is a training of its own: what the optimizer gathered is of the other labels.
-            self._optimizer.state.clear()
-        self._optimizer.param_groups[0]["lr"] = self._settings.learning_rate * self._share(step)
+            self.optimizer.state.clear()
         units = self._first if is_first else self._train
-        batch = [units[place] for place in self._drawn(len(units), step if is_first else step - self._begins)]
+        batch = [
+            units[place] for place in self._batch(len(units), step if is_first else step - self.first_stage)
+        ]
         whole = torch.stack([unit.weight for unit in batch]).sum(dim=0).to(_device(self._model))
-        self._optimizer.zero_grad()
+        self.optimizer.zero_grad()
         found = 0.0
         for part in self._passes(batch):
             _, losses, weights = self._losses(
@@ -197,8 +184,8 @@ class TrainingLoop:
             loss = ((losses * weights).sum(dim=0) / whole.clamp(min=1e-9)).mean()
             loss.backward()  # type: ignore[no-untyped-call]
             found += float(loss.detach())
-        torch.nn.utils.clip_grad_norm_(self._module.parameters(), _CLIP)
-        self._optimizer.step()
+        torch.nn.utils.clip_grad_norm_(self.module.parameters(), _CLIP)
+        self.optimizer.step()
         return found
 
     def _losses(
@@ -223,40 +210,20 @@ class TrainingLoop:
         preferred = preference_losses(leads, targets.clamp(max=1.0), smoothing=smoothing)
         return leads, torch.where(is_pair, preferred, self._scale.losses(leads, targets)), weights
 
-    def _look(self, at: Progress, *, train_loss: float) -> None:
-        found = self.figures()
-        if not (math.isfinite(train_loss) and math.isfinite(found.loss)):
-            raise TrainingError(
-                "diverged",
-                f"The loss is no number after {at.step} steps. Train with a smaller learning_rate than "
-                f"{self._settings.learning_rate:g}.",
-            )
-        at.looks += 1
-        # At the end of the first stage the second begins: what it finds on its way is what counts.
-        if at.step <= self._begins or found.loss < at.best_loss:
-            at.looks, at.best_step, at.best_loss = 0, at.step, found.loss
-            self._keeping.keep_best(self._module)
-        self._keeping.keep(TrainingState(asdict(at), self._module, self._optimizer))
-        self._watch.point("train loss", at.step, train_loss)
-        self._watch.point("dev loss", at.step, found.loss)
-        if found.accuracy is not None:
-            self._watch.point("dev accuracy", at.step, found.accuracy)
+    def stage(self, step: int) -> str:
+        return "pairs judged by a model" if step < self.first_stage else "training"
 
-    def _is_look(self, step: int) -> bool:
-        return step % self._settings.validate_every == 0 or step in (self._begins, self._ends)
-
-    def _stage(self, step: int) -> str:
-        return "pairs judged by a model" if step < self._begins else "training"
-
-    def _share(self, step: int) -> float:
+    def learning_rate_share(self, step: int) -> float:
         """Of the learning rate: up in a tenth of the stage's steps, then down to nothing."""
         done, of = (
-            (step, self._begins) if step < self._begins else (step - self._begins, self._settings.steps)
+            (step, self.first_stage)
+            if step < self.first_stage
+            else (step - self.first_stage, self._settings.steps)
         )
         warmup = max(1, round(of * _WARMUP_SHARE))
         return min(1.0, (done + 1) / warmup) * (1 + math.cos(math.pi * done / of)) / 2
 
-    def _drawn(self, n: int, step: int) -> list[int]:
+    def _batch(self, n: int, step: int) -> list[int]:
         """The places of a step's batch: every unit once before any comes again. Known from the step alone."""
         size = min(self._settings.batch, n)
         begin, end = step * size, (step + 1) * size

@@ -161,12 +161,12 @@ def fill_defaults(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: own.get(name) if value is None else value for name, value in options.items()}
 
 
-def initialize(options: Mapping[str, Any], workplace: Runtime) -> InitialModel:
+def initialize(options: Mapping[str, Any], runtime: Runtime) -> InitialModel:
     """Weights that are not there yet are drawn from torch's own generator. Raises OptionError, SetupError,
     TrainingError."""
-    encoder = open_music_encoder(options["encoder"], workplace)
+    encoder = open_music_encoder(options["encoder"], runtime)
     if options["start_from"]:
-        return _initialize_from_checkpoint(options, workplace, encoder)
+        return _initialize_from_checkpoint(options, runtime, encoder)
     settings = fill_defaults(options)
     shape = scaled_shape(
         settings["width"],
@@ -192,10 +192,10 @@ def scaled_shape(width: int, *, encoder_width: int, prompt_depth: int, joint_dep
 
 
 def _initialize_from_checkpoint(
-    options: Mapping[str, Any], workplace: Runtime, encoder: MusicEncoder
+    options: Mapping[str, Any], runtime: Runtime, encoder: MusicEncoder
 ) -> InitialModel:
     try:
-        found = open_checkpoint(options["start_from"], below=workplace.checkpoints)
+        found = open_checkpoint(options["start_from"], below=runtime.checkpoints)
     except SetupError as error:
         raise TrainingError("bad_checkpoint", f"start_from: {error}") from error
     _check_encoder(found, options, encoder)
@@ -243,31 +243,31 @@ def train(
     *,
     seed: int,
     work: Path,
-    workplace: Runtime,
-    watch: TrainingObserver,
+    runtime: Runtime,
+    observer: TrainingObserver,
 ) -> TrainedModel:
     """A contract.Train."""
     check_options(options)
     check_votes(votes)
     work.mkdir(parents=True, exist_ok=True)
     said = _examples_by_part(votes, by_confidence=options["by_confidence"])
-    device = device_of(workplace.device)
+    device = device_of(runtime.device)
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(seed)
-        start = initialize(options, workplace)
+        start = initialize(options, runtime)
         fingerprint = _fingerprint(said, options, start, seed)
         if done := checkpointing.load_trained_model(work, fingerprint=fingerprint):
             return done
-        keeping = CheckpointStore(work, fingerprint=fingerprint)
+        store = CheckpointStore(work, fingerprint=fingerprint)
         start.model.to(device)
-        record = _fit(start, said, options, seed=seed, keeping=keeping, watch=watch)
+        record = _fit(start, said, options, seed=seed, store=store, observer=observer)
     trained = checkpointing.save_trained_model(
         work,
         fingerprint=fingerprint,
         record=record,
         save=lambda folder: checkpoint.save_checkpoint(folder, start.model, start.recipe),
     )
-    keeping.clear()
+    store.clear()
     return trained
 
 
@@ -286,10 +286,10 @@ def _fit(
     options: Mapping[str, Any],
     *,
     seed: int,
-    keeping: CheckpointStore,
-    watch: TrainingObserver,
+    store: CheckpointStore,
+    observer: TrainingObserver,
 ) -> dict[str, Any]:
-    units, left_out = _encode_parts(start, said, watch)
+    units, left_out = _encode_parts(start, said, observer)
     settings = settings_of(options)
     loop = TrainingLoop(
         start.model,
@@ -298,9 +298,9 @@ def _fit(
         dev=units["dev"],
         settings=settings,
         seed=seed,
-        started=bool(start.sha256),
-        keeping=keeping,
-        watch=watch,
+        trained=bool(start.sha256),
+        store=store,
+        observer=observer,
     )
     at = loop.run()
     return {
@@ -323,7 +323,7 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
 
 
 def _encode_parts(
-    start: InitialModel, said: Mapping[str, Sequence[VotedExample]], watch: TrainingObserver
+    start: InitialModel, said: Mapping[str, Sequence[VotedExample]], observer: TrainingObserver
 ) -> tuple[dict[str, list[EncodedExample]], dict[str, str]]:
     units: dict[str, list[EncodedExample]] = {}
     left_out: dict[str, str] = {}
@@ -332,7 +332,7 @@ def _encode_parts(
         before = sum(len(said[earlier]) for earlier in units)
 
         def heard(done: int, before: int = before) -> None:
-            watch.progress(before + done, of, stage="listening")
+            observer.progress(before + done, of, stage="listening")
 
         units[name], silent = encode_examples(part, start.encoder, start.recipe.feeding, heard=heard)
         left_out |= silent

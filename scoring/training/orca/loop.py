@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from scipy import stats
 from scoring.backbones.encoders.contract import AnswerEncoder, on_device
 from scoring.metrics.orca.heads import RatingHead, RatingPrediction
 from scoring.metrics.orca.scorer import predict
-from scoring.training.checkpointing import CheckpointStore, TrainingState
-from scoring.training.contract import TrainingError, TrainingObserver
+from scoring.training.checkpointing import CheckpointStore
+from scoring.training.contract import TrainingObserver
+from scoring.training.loop import EarlyStoppingLoop, Progress
 
 # As in the released code: the norm of the gradient of a batch's sum, and where the learning rate ends.
 _CLIP, _LEAST = 5.0, 0.01
@@ -47,22 +48,23 @@ class EncodedPart:
 
 
 @dataclass
-class Progress:
-    """Where a training stands after `step` steps. `looks` at the development part went by since the best one."""
+class SpearmanProgress(Progress):
+    """The best weights are those of the best Spearman; where it is the same, or undefined, of the best likelihood."""
 
-    step: int = 0
-    looks: int = 0
-    best_step: int = 0
     best_spearman: float | None = None
-    best_loss: float = math.inf
 
-    def is_better(self, spearman: float | None, loss: float) -> bool:
-        """By Spearman; where it is the same, or undefined, by the likelihood."""
-        return (_known(spearman), -loss) > (_known(self.best_spearman), -self.best_loss)
+    def is_better(self, score: float | None, loss: float) -> bool:
+        return (_known(score), -loss) > (_known(self.best_spearman), -self.best_loss)
+
+    def record_best(self, score: float | None, loss: float) -> None:
+        super().record_best(score, loss)
+        self.best_spearman = score
 
 
-class TrainingLoop:
+class TrainingLoop(EarlyStoppingLoop[SpearmanProgress]):
     """`half` computes in bfloat16 where that is precise enough, with weights as they are."""
+
+    progress, score_curve = SpearmanProgress, "dev spearman"
 
     def __init__(
         self,
@@ -74,106 +76,79 @@ class TrainingLoop:
         settings: Settings,
         seed: int,
         half: bool,
-        keeping: CheckpointStore,
-        watch: TrainingObserver,
+        store: CheckpointStore,
+        observer: TrainingObserver,
     ) -> None:
         self._encoder, self._head = encoder, head
         self._train, self._dev = train, dev
         self._settings, self._seed = settings, seed
         self._device = head.linear.weight.device
-        self._half, self._keeping, self._watch = half, keeping, watch
+        self._half = half
         self._targets = train.targets.to(self._device)
         self._sizes = np.array([encoder.size(part) for part in train.prepared])
-        self._module = torch.nn.ModuleDict({"encoder": encoder, "head": head})
-        self._learning = [weight for weight in self._module.parameters() if weight.requires_grad]
-        self._optimizer = torch.optim.AdamW(
-            self._learning, lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
+        self._epoch, self._batches = -1, list[list[int]]()
+        module = torch.nn.ModuleDict({"encoder": encoder, "head": head})
+        self._trainable = [weight for weight in module.parameters() if weight.requires_grad]
+        self.divergence_remedy = f", or a longer warmup than {settings.warmup}"
+        super().__init__(
+            module,
+            torch.optim.AdamW(
+                self._trainable, lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
+            ),
+            steps=settings.steps,
+            learning_rate=settings.learning_rate,
+            validate_every=settings.validate_every,
+            patience=settings.patience,
+            store=store,
+            observer=observer,
         )
 
-    def run(self) -> Progress:
-        """Train, and leave encoder and head with the best weights."""
-        at = self._taken_up()
-        loss, ratings = torch.zeros((), device=self._device), 0
-        self._module.train()
-        for batch in self._batches(at.step) if at.looks < self._settings.patience else ():
-            loss += self._learn(at.step, batch)
-            ratings += int(self._train.numbers[batch].sum())
-            at.step += 1
-            if at.step % max(1, self._settings.steps // 200) == 0:
-                self._watch.progress(at.step, self._settings.steps, stage="training")
-            if at.step % self._settings.validate_every and at.step < self._settings.steps:
-                continue
-            self._look(at, train_loss=loss.item() / ratings)
-            if at.looks >= self._settings.patience:
-                break
-            loss, ratings = torch.zeros((), device=self._device), 0
-        self._keeping.put_best(self._module)
-        return at
-
-    def foretold(self) -> RatingPrediction:
+    def predictions(self) -> RatingPrediction:
         """Of the development part."""
-        return self._head.foretell(self._read())
+        return self._head.predict_ratings(self._read())
 
-    def _learn(self, step: int, batch: Sequence[int]) -> torch.Tensor:
-        self._optimizer.param_groups[0]["lr"] = self._settings.learning_rate * learning_rate_share(
-            step, self._settings
-        )
+    def optimize(self, step: int) -> tuple[torch.Tensor, int]:
+        """The loss of a batch, still on the device, and the number of its ratings."""
+        batch = self._batch(step)
         inputs = self._encoder.collate([self._train.prepared[place] for place in batch])
         with self._autocast():
             vectors = self._encoder(on_device(inputs, self._device))
         loss = self._head.negative_log_likelihood(self._head(vectors), self._targets[batch]).sum()
-        self._optimizer.zero_grad()
+        self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self._learning, _CLIP)
-        self._optimizer.step()
-        return loss.detach()
+        torch.nn.utils.clip_grad_norm_(self._trainable, _CLIP)
+        self.optimizer.step()
+        return loss.detach(), int(self._train.numbers[batch].sum())
 
-    def _look(self, at: Progress, *, train_loss: float) -> None:
+    def train_loss(self, losses: Sequence[tuple[torch.Tensor, int]]) -> float:
+        total = torch.zeros((), device=self._device)
+        for loss, _ in losses:
+            total += loss
+        return total.item() / sum(n for _, n in losses)
+
+    def validate(self) -> tuple[float | None, float]:
         raw = self._read()
-        loss = (
-            float(self._head.negative_log_likelihood(raw, self._dev.targets).sum()) / self._dev.numbers.sum()
-        )
-        if not (math.isfinite(train_loss) and math.isfinite(loss)):
-            raise TrainingError(
-                "diverged",
-                f"The loss is no number after {at.step} steps. Train with a smaller learning_rate than "
-                f"{self._settings.learning_rate:g}, or a longer warmup than {self._settings.warmup}.",
-            )
-        spearman = rank_correlation(np.asarray(self._head.foretell(raw).mean), self._dev.people)
-        at.looks += 1
-        if at.is_better(spearman, loss):
-            at.looks, at.best_step, at.best_spearman, at.best_loss = 0, at.step, spearman, float(loss)
-            self._keeping.keep_best(self._module)
-        self._keeping.keep(TrainingState(asdict(at), self._module, self._optimizer))
-        self._watch.point("train loss", at.step, train_loss)
-        self._watch.point("dev loss", at.step, float(loss))
-        if spearman is not None:
-            self._watch.point("dev spearman", at.step, spearman)
-        self._module.train()
+        likelihood = self._head.negative_log_likelihood(raw, self._dev.targets).sum()
+        loss = float(float(likelihood) / self._dev.numbers.sum())
+        self.module.train()
+        if not math.isfinite(loss):
+            return None, loss
+        return rank_correlation(np.asarray(self._head.predict_ratings(raw).mean), self._dev.people), loss
+
+    def learning_rate_share(self, step: int) -> float:
+        return learning_rate_share(step, self._settings)
 
     def _read(self) -> torch.Tensor:
         with self._autocast():
             return predict(self._encoder, self._head, self._dev.prepared, device=self._device)
 
-    def _taken_up(self) -> Progress:
-        kept = self._keeping.put(self._module, self._optimizer)
-        if kept is None:
-            return Progress()
-        at = Progress(**kept)
-        self._watch.taken_up(at.step)
-        return at
-
-    def _batches(self, step: int) -> Iterator[list[int]]:
-        """From this step on, until there are no more steps. The order is a function of the seed and the epoch alone."""
-        epoch = -1
-        batches: list[list[int]] = []
-        while step < self._settings.steps:
-            per_epoch = _number_of_batches(len(self._sizes), self._settings.batch)
-            if epoch != step // per_epoch:
-                epoch = step // per_epoch
-                batches = shuffled_batches(self._sizes, self._settings.batch, seed=self._seed, epoch=epoch)
-            yield batches[step % per_epoch]
-            step += 1
+    def _batch(self, step: int) -> list[int]:
+        """The batch of a step. The order is a function of the seed and the epoch alone."""
+        epoch, place = divmod(step, _number_of_batches(len(self._sizes), self._settings.batch))
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self._batches = shuffled_batches(self._sizes, self._settings.batch, seed=self._seed, epoch=epoch)
+        return self._batches[place]
 
     def _autocast(self) -> torch.autocast:
         return torch.autocast(self._device.type, torch.bfloat16, enabled=self._half)

@@ -31,7 +31,7 @@ from scoring.metrics.registry import OptionError, Runtime
 from scoring.training import checkpointing
 from scoring.training.checkpointing import CheckpointStore
 from scoring.training.contract import RatedAnswer, Split, TrainedModel, TrainingError, TrainingObserver
-from scoring.training.orca.loop import EncodedPart, Progress, Settings, TrainingLoop, rank_correlation
+from scoring.training.orca.loop import EncodedPart, Settings, SpearmanProgress, TrainingLoop, rank_correlation
 
 # ── checks of ratings, before anything is loaded ──
 
@@ -120,10 +120,10 @@ class InitialJudge:
     fitted: bool
 
 
-def initialize(options: Mapping[str, Any], workplace: Runtime, *, device: torch.device) -> InitialJudge:
+def initialize(options: Mapping[str, Any], runtime: Runtime, *, device: torch.device) -> InitialJudge:
     """Weights that are not there yet are drawn from torch's own generator. Raises SetupError, TrainingError."""
     if options["start_from"]:
-        return _initialize_from_judge(options, workplace, device)
+        return _initialize_from_judge(options, runtime, device)
     fields = TextFields(options["question"], options["rationale"], options["transcript"])
     if options["encoder"] in encoder_registry.BUILT_IN_ANSWER_ENCODERS:
         encoder = encoder_registry.new_answer_encoder(options["encoder"], fields)
@@ -141,10 +141,10 @@ def initialize(options: Mapping[str, Any], workplace: Runtime, *, device: torch.
 
 
 def _initialize_from_judge(
-    options: Mapping[str, Any], workplace: Runtime, device: torch.device
+    options: Mapping[str, Any], runtime: Runtime, device: torch.device
 ) -> InitialJudge:
     try:
-        folder = judge_folder(options["start_from"], below=workplace.checkpoints)
+        folder = judge_folder(options["start_from"], below=runtime.checkpoints)
         judge = open_judge(
             folder, dtype=_weights_dtype(options, device), device=device, merge=options["tuning"] == "full"
         )
@@ -294,8 +294,8 @@ def train(
     *,
     seed: int,
     work: Path,
-    workplace: Runtime,
-    watch: TrainingObserver,
+    runtime: Runtime,
+    observer: TrainingObserver,
 ) -> TrainedModel:
     """A contract.Train."""
     check_options(options)
@@ -304,21 +304,21 @@ def train(
     fingerprint = _fingerprint(found, options, seed)
     if done := checkpointing.load_trained_model(work, fingerprint=fingerprint):
         return done
-    device = device_of(workplace.device)
+    device = device_of(runtime.device)
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(seed)
-        start = initialize(options, workplace, device=device)
+        start = initialize(options, runtime, device=device)
         if not start.fitted:
             start.encoder.fit(found.train)
-        keeping = CheckpointStore(work, fingerprint=fingerprint)
-        about, record = _fit(start, found, options, seed=seed, keeping=keeping, watch=watch)
+        store = CheckpointStore(work, fingerprint=fingerprint)
+        about, record = _fit(start, found, options, seed=seed, store=store, observer=observer)
     trained = checkpointing.save_trained_model(
         work,
         fingerprint=fingerprint,
         record=record,
         save=lambda folder: save_judge(folder, start.encoder, start.head, about),
     )
-    keeping.clear()
+    store.clear()
     return trained
 
 
@@ -328,8 +328,8 @@ def _fit(
     options: Mapping[str, Any],
     *,
     seed: int,
-    keeping: CheckpointStore,
-    watch: TrainingObserver,
+    store: CheckpointStore,
+    observer: TrainingObserver,
 ) -> tuple[JudgeConfig, dict[str, Any]]:
     parts, left_out = encode_parts(start, votes, options)
     settings = settings_of(options, start.encoder.defaults)
@@ -342,11 +342,11 @@ def _fit(
         settings=settings,
         seed=seed,
         half=half,
-        keeping=keeping,
-        watch=watch,
+        store=store,
+        observer=observer,
     )
     at = loop.run()
-    means, variances = (np.asarray(side) for side in (loop.foretold().mean, loop.foretold().variance))
+    means, variances = (np.asarray(side) for side in (loop.predictions().mean, loop.predictions().variance))
     clamp = _choose_clamp_threshold(options["clamp"], means, variances, parts["dev"])
     record = {
         "settings": asdict(settings),
@@ -376,7 +376,7 @@ def _choose_clamp_threshold(by: str, means: Any, variances: Any, dev: EncodedPar
     return find_clamp_threshold(means, variances, dev.people, weights=THRESHOLD_WEIGHTS[by])
 
 
-def _dev_figures(at: Progress, means: Any, dev: EncodedPart) -> dict[str, Any]:
+def _dev_figures(at: SpearmanProgress, means: Any, dev: EncodedPart) -> dict[str, Any]:
     """Of the best weights, before any clamping. A correlation is None where means do not vary."""
     spearman = rank_correlation(means, dev.people)
     return {

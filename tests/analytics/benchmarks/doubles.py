@@ -47,25 +47,25 @@ class Double:
         return Outcome(example.key, readings)
 
 
-def open_length(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
+def open_length(options: Mapping[str, Any], runtime: registry.Runtime) -> Metric:
     return Double("length", lambda example: round(100 * example.sounds[0].seconds), options)
 
 
-def open_words(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
+def open_words(options: Mapping[str, Any], runtime: registry.Runtime) -> Metric:
     return Double("words", lambda example: len(example.texts[0].split()), options)
 
 
-def open_fit(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
+def open_fit(options: Mapping[str, Any], runtime: registry.Runtime) -> Metric:
     """Long texts fit long sounds."""
     return Double("fit", _fit, options)
 
 
-def open_more_words(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
+def open_more_words(options: Mapping[str, Any], runtime: registry.Runtime) -> Metric:
     """Of two texts the one with more words: 1 for the first, 0 for the second."""
     return Double("more-words", _more_words, options)
 
 
-def open_words_ahead(options: Mapping[str, Any], workplace: registry.Runtime) -> Metric:
+def open_words_ahead(options: Mapping[str, Any], runtime: registry.Runtime) -> Metric:
     """How many more words the first text has; its identity says that above 0 it is preferred."""
     metric = Double("words-ahead", lambda example: 2 * _more_words(example) - 1, options)
     metric.identity = {**metric.identity, "prefers_first_above": 0.0}

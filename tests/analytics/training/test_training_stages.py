@@ -24,10 +24,10 @@ def _tiny(monkeypatch, settings, tmp_path):
     )
 
 
-def trained(work: Path, first: list[RatedAnswer], watch: Points | None = None, **given) -> TrainedModel:
+def trained(work: Path, first: list[RatedAnswer], observer: Points | None = None, **given) -> TrainedModel:
     parts = TrainingSplit(votes(), first, (), frozenset(), {})
     return run.train_in_stages(
-        "orca", parts, options(**SHORT | given), seed=3, work=work, watch=watch or Points()
+        "orca", parts, options(**SHORT | given), seed=3, work=work, observer=observer or Points()
     )
 
 
@@ -40,15 +40,15 @@ def judged() -> list[RatedAnswer]:
 
 
 def test_a_judge_that_learned_from_a_scorer_first_begins_with_what_that_came_to(tmp_path):
-    watch = Points()
-    both = trained(tmp_path / "both", judged(), watch)
+    observer = Points()
+    both = trained(tmp_path / "both", judged(), observer)
     people = trained(tmp_path / "people", [])
     assert both.record["steps"] == people.record["steps"] == 4
     assert (tmp_path / "both" / "first" / "model").is_dir()
     heads = [(one.folder / "model" / "model_minus_lm.pt").read_bytes() for one in (both, people)]
     assert heads[0] != heads[1]
     # One curve through both stages, as a model of music has it.
-    assert [step for name, step, _ in watch.points if name == "dev loss"] == [2, 4, 6, 8]
+    assert [step for name, step, _ in observer.points if name == "dev loss"] == [2, 4, 6, 8]
 
 
 def test_a_head_of_five_ratings_learns_a_scorers_scores_as_the_nearest_of_them(tmp_path):

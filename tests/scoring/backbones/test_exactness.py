@@ -75,8 +75,8 @@ def case(request: pytest.FixtureRequest, folder: Path) -> tuple[Case, Path]:
 
 
 def opened(checkpoint: Path, dtype: str) -> Backbone:
-    workplace = Runtime(checkpoint / "cache", cache_bytes=0, device="cpu")
-    return open_backbone(str(checkpoint), dtype=dtype, workplace=workplace)
+    runtime = Runtime(checkpoint / "cache", cache_bytes=0, device="cpu")
+    return open_backbone(str(checkpoint), dtype=dtype, runtime=runtime)
 
 
 def hearings(case: Case, folder: Path) -> list[Hearing]:

@@ -29,7 +29,7 @@ def checkpoint(intact: Path, tmp_path: Path) -> Path:
 
 
 def opened(name: Path | str, tmp_path: Path, *, device: str = "cpu", dtype: str = "auto"):
-    return open_backbone(str(name), dtype=dtype, workplace=Runtime(tmp_path / "cache", 0, device))
+    return open_backbone(str(name), dtype=dtype, runtime=Runtime(tmp_path / "cache", 0, device))
 
 
 def refusal(name: Path | str, tmp_path: Path, **how: str) -> str:

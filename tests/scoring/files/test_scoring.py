@@ -328,8 +328,8 @@ def test_the_next_batch_is_prepared_while_one_is_scored(source: Path) -> None:
 
 def test_a_file_is_scored_by_clap(source: Path, tmp_path: Path) -> None:
     write_wav(tmp_path / "0.wav", sine(seconds=0.2)).write_bytes(b"RIFF, and no more")
-    workplace = Runtime(tmp_path / "features", 10**7, device="cpu")
-    metric = open_metric("clapscore", {"checkpoint": str(tiny_clap(tmp_path / "clap"))}, workplace)
+    runtime = Runtime(tmp_path / "features", 10**7, device="cpu")
+    metric = open_metric("clapscore", {"checkpoint": str(tiny_clap(tmp_path / "clap"))}, runtime)
     assert scored(source, metric) == Summary(n_rows=6, n_scored=5, n_before=0, faults={"undecodable": 1})
     rows = read_csv(source.with_name("scores.csv"))
     assert rows[0]["fault"] == "undecodable"

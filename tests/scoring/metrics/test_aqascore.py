@@ -52,7 +52,7 @@ class Believer:
 def believer(monkeypatch: pytest.MonkeyPatch) -> Believer:
     found = Believer()
     for module in (aqascore, aqascore):
-        monkeypatch.setattr(module, "open_backbone", lambda name, dtype, workplace: found)
+        monkeypatch.setattr(module, "open_backbone", lambda name, dtype, runtime: found)
     return found
 
 
@@ -221,8 +221,8 @@ def test_nine_templates_at_once_score_as_nine_runs_do(tmp_path):
     checkpoint = tiny_qwen_omni(tmp_path / "omni")
 
     def readings(template: str) -> dict[str, float]:
-        workplace = Runtime(tmp_path / "cache", 10_000_000, "cpu")
-        metric = open_metric("aqascore", {"backbone": str(checkpoint), "template": template}, workplace)
+        runtime = Runtime(tmp_path / "cache", 10_000_000, "cpu")
+        metric = open_metric("aqascore", {"backbone": str(checkpoint), "template": template}, runtime)
         (outcome,) = score_batch(metric, [Example(1, (sound(tmp_path, seconds=1.3),), ("A dog barks.",))])
         return {name: found.value for name, found in outcome.readings.items()}
 

@@ -21,7 +21,7 @@ def captions_then(judgment):
 def opened(monkeypatch, tmp_path):
     def open_with(says, name="cascade", **options):
         writers = {"any": Writer(says), "judge": Writer(says, "judge")}
-        monkeypatch.setattr(cascade, "open_backbone", lambda name, *, dtype, workplace: writers[name])
+        monkeypatch.setattr(cascade, "open_backbone", lambda name, *, dtype, runtime: writers[name])
         return open_metric(name, {"backbone": "any", **options}, Runtime(tmp_path, 0)), writers
 
     return open_with

@@ -23,13 +23,13 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
+def runtime(tmp_path_factory: pytest.TempPathFactory) -> Runtime:
     return Runtime(tmp_path_factory.mktemp("features"), 10**7, device="cpu")
 
 
 @pytest.fixture(scope="module")
-def metric(checkpoint: Path, workplace: Runtime) -> Metric:
-    return open_metric("clapscore", {"checkpoint": str(checkpoint)}, workplace)
+def metric(checkpoint: Path, runtime: Runtime) -> Metric:
+    return open_metric("clapscore", {"checkpoint": str(checkpoint)}, runtime)
 
 
 def tone(folder: Path, frequency: float, *, seconds: float = 1.0) -> Sound:
@@ -92,20 +92,20 @@ def test_each_fault_stays_with_its_row(metric: Metric, tmp_path: Path) -> None:
 
 
 def test_its_identity_names_all_that_changes_a_score(
-    checkpoint: Path, workplace: Runtime, tmp_path: Path
+    checkpoint: Path, runtime: Runtime, tmp_path: Path
 ) -> None:
-    identity = open_metric("clapscore", {"checkpoint": str(checkpoint)}, workplace).identity
+    identity = open_metric("clapscore", {"checkpoint": str(checkpoint)}, runtime).identity
     copy = tmp_path / "elsewhere"
     copy.mkdir()
     for file in checkpoint.iterdir():
         (copy / file.name).write_bytes(file.read_bytes())
-    assert open_metric("clapscore", {"checkpoint": str(copy)}, workplace).identity == identity
+    assert open_metric("clapscore", {"checkpoint": str(copy)}, runtime).identity == identity
     cropped = {"checkpoint": str(copy), "long_sounds": "crop"}
-    assert open_metric("clapscore", cropped, workplace).identity != identity
+    assert open_metric("clapscore", cropped, runtime).identity != identity
     weights = bytearray((copy / "model.safetensors").read_bytes())
     weights[-1] ^= 1
     (copy / "model.safetensors").write_bytes(weights)
-    assert open_metric("clapscore", {"checkpoint": str(copy)}, workplace).identity != identity
+    assert open_metric("clapscore", {"checkpoint": str(copy)}, runtime).identity != identity
 
 
 def test_a_checkpoint_must_be_named() -> None:

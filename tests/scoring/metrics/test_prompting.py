@@ -18,7 +18,7 @@ from tests.scoring.metrics.writers import Writer, single, sound, two_sounds, two
 def opened(monkeypatch, tmp_path):
     def open_with(says, name="prompting", **options):
         writer = Writer(says)
-        monkeypatch.setattr(prompting, "open_backbone", lambda name, *, dtype, workplace: writer)
+        monkeypatch.setattr(prompting, "open_backbone", lambda name, *, dtype, runtime: writer)
         return open_metric(name, {"backbone": "any", **options}, Runtime(tmp_path, 0)), writer
 
     return open_with

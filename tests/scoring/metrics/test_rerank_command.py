@@ -44,7 +44,7 @@ class ByName:
         return Outcome(example.key, {"alignment": Reading(alignment), "musicality": Reading(musicality)})
 
 
-def open_by_name(options: Mapping[str, Any], workplace: Runtime) -> Metric:
+def open_by_name(options: Mapping[str, Any], runtime: Runtime) -> Metric:
     return ByName()
 
 

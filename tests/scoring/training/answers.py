@@ -52,12 +52,12 @@ def options(**given: Any) -> dict[str, Any]:
     return validate_options("orca", given)
 
 
-def workplace(folder: Path) -> Runtime:
+def runtime(folder: Path) -> Runtime:
     return Runtime(folder / "features", 0, device="cpu", checkpoints=folder)
 
 
 class Points:
-    """A watch that remembers, and may stop the training at a step."""
+    """An observer that remembers, and may stop the training at a step."""
 
     def __init__(self, *, stop_at: int | None = None) -> None:
         self.points: list[tuple[str, int, float]] = []
@@ -70,10 +70,10 @@ class Points:
         if done == self._stop_at:
             raise KeyboardInterrupt
 
-    def point(self, curve: str, step: int, value: float) -> None:
+    def log_metric(self, curve: str, step: int, value: float) -> None:
         self.points.append((curve, step, value))
 
-    def taken_up(self, step: int) -> None:
+    def on_resume(self, step: int) -> None:
         self.taken.append(step)
 
 

@@ -71,7 +71,7 @@ def options(**given: Any) -> dict[str, Any]:
     return validate_options("cmi-rm", {**small, **given})
 
 
-def workplace(folder: Path) -> Runtime:
+def runtime(folder: Path) -> Runtime:
     return Runtime(folder / "features", 50_000_000, device="cpu", checkpoints=folder)
 
 
@@ -81,7 +81,7 @@ class Stopped(Exception):
 
 @dataclass
 class Watching:
-    """A watch that remembers, and may stop the training when a curve gets a point at a step."""
+    """An observer that remembers, and may stop the training when a curve gets a point at a step."""
 
     stop_at: int | None = None
     curves: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
@@ -92,10 +92,10 @@ class Watching:
         assert 0 < done <= total
         self.stages.append(stage)
 
-    def point(self, curve: str, step: int, value: float) -> None:
+    def log_metric(self, curve: str, step: int, value: float) -> None:
         self.curves.setdefault(curve, []).append((step, value))
         if step == self.stop_at:
             raise Stopped
 
-    def taken_up(self, step: int) -> None:
+    def on_resume(self, step: int) -> None:
         self.resumed.append(step)

@@ -13,8 +13,8 @@ def kept(folder: Path) -> tuple[CheckpointStore, torch.nn.Module, torch.optim.Op
     module = torch.nn.Linear(2, 1)
     optimizer = torch.optim.AdamW(module.parameters())
     keeping = CheckpointStore(folder, fingerprint="same")
-    keeping.keep_best(module)
-    keeping.keep(TrainingState({"step": 3}, module, optimizer))
+    keeping.save_best(module)
+    keeping.save(TrainingState({"step": 3}, module, optimizer))
     return keeping, module, optimizer
 
 
@@ -28,7 +28,7 @@ def test_a_training_goes_on_where_there_are_fewer_gpus(tmp_path, monkeypatch):
     monkeypatch.setattr(
         torch.cuda, "set_rng_state", lambda state, device: found.update({device: int(state[0])})
     )
-    assert keeping.put(module, optimizer) == {"step": 3}
+    assert keeping.restore(module, optimizer) == {"step": 3}
     assert found == {0: 0}
 
 
@@ -36,4 +36,4 @@ def test_a_training_goes_on_without_a_gpu(tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_rng_state_all", lambda: [torch.zeros(1, dtype=torch.uint8)])
     keeping, module, optimizer = kept(tmp_path)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    assert keeping.put(module, optimizer) == {"step": 3}
+    assert keeping.restore(module, optimizer) == {"step": 3}

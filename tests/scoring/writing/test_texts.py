@@ -19,7 +19,7 @@ ITEM = {"question": "What is heard?", "reference": "A bell."}
 
 
 @pytest.fixture
-def workplace(tmp_path) -> Runtime:
+def runtime(tmp_path) -> Runtime:
     return Runtime(tmp_path / "features", 0, "cpu")
 
 
@@ -82,10 +82,10 @@ def test_a_file_of_ones_own_changes_the_digest():
 # ── What they write ──────────────────────────────────────────────────────────
 
 
-def test_a_server_writes_and_says_how_many_tokens_it_took(tmp_path, workplace):
+def test_a_server_writes_and_says_how_many_tokens_it_took(tmp_path, runtime):
     heard = sound(tmp_path, seconds=0.5)
     with OpenAIDouble(say="  Because a bell rings.\n", next_faults=["", "cut"]) as server:
-        writer = open_writer("rationale", server.name, {"max_new_tokens": 60}, None, workplace)
+        writer = open_writer("rationale", server.name, {"max_new_tokens": 60}, None, runtime)
         first = writer.write([WritingRequest(1, heard, ITEM)])
         second = writer.write([WritingRequest(2, heard, ITEM)])
     assert first == [Text("Because a bell rings.", False, 100, 4, pytest.approx(first[0].seconds))]
@@ -98,7 +98,7 @@ def test_a_server_writes_and_says_how_many_tokens_it_took(tmp_path, workplace):
     assert placeholders(writer.identity["prompt"]["ask"]) == {"question", "reference", "transcript"}
 
 
-def test_faults_stay_with_their_texts(tmp_path, workplace):
+def test_faults_stay_with_their_texts(tmp_path, runtime):
     heard = sound(tmp_path, seconds=0.5)
     asked = [
         WritingRequest(1, None, ITEM),
@@ -106,22 +106,22 @@ def test_faults_stay_with_their_texts(tmp_path, workplace):
         WritingRequest(3, heard, ITEM),
     ]
     with OpenAIDouble(say="   ", next_faults=["400"]) as server:
-        writer = open_writer("rationale", server.name, {}, None, workplace)
+        writer = open_writer("rationale", server.name, {}, None, runtime)
         found = write_batch(writer, asked)
         assert [found[key].fault.code for key in (1, 2, 3)] == ["no_sound", "no_text", "server_refused"]
         assert write_batch(writer, asked[2:])[3].fault.code == "empty"
 
 
-def test_a_model_without_ears_goes_by_the_texts(workplace):
+def test_a_model_without_ears_goes_by_the_texts(runtime):
     with OpenAIDouble(say="Because.") as server:
-        writer = open_writer("rationale", server.name, {"listens": "no"}, None, workplace)
+        writer = open_writer("rationale", server.name, {"listens": "no"}, None, runtime)
         assert writer.write([WritingRequest(1, None, ITEM)])[0].text == "Because."
     assert isinstance(server.requests[0]["messages"][-1]["content"], str)
 
 
-def test_a_checkpoint_writes_what_it_would_alone_and_counts_its_tokens(tmp_path, workplace, checkpoint):
+def test_a_checkpoint_writes_what_it_would_alone_and_counts_its_tokens(tmp_path, runtime, checkpoint):
     options = {"max_new_tokens": 6, "dtype": "float32"}
-    writer = open_writer("answer", str(checkpoint), options, None, workplace)
+    writer = open_writer("answer", str(checkpoint), options, None, runtime)
     asked = [
         WritingRequest(n, sound(tmp_path, seconds=0.4 + n / 5, seed=n), {"question": "What " + "is " * n})
         for n in range(3)
@@ -135,7 +135,7 @@ def test_a_checkpoint_writes_what_it_would_alone_and_counts_its_tokens(tmp_path,
     assert writer.identity["backbone"]["weights"].startswith("sha256:")
 
 
-def test_what_breaks_in_a_batch_is_told_apart(workplace):
+def test_what_breaks_in_a_batch_is_told_apart(runtime):
     class Backbone:
         identity = {}
 
@@ -165,9 +165,9 @@ def test_settings_that_are_none_are_refused(writes, given):
         validate_options(writes, given)
 
 
-def test_a_server_that_may_not_be_asked_is_not(monkeypatch, workplace):
+def test_a_server_that_may_not_be_asked_is_not(monkeypatch, runtime):
     monkeypatch.setenv("CONCORD_SERVERS", "http://other:1/v1")
     with OpenAIDouble() as server:
         with pytest.raises(SetupError, match="not among the servers"):
-            open_server(server.name, workplace=workplace)
+            open_server(server.name, runtime=runtime)
         assert server.requests == []

@@ -21,13 +21,13 @@ def checkpoint(tmp_path_factory):
 
 
 @pytest.fixture
-def workplace(tmp_path) -> Runtime:
+def runtime(tmp_path) -> Runtime:
     return Runtime(tmp_path / "features", 0, "cpu")
 
 
-def test_short_and_long_sounds_are_transcribed_as_whisper_itself_does(tmp_path, workplace, checkpoint):
+def test_short_and_long_sounds_are_transcribed_as_whisper_itself_does(tmp_path, runtime, checkpoint):
     sounds = [sound(tmp_path, seconds=seconds, seed=n) for n, seconds in enumerate((0.7, 1.5, 4.5))]
-    writer = open_writer("transcript", str(checkpoint), {"language": "german"}, None, workplace)
+    writer = open_writer("transcript", str(checkpoint), {"language": "german"}, None, runtime)
     found = writer.write([WritingRequest(n, each) for n, each in enumerate(sounds)])
     model = WhisperForConditionalGeneration.from_pretrained(checkpoint)
     processor = WhisperProcessor.from_pretrained(checkpoint)
@@ -45,11 +45,11 @@ def test_short_and_long_sounds_are_transcribed_as_whisper_itself_does(tmp_path, 
     assert writer.identity["backbone"]["weights"].startswith("sha256:")
 
 
-def test_faults_stay_with_their_sounds(tmp_path, workplace, checkpoint):
+def test_faults_stay_with_their_sounds(tmp_path, runtime, checkpoint):
     broken = tmp_path / "broken.wav"
     broken.write_bytes(b"RIFF....")
     heard = sound(tmp_path, seconds=0.5)
-    writer = open_writer("transcript", str(checkpoint), {}, None, workplace)
+    writer = open_writer("transcript", str(checkpoint), {}, None, runtime)
     asked = [
         WritingRequest(1, None),
         WritingRequest(2, type(heard)("0" * 64, broken, 1.0)),
@@ -68,8 +68,8 @@ def test_faults_stay_with_their_sounds(tmp_path, workplace, checkpoint):
     ],
 )
 def test_a_language_that_the_model_does_not_know_is_refused(
-    tmp_path, workplace, checkpoint, multilingual, language, why
+    tmp_path, runtime, checkpoint, multilingual, language, why
 ):
     folder = checkpoint if multilingual else tiny_whisper(tmp_path, multilingual=False)
     with pytest.raises(SetupError, match=why):
-        open_writer("transcript", str(folder), {"language": language}, None, workplace)
+        open_writer("transcript", str(folder), {"language": language}, None, runtime)

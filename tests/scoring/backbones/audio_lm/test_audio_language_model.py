@@ -26,7 +26,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def opened(checkpoint: Path, cache: Path, *, dtype: str = "float32"):
-    return open_backbone(str(checkpoint), dtype=dtype, workplace=Runtime(cache, CACHE_BYTES, "cpu"))
+    return open_backbone(str(checkpoint), dtype=dtype, runtime=Runtime(cache, CACHE_BYTES, "cpu"))
 
 
 def asked(backbone, *hearings: Hearing, answers: AnswerTokens | None = None):

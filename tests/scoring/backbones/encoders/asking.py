@@ -30,7 +30,7 @@ def tone(path: Path, pitch: int) -> Sound:
 
 
 def opened(server: OpenAIDouble):
-    return open_server(server.name, workplace=WORKPLACE)
+    return open_server(server.name, runtime=WORKPLACE)
 
 
 def conversation(question: str, *heard: Sound, system: str = SYSTEM):

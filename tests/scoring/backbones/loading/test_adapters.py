@@ -26,7 +26,7 @@ def think(tmp_path: Path) -> Path:
 
 
 def asked(name: Path, hearing: Hearing) -> tuple[float, float]:
-    backbone = open_backbone(str(name), dtype="float32", workplace=Runtime(name / "cache", 0, "cpu"))
+    backbone = open_backbone(str(name), dtype="float32", runtime=Runtime(name / "cache", 0, "cpu"))
     ((found,),) = backbone.ask([hearing], system="Listen.", answers=AnswerTokens())
     return found.yes, found.no
 
@@ -48,7 +48,7 @@ def test_an_adapter_of_another_model_is_refused(think):
     weights = think / "adapter_model.safetensors"
     save_file({f"{name}.x": tensor for name, tensor in load_file(weights).items()}, weights)
     with pytest.raises(SetupError, match="does not fit its model"):
-        open_backbone(str(think), dtype="float32", workplace=Runtime(think / "cache", 0, "cpu"))
+        open_backbone(str(think), dtype="float32", runtime=Runtime(think / "cache", 0, "cpu"))
 
 
 # By family: how the parts were called in adapters made earlier, or of the whole model.
@@ -95,14 +95,14 @@ def test_an_adapter_that_is_no_lora_is_to_be_merged_first(think):
     file = think / "adapter_config.json"
     file.write_text(json.dumps({"peft_type": "IA3", "target_modules": ["q_proj"], "feedforward_modules": []}))
     with pytest.raises(SetupError, match=r"no LoRA\. Merge it into its base first"):
-        open_backbone(str(think), dtype="float32", workplace=Runtime(think / "cache", 0, "cpu"))
+        open_backbone(str(think), dtype="float32", runtime=Runtime(think / "cache", 0, "cpu"))
 
 
 def test_a_strength_that_is_for_no_part_is_refused(think):
     file = think / "adapter_config.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"alpha_pattern": {"no.such.part": 3}}))
     with pytest.raises(SetupError, match=r"no\.such\.part"):
-        open_backbone(str(think), dtype="float32", workplace=Runtime(think / "cache", 0, "cpu"))
+        open_backbone(str(think), dtype="float32", runtime=Runtime(think / "cache", 0, "cpu"))
 
 
 def _name(adapter: Path, base: Path, once: dict[str, str]) -> None:

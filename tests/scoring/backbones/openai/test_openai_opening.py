@@ -104,7 +104,7 @@ def test_a_wrong_address_or_model_is_told_when_opening(name, words):
     with OpenAIDouble() as server:
         filled = name.format(url=server.url, root=server.url.removesuffix("/v1"))
         with pytest.raises(SetupError) as found:
-            open_server(filled, workplace=WORKPLACE)
+            open_server(filled, runtime=WORKPLACE)
     assert words in str(found.value)
     assert "secret" not in str(found.value)
 

@@ -31,17 +31,17 @@ NAMES = ("alignment", "musicality")
 
 
 @pytest.fixture
-def workplace(tmp_path: Path) -> Runtime:
+def runtime(tmp_path: Path) -> Runtime:
     return Runtime(tmp_path / "features", 10**7, device="cpu", checkpoints=tmp_path)
 
 
 @pytest.fixture
-def opens(tmp_path: Path, workplace: Runtime, monkeypatch: pytest.MonkeyPatch) -> Opens:
+def opens(tmp_path: Path, runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> Opens:
     """The metric on an encoder that is a double, by the ordinary way otherwise."""
-    encoder = Loudness(FeatureCache(workplace.cache, limit_bytes=workplace.cache_bytes))
-    monkeypatch.setattr(scorer, "open_music_encoder", lambda name, workplace: encoder)
+    encoder = Loudness(FeatureCache(runtime.cache, limit_bytes=runtime.cache_bytes))
+    monkeypatch.setattr(scorer, "open_music_encoder", lambda name, runtime: encoder)
     small_cmi_rm(tmp_path / "model")
-    return lambda **options: open_metric("cmi-rm", {"checkpoint": "model", **options}, workplace)
+    return lambda **options: open_metric("cmi-rm", {"checkpoint": "model", **options}, runtime)
 
 
 @pytest.fixture
@@ -198,13 +198,13 @@ def test_tokens_may_be_reduced_before_the_model(
     assert values(opens(checkpoint="reduced").score([example])) != pytest.approx(plain, abs=1e-5)
 
 
-def test_it_scores_through_clap_from_folder_to_score(tmp_path: Path, workplace: Runtime) -> None:
+def test_it_scores_through_clap_from_folder_to_score(tmp_path: Path, runtime: Runtime) -> None:
     clap = tiny_clap(tmp_path / "clap")
     weights = released_weights(width=24)
     found = load_released(write_released(tmp_path / "released", weights))
     shape = found.recipe.shape
     save_checkpoint(tmp_path / "ours", found.model, Recipe(shape, f"clap:{clap}", None, InputSettings()))
-    metric = open_metric("cmi-rm", {"checkpoint": str(tmp_path / "ours")}, workplace)
+    metric = open_metric("cmi-rm", {"checkpoint": str(tmp_path / "ours")}, runtime)
     examples = [
         Example(n, (sound(tmp_path, seconds=1.0 + 11 * n, seed=n),), ("hum " * 60,)) for n in range(2)
     ]
@@ -271,9 +271,9 @@ def test_saving_twice_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_kept_features_are_not_computed_again(
-    tmp_path: Path, workplace: Runtime, clip: Callable[[int, float], Sound]
+    tmp_path: Path, runtime: Runtime, clip: Callable[[int, float], Sound]
 ) -> None:
-    encoder = Loudness(FeatureCache(workplace.cache, limit_bytes=workplace.cache_bytes))
+    encoder = Loudness(FeatureCache(runtime.cache, limit_bytes=runtime.cache_bytes))
     found = open_checkpoint(str(small_cmi_rm(tmp_path / "model")), below=None)
     metric = CmiRmScore(found, encoder, strategy="first-120", device=torch.device("cpu"))
     example = Example(0, (clip(0, 1.0),), ("rain",), reference=clip(1, 1.0))

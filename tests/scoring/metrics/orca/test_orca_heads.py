@@ -75,11 +75,11 @@ def test_equal_ratings_have_a_bounded_likelihood_by_cells_and_none_by_clamping()
 
 
 def test_mean_and_variance_of_a_beta_are_scipy_s() -> None:
-    foretold = head("beta").foretell(torch.tensor(RAW, dtype=torch.float64))
+    predicted = head("beta").predict_ratings(torch.tensor(RAW, dtype=torch.float64))
     mean, variance = stats.beta.stats(*np.exp(np.array(RAW)).T, moments="mv")
-    assert foretold.mean.numpy() == pytest.approx(mean, rel=1e-12)
-    assert foretold.variance.numpy() == pytest.approx(variance, rel=1e-12)
-    assert foretold.distributions[0] == pytest.approx({"alpha": np.exp(0.3), "beta": np.exp(-0.4)})
+    assert predicted.mean.numpy() == pytest.approx(mean, rel=1e-12)
+    assert predicted.variance.numpy() == pytest.approx(variance, rel=1e-12)
+    assert predicted.distributions[0] == pytest.approx({"alpha": np.exp(0.3), "beta": np.exp(-0.4)})
 
 
 def test_five_probabilities_have_numpy_s_likelihood_mean_and_variance() -> None:
@@ -87,11 +87,11 @@ def test_five_probabilities_have_numpy_s_likelihood_mean_and_variance() -> None:
     chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     y = np.arange(5) / 4
     mean = (chances * y).sum(axis=1)
-    foretold = head("multinomial").foretell(torch.tensor(logits))
-    assert foretold.mean.numpy() == pytest.approx(mean)
-    assert foretold.variance.numpy() == pytest.approx((chances * y**2).sum(axis=1) - mean**2)
-    assert list(foretold.distributions[2].values()) == pytest.approx(list(chances[2]))
-    assert list(foretold.distributions[2]) == ["1", "2", "3", "4", "5"]
+    predicted = head("multinomial").predict_ratings(torch.tensor(logits))
+    assert predicted.mean.numpy() == pytest.approx(mean)
+    assert predicted.variance.numpy() == pytest.approx((chances * y**2).sum(axis=1) - mean**2)
+    assert list(predicted.distributions[2].values()) == pytest.approx(list(chances[2]))
+    assert list(predicted.distributions[2]) == ["1", "2", "3", "4", "5"]
     expected = [
         -sum(np.log(row[rating - 1]) for rating in ratings)
         for row, ratings in zip(chances, RATINGS, strict=True)
@@ -103,11 +103,11 @@ def test_five_probabilities_have_numpy_s_likelihood_mean_and_variance() -> None:
 def test_an_untrained_head_knows_nothing(kind: str) -> None:
     torch.manual_seed(4)
     of = RatingHead(512, kind=kind)
-    foretold = of.foretell(of(torch.randn(64, 512)))
-    assert foretold.mean.numpy() == pytest.approx(np.full(64, 0.5), abs=0.1)
+    predicted = of.predict_ratings(of(torch.randn(64, 512)))
+    assert predicted.mean.numpy() == pytest.approx(np.full(64, 0.5), abs=0.1)
     # Uniform over [0, 1]: 1/12; over five values: 1/8.
     flat = 1 / 12 if kind == "beta" else 1 / 8
-    assert foretold.variance.numpy() == pytest.approx(np.full(64, flat), abs=0.02)
+    assert predicted.variance.numpy() == pytest.approx(np.full(64, flat), abs=0.02)
 
 
 def test_what_runs_away_in_a_training_stays_a_number() -> None:
@@ -116,9 +116,9 @@ def test_what_runs_away_in_a_training_stays_a_number() -> None:
     raw = of(torch.ones(2, 6))
     found = loss(of, raw, [(1,), (5, 5)])
     found.sum().backward()
-    foretold = of.foretell(raw)
+    predicted = of.predict_ratings(raw)
     assert torch.isfinite(found).all()
-    assert torch.isfinite(foretold.variance).all()
+    assert torch.isfinite(predicted.variance).all()
 
 
 def test_a_rating_between_two_levels_is_refused_by_none_but_those_that_count_levels() -> None:

@@ -21,7 +21,7 @@ from tests.scoring.training.comparisons import (
     options,
     pairs,
     rated,
-    workplace,
+    runtime,
 )
 
 
@@ -36,15 +36,21 @@ def votes(folder: Path) -> MusicVotes:
 
 
 def trained(
-    votes: MusicVotes, folder: Path, work: str, *, watch: Watching | None = None, seed: int = 1, **given: Any
+    votes: MusicVotes,
+    folder: Path,
+    work: str,
+    *,
+    observer: Watching | None = None,
+    seed: int = 1,
+    **given: Any,
 ) -> TrainedModel:
     return train(
         votes,
         options(**given),
         seed=seed,
         work=folder / work,
-        workplace=workplace(folder),
-        watch=watch or Watching(),
+        runtime=runtime(folder),
+        observer=observer or Watching(),
     )
 
 
@@ -54,14 +60,14 @@ def weights(found: TrainedModel) -> bytes:
 
 @pytest.fixture(scope="module")
 def whole(votes: MusicVotes, folder: Path) -> tuple[TrainedModel, Watching]:
-    watch = Watching()
-    return trained(votes, folder, "whole", watch=watch), watch
+    observer = Watching()
+    return trained(votes, folder, "whole", observer=observer), observer
 
 
 def test_it_learns_what_people_prefer_on_clips_it_never_heard(
     whole: tuple[TrainedModel, Watching], folder: Path
 ) -> None:
-    metric = open_metric("cmi-rm", {"checkpoint": str(whole[0].folder)}, workplace(folder))
+    metric = open_metric("cmi-rm", {"checkpoint": str(whole[0].folder)}, runtime(folder))
     unseen = pairs(folder / "unseen", 4, seed=500, name="unseen")
     examples = [
         Example(2 * at + side, (sound,), (pair.prompt.text,))
@@ -76,16 +82,16 @@ def test_it_learns_what_people_prefer_on_clips_it_never_heard(
 
 
 def test_what_it_tells_is_json_and_its_curves_are_named(whole: tuple[TrainedModel, Watching]) -> None:
-    found, watch = whole
+    found, observer = whole
     record = json.loads(json.dumps(found.record))
     assert record["units"]["first"] == {"pairs": 4, "votes": 16.0, "clips": 0, "ratings": 0.0}
     assert record["units"]["train"] == {"pairs": 12, "votes": 48.0, "clips": 4, "ratings": 4.0}
-    assert set(watch.curves) == {"train loss", "dev loss", "dev accuracy"}
-    assert watch.curves["dev loss"][-1][0] == record["steps"] == 16
+    assert set(observer.curves) == {"train loss", "dev loss", "dev accuracy"}
+    assert observer.curves["dev loss"][-1][0] == record["steps"] == 16
     assert record["dev"]["loss"] == pytest.approx(
-        min(loss for step, loss in watch.curves["dev loss"] if step >= 4)
+        min(loss for step, loss in observer.curves["dev loss"] if step >= 4)
     )
-    assert set(watch.stages) == {"listening", "pairs judged by a model", "training"}
+    assert set(observer.stages) == {"listening", "pairs judged by a model", "training"}
 
 
 @pytest.mark.parametrize("killed_at", [3, 4, 12])
@@ -93,9 +99,9 @@ def test_a_training_that_was_killed_goes_on_to_the_same_bytes(
     votes: MusicVotes, folder: Path, whole: tuple[TrainedModel, Watching], killed_at: int
 ) -> None:
     with pytest.raises(Stopped):
-        trained(votes, folder, f"killed-{killed_at}", watch=Watching(stop_at=killed_at))
+        trained(votes, folder, f"killed-{killed_at}", observer=Watching(stop_at=killed_at))
     again = Watching()
-    found = trained(votes, folder, f"killed-{killed_at}", watch=again)
+    found = trained(votes, folder, f"killed-{killed_at}", observer=again)
     assert again.resumed == [killed_at]
     assert weights(found) == weights(whole[0])
     assert found.record == whole[0].record
@@ -105,9 +111,9 @@ def test_another_seed_is_another_model_and_a_finished_training_is_not_repeated(
     votes: MusicVotes, folder: Path, whole: tuple[TrainedModel, Watching]
 ) -> None:
     assert weights(trained(votes, folder, "other", seed=2, steps=3)) != weights(whole[0])
-    watch = Watching()
-    assert weights(trained(votes, folder, "whole", watch=watch)) == weights(whole[0])
-    assert not watch.curves
+    observer = Watching()
+    assert weights(trained(votes, folder, "whole", observer=observer)) == weights(whole[0])
+    assert not observer.curves
 
 
 def test_it_goes_on_from_a_trained_model_and_keeps_it_where_nothing_is_better(

@@ -18,7 +18,7 @@ from scoring.metrics.registry import OptionError, open_metric
 from scoring.training.contract import RatedAnswer, Split, TrainedModel, TrainingError
 from scoring.training.orca.recipe import train
 from tests.scoring.tiny_causal import tiny_gemma3, tiny_llama
-from tests.scoring.training.answers import Points, options, votes, workplace
+from tests.scoring.training.answers import Points, options, runtime, votes
 
 pytestmark = pytest.mark.usefixtures("_tiny_built_in")
 LANGUAGE = {"steps": 4, "warmup": 1, "validate_every": 2, "learning_rate": 0.01, "rank": 2}
@@ -28,7 +28,7 @@ def trained(
     folder: Path,
     given: Split[RatedAnswer] | None = None,
     *,
-    watch: Points | None = None,
+    observer: Points | None = None,
     seed: int = 5,
     **settings: Any,
 ) -> TrainedModel:
@@ -37,20 +37,20 @@ def trained(
         options(**settings),
         seed=seed,
         work=folder / "work",
-        workplace=workplace(folder),
-        watch=watch or Points(),
+        runtime=runtime(folder),
+        observer=observer or Points(),
     )
 
 
 @pytest.fixture(scope="module")
 def whole(_tiny_built_in: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainedModel, Points]:
     """A training that nothing came in the way of."""
-    watch = Points()
-    return trained(tmp_path_factory.mktemp("whole"), watch=watch), watch
+    observer = Points()
+    return trained(tmp_path_factory.mktemp("whole"), observer=observer), observer
 
 
 def means(folder: Path, answers: Sequence[RatedAnswer], **settings: Any) -> np.ndarray:
-    metric = open_metric("orca", {"checkpoint": str(folder), **settings}, workplace(folder))
+    metric = open_metric("orca", {"checkpoint": str(folder), **settings}, runtime(folder))
     examples = [
         Example(key, (), (answer.candidate,), {"question": answer.question, "reference": answer.reference,
                                                "rationale": answer.rationale})
@@ -67,13 +67,13 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_a_trained_judge_foretells_the_ratings_of_answers_it_never_saw(
     tmp_path: Path, head: str, edges: str
 ) -> None:
-    given, watch = votes(120), Points()
-    done = trained(tmp_path, given, watch=watch, head=head, edges=edges)
+    given, observer = votes(120), Points()
+    done = trained(tmp_path, given, observer=observer, head=head, edges=edges)
     liked = np.array([np.mean(answer.ratings) > 3 for answer in given.test])
-    foretold = means(done.folder, given.test, clamp_below=0)
-    assert foretold[liked].min() > foretold[~liked].max() + 0.2
+    predicted = means(done.folder, given.test, clamp_below=0)
+    assert predicted[liked].min() > predicted[~liked].max() + 0.2
     curves: dict[str, list[tuple[int, float]]] = {}
-    for curve, step, value in watch.points:
+    for curve, step, value in observer.points:
         curves.setdefault(curve, []).append((step, value))
     assert set(curves) == {"train loss", "dev loss", "dev spearman"}
     assert [step for step, _ in curves["train loss"]] == list(range(10, 61, 10))
@@ -120,8 +120,8 @@ def test_a_killed_training_comes_to_the_same_judge_and_tells_the_same(
     expected, told = whole
     cut, rest = Points(stop_at=stop_at), Points()
     with pytest.raises(KeyboardInterrupt):
-        trained(tmp_path, watch=cut)
-    found = trained(tmp_path, watch=rest)
+        trained(tmp_path, observer=cut)
+    found = trained(tmp_path, observer=rest)
     assert contents(found.folder) == contents(expected.folder)
     assert found.record == expected.record
     assert rest.taken == {3: [], 27: [20], 60: [50]}[stop_at]
@@ -143,24 +143,24 @@ def test_what_was_kept_of_other_votes_or_settings_is_passed_over(
     whole: tuple[TrainedModel, Points], tmp_path: Path
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
-        trained(tmp_path, watch=Points(stop_at=27), learning_rate=0.04)
-    watch = Points()
-    found = trained(tmp_path, watch=watch)
-    assert watch.taken == []
+        trained(tmp_path, observer=Points(stop_at=27), learning_rate=0.04)
+    observer = Points()
+    found = trained(tmp_path, observer=observer)
+    assert observer.taken == []
     assert contents(found.folder) == contents(whole[0].folder)
 
 
 def test_a_finished_training_is_not_done_again(whole: tuple[TrainedModel, Points]) -> None:
-    watch, work = Points(), whole[0].folder.parent
-    again = trained(work.parent, watch=watch)
-    assert (again, watch.steps) == (whole[0], [])
+    observer, work = Points(), whole[0].folder.parent
+    again = trained(work.parent, observer=observer)
+    assert (again, observer.steps) == (whole[0], [])
     assert sorted(file.name for file in work.iterdir()) == ["model", "trained.json"]
 
 
 def test_it_stops_early_and_keeps_the_best(tmp_path: Path) -> None:
-    watch = Points()
-    done = trained(tmp_path, watch=watch, steps=2000, patience=3)
-    spearmans = [(value, -step) for curve, step, value in watch.points if curve == "dev spearman"]
+    observer = Points()
+    done = trained(tmp_path, observer=observer, steps=2000, patience=3)
+    spearmans = [(value, -step) for curve, step, value in observer.points if curve == "dev spearman"]
     assert done.record["stopped"] == "early"
     assert done.record["steps"] == done.record["dev"]["step"] + 30 < 2000
     assert done.record["dev"]["spearman"] == max(spearmans)[0]
@@ -194,7 +194,7 @@ def test_an_adapter_on_a_language_model_is_trained_kept_and_trained_on(tmp_path:
     ]
     assert first.record["parameters"]["trained"] < first.record["parameters"]["all"] / 5
     with pytest.raises(KeyboardInterrupt):
-        trained(tmp_path / "b", given, encoder=str(base), watch=Points(stop_at=3), **LANGUAGE)
+        trained(tmp_path / "b", given, encoder=str(base), observer=Points(stop_at=3), **LANGUAGE)
     assert contents(trained(tmp_path / "b", given, encoder=str(base), **LANGUAGE).folder) == contents(
         first.folder
     )

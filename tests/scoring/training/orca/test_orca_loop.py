@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scoring.backbones.encoders.causal_text import PUBLISHED_SETTINGS
-from scoring.training.orca.loop import Progress, Settings, learning_rate_share, shuffled_batches
+from scoring.training.orca.loop import Settings, SpearmanProgress, learning_rate_share, shuffled_batches
 from scoring.training.orca.recipe import settings_of
 from tests.scoring.training.answers import options
 
@@ -45,9 +45,9 @@ def test_the_learning_rate_rises_over_the_warm_up_and_falls_to_a_hundredth() -> 
 
 
 def test_the_best_is_that_of_the_highest_spearman_then_of_the_likelier() -> None:
-    at = Progress(best_spearman=0.5, best_loss=1.0)
+    at = SpearmanProgress(best_spearman=0.5, best_loss=1.0)
     assert at.is_better(0.6, 9.0)
     assert at.is_better(0.5, 0.9)
     assert not at.is_better(0.5, 1.0)
     assert not at.is_better(None, 0.1)
-    assert Progress().is_better(None, 5.0)
+    assert SpearmanProgress().is_better(None, 5.0)
