@@ -267,8 +267,8 @@ _STORE_SECONDS = 1.0
 
 
 class StoredWatch:
-    """The observer of one of `of` trainings. Curves are kept of the first: that is the version's own. They are written to
-    `file` point by point, so that a killed worker's are whole, and to the version's row every second or so.
+    """The observer of one of `of` trainings. Curves are kept of the first: that is the version's own. They are written
+    to `file` point by point, so that a killed worker's are whole, and to the version's row every second or so.
 
     Every call may raise what `Running.progress` raises: the job was cancelled, taken over, or its worker is to end.
     """

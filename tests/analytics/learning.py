@@ -44,7 +44,7 @@ class Toy:
         seed: int,
         work: Path,
         runtime: Any,
-        watch: TrainingObserver,
+        observer: TrainingObserver,
     ) -> TrainedModel:
         if self.refuse:
             raise TrainingError("too_few", self.refuse)
@@ -53,10 +53,10 @@ class Toy:
         resume = work / "resume"
         begin = int(resume.read_text()) if resume.exists() else 0
         if begin:
-            watch.taken_up(begin)
+            observer.on_resume(begin)
         for step in range(begin, STEPS):
-            watch.progress(step, STEPS, stage="Training")
-            watch.point("train loss", step + 1, 1 / (step + 1))
+            observer.progress(step, STEPS, stage="Training")
+            observer.log_metric("train loss", step + 1, 1 / (step + 1))
             if self.kill_at == step:
                 self.kill_at = None
                 raise Stopped
