@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from annotation.audio.errors import AudioError
 
-# A path to an opened container, or the reason why it is none.
-
+# Opening files and containers
 
 CONVERT = "Export it again as WAV or FLAC."
 
@@ -83,9 +82,8 @@ def not_audio_error() -> AudioError:
     )
 
 
-# How long a file says it is, where its format makes that statement worth believing. A copy that broke off
-# often decodes without an error and merely ends early, so the header is the only witness.
-
+# Stated lengths, where the format makes them reliable. A truncated copy often decodes without an error and merely
+# ends early, so only the header shows it.
 
 # These state their length. Raw streams (ADTS AAC, AC-3) do not: ffmpeg guesses from the bit rate of the first
 # frames, and a song that starts in silence would be guessed many times too long.
@@ -170,8 +168,7 @@ def _mp3_counts_frames(file: BufferedReader) -> bool:
     return any(index in first for index in (b"Xing", b"Info", b"VBRI"))
 
 
-# A row of ffmpeg audio filters with one end to push frames into and one to take them from.
-
+# A chain of ffmpeg audio filters
 
 Samples = NDArray[np.float32]
 """Sound as float32, shape (channels, samples), full scale at -1 and 1."""

@@ -19,8 +19,7 @@ from annotation.audio.flac import FlacWriter, dequantise, quantise
 from annotation.audio.loudness import LoudnessMeter
 from annotation.audio.parts import part_offsets
 
-# The waveform a player draws, made in one pass over sound of unknown length.
-
+# Waveform peaks, in one pass over audio of unknown length
 
 PEAK_COLUMNS = 1000
 # Many blocks to a column, so that a column's edge is off by less than 1/8,000 of the clip.

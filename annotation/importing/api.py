@@ -1,4 +1,4 @@
-"""Background work: importing, how far a job is, what came of it, stopping it."""
+"""The import API: direct imports, dry runs done for real, uploads with their previews."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from annotation.importing.formats import FORMATS, RowProblem
 from annotation.importing.options import NewStudy
 from annotation.jobs.api import JobOut
 from annotation.models import Upload
-
-# What the endpoints about background work take and give.
 
 
 @extend_schema_field(OpenApiTypes.OBJECT)
@@ -81,8 +79,7 @@ class ImportForRealView(APIView):
         return Response(JobOut(job).data, status=202, headers={"Location": reverse("api_job", args=[job.pk])})
 
 
-# What the endpoints about received files take and give.
-
+# Uploads: stored, previewed, then imported
 
 FORMAT_CHOICES = [(key, found.title) for key, found in FORMATS.items()]
 
@@ -142,9 +139,6 @@ class UploadImportIn(In):
     new_study = NewStudyIn(
         default=None, allow_null=True, help_text="The study to make, where none was named."
     )
-
-
-# Files before anything is said of them: bring them, see their first rows, import them as you say.
 
 
 class UploadsView(APIView):

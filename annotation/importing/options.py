@@ -54,7 +54,7 @@ def check_options(study: Study | None, options: ImportOptions) -> None:
     format_, source = FORMATS[options.format], Path(options.source)
     if not source.exists():
         raise InvalidInput(f"{source.name} is not there (any more).", code="no_source")
-    if source.is_dir() and not format_.takes_folder:
+    if source.is_dir() and not format_.accepts_folder:
         raise InvalidInput(
             f"{source.name} is a folder; {options.format} is read from one file.", code="bad_source"
         )
@@ -85,7 +85,7 @@ def _check_column_map(options: ImportOptions, format_: Format) -> None:
             raise InvalidInput(
                 f"{column!r} holds a character that no text can hold; leave it out.", code="bad_column_map"
             )
-        if format_.controls and column.startswith(format_.controls):
+        if format_.control_prefix and column.startswith(format_.control_prefix):
             continue
         if name and name not in format_.fields and not name.startswith("stratum."):
             known = ", ".join(format_.fields)

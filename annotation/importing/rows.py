@@ -313,8 +313,7 @@ def analyze_tables() -> None:
         cursor.execute("ANALYZE " + ", ".join(table._meta.db_table for table in tables))
 
 
-# Writing imported judgments, and counting them on their tasks and raters.
-
+# Imported judgments, counted on their tasks and raters
 
 # The columns that `_answers` fills.
 ANSWER_COLUMNS = (

@@ -226,7 +226,8 @@ def _read_position(staged: StagedImport) -> ReadPosition:
     stored = json.loads(staged.place)
     if not stored.get("offset"):
         return ReadPosition()
-    return ReadPosition(**{**stored, "header": tuple(stored["header"]), "told": tuple(stored["told"])})
+    unknown = stored.pop("told")
+    return ReadPosition(**{**stored, "header": tuple(stored["header"]), "reported": tuple(unknown)})
 
 
 def _read_entries(
@@ -235,9 +236,9 @@ def _read_entries(
     """What the reader yields behind what is staged: from the place on, where it knows of one."""
     format_ = FORMATS[options.format]
     source = Path(options.source)
-    if format_.read_from is None:
+    if format_.read_resumable is None:
         return islice(format_.read(source, protocol, options.column_map), staged.n_entries, None)
-    entries = format_.read_from(source, protocol, options.column_map, place)
+    entries = format_.read_resumable(source, protocol, options.column_map, place)
     return entries if place.offset else islice(entries, staged.n_entries, None)
 
 
@@ -247,7 +248,7 @@ def _stage_batch(staged: StagedImport, batch: _ReadBatch, place: ReadPosition) -
         stage_problems(staged, batch.problems)
         staged.notes = [*staged.notes, *batch.notes][:MAX_NOTES]
         staged.n_entries += batch.n
-        staged.place = json.dumps(place.kept())
+        staged.place = json.dumps(place.to_json())
         staged.save()
 
 

@@ -9,8 +9,6 @@ from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
 from annotation.models import Correction, Exclusion, Item, Judgment, Task
 from annotation.review.rules import REVIEW_EXCLUSIONS
 
-# Which texts of items are an expert's: made by a correction that stands, or by somebody later who kept it.
-
 
 def holds_correction(version: str = "") -> Exists:
     """Whether an item's version holds a correction that was not undone. `version`: the way to it from what is asked,

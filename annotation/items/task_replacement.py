@@ -172,7 +172,7 @@ def _stronger_reason(known: str | None, other: str) -> str:
     return Reason.REVIEWS if Reason.REVIEWS in (known, other) else other
 
 
-# Where new tasks stand in a study's queue.
+# Queue positions of new tasks
 
 
 def queue_positions(study: Study, external_ids: Sequence[str], *, start: float | None = None) -> list[float]:

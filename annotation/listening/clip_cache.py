@@ -54,14 +54,14 @@ def evict_oldest() -> int:
     """Remove what was not asked for longest, until the rest fits; how many files went."""
     files = sorted(
         ((entry.stat().st_mtime, entry.stat().st_size, entry) for entry in settings.CLIP_CACHE.glob("*/*")),
-        key=lambda found: found[0],
+        key=lambda file_facts: file_facts[0],
     )
     too_much = sum(size for _, size, _ in files) - settings.CLIP_CACHE_BYTES
-    gone = 0
-    for asked_at, size, file in files:
-        if too_much <= 0 or asked_at > time.time() - _IN_USE_S:
+    n_evicted = 0
+    for used_at, size, file in files:
+        if too_much <= 0 or used_at > time.time() - _IN_USE_S:
             break
         file.unlink(missing_ok=True)
         too_much -= size
-        gone += 1
-    return gone
+        n_evicted += 1
+    return n_evicted

@@ -109,24 +109,24 @@ def open_shown_clip(shown: ShownTask, name: str, *, until: str, signature: str) 
         default_storage.open(str(clip.canonical.name)),
         offsets=clip.part_offsets,
         n_samples=clip.n_samples,
-        sizes=padded_sizes([each.part_offsets for each in clips.values()]),
+        sizes=padded_sizes([other.part_offsets for other in clips.values()]),
     )
 
 
 def clips_by_name(assignment: ShownTask) -> dict[str, Clip]:
     """Every clip that this assignment plays, in one query for the item's own and one for the candidates'."""
     protocol = load_protocol(assignment.protocol_version_id).spec
-    found: dict[str, Clip] = {}
+    clips: dict[str, Clip] = {}
     fields = [field for field in CLIP_FIELDS if field in protocol.content]
     if fields:
         version: Any = ItemVersion.objects.select_related(*fields).get(tasks=assignment.task_id)
-        found = {CLIP_FIELDS[field]: getattr(version, field) for field in fields if getattr(version, field)}
+        clips = {CLIP_FIELDS[field]: getattr(version, field) for field in fields if getattr(version, field)}
     slots = TaskCandidate.objects.select_related("candidate__clip").filter(task_id=assignment.task_id)
     candidates: dict[int, Candidate] = {row.slot: row.candidate for row in slots}
     for label, slot in zip(candidate_labels(protocol.layout), assignment.presentation, strict=False):
         if clip := candidates[slot].clip:
-            found[label.lower()] = clip
-    return found
+            clips[label.lower()] = clip
+    return clips
 
 
 def _link(assignment_id: uuid.UUID, name: str, until: int, routes: Routes) -> str:

@@ -84,29 +84,29 @@ def tasks_with_known_truth(study: Study) -> dict[int, KnownTask]:
     """Every task that raters may get, by id. Raises InvalidInput where the truth of one that wants judgments is
     unknown, or the study asks what simulated raters could not answer."""
     ready = Task.objects.filter(study=study, state=Task.State.READY)
-    named = {pk: (name, open_) for pk, name, open_ in ready.values_list("pk", "external_id", "wants_more")}
+    tasks = {pk: (name, open_) for pk, name, open_ in ready.values_list("pk", "external_id", "wants_more")}
     protocol = load_protocol(study.protocol_version_id).spec
-    found = _truths(study, protocol)
-    unknown = sorted(name for pk, (name, open_) in named.items() if open_ and pk not in found)
-    if unknown or not found:
+    truths = _truths(study, protocol)
+    unknown = sorted(name for pk, (name, open_) in tasks.items() if open_ and pk not in truths)
+    if unknown or not truths:
         raise InvalidInput(_truth_unknown_message(unknown), code="truth_unknown")
-    asked = raters.COMPARED if protocol.layout == "comparison" else raters.RATED
-    if foreign := raters.foreign_questions(protocol, known=asked):
+    known_questions = raters.COMPARED if protocol.layout == "comparison" else raters.RATED
+    if foreign := raters.foreign_questions(protocol, known=known_questions):
         text = f"Simulated raters cannot answer {', '.join(foreign)}; make it optional, or use the demo's protocol."
         raise InvalidInput(text, code="foreign_question")
-    return {pk: KnownTask(name, found[pk]) for pk, (name, _) in named.items() if pk in found}
+    return {pk: KnownTask(name, truths[pk]) for pk, (name, _) in tasks.items() if pk in truths}
 
 
 def _truth_unknown_message(names: Sequence[str]) -> str:
-    about = ""
+    details = ""
     if names:
         more = f", and {len(names) - _EXAMPLES} more" if len(names) > _EXAMPLES else ""
-        about = (
+        details = (
             f" Nothing is known of these tasks, which want judgments: {'; '.join(names[:_EXAMPLES])}{more}."
         )
     return (
         "Simulated raters vote by what is known to be true, which is so of the demo's own items only, as they were "
-        f"imported.{about}"
+        f"imported.{details}"
     )
 
 
@@ -124,16 +124,18 @@ def _truths(study: Study, protocol: Protocol) -> dict[int, Truth]:
 
 
 def _comparison_truth(slots: Sequence[_Slot]) -> ComparisonTruth | None:
-    found = [write.outcome(slot.item, prompt=slot.prompt, system=slot.system) for slot in slots]
-    outcomes = [outcome for outcome in found if outcome is not None]
-    return ComparisonTruth((outcomes[0], outcomes[1])) if len(outcomes) == len(found) == 2 else None
+    outcomes_by_slot = [write.outcome(slot.item, prompt=slot.prompt, system=slot.system) for slot in slots]
+    outcomes = [outcome for outcome in outcomes_by_slot if outcome is not None]
+    return (
+        ComparisonTruth((outcomes[0], outcomes[1])) if len(outcomes) == len(outcomes_by_slot) == 2 else None
+    )
 
 
 def _answer_truth(slots: Sequence[_Slot]) -> AnswerTruth | None:
     if len(slots) != 1:
         return None
-    found = write.answer(slots[0].item, text=slots[0].text)
-    return None if found is None else AnswerTruth(*found)
+    truth = write.answer(slots[0].item, text=slots[0].text)
+    return None if truth is None else AnswerTruth(*truth)
 
 
 MAX_RATERS = 1000
@@ -172,34 +174,34 @@ class _SimulatedRater:
 
 
 def simulate_votes(
-    study: Study, order: SimulationOptions, *, progress: OnProgress = lambda votes: None
+    study: Study, options: SimulationOptions, *, progress: OnProgress = lambda votes: None
 ) -> SimulationResult:
     """Let the raters join and vote until no task wants more of them, or `votes` are given. To be repeated: it goes on
     where it stopped. Refuses, and changes nothing, what cannot be simulated."""
-    _check_options(study, order)
+    _check_options(study, options)
     tasks = tasks_with_known_truth(study)
     with transaction.atomic():
-        if order.overlap is not None:
-            _raise_overlap(study, order.overlap)
-        seats, new = _join_raters(study, order)
-    given = 0
-    for given in _vote_in_rounds(study, seats, tasks, order):
-        if given % _REPORT_EVERY == 0:
-            progress(given)
+        if options.overlap is not None:
+            _raise_overlap(study, options.overlap)
+        seats, new = _join_raters(study, options)
+    n_votes = 0
+    for n_votes in _vote_in_rounds(study, seats, tasks, options):
+        if n_votes % _REPORT_EVERY == 0:
+            progress(n_votes)
     audit.record(
-        "votes.simulated", actor=None, study=study, raters=order.raters, seed=order.seed, votes=given
+        "votes.simulated", actor=None, study=study, raters=options.raters, seed=options.seed, votes=n_votes
     )
-    return SimulationResult(given, new, _open_places(study))
+    return SimulationResult(n_votes, new, _open_places(study))
 
 
-def _check_options(study: Study, order: SimulationOptions) -> None:
-    if not 1 <= order.raters <= MAX_RATERS:
+def _check_options(study: Study, options: SimulationOptions) -> None:
+    if not 1 <= options.raters <= MAX_RATERS:
         raise InvalidInput(f"Simulate 1 to {MAX_RATERS} raters.", code="bad_raters")
-    if order.seed < 0:
+    if options.seed < 0:
         raise InvalidInput("A seed is 0 or more.", code="bad_seed")
-    if order.votes is not None and order.votes < 1:
+    if options.votes is not None and options.votes < 1:
         raise InvalidInput("Ask for 1 vote or more.", code="bad_votes")
-    if order.overlap is not None and not 1 <= order.overlap <= MAX_VOTES_PER_TASK:
+    if options.overlap is not None and not 1 <= options.overlap <= MAX_VOTES_PER_TASK:
         raise InvalidInput(f"An overlap is 1 to {MAX_VOTES_PER_TASK}.", code="bad_overlap")
     if study.state != Study.State.RUNNING:
         state = Study.State(study.state).label
@@ -218,17 +220,17 @@ def _raise_overlap(study: Study, overlap: int) -> None:
         studies.change_study(study, actor=None, overlap=overlap)
     short = Task.objects.filter(study=study, state=Task.State.READY, overlap__lt=overlap)
     rating_overlap.change_overlap(
-        study, {pk: overlap - now for pk, now in short.values_list("pk", "overlap")}
+        study, {pk: overlap - current for pk, current in short.values_list("pk", "overlap")}
     )
 
 
-def _join_raters(study: Study, order: SimulationOptions) -> tuple[list[_SimulatedRater], int]:
-    drawn = [raters.draw_rater(number, seed=order.seed) for number in range(1, order.raters + 1)]
-    there = set(
+def _join_raters(study: Study, options: SimulationOptions) -> tuple[list[_SimulatedRater], int]:
+    drawn = [raters.draw_rater(number, seed=options.seed) for number in range(1, options.raters + 1)]
+    existing = set(
         models_Rater.objects.filter(study=study, user__isnull=False).values_list("external_id", flat=True)
     )
     seats = [_SimulatedRater(rater, _account(rater.name)) for rater in drawn]
-    new = [seat for seat in seats if seat.rater.name not in there]
+    new = [seat for seat in seats if seat.rater.name not in existing]
     for seat in new:
         members.add_member(study, seat.user, role=Role.ANNOTATOR, actor=None)
         models_Rater.objects.filter(study=study, user=seat.user).update(
@@ -240,30 +242,30 @@ def _join_raters(study: Study, order: SimulationOptions) -> tuple[list[_Simulate
 def _account(name: str) -> User:
     """An account to which nobody can sign in."""
     email = f"{name}@simulated.invalid"
-    found = User.objects.filter(email=email).first()
-    return found or User.objects.create_user(email, name=name, is_active=False)
+    account = User.objects.filter(email=email).first()
+    return account or User.objects.create_user(email, name=name, is_active=False)
 
 
 def _vote_in_rounds(
-    study: Study, seats: Sequence[_SimulatedRater], tasks: dict[int, KnownTask], order: SimulationOptions
+    study: Study, seats: Sequence[_SimulatedRater], tasks: dict[int, KnownTask], options: SimulationOptions
 ) -> Iterator[int]:
     """Rounds in which everybody votes once, in a new order each time; who finds no task goes home. Yields the number
     of votes so far."""
-    rng = np.random.default_rng([order.seed, 0])
-    at_work, given = list(seats), 0
-    while at_work and given != order.votes:
-        staying = []
-        for seat in (at_work[int(i)] for i in rng.permutation(len(at_work))):
+    rng = np.random.default_rng([options.seed, 0])
+    voters, n_votes = list(seats), 0
+    while voters and n_votes != options.votes:
+        still_voting = []
+        for seat in (voters[int(i)] for i in rng.permutation(len(voters))):
             _, lease = leases.lease_next(seat.user, study.slug)
             if lease is None:
                 continue
-            _submit(seat, lease, _known_task(tasks, lease), seed=order.seed)
-            staying.append(seat)
-            given += 1
-            yield given
-            if given == order.votes:
+            _submit(seat, lease, _known_task(tasks, lease), seed=options.seed)
+            still_voting.append(seat)
+            n_votes += 1
+            yield n_votes
+            if n_votes == options.votes:
                 return
-        at_work = staying
+        voters = still_voting
 
 
 def _known_task(tasks: dict[int, KnownTask], lease: Lease) -> KnownTask:

@@ -59,10 +59,10 @@ def _reviewing(version_ids: Collection[int]) -> Iterator[tuple[int, int]]:
     yield from _raters(cases, "decided_by")
 
 
-def _raters(cases: QuerySet[ReviewCase], whose: str) -> Iterator[tuple[int, int]]:
+def _raters(cases: QuerySet[ReviewCase], account: str) -> Iterator[tuple[int, int]]:
     """Versions, and the raters that these accounts of their cases are in the study."""
-    own = cases.filter(**{f"{whose}__raters__study": F("study")})
-    yield from own.values_list("item_version_id", f"{whose}__raters__pk")
+    own = cases.filter(**{f"{account}__raters__study": F("study")})
+    yield from own.values_list("item_version_id", f"{account}__raters__pk")
 
 
 def _write_bars(bars: Iterable[tuple[int, int]]) -> None:

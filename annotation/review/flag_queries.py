@@ -125,8 +125,7 @@ def _finding(
     return Finding(version, task, newest, evidence, flag_rules.weight_of(rule, evidence))
 
 
-# Rules that read how far an item has come: nobody annotated it, or it is complete and drawn for an audit.
-
+# Rules about progress: unannotated items, audits of complete ones
 
 # Items without a vote, where the study has stopped asking, or several raters have declined to judge.
 _UNANNOTATED_SQL = f"""
@@ -184,8 +183,7 @@ def audit_query(study: Study, rule: FlagRule) -> RuleQuery:
     return RuleQuery(_AUDIT_SQL, {"seed": str(study.seed), "share": rule["share"]})
 
 
-# Rules that read what raters said: codes, disagreement, low confidence, failed gold.
-
+# Rules about judgments: codes, disagreement, low confidence, failed gold items
 
 # Rounding must not decide: a variance of 1 that comes out as 1.0000000000000002 is not above 1.
 _ROUNDING = 1e-9

@@ -119,7 +119,7 @@ def current_versions(study: Study) -> list[int]:
     return [pk for pk in items.order_by("pk").values_list("current_version", flat=True) if pk is not None]
 
 
-# The flag rules at work: looking at what is new in every study that has begun (`sweeps` says how).
+# The periodic sweep over what is new in every study that has begun
 
 
 @dataclass(frozen=True)

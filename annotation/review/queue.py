@@ -266,8 +266,7 @@ def _row(values: Mapping[str, Any], reader: User) -> QueueRow:
     )
 
 
-# Saved filters of the review queue.
-
+# Saved views
 
 # More than anybody finds again in a list.
 MAX_VIEWS = 50
@@ -313,8 +312,7 @@ def _view_refused(message: str) -> InvalidInput:
     return InvalidInput("This view cannot be saved.", problems=[FieldProblem("name", message)])
 
 
-# How much review there is to do, for whoever lands on the list of their studies.
-
+# Counts for the list of studies
 
 _OPEN_COUNTS_SQL = """
 SELECT s, (SELECT count(*) FROM (

@@ -61,8 +61,7 @@ def validate_settings(settings: Mapping[str, Any]) -> list[FieldProblem]:
     return problems
 
 
-# What in a corrected item differs from what it was, and what cannot be corrected so.
-
+# Corrections
 
 # Without these an item asks nothing, or nothing that can be judged.
 REQUIRED_TEXTS = ("question", "reference", "prompt")

@@ -122,7 +122,7 @@ def upload(request: HttpRequest, upload_id: uuid.UUID) -> HttpResponse:
         "mapping": mapping,
         "part": part,
         "look": look,
-        "controls": format in FORMATS and FORMATS[format].controls,
+        "controls": format in FORMATS and FORMATS[format].control_prefix,
         "format": format,
         "preset_key": preset_key,
         "protocol": protocol,

@@ -37,14 +37,14 @@ class Format:
     # What columns can be mapped to; empty where the format's columns are fixed.
     fields: tuple[str, ...] = ()
     # How the columns begin that are mapped to questions of the study's protocol; the reader knows which there are.
-    controls: str = ""
-    takes_folder: bool = False
+    control_prefix: str = ""
+    accepts_folder: bool = False
     # The same reader, which begins at a place, and moves it, and notes there which columns it meets.
-    read_from: ResumableReader | None = None
+    read_resumable: ResumableReader | None = None
 
 
-def _table(title: str, read: Callable[..., Entries], *, takes_folder: bool = False) -> Format:
-    return Format(title, read, fields=columns.FIELDS, takes_folder=takes_folder, read_from=read)
+def _table(title: str, read: Callable[..., Entries], *, accepts_folder: bool = False) -> Format:
+    return Format(title, read, fields=columns.FIELDS, accepts_folder=accepts_folder, read_resumable=read)
 
 
 FORMATS = {
@@ -52,19 +52,19 @@ FORMATS = {
         "ORCA: JSON files of questions, answers and individual ratings",
         orca.read,
         protocol="orca",
-        takes_folder=True,
+        accepts_folder=True,
     ),
     "cmi-pref": Format(
         "CMI-Pref: JSONL, one vote per line, audio beside it",
         cmi_pref.read,
         protocol="cmi-pref",
-        read_from=cmi_pref.read,
+        read_resumable=cmi_pref.read,
     ),
     "fense": Format(
         "FENSE: JSON files of caption pairs with their votes",
         fense.read,
         protocol="fense",
-        takes_folder=True,
+        accepts_folder=True,
     ),
     "aes": Format(
         "Audiobox Aesthetics: JSONL, one clip per line with its ratings on four axes",
@@ -78,26 +78,26 @@ FORMATS = {
     "audiofolder": _table(
         "AudioFolder: sounds with metadata.csv or .jsonl, or one folder of sounds per system",
         table.read_audio_folder,
-        takes_folder=True,
+        accepts_folder=True,
     ),
     "huggingface": _table(
         "Hugging Face: a dataset folder, its sounds in Parquet or beside",
         table.read_hugging_face,
-        takes_folder=True,
+        accepts_folder=True,
     ),
     "tsv": _table("TSV: one answer per row, tabs between", table.read_tsv),
     "label-studio": Format(
         "Label Studio: JSON or JSON_MIN, tasks with their annotations",
         label_studio.read,
         fields=columns.FIELDS,
-        controls=tool_exports.CONTROL_PREFIX,
+        control_prefix=tool_exports.CONTROL_PREFIX,
     ),
     "potato": Format(
         "POTATO: a project's folder with its data and annotation_output",
         potato.read,
         fields=columns.FIELDS,
-        controls=tool_exports.CONTROL_PREFIX,
-        takes_folder=True,
+        control_prefix=tool_exports.CONTROL_PREFIX,
+        accepts_folder=True,
     ),
 }
 

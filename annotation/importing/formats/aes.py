@@ -62,8 +62,8 @@ def read(
         if isinstance(line, RowProblem):
             yield line
         else:
-            found = _task(line, source.parent if has_sounds else None, protocol)
-            yield from [found] if isinstance(found, TaskRecord) else found
+            outcome = _task(line, source.parent if has_sounds else None, protocol)
+            yield from [outcome] if isinstance(outcome, TaskRecord) else outcome
 
 
 def _lines(source: Path) -> Iterator[_Line | RowProblem]:
@@ -121,16 +121,16 @@ def _judgments(line: _Line, protocol: Protocol) -> tuple[list[JudgmentRecord], l
     people = enumerate(zip(*lists.values(), strict=True))
     judgments = [
         JudgmentRecord(f"#{place}", line.row, answers=answers)
-        for place, given in people
-        if (answers := _answers(lists, given))
+        for place, ratings_of_person in people
+        if (answers := _answers(lists, ratings_of_person))
     ]
     return judgments, []
 
 
-def _answers(axes: Mapping[str, Any], given: tuple[Any, ...]) -> tuple[AnswerRecord, ...]:
+def _answers(axes: Mapping[str, Any], ratings: tuple[Any, ...]) -> tuple[AnswerRecord, ...]:
     return tuple(
         AnswerRecord(key, value=float(rating))
-        for key, rating in zip(axes, given, strict=True)
+        for key, rating in zip(axes, ratings, strict=True)
         if rating is not None
     )
 

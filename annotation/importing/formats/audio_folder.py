@@ -50,14 +50,14 @@ class _FolderContents:
 
 def rows_per_sound(folder: Path) -> Rows:
     """A row per sound."""
-    found = _scan_folder(folder)
-    yield from found.problems
-    for item, sounds in found.items.items():
+    contents = _scan_folder(folder)
+    yield from contents.problems
+    for item, sounds in contents.items.items():
         for system, sound in sounds.items():
-            told = {"system": system} if system else {}
+            system_value = {"system": system} if system else {}
             yield (
                 str(sound.relative_to(folder.resolve())),
-                {**_item_values(found, item), **told, "audio": sound},
+                {**_item_values(contents, item), **system_value, "audio": sound},
             )
 
 
@@ -67,105 +67,109 @@ def rows_paired_by_name(folder: Path, protocol: Protocol) -> Rows:
     if not letters:
         yield from rows_per_sound(folder)
         return
-    found = _scan_folder(folder)
-    yield from found.problems
-    systems, most = found.systems, len(letters) if len(letters) > 2 else MAX_SYSTEMS_PAIRED
+    contents = _scan_folder(folder)
+    yield from contents.problems
+    systems, most = contents.systems, len(letters) if len(letters) > 2 else MAX_SYSTEMS_PAIRED
     if "" in systems or not 2 <= len(systems) <= most:
-        stands = f"{len(systems)} folders of sounds" if "" not in systems else "sounds in no system's folder"
+        what = f"{len(systems)} folders of sounds" if "" not in systems else "sounds in no system's folder"
         remedy = f"Make a folder for each of 2 to {most} systems, with the same file names in each."
-        yield RowProblem("", "", f"there are {stands}", remedy)
+        yield RowProblem("", "", f"there are {what}", remedy)
         return
-    for item, sounds in found.items.items():
-        yield from _missing_systems(item, found, systems)
+    for item, sounds in contents.items.items():
+        yield from _missing_systems(item, contents, systems)
         for several in combinations(sounds, 2) if len(letters) == 2 else [tuple(sounds)]:
-            row = _item_values(found, item)
+            row = _item_values(contents, item)
             for letter, system in zip(letters, several, strict=False):
                 row |= {f"system_{letter}": system, f"audio_{letter}": sounds[system]}
             yield f"{item} ({', '.join(several)})", row
 
 
-def _item_values(found: _FolderContents, item: str) -> dict[str, Any]:
-    reference = {"reference_audio": found.references[item]} if item in found.references else {}
-    return {"item_id": item, **found.texts.get(item, {}), **reference}
+def _item_values(contents: _FolderContents, item: str) -> dict[str, Any]:
+    reference = {"reference_audio": contents.references[item]} if item in contents.references else {}
+    return {"item_id": item, **contents.texts.get(item, {}), **reference}
 
 
-def _missing_systems(item: str, found: _FolderContents, systems: list[str]) -> Iterator[RowProblem]:
+def _missing_systems(item: str, contents: _FolderContents, systems: list[str]) -> Iterator[RowProblem]:
     for system in systems:
-        if system not in found.items[item]:
-            alike = [
+        if system not in contents.items[item]:
+            similar = [
                 other
-                for other, sounds in found.items.items()
+                for other, sounds in contents.items.items()
                 if other.casefold() == item.casefold() and system in sounds
             ]
-            problem = f"has no {item}" + (f", but {alike[0]}" if alike else "")
+            problem = f"has no {item}" + (f", but {similar[0]}" if similar else "")
             yield RowProblem(item, system, problem, SAME_NAMES)
 
 
 def _scan_folder(folder: Path) -> _FolderContents:
-    found, root = _FolderContents(), folder.resolve()
+    contents, root = _FolderContents(), folder.resolve()
     texts: dict[str, Path] = {}
     for path in source_files.walk_files(folder):
         if isinstance(path, RowProblem):
-            found.problems.append(path)
+            contents.problems.append(path)
             continue
         below = path.relative_to(root)
         if source_files.is_audio_file(path):
-            _add_sound(found, path, below)
+            _add_sound(contents, path, below)
         elif path.suffix.lower() == ".txt" and below.parts[:-1] in ((), (PROMPTS,)):
             texts[path.stem] = path
-    for item in sorted(texts.keys() & found.items.keys()):
-        _add_text(found, item, texts[item])
+    for item in sorted(texts.keys() & contents.items.keys()):
+        _add_text(contents, item, texts[item])
     for name, read in ((f"{PROMPTS}.csv", csv_files.csv_rows), (f"{PROMPTS}.jsonl", json_files.json_lines)):
         if (root / name).is_file():
-            _add_table(found, read(root / name), name)
-    if not found.items and not found.problems:
-        found.problems.append(RowProblem("", "", "there are no sounds", "Is it the right folder?"))
-    return found
+            _add_table(contents, read(root / name), name)
+    if not contents.items and not contents.problems:
+        contents.problems.append(RowProblem("", "", "there are no sounds", "Is it the right folder?"))
+    return contents
 
 
-def _add_sound(found: _FolderContents, path: Path, below: Path) -> None:
+def _add_sound(contents: _FolderContents, path: Path, below: Path) -> None:
     if len(below.parts) == 1:
         system, item = "", below.stem
     else:
         system, item = below.parts[0], str(Path(*below.parts[1:]).with_suffix(""))
-    sounds = found.references if system == REFERENCE else found.items.setdefault(item, {})
+    sounds = contents.references if system == REFERENCE else contents.items.setdefault(item, {})
     key = item if system == REFERENCE else system
     if key in sounds:
         remedy = "Keep one of them, or give them different names."
         problem = f"is called as {sounds[key].name} is"
-        found.problems.append(RowProblem(str(below), "", problem, remedy))
+        contents.problems.append(RowProblem(str(below), "", problem, remedy))
     else:
         sounds[key] = path
 
 
-def _add_text(found: _FolderContents, item: str, path: Path) -> None:
+def _add_text(contents: _FolderContents, item: str, path: Path) -> None:
     with path.open("rb") as file:
         raw = file.read(MAX_TEXT_LENGTH + 1)
     if len(raw) > MAX_TEXT_LENGTH:
-        found.problems.append(RowProblem(path.name, "prompt", "is longer than 1 MB", "Shorten the prompt."))
+        contents.problems.append(
+            RowProblem(path.name, "prompt", "is longer than 1 MB", "Shorten the prompt.")
+        )
         return
     try:
-        found.texts[item] = {"prompt": raw.decode("utf-8-sig").strip()}
+        contents.texts[item] = {"prompt": raw.decode("utf-8-sig").strip()}
     except UnicodeDecodeError:
-        found.problems.append(RowProblem(path.name, "prompt", "is not UTF-8", source_files.SAVE_AS_UTF8))
+        contents.problems.append(RowProblem(path.name, "prompt", "is not UTF-8", source_files.SAVE_AS_UTF8))
 
 
-def _add_table(found: _FolderContents, rows: Rows, name: str) -> None:
+def _add_table(contents: _FolderContents, rows: Rows, name: str) -> None:
     for entry in rows:
         if isinstance(entry, RowProblem):
-            found.problems.append(entry.at(name))
+            contents.problems.append(entry.at(name))
             continue
         row, values = entry
         item = str(values.pop("item_id", "") or "").strip()
-        if item not in found.items:
+        if item not in contents.items:
             problem = f"{item!r} is no sound's name" if item else "is missing"
             remedy = "Write the name of the item's files, without their ending."
-            found.problems.append(RowProblem(f"{name} {row}", "item_id", problem, remedy))
-        elif item in found.texts:
+            contents.problems.append(RowProblem(f"{name} {row}", "item_id", problem, remedy))
+        elif item in contents.texts:
             remedy = "Keep one of the two."
-            found.problems.append(RowProblem(f"{name} {row}", "item_id", f"{item} has texts already", remedy))
+            contents.problems.append(
+                RowProblem(f"{name} {row}", "item_id", f"{item} has texts already", remedy)
+            )
         else:
-            found.texts[item] = values
+            contents.texts[item] = values
 
 
 METADATA_READERS: dict[str, Callable[[Path], Rows]] = {
@@ -227,7 +231,7 @@ def split_of(path: Path, folder: Path) -> str:
 
 
 def _metadata_rows(folder: Path, tables: list[Path]) -> Rows:
-    root, used = folder.resolve(), set[int]()
+    root, used_files = folder.resolve(), set[int]()
     for table in tables:
         place = str(table.relative_to(root)) if len(tables) > 1 else ""
         for entry in METADATA_READERS[table.name.lower()](table):
@@ -235,54 +239,60 @@ def _metadata_rows(folder: Path, tables: list[Path]) -> Rows:
                 yield entry.at(place)
                 continue
             row, values = f"{place} {entry[0]}".strip(), entry[1]
-            found = _resolve_row_audio(row, values, table.parent)
-            if isinstance(found, list):
-                yield from found
+            row_values = _resolve_row_audio(row, values, table.parent)
+            if isinstance(row_values, list):
+                yield from row_values
                 continue
-            used |= {hash(value) for value in found.values() if isinstance(value, Path)}
-            yield row, {**_default_values(found, root, split_of(table, root)), **found}
-    yield from _unlisted_files(root, used)
+            used_files |= {hash(value) for value in row_values.values() if isinstance(value, Path)}
+            yield row, {**_default_values(row_values, root, split_of(table, root)), **row_values}
+    yield from _unlisted_files(root, used_files)
 
 
 def _resolve_row_audio(row: str, values: dict[str, Any], folder: Path) -> dict[str, Any] | list[RowProblem]:
     """A row with its files in place of their names."""
-    named = {column: column.removesuffix(FILE_NAME) for column in values if column.endswith(FILE_NAME)}
-    named = {column: start.removesuffix("_") or "audio" for column, start in named.items()}
+    audio_columns = {
+        column: column.removesuffix(FILE_NAME) for column in values if column.endswith(FILE_NAME)
+    }
+    audio_columns = {column: start.removesuffix("_") or "audio" for column, start in audio_columns.items()}
     if several := [column for column in values if column.endswith(f"{FILE_NAME}s")]:
         remedy = f"Name one file per column: {FILE_NAME}, or chosen_{FILE_NAME} and rejected_{FILE_NAME}."
         return [RowProblem(row, several[0], "holds several files", remedy)]
-    if not named:
+    if not audio_columns:
         return [RowProblem(row, FILE_NAME, "is missing", "Name the row's sound, relative to the table.")]
     if doubled := [
-        name for column, name in named.items() if name in values or list(named.values()).count(name) > 1
+        name
+        for column, name in audio_columns.items()
+        if name in values or list(audio_columns.values()).count(name) > 1
     ]:
         return [RowProblem(row, doubled[0], "is there twice", f"Keep {doubled[0]} or the file's name.")]
-    found: dict[str, Any] = {}
+    row_values: dict[str, Any] = {}
     problems = []
     for column, value in values.items():
         text = "" if value is None else str(value).strip()
         sound = (
             source_files.resolve_audio(folder, text, row=row, field=column)
-            if column in named and text
+            if column in audio_columns and text
             else None
         )
         if isinstance(sound, RowProblem):
             problems.append(sound)
-        found[named.get(column, column)] = sound if column in named else value
-    if not problems and not any(found[name] for name in named.values()):
+        row_values[audio_columns.get(column, column)] = sound if column in audio_columns else value
+    if not problems and not any(row_values[name] for name in audio_columns.values()):
         problems.append(
             RowProblem(row, FILE_NAME, "is empty", "Name the row's sound, relative to the table.")
         )
-    return problems or found
+    return problems or row_values
 
 
-def _default_values(found: dict[str, Any], root: Path, split: str) -> dict[str, Any]:
+def _default_values(row_values: dict[str, Any], root: Path, split: str) -> dict[str, Any]:
     """What a folder says without a column: the item, by its first sound's path, and the split."""
-    first = next((value for value in found.values() if isinstance(value, Path)), None)
-    stated: dict[str, Any] = {"stratum.split": DefaultText(split)} if split and "split" not in found else {}
-    if first is not None and "item_id" not in found:
-        stated["item_id"] = DefaultText(first.relative_to(root).with_suffix(""))
-    return stated
+    first = next((value for value in row_values.values() if isinstance(value, Path)), None)
+    defaults: dict[str, Any] = (
+        {"stratum.split": DefaultText(split)} if split and "split" not in row_values else {}
+    )
+    if first is not None and "item_id" not in row_values:
+        defaults["item_id"] = DefaultText(first.relative_to(root).with_suffix(""))
+    return defaults
 
 
 def _unlisted_files(root: Path, used: set[int]) -> Iterator[RowProblem]:

@@ -48,8 +48,8 @@ def read(
         if isinstance(entry, RowProblem):
             yield entry
             continue
-        found = _row(*entry, source.parent, protocol)
-        yield from [found] if isinstance(found, TaskRecord) else found
+        outcome = _row(*entry, source.parent, protocol)
+        yield from [outcome] if isinstance(outcome, TaskRecord) else outcome
 
 
 def _row(row: str, entry: dict[str, Any], folder: Path, protocol: Protocol) -> TaskRecord | list[RowProblem]:
@@ -80,7 +80,7 @@ def _row(row: str, entry: dict[str, Any], folder: Path, protocol: Protocol) -> T
     problems += faults
     if problems:
         return problems
-    shown = [
+    candidates = [
         CandidateRecord(str(entry["model_a"]), audio=audio["audio-path"], column="audio-path"),
         CandidateRecord(str(entry["model_b"]), audio=audio["audio2"], column="audio2"),
     ]
@@ -90,7 +90,7 @@ def _row(row: str, entry: dict[str, Any], folder: Path, protocol: Protocol) -> T
         row=row,
         external_id=task_name(item.external_id, [names[position] for position in order]),
         item=item,
-        candidates=tuple(shown[position] for position in order),
+        candidates=tuple(candidates[position] for position in order),
         judgments=[vote] if vote else [],
     )
 
@@ -115,12 +115,12 @@ def _vote(
     order = sorted((0, 1), key=lambda position: keys[position])
     answers, problems = [], []
     for question, column in _votes_of(entry).items():
-        if (said := entry.get(column)) in (None, ""):
+        if (answer_text := entry.get(column)) in (None, ""):
             continue
-        choice = _choice(str(said), order, protocol.question(question))
+        choice = _choice(str(answer_text), order, protocol.question(question))
         if choice is None:
             remedy = "Use model_a, model_b or both."
-            problems.append(RowProblem(row, column, f"{said!r} is not a preference", remedy))
+            problems.append(RowProblem(row, column, f"{answer_text!r} is not a preference", remedy))
         confidence, fault = _confidence(row, f"confidence_{column}", entry)
         problems += fault
         answers.append(AnswerRecord(question, choice=choice, confidence=confidence))
@@ -144,23 +144,23 @@ def _votes_of(entry: Mapping[str, Any]) -> Mapping[str, str]:
     return SINGLE_VOTE if not two and isinstance(entry.get("preference"), str) else VOTES
 
 
-def _choice(said: str, order: list[int], question: QuestionSpec | None) -> int | None:
-    if said == NEITHER:
+def _choice(answer: str, order: list[int], question: QuestionSpec | None) -> int | None:
+    if answer == NEITHER:
         return BOTH_BAD if question and question.both_bad else TIE
-    if said in TIES:
+    if answer in TIES:
         return TIE
-    if said not in SIDES:
+    if answer not in SIDES:
         return None
-    return FIRST if order[0] == SIDES[said] else SECOND
+    return FIRST if order[0] == SIDES[answer] else SECOND
 
 
 def _confidence(row: str, column: str, entry: dict[str, Any]) -> tuple[float | None, list[RowProblem]]:
     """1 to 5 in halves, as published; the form here asks for whole points, imported votes keep what was given."""
-    said = entry.get(column)
-    if said in (None, ""):
+    cell = entry.get(column)
+    if cell in (None, ""):
         return None, []
     try:
-        value = float(said)
+        value = float(cell)
     except (TypeError, ValueError):
         value = 0.0
     if not 1 <= value <= 5 or value * 2 != int(value * 2):
@@ -168,7 +168,7 @@ def _confidence(row: str, column: str, entry: dict[str, Any]) -> tuple[float | N
             RowProblem(
                 row,
                 column,
-                f"{said!r} is not 1 to 5 in steps of 0.5",
+                f"{cell!r} is not 1 to 5 in steps of 0.5",
                 "Mend the confidence, or leave it out.",
             )
         ]

@@ -15,8 +15,7 @@ from annotation.importing.records import AnswerRecord, Audio, CandidateRecord, R
 from annotation.protocols import Protocol, QuestionSpec
 from annotation.rating.rules.answers import BOTH_BAD, FIRST, SECOND, TIE
 
-# Reading the answer columns of one row of a plain table.
-
+# Cells and answers of one row
 
 UNSUPPORTED_TYPES: dict[type, str] = {list: "a list", dict: "an object", bytes: "bytes"}
 # Beyond it a float stands for many whole numbers.
@@ -101,18 +100,18 @@ def _read_slot(
     cells: Cells, question: QuestionSpec, order: list[int], sides: Sequence[str]
 ) -> tuple[int | None, list[RowProblem]]:
     """Which candidate a question that is asked of each is answered for."""
-    said = cells["candidate"].lower()
+    letter = cells["candidate"].lower()
     if not question.per_candidate:
-        if not said:
+        if not letter:
             return None, []
         remedy = f"Leave the cell empty: {question.key} is asked once for the task."
         return None, [cells.problem("candidate", "is not asked for", remedy)]
-    if len(order) == 1 and not said:
+    if len(order) == 1 and not letter:
         return 0, []
-    if said in sides:
-        return order.index(sides.index(said)), []
+    if letter in sides:
+        return order.index(sides.index(letter)), []
     remedy = f"Use the letter of its columns: {', '.join(filter(None, sides))}."
-    return None, [cells.problem("candidate", f"{said!r} is not a candidate of this row", remedy)]
+    return None, [cells.problem("candidate", f"{letter!r} is not a candidate of this row", remedy)]
 
 
 def read_codes(cells: Cells, protocol: Protocol) -> tuple[tuple[str, ...], list[RowProblem]]:
@@ -131,8 +130,8 @@ def read_codes(cells: Cells, protocol: Protocol) -> tuple[tuple[str, ...], list[
     return tuple(codes), problems
 
 
-def _parse_preference(said: str, order: list[int]) -> int | None:
-    match said.strip().lower():
+def _parse_preference(answer: str, order: list[int]) -> int | None:
+    match answer.strip().lower():
         case "a":
             return FIRST if order[0] == 0 else SECOND
         case "b":
@@ -240,26 +239,26 @@ def read_candidates(cells: Cells, protocol: Protocol, folder: Path) -> RowCandid
     """Candidates and audio files, or every fault of them."""
     ends = candidate_suffixes(cells, protocol)
     columns = ("reference_audio", "item_audio", *dict.fromkeys(["audio", *(f"audio{end}" for end in ends)]))
-    found = {name: _read_audio(cells, name, folder) for name in columns if cells[name]}
-    sounds = {name: sound for name, sound in found.items() if not isinstance(sound, RowProblem)}
+    resolved = {name: _read_audio(cells, name, folder) for name in columns if cells[name]}
+    sounds = {name: sound for name, sound in resolved.items() if not isinstance(sound, RowProblem)}
     if protocol.candidate == "text" and "audio" in sounds:
         sounds["item_audio"] = sounds.pop("audio")  # texts are judged: the audio is what they are about
-    problems = [sound for sound in found.values() if isinstance(sound, RowProblem)]
+    problems = [sound for sound in resolved.values() if isinstance(sound, RowProblem)]
     problems += _candidate_count_problems(cells, protocol, len(ends))
     for end in ends:
-        problems += _missing_candidate_problems(cells, protocol, end, has_audio=f"audio{end}" in found)
+        problems += _missing_candidate_problems(cells, protocol, end, has_audio=f"audio{end}" in resolved)
     if problems:
         return problems
     audio = {name: sounds.get(f"audio{name}") for name in ends}
-    shown = [
+    candidates = [
         CandidateRecord(_system_name(cells, end), cells[f"answer{end}"], audio[end], column=f"audio{end}")
         for end in ends
     ]
-    doubled = [end for place, end in enumerate(ends) if shown[place] in shown[:place]]
+    doubled = [end for place, end in enumerate(ends) if candidates[place] in candidates[:place]]
     if protocol.layout == "panel" and doubled:
         remedy = "Name every candidate of a row once."
         return [cells.problem(f"system{doubled[0]}", "is the same candidate as one before it", remedy)]
-    return RowCandidates(sounds, tuple(shown))
+    return RowCandidates(sounds, tuple(candidates))
 
 
 def _read_audio(cells: Cells, name: str, folder: Path) -> Audio | RowProblem:
@@ -305,8 +304,7 @@ def _missing_candidate_problems(
     return problems
 
 
-# Which field a column most likely holds, from what it is called elsewhere and what stands in it.
-
+# Suggested fields of columns, by name and type
 
 # Other names of our fields, in the order of their likelihood; exact names come before all of them.
 FIELD_SYNONYMS: dict[str, tuple[str, ...]] = {
@@ -342,16 +340,16 @@ STRATUM_NAMES = ("split", "category", "genre", "modality", "difficulty", "langua
 
 def suggest_fields(columns: Sequence[str], types: Mapping[str, str]) -> dict[str, str]:
     """A field for each column, "" where none suggests itself. No field is suggested twice."""
-    found = {column: column for column in columns if column in FIELDS or STRATUM_COLUMN.match(column)}
+    suggested = {column: column for column in columns if column in FIELDS or STRATUM_COLUMN.match(column)}
     for column in columns:
         for field in _matching_fields(_normalize_name(column), sounds=types.get(column) == "sound"):
-            if column not in found and field not in found.values():
-                found[column] = field
-    if found.get("question") == "question" and not {"value", "question_text"} & set(found.values()):
-        found["question"] = (
+            if column not in suggested and field not in suggested.values():
+                suggested[column] = field
+    if suggested.get("question") == "question" and not {"value", "question_text"} & set(suggested.values()):
+        suggested["question"] = (
             "question_text"  # nothing is answered here: it is what is asked, not which of several
         )
-    return {column: found.get(column, "") for column in columns}
+    return {column: suggested.get(column, "") for column in columns}
 
 
 def _matching_fields(name: str, *, sounds: bool) -> Iterator[str]:

@@ -41,7 +41,7 @@ def csv_rows(
             place.advance()
         header = list(place.header)
         for cells in reader:
-            row = str(place.ahead[1])
+            row = str(place.pending[1])
             if faults := text.taken():
                 yield from faults  # what is left of the row is not what was written
             elif len(cells) == len(header):
@@ -100,7 +100,7 @@ def _wrong_header(header: list[str], delimiter: str) -> list[RowProblem]:
     return []
 
 
-def _csv_problem(row: int, said: str) -> RowProblem:
+def _csv_problem(row: int, message: str) -> RowProblem:
     fallback = "Quote cells that hold quotes or line breaks."
-    remedy = next((remedy for start, remedy in REMEDIES.items() if said.startswith(start)), fallback)
-    return RowProblem(str(row), "", f"is not CSV: {said}; nothing after it was read", remedy)
+    remedy = next((remedy for start, remedy in REMEDIES.items() if message.startswith(start)), fallback)
+    return RowProblem(str(row), "", f"is not CSV: {message}; nothing after it was read", remedy)

@@ -115,8 +115,8 @@ def _match_columns(entry: dict[str, Any]) -> tuple[str, str] | None:
 
 
 def _of_folder(folder: Path) -> DetectedFormat:
-    found = list(islice(_files(folder), MAX_FILES_INSPECTED))
-    names = {path.name.lower() for path in found}
+    paths = list(islice(_files(folder), MAX_FILES_INSPECTED))
+    names = {path.name.lower() for path in paths}
     if any(name.startswith(POTATO_FILES) for name in names):
         return "potato", "It holds what POTATO writes for each person."
     if table := sorted(names & audio_folder.METADATA_READERS.keys()):
@@ -124,10 +124,10 @@ def _of_folder(folder: Path) -> DetectedFormat:
     if hugging_face.lists_data_files(folder):
         return "huggingface", "Its README.md lists the files of a data set."
     tables = [
-        path for path in found if path.suffix.lower() in hugging_face.ROW_READERS and not _is_metadata(path)
+        path for path in paths if path.suffix.lower() in hugging_face.ROW_READERS and not _is_metadata(path)
     ]
     top = [path for path in tables if path.parent == folder.resolve()]
-    sounds = any(map(source_files.is_audio_file, found))
+    sounds = any(map(source_files.is_audio_file, paths))
     if len(top) == 1:
         return _of_file(top[0])
     if top and (alike := _common_format(top)):
@@ -149,7 +149,7 @@ def _common_format(tables: list[Path]) -> DetectedFormat | None:
     guesses = [_of_file(path) for path in tables[:20] if path.suffix.lower() in (".json", ".jsonl")]
     first, *others = guesses or [RowProblem("", "", "holds no JSON")]
     if isinstance(first, tuple) and first[0] in ("orca", "fense"):
-        return first if all(isinstance(one, tuple) and one[0] == first[0] for one in others) else None
+        return first if all(isinstance(guess, tuple) and guess[0] == first[0] for guess in others) else None
     return None
 
 
@@ -162,8 +162,7 @@ def _files(folder: Path) -> Iterator[Path]:
     return (path for path in source_files.walk_files(folder) if isinstance(path, Path))
 
 
-# The first rows of a table, before it is said what its columns mean.
-
+# Table previews
 
 # A preview is read by a person: a source whose every row is wrong is wrong in the same way.
 MAX_PROBLEMS = 20
@@ -267,7 +266,7 @@ def _display_text(value: Any) -> str:
     return text if len(text) <= MAX_CELL_LENGTH else f"{text[: MAX_CELL_LENGTH - 1]}…"
 
 
-# Which protocol asks about what a table holds: a first guess for somebody who has not chosen one.
+# Suggested protocol
 
 
 def suggest_preset(fields: Collection[str], *, items: Sequence[str] = ()) -> str:

@@ -98,12 +98,12 @@ def _rows(folder: Path, parts: list[_DataFile | RowProblem]) -> Rows:
                 continue
             counted[part.split] += 1
             values = {column: _audio_path(value) for column, value in entry[1].items()}
-            stated: dict[str, Any] = {}
+            defaults: dict[str, Any] = {}
             if "item_id" not in values:
-                stated["item_id"] = DefaultText(f"{part.split or 'row'}-{counted[part.split]}")
+                defaults["item_id"] = DefaultText(f"{part.split or 'row'}-{counted[part.split]}")
             if part.split and "split" not in values:
-                stated["stratum.split"] = DefaultText(part.split)
-            yield f"{name} {entry[0]}" if len(parts) > 1 else entry[0], {**stated, **values}
+                defaults["stratum.split"] = DefaultText(part.split)
+            yield f"{name} {entry[0]}" if len(parts) > 1 else entry[0], {**defaults, **values}
 
 
 def _audio_path(value: Any) -> Any:
@@ -131,17 +131,17 @@ def _data_files(folder: Path) -> list[_DataFile | RowProblem] | None:
 
 
 def _data_files_by_name(folder: Path) -> list[_DataFile | RowProblem] | None:
-    found = [path for path in source_files.walk_files(folder) if isinstance(path, Path)]
-    if any(path.name.lower() in audio_folder.METADATA_READERS for path in found):
+    paths = [path for path in source_files.walk_files(folder) if isinstance(path, Path)]
+    if any(path.name.lower() in audio_folder.METADATA_READERS for path in paths):
         return None
-    if any(path.suffix == ".arrow" for path in found) and any(
-        path.name in SAVE_TO_DISK_FILES for path in found
+    if any(path.suffix == ".arrow" for path in paths) and any(
+        path.name in SAVE_TO_DISK_FILES for path in paths
     ):
         remedy = 'Load it with load_from_disk and write each split with to_parquet("train.parquet").'
         return [RowProblem("", "", "was written by save_to_disk", remedy)]
     data = [
         path
-        for path in found
+        for path in paths
         if path.suffix.lower() in ROW_READERS and path.name.lower() not in METADATA_FILES
     ]
     if not data:
@@ -171,8 +171,8 @@ def _front_matter(folder: Path) -> dict[str, Any] | RowProblem:
     try:
         stated = source_files.load_yaml(match[1])
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        return RowProblem("README.md", "", f"its first lines are not YAML ({said})", "Mend or remove them.")
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        return RowProblem("README.md", "", f"its first lines are not YAML ({reason})", "Mend or remove them.")
     return stated if isinstance(stated, dict) else {}
 
 
@@ -211,10 +211,10 @@ def _patterns(data_files: Any) -> Iterator[tuple[str, str]]:
     if isinstance(data_files, dict):
         data_files = [{"split": split, "path": path} for split, path in data_files.items()]
     for entry in data_files if isinstance(data_files, list) else [data_files]:
-        stated = entry if isinstance(entry, dict) else {"split": "train", "path": entry}
-        paths = stated.get("path")
+        entry_values = entry if isinstance(entry, dict) else {"split": "train", "path": entry}
+        paths = entry_values.get("path")
         for path in paths if isinstance(paths, list) else [paths]:
-            yield yaml_text(stated.get("split")) or "train", yaml_text(path)
+            yield yaml_text(entry_values.get("split")) or "train", yaml_text(path)
 
 
 def _matching(folder: Path, pattern: str, split: str) -> list[_DataFile | RowProblem]:
@@ -225,12 +225,12 @@ def _matching(folder: Path, pattern: str, split: str) -> list[_DataFile | RowPro
         ]
     root = folder.resolve()
     try:
-        found = sorted(path.resolve() for path in root.glob(pattern) if path.is_file())
+        paths = sorted(path.resolve() for path in root.glob(pattern) if path.is_file())
     except (OSError, RuntimeError, ValueError):  # no pattern, or one that no name can fit
-        found = []
-    if not found:
+        paths = []
+    if not paths:
         return [RowProblem("README.md", "data_files", f"no file is called {pattern}", LIST_FILES)]
-    return [_data_file(path, root, split) for path in found]
+    return [_data_file(path, root, split) for path in paths]
 
 
 def _data_file(path: Path, root: Path, split: str) -> _DataFile | RowProblem:

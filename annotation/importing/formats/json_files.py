@@ -14,10 +14,8 @@ from annotation.importing.formats import source_files
 from annotation.importing.formats.source_files import SAVE_AS_UTF8, ReadPosition, not_utf8_problem, raw_lines
 from annotation.importing.records import RowProblem
 
-# JSON as its standard has it, read so that nothing is lost on the way and every fault says what mends it.
-# Python's own reader takes NaN, and keeps the last of two values under one key; the fast one rounds numbers
-# beyond 64 bits.
-
+# Strict, lossless JSON. Python's own parser takes NaN and keeps the last of two values under one key; orjson rounds
+# numbers beyond 64 bits.
 
 BEYOND_64_BITS = 9e18
 KEY_END = re.compile(rb'"[ \t\r\n]*:')
@@ -51,12 +49,12 @@ def _is_lossless(value: Any, raw: bytes) -> bool:
     # Every key ends in a quote and a colon; where no more of these stand than keys were kept, none was there twice.
     if len(value) != raw.count(b":") and len(value) != len(KEY_END.findall(raw)):
         return False
-    return not any(isinstance(one, (float, list)) and _is_large(one) for one in value.values())
+    return not any(isinstance(item, (float, list)) and _is_large(item) for item in value.values())
 
 
 def _is_large(value: Any) -> bool:
     if isinstance(value, list):
-        return any(_is_large(one) for one in value)
+        return any(_is_large(item) for item in value)
     return isinstance(value, float) and abs(value) > BEYOND_64_BITS
 
 
@@ -89,12 +87,12 @@ def strict_decoder() -> json.JSONDecoder:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         names = [name for name, _ in pairs]
         doubled = next(name for name in names if names.count(name) > 1)
         raise JsonError(f"names {doubled!r} twice", "Keep one of the two values.")
-    return found
+    return members
 
 
 def _refuse_constant(constant: str) -> NoReturn:
@@ -197,13 +195,13 @@ class _JsonStream:
                 return ""
 
     def take(self, *wanted: str) -> str:
-        found = self.peek()
-        if found not in wanted or not found:
+        character = self.peek()
+        if character not in wanted or not character:
             raise ValueError(
-                f"{found!r} stands where {' or '.join(wanted)} should" if found else "it breaks off"
+                f"{character!r} stands where {' or '.join(wanted)} should" if character else "it breaks off"
             )
         self.at += 1
-        return found
+        return character
 
     def value(self) -> Any:
         self.peek()
@@ -252,8 +250,7 @@ def _parse_key(text: _JsonStream) -> str:
     return key
 
 
-# Tables in JSON: a list of objects, read one at a time, or an object of lists, which has to be held whole.
-
+# Tables in JSON: a list of objects, read one at a time, or an object of lists, which is held whole.
 
 # An object of lists tells its first row when its last column has been read.
 MAX_COLUMN_FILE_BYTES = 64 * 1024 * 1024
@@ -263,9 +260,9 @@ AS_OBJECTS = 'Write a list of objects, [{"column": value, …}, …], or JSONL.'
 def json_rows(source: Path) -> Iterator[tuple[str, dict[str, Any]] | RowProblem]:
     """A table's rows, counted from 1."""
     with source.open("rb") as file:
-        found = source_files.binary_format(file.read(4))
-    if found:
-        yield RowProblem("", "", found[0], found[1])
+        signature = source_files.binary_format(file.read(4))
+    if signature:
+        yield RowProblem("", "", signature[0], signature[1])
         return
     match first_character(source):
         case "[":

@@ -20,8 +20,7 @@ from annotation.importing.formats.tool_exports import Controls, Rows, TaskFields
 from annotation.importing.records import Note, RowProblem, TaskRecord
 from annotation.protocols import Protocol
 
-# One result of a Label Studio annotation: which control it is of, and what was chosen, rated or written.
-
+# Results of annotations: the control and its labels
 
 # Types of controls: what each kind is called here, and where in its value the answer is.
 CONTROL_TYPES = {
@@ -55,16 +54,20 @@ class MinRecord:
     results: list[Result | str]
 
 
-def parse_result(given: Any) -> Result | str:
+def parse_result(result: Any) -> Result | str:
     """A sentence where it is none."""
-    if not isinstance(given, dict) or not given.get("from_name") or not isinstance(given.get("value"), dict):
+    if (
+        not isinstance(result, dict)
+        or not result.get("from_name")
+        or not isinstance(result.get("value"), dict)
+    ):
         return "is no list of results with from_name and value"
-    type_, value = str(given.get("type") or ""), given["value"]
+    type_, value = str(result.get("type") or ""), result["value"]
     # Label Studio names the type with its tag's letters in lower case; what is in the value says as much.
     kind, key = CONTROL_TYPES.get(type_.casefold(), ("", ""))
     if not kind:
-        return Result(str(given["from_name"]), "", (type_ or "?",))
-    return Result(str(given["from_name"]), kind, _labels(value.get(key)))
+        return Result(str(result["from_name"]), "", (type_ or "?",))
+    return Result(str(result["from_name"]), kind, _labels(value.get(key)))
 
 
 def parse_min_record(record: Mapping[str, Any], controls: Controls, data_keys: Set[str]) -> MinRecord:
@@ -158,8 +161,8 @@ class _Export:
 
     def _data_of(self, record: dict[str, Any]) -> set[str]:
         """The keys of a flat record that are fields for all that is known."""
-        found = tool_exports.map_fields(record, self.protocol, self.shared.column_map)
-        return {key for key, field in found.items() if field is not None}
+        fields = tool_exports.map_fields(record, self.protocol, self.shared.column_map)
+        return {key for key, field in fields.items() if field is not None}
 
     def _task(self, row: str, name: str, task: dict[str, Any]) -> Rows:
         if name in self._ids and name:
@@ -175,8 +178,8 @@ class _Export:
             return
         yield row, shared  # the task itself, whatever becomes of its annotations
         predictions, annotations = task.get("predictions") or [], task.get("annotations") or []
-        for field, given in (("predictions", predictions), ("annotations", annotations)):
-            if not isinstance(given, list):
+        for field, entries in (("predictions", predictions), ("annotations", annotations)):
+            if not isinstance(entries, list):
                 yield RowProblem(row, field, "is not a list", LAYOUT)
                 return
         self.left_out.update({"predictions": len(predictions)} if predictions else {})
@@ -192,7 +195,7 @@ class _Export:
             self.left_out["cancelled"] += 1
             return
         self.left_out.update({"truth": 1} if annotation.get("ground_truth") else {})
-        results = [parse_result(given) for given in annotation.get("result") or []]
+        results = [parse_result(result) for result in annotation.get("result") or []]
         rater = self._rater(annotation.get("completed_by", annotation.get("rater")))
         yield from self._answers(row, shared, rater, results, annotation.get("presentation"))
 
@@ -215,22 +218,22 @@ class _Export:
         presentation: Any = None,
     ) -> Rows:
         answers = tool_exports.AnnotationAnswers(row, self.controls)
-        for given in results:
-            if isinstance(given, str):
-                yield RowProblem(row, "result", given, LAYOUT)
+        for result in results:
+            if isinstance(result, str):
+                yield RowProblem(row, "result", result, LAYOUT)
                 return
-            answers.add(given.name, given.kind, given.labels)
+            answers.add(result.name, result.kind, result.labels)
         if answers.problems:
             yield from answers.problems
         elif not answers.rows:
             self.left_out["empty"] += 1
         else:
-            yield from answers.in_order({**shared, "rater_id": rater}, presentation)
+            yield from answers.as_presented({**shared, "rater_id": rater}, presentation)
 
-    def _rater(self, who: Any) -> str:
-        if isinstance(who, dict):
-            who = who["id"] if who.get("id") is not None else who.get("email")
-        if who is None or who == "":
+    def _rater(self, person: Any) -> str:
+        if isinstance(person, dict):
+            person = person["id"] if person.get("id") is not None else person.get("email")
+        if person is None or person == "":
             return ""
-        self.left_out.update({"mail": 1} if "@" in str(who) else {})
-        return tool_exports.rater_name("label-studio", str(who))
+        self.left_out.update({"mail": 1} if "@" in str(person) else {})
+        return tool_exports.rater_name("label-studio", str(person))

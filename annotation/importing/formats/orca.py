@@ -60,14 +60,14 @@ def read(
     if not paths:
         remedy = "Name a folder with the released files, or one file."
         yield RowProblem("", "", f"{source} holds no .json or .jsonl file", remedy)
-    passed_over: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
     for path in paths:
         entries = _lines(path) if path.suffix.lower() == ".jsonl" else _object(path)
         for entry in entries:
             yield from (
-                [entry] if isinstance(entry, RowProblem) else _task(entry, path.parent, protocol, passed_over)
+                [entry] if isinstance(entry, RowProblem) else _task(entry, path.parent, protocol, left_out)
             )
-    for name, n in sorted(passed_over.items()):
+    for name, n in sorted(left_out.items()):
         yield Note(NOTES[name].format(n=n, name=name))
 
 
@@ -107,11 +107,11 @@ def _object(path: Path) -> Iterator[_Entry | RowProblem]:
 
 
 def _lines(path: Path) -> Iterator[_Entry | RowProblem]:
-    for line in json_files.json_lines(path):
-        if isinstance(line, RowProblem):
-            yield replace(line, row=f"{path.name} #{line.row}")
+    for entry in json_files.json_lines(path):
+        if isinstance(entry, RowProblem):
+            yield replace(entry, row=f"{path.name} #{entry.row}")
             continue
-        row, values = f"{path.name} #{line[0]}", line[1]
+        row, values = f"{path.name} #{entry[0]}", entry[1]
         if (key := values.get("id")) in (None, "") or isinstance(key, bool | list | dict):
             yield RowProblem(row, "id", "is missing", "Give every line the id of its question.")
         else:
@@ -123,15 +123,15 @@ def _lines(path: Path) -> Iterator[_Entry | RowProblem]:
 def _parts(key: str, values: dict[str, Any], match: re.Match[str] | None) -> tuple[str, str]:
     """Item and system, as `item` and the key say; a training set's key says of which version of the item, too."""
     item, system = (match[1], match[2]) if match else (key, "")
-    named = values.get("item")
-    if not named or not isinstance(named, str):
+    item_name = values.get("item")
+    if not item_name or not isinstance(item_name, str):
         return item, system
-    found = re.fullmatch(rf"({re.escape(named)}(?:\.v\d+)?)_([^_]+_[^_]+)", key)
-    return (found[1], found[2]) if found else (named, system)
+    match_of_version = re.fullmatch(rf"({re.escape(item_name)}(?:\.v\d+)?)_([^_]+_[^_]+)", key)
+    return (match_of_version[1], match_of_version[2]) if match_of_version else (item_name, system)
 
 
 def _task(
-    entry: _Entry, folder: Path, protocol: Protocol, passed_over: Counter[str]
+    entry: _Entry, folder: Path, protocol: Protocol, left_out: Counter[str]
 ) -> Iterator[TaskRecord | RowProblem]:
     values = entry.values
     if missing := [name for name in REQUIRED if name not in values]:
@@ -145,18 +145,18 @@ def _task(
         return
     audio: Audio | None = None
     if name := values.get("audio"):
-        found = source_files.resolve_audio(folder, str(name), row=entry.row, field="audio")
-        if isinstance(found, RowProblem):
-            yield found
+        resolved = source_files.resolve_audio(folder, str(name), row=entry.row, field="audio")
+        if isinstance(resolved, RowProblem):
+            yield resolved
             return
-        audio = found
+        audio = resolved
     judgments, problems = _judgments(entry.row, values, protocol)
     yield from problems
     if problems:
         return
     system = str(values.get("system") or entry.system or UNNAMED_SYSTEM)
-    passed_over.update(name for name in LEFT_OUT if values.get(name))
-    passed_over.update({UNNAMED_SYSTEM: 1} if system == UNNAMED_SYSTEM else {})
+    left_out.update(name for name in LEFT_OUT if values.get(name))
+    left_out.update({UNNAMED_SYSTEM: 1} if system == UNNAMED_SYSTEM else {})
     answer = values["candidate"]
     yield TaskRecord(
         row=entry.row,
@@ -188,10 +188,10 @@ def _judgments(
         )
         return [], [problem]
     judgments, problems = [], []
-    for index, (rating, said) in enumerate(zip(ratings, feedback, strict=True)):
-        if rating is None and not said:
+    for index, (rating, feedback_entry) in enumerate(zip(ratings, feedback, strict=True)):
+        if rating is None and not feedback_entry:
             continue  # a place nobody filled
-        codes, remarks, unknown = _feedback(said, protocol)
+        codes, remarks, unknown = _feedback(feedback_entry, protocol)
         problems += [
             RowProblem(
                 row, f"feedback[{index}]", f"{code!r} is not one of the codes {', '.join(protocol.code_keys)}",
@@ -216,9 +216,11 @@ def _judgments(
     return judgments, problems
 
 
-def _feedback(said: Any, protocol: Protocol) -> tuple[tuple[str, ...], str, list[str]]:
+def _feedback(feedback_entry: Any, protocol: Protocol) -> tuple[tuple[str, ...], str, list[str]]:
     """Codes, the remarks beside them, and what looks like a code but is none."""
-    entries = [said] if isinstance(said, str) else [str(part) for part in said or []]
+    entries = (
+        [feedback_entry] if isinstance(feedback_entry, str) else [str(part) for part in feedback_entry or []]
+    )
     codes = [entry.strip().upper() for entry in entries if entry.strip().upper() in protocol.code_keys]
     others = [
         entry.strip()

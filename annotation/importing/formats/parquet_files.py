@@ -56,8 +56,8 @@ def parquet_rows(source: Path) -> Iterator[tuple[str, dict[str, Any]] | RowProbl
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         said = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         if n_read:
-            told = f"cannot be read ({said}); nothing after it was read"
-            yield RowProblem(str(n_read + 1), "", told, WRITE_AGAIN)
+            reported = f"cannot be read ({said}); nothing after it was read"
+            yield RowProblem(str(n_read + 1), "", reported, WRITE_AGAIN)
         else:
             yield RowProblem("", "", f"is not a whole Parquet file ({said})", _remedy(source))
 

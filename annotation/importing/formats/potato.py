@@ -26,8 +26,7 @@ from annotation.importing.formats.tool_exports import Controls, Rows, TaskFields
 from annotation.importing.records import Note, RowProblem, TaskRecord
 from annotation.protocols import Protocol
 
-# The files of a POTATO project: its configuration, its data, what its users said.
-
+# The files of a POTATO project: configuration, data, user states
 
 # A project's data are held while its users' answers are read, as POTATO itself holds them.
 MAX_DATA_BYTES = 256 * 1024 * 1024
@@ -60,7 +59,7 @@ class Project:
 
 @dataclass(frozen=True)
 class InstanceAnswers:
-    """What a user said of an instance: by scheme, pairs of a label's name and its value."""
+    """A user's answers to an instance: by scheme, pairs of a label's name and its value."""
 
     user: str
     instance: str
@@ -71,17 +70,17 @@ class InstanceAnswers:
 
 
 def load_project(folder: Path) -> Project | RowProblem:
-    found = [
+    paths = [
         path for path in sorted([*folder.glob("*.y*ml"), *folder.glob("config*/*.y*ml")]) if path.is_file()
     ]
-    configurations = [(path, config) for path in found if (config := _load_configuration(path)) is not None]
+    configurations = [(path, config) for path in paths if (config := _load_configuration(path)) is not None]
     if len(configurations) != 1:
         names = ", ".join(path.name for path, _ in configurations) or "no configuration that names data_files"
         return RowProblem("", "config.yaml", f"the folder holds {names}", NAME_PROJECT_FOLDER)
     path, config = configurations[0]
     data = []
-    for named in _as_list(config.get("data_files")):
-        name = yaml_text(named.get("path") if isinstance(named, dict) else named)
+    for entry in _as_list(config.get("data_files")):
+        name = yaml_text(entry.get("path") if isinstance(entry, dict) else entry)
         file = tool_exports.resolve_tool_file(folder, name)
         if file is None:
             remedy = "Put it into the folder, at the path that the configuration names."
@@ -260,7 +259,7 @@ class _Output:
             yield from self._data(data)
         answers = read_user_states(source) if source.is_dir() else read_exported_table(source)
         for entry in answers:
-            yield from [entry] if isinstance(entry, RowProblem) else self._said(entry)
+            yield from [entry] if isinstance(entry, RowProblem) else self._judgment(entry)
 
     def _data(self, path: Path) -> Rows:
         for entry in read_instances(path):
@@ -268,7 +267,7 @@ class _Output:
                 yield replace(entry, row=f"{path.name} #{entry.row}")
                 continue
             row, values = f"{path.name} #{entry[0]}", entry[1]
-            name = "" if (found := values.get(self.project.id_key)) is None else str(found)
+            name = "" if (instance_id := values.get(self.project.id_key)) is None else str(instance_id)
             if not name:
                 remedy = "Give every instance its id, or name the key in the configuration's item_properties."
                 yield RowProblem(row, self.project.id_key, "is missing", remedy)
@@ -286,20 +285,22 @@ class _Output:
                 self._instances[name] = shared if isinstance(shared, dict) else None
                 yield from [(row, shared)] if isinstance(shared, dict) else shared
 
-    def _said(self, given: InstanceAnswers) -> Rows:
-        rater = tool_exports.rater_name("potato", given.user)
-        row = f"user {rater.removeprefix('potato:')}, instance {given.instance}"
-        if given.instance not in self._instances:
+    def _judgment(self, instance_answers: InstanceAnswers) -> Rows:
+        rater = tool_exports.rater_name("potato", instance_answers.user)
+        row = f"user {rater.removeprefix('potato:')}, instance {instance_answers.instance}"
+        if instance_answers.instance not in self._instances:
             remedy = "Put the data file that holds it into the folder, where the configuration names it."
             yield RowProblem(row, "instance_id", "is in no data file", remedy)
             return
-        shared = self._instances[given.instance]
+        shared = self._instances[instance_answers.instance]
         if shared is None:
             return  # told where the data were read
-        self.left_out.update({"spans": 1} if given.has_spans else {})
+        self.left_out.update({"spans": 1} if instance_answers.has_spans else {})
         answers = tool_exports.AnnotationAnswers(row, self.controls)
-        for scheme, parts in given.answers.items():
-            repeated = given.is_row and scheme in self.shared.keys and not self.controls.is_one(scheme)
+        for scheme, parts in instance_answers.answers.items():
+            repeated = (
+                instance_answers.is_row and scheme in self.shared.keys and not self.controls.is_one(scheme)
+            )
             if not repeated:
                 kind = self.project.kinds.get(scheme, "choices")
                 answers.add(scheme, kind, tuple(self._labels(scheme, kind, parts)))
@@ -308,8 +309,8 @@ class _Output:
         elif not answers.rows:
             self.left_out["empty"] += 1
         else:
-            self.left_out.update({"mail": 1} if "@" in given.user else {})
-            yield from answers.in_order({**shared, "rater_id": rater}, None)
+            self.left_out.update({"mail": 1} if "@" in instance_answers.user else {})
+            yield from answers.as_presented({**shared, "rater_id": rater}, None)
 
     def _labels(self, scheme: str, kind: str, parts: list[tuple[str, Any]]) -> Iterator[Any]:
         """A choice's label is its name or its value, by its kind of control; the one that can be an answer is taken."""

@@ -16,49 +16,47 @@ import yaml
 
 from annotation.importing.records import Audio, RemoteAudio, RowProblem
 
-# How far a reader has come in its source, so that another can go on from there.
-
 
 @dataclass
 class ReadPosition:
-    """Where the last row ends that was read and dealt with: `offset` bytes and `line` lines into a file of lines.
+    """A resumable position in a file of lines: `offset` bytes and `line` lines, where the last processed row ends.
 
-    header: the names of a CSV file's columns. columns: those met so far, with the kinds of their values; told: those of
-    them that were told to mean nothing here. The last two are never changed but exchanged, and know of the row that is
-    being dealt with as well.
+    header: the names of a CSV file's columns. columns: those met so far, with the kinds of their values; reported:
+    those of them that were reported as unknown. The last two are replaced, never changed in place, and include the row
+    that is being processed.
     """
 
     offset: int = 0
     line: int = 0
     header: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
-    told: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
     # Where the row ends that is being dealt with, and what was known of columns before it.
-    ahead: tuple[int, int] = field(default=(0, 0), repr=False)
+    pending: tuple[int, int] = field(default=(0, 0), repr=False)
     _before: tuple[Mapping[str, str], tuple[str, ...]] = field(default=({}, ()), init=False, repr=False)
 
     def begin(self) -> None:
-        self.ahead = self.offset, self.line
-        self._before = self.columns, self.told
+        self.pending = self.offset, self.line
+        self._before = self.columns, self.reported
 
     def read(self, n_bytes: int) -> None:
-        self.ahead = self.ahead[0] + n_bytes, self.ahead[1] + 1
+        self.pending = self.pending[0] + n_bytes, self.pending[1] + 1
 
     def advance(self) -> None:
         """Whoever reads has come back for more: the row before is dealt with."""
-        self.offset, self.line = self.ahead
-        self._before = self.columns, self.told
+        self.offset, self.line = self.pending
+        self._before = self.columns, self.reported
 
-    def kept(self) -> dict[str, Any]:
-        """As plain values, to go on from later. Whoever does reads the row at hand again, and tells what it adds again;
-        a source that knows of no place (`offset` is 0) is read from its beginning."""
-        columns, told = self._before if self.offset else (self.columns, self.told)
+    def to_json(self) -> dict[str, Any]:
+        """As plain values, to resume from. The row being processed is read and reported again; a source without
+        positions (`offset` is 0) is read from its beginning."""
+        columns, reported = self._before if self.offset else (self.columns, self.reported)
         return {
             "offset": self.offset,
             "line": self.line,
             "header": self.header,
             "columns": dict(columns),
-            "told": told,
+            "told": reported,
         }
 
 
@@ -206,8 +204,7 @@ def any_audio_present(folder: Path, names: Iterable[str]) -> bool:
     return any(isinstance(resolve_audio(folder, name, row="", field=""), Audio) for name in names)
 
 
-# The sound files of a folder, by their names; what leads out of the folder is told and left alone.
-
+# Audio files of a folder; links that leave it (path traversal) are problems.
 
 AUDIO_SUFFIXES = frozenset(
     {
@@ -260,9 +257,7 @@ def _outside_link_problem(path: Path, root: Path) -> RowProblem:
     return RowProblem(str(path.relative_to(root)), "", problem, "Put the files themselves there.")
 
 
-# YAML that strangers wrote: a few lines of it, whose values share others, can stand for more than any
-# memory holds.
-
+# Untrusted YAML: a few lines whose values share others can expand beyond any memory.
 
 # More than any configuration has. What is merged into a mapping is copied, and copies of copies grow without end.
 MAX_MERGED_KEYS = 10_000

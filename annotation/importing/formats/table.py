@@ -173,12 +173,12 @@ class _Reader:
         for column, value in entry.items():
             name = self.column_map.get(column, column).strip()
             if name and name not in FIELDS and not STRATUM_COLUMN.match(name):
-                if column not in self.place.told:
+                if column not in self.place.reported:
                     remedy = (
                         f'Map it to a field (--map "{column}=FIELD") or leave it out (--map "{column}=").'
                     )
                     unknown.append(RowProblem(row, column, "is not a column known here", remedy))
-                    self.place.told = (*self.place.told, column)
+                    self.place.reported = (*self.place.reported, column)
             elif name in values and (others := self._others(column, name, entry)):
                 remedy = f'Leave one of them out (--map "{column}=").'
                 problems.append(RowProblem(row, column, f"is read as {name}, and so is {others[0]}", remedy))
@@ -192,26 +192,26 @@ class _Reader:
 
     def _others(self, column: str, name: str, entry: Mapping[str, Any]) -> list[str]:
         """The columns besides this one that are read as the same field."""
-        same = (other for other in entry if self.column_map.get(other, other).strip() == name)
-        return [other for other in same if other != column and not isinstance(entry[other], DefaultText)]
+        columns = (other for other in entry if self.column_map.get(other, other).strip() == name)
+        return [other for other in columns if other != column and not isinstance(entry[other], DefaultText)]
 
     def _task(self, cells: Cells) -> tuple[TaskRecord, list[int]] | list[RowProblem]:
         """The row's task, and the order its candidates were put in, or what is wrong with them."""
         if not cells["item_id"]:
             return [cells.problem("item_id", "is missing", "Give every row the id of its item.")]
-        found = columns.read_candidates(cells, self.protocol, self.folder)
-        if isinstance(found, list):
-            return found
-        shown = found.candidates
+        named = columns.read_candidates(cells, self.protocol, self.folder)
+        if isinstance(named, list):
+            return named
+        listed = named.candidates
         order = sorted(
-            range(len(shown)), key=lambda p: (shown[p].system, str(shown[p].audio or ""), shown[p].text)
+            range(len(listed)), key=lambda p: (listed[p].system, str(listed[p].audio or ""), listed[p].text)
         )
-        candidates = tuple(shown[position] for position in order)
+        candidates = tuple(listed[position] for position in order)
         item = ItemRecord(
             cells["item_id"],
             {ours: cells[theirs] for theirs, ours in ITEM_TEXTS.items()},
-            found.audio.get("reference_audio"),
-            found.audio.get("item_audio"),
+            named.audio.get("reference_audio"),
+            named.audio.get("item_audio"),
             {
                 match[1]: cells[name]
                 for name in cells.values
@@ -268,6 +268,6 @@ def _sound_name(audio: Audio | None, folder: Path) -> str:
             return audio.address
 
 
-def _kind(known: str, value: Any) -> str:
+def _kind(known_kind: str, value: Any) -> str:
     kind = VALUE_KINDS.get(type(value), "")
-    return kind if known in ("", kind) else known if not kind else "text"
+    return kind if known_kind in ("", kind) else known_kind if not kind else "text"

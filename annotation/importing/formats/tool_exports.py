@@ -27,11 +27,9 @@ from annotation.importing.formats.columns import (
 from annotation.importing.records import Audio, Note, RowProblem
 from annotation.protocols import Protocol, QuestionSpec
 
-# What the controls of other annotation tools ask, in terms of a protocol, and what their labels say. A
-# control is known by its name: a question's key (with a candidate's letter, `correct_a`, where it is asked
-# of each), such a key and `_confidence`, `codes` or `comment`. One of another name is what it is mapped to,
-# or, where its kind leaves no doubt, the only question of that kind.
-
+# Controls of other annotation tools in terms of a protocol. A control is identified by its name: a question's key
+# (with a candidate's letter, `correct_a`, where it is asked of each), such a key and `_confidence`, `codes` or
+# `comment`. One of another name is what it is mapped to, or, where its kind is unambiguous, the only question of it.
 
 CONTROL_PREFIX = "control."
 CONFIDENCE_SUFFIX = "_confidence"
@@ -91,8 +89,8 @@ class Controls:
         if name in self.mapped:
             target = self.mapped[name]
             return self._known.get(target) if target else IGNORED
-        lowered = name.casefold()
-        return self._known.get(lowered) or self._only(kind, name)
+        folded = name.casefold()
+        return self._known.get(folded) or self._only(kind, name)
 
     def is_one(self, name: str) -> bool:
         """Whether a name alone tells that it is a control's, in files that do not say what is one."""
@@ -179,10 +177,8 @@ def is_valid_answer(question: QuestionSpec, text: str) -> bool:
     return number is not None and (not question.values or float(number[1]) in question.values)
 
 
-# What other annotation tools were given to show: their data's keys as fields of the table, and where sounds
-# lie. Keys are fields by name, or by what such names usually mean (synonyms.py). All others have to be
-# mapped, or left out, by whoever imports.
-
+# Data of other annotation tools: their keys as fields of the table, and their audio files. Keys are fields by name
+# or synonym (`columns.FIELD_SYNONYMS`); all others must be mapped, or left out, by whoever imports.
 
 DATA_PREFIX = "data."
 AUDIO_FIELD = re.compile(r"(?:reference_|item_)?audio(?:_[a-z])?\Z")
@@ -199,28 +195,28 @@ def map_fields(
     data: Mapping[str, Any], protocol: Protocol, column_map: Mapping[str, str]
 ) -> dict[str, str | None]:
     """The field that each key is; empty for one to leave out, None for one that nothing is known of."""
-    open_ = tuple(key for key in data if DATA_PREFIX + key not in column_map)
-    sounds = tuple(key for key in open_ if isinstance(data[key], str) and AUDIO_VALUE.match(data[key]))
-    guessed = _guess_fields(open_, sounds, protocol.candidate)
-    return {key: column_map.get(DATA_PREFIX + key, guessed.get(key)) for key in data}
+    unmapped = tuple(key for key in data if DATA_PREFIX + key not in column_map)
+    sounds = tuple(key for key in unmapped if isinstance(data[key], str) and AUDIO_VALUE.match(data[key]))
+    guessed_fields = _guess_fields(unmapped, sounds, protocol.candidate)
+    return {key: column_map.get(DATA_PREFIX + key, guessed_fields.get(key)) for key in data}
 
 
 @lru_cache(maxsize=64)
 def _guess_fields(keys: tuple[str, ...], sounds: tuple[str, ...], candidate: str) -> dict[str, str | None]:
     """Tasks of a project have the same keys: what they mean is thought out once."""
-    found: dict[str, str | None] = {}
+    fields: dict[str, str | None] = {}
     for key, field in columns.suggest_fields(keys, dict.fromkeys(sounds, "sound")).items():
         # Data hold no answers: what would be one in a table is something else here.
-        found[key] = None if not field or (field in ANSWER_FIELDS and key != "question") else field
-    if "question" in keys and found["question"] == "question":
-        found["question"] = "question_text"
+        fields[key] = None if not field or (field in ANSWER_FIELDS and key != "question") else field
+    if "question" in keys and fields["question"] == "question":
+        fields["question"] = "question_text"
     if (
         candidate == "text"
         and "text" in keys
-        and not any((field or "").startswith("answer") for field in found.values())
+        and not any((field or "").startswith("answer") for field in fields.values())
     ):
-        found["text"] = "answer"  # what is judged; nothing else is
-    return found
+        fields["text"] = "answer"  # what is judged; nothing else is
+    return fields
 
 
 def resolve_tool_audio(folder: Path, name: str, *, row: str, field: str) -> Audio | RowProblem:
@@ -228,8 +224,8 @@ def resolve_tool_audio(folder: Path, name: str, *, row: str, field: str) -> Audi
     whole path or the end of it."""
     if source_files.REMOTE_SCHEME.match(name) and not UPLOAD_PATH.search(name):
         return source_files.resolve_audio(folder, name, row=row, field=field)
-    if found := resolve_tool_file(folder, name):
-        return found
+    if file := resolve_tool_file(folder, name):
+        return file
     remedy = "Put the file beside the export, or below it at the path that it names."
     return RowProblem(row, field, f"{name} is not there", remedy)
 
@@ -256,32 +252,32 @@ def _served_path(name: str) -> PurePosixPath:
         parts = urlsplit(name)
     except ValueError:  # a bracket where a host should be
         return PurePosixPath()
-    asked = parse_qs(parts.query).get("d", [""])[0]
-    path = asked or unquote(parts.path if parts.scheme or parts.query else name)
+    queried_path = parse_qs(parts.query).get("d", [""])[0]
+    path = queried_path or unquote(parts.path if parts.scheme or parts.query else name)
     return PurePosixPath(
         *(part for part in PurePosixPath(path.replace("\0", "")).parts if part not in ("/", ".."))
     )
 
 
 def field_values(
-    row: str, data: Mapping[str, Any], column_map: Mapping[str, str], protocol: Protocol, told: set[str]
+    row: str, data: Mapping[str, Any], column_map: Mapping[str, str], protocol: Protocol, reported: set[str]
 ) -> tuple[dict[str, Any], list[RowProblem]]:
     """A task's data by field. A key that nothing is known of is a problem once: `told` holds those that were."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     problems = []
     known = map_fields(data, protocol, column_map)
     for key, value in data.items():
         field = known[key]
         if field is None:
-            if key not in told:
-                told.add(key)
+            if key not in reported:
+                reported.add(key)
                 column = DATA_PREFIX + key
                 remedy = f'Map it to a field (--map "{column}=FIELD") or leave it out (--map "{column}=").'
                 problems.append(RowProblem(row, column, "is no field known here", remedy))
-        elif field and found.setdefault(field, value) is not value:
+        elif field and values.setdefault(field, value) is not value:
             remedy = f'Leave one of them out (--map "{DATA_PREFIX}{key}=").'
             problems.append(RowProblem(row, DATA_PREFIX + key, f"is a second {field}", remedy))
-    return found, problems
+    return values, problems
 
 
 Rows = Iterator[tuple[str, dict[str, Any]] | RowProblem]
@@ -295,12 +291,12 @@ SHARED_NOTES = {
 }
 
 
-def rater_name(tool: str, who: str) -> str:
+def rater_name(tool: str, person: str) -> str:
     """A stable name for somebody whom a tool knows as `who`. Of an e-mail address it keeps a digest: who knows the
     address can tell it, but nobody can read it; exports carry neither."""
-    if "@" not in who:
-        return f"{tool}:{who}"
-    return f"{tool}:{hashlib.sha256(who.strip().casefold().encode('utf-8', 'replace')).hexdigest()[:16]}"
+    if "@" not in person:
+        return f"{tool}:{person}"
+    return f"{tool}:{hashlib.sha256(person.strip().casefold().encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
 def report_notes(
@@ -333,7 +329,7 @@ class TaskFields:
         self.folder, self.protocol, self.column_map = folder, protocol, column_map
         self.keys: set[str] = set()
         self._left_out = left_out
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def of(
         self, row: str, data: Mapping[str, Any], *, meta: Any, name: str
@@ -341,7 +337,7 @@ class TaskFields:
         """Fields by name, or every fault of them; `name` is the item's where no field says it. What `meta` says under
         the names of fields counts where the data, which raters saw, do not say it."""
         self.keys |= data.keys()
-        found, problems = field_values(row, data, self.column_map, self.protocol, self._told)
+        found, problems = field_values(row, data, self.column_map, self.protocol, self._reported)
         if isinstance(meta, dict):
             found = {
                 key: value for key, value in meta.items() if key in FIELDS or STRATUM_COLUMN.match(key)
@@ -384,7 +380,7 @@ class AnnotationAnswers:
         self.problems: list[RowProblem] = []
         self._parts: dict[tuple[str, str], dict[str, str]] = {}
         self._where: dict[tuple[str, str], str] = {}
-        self._beside: dict[str, str] = {}
+        self._feedback: dict[str, str] = {}
 
     def add(self, name: str, kind: str, labels: tuple[Any, ...]) -> None:
         part = self.controls.part(name, kind)
@@ -395,18 +391,18 @@ class AnnotationAnswers:
             known = (
                 f'Map it (--map "{CONTROL_PREFIX}{name}=QUESTION") to one of {self.controls.names}, {leave}.'
             )
-            self._fault(name, "is a control that the study's protocol has no question for", known)
+            self._add_problem(name, "is a control that the study's protocol has no question for", known)
         elif not kind:
-            self._fault(
+            self._add_problem(
                 name,
                 f"is a control of type {labels[0]}, which answers no question",
                 f"{leave[3:].capitalize()}.",
             )
         elif any(isinstance(label, dict | list | bool) for label in labels):
-            self._fault(name, "holds something else than texts and numbers", f"Mend it, {leave}.")
+            self._add_problem(name, "holds something else than texts and numbers", f"Mend it, {leave}.")
         elif part.field in ("codes", "comment"):
             text = (" " if part.field == "codes" else "\n").join(str(label) for label in labels)
-            self._beside[part.field] = "\n".join(filter(None, (self._beside.get(part.field), text)))
+            self._feedback[part.field] = "\n".join(filter(None, (self._feedback.get(part.field), text)))
         else:
             self._answer(name, kind, part, labels)
 
@@ -416,50 +412,50 @@ class AnnotationAnswers:
             (self._where[about], {"question": about[0], "candidate": about[1], **parts})
             for about, parts in self._parts.items()
         ]
-        if not self._beside:
+        if not self._feedback:
             return rows
         first = rows[0] if rows else (self.row, {})
-        return [(first[0], {**first[1], **self._beside}), *rows[1:]]
+        return [(first[0], {**first[1], **self._feedback}), *rows[1:]]
 
-    def in_order(self, shared: Mapping[str, Any], order: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    def as_presented(self, shared: Mapping[str, Any], order: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         """The rows whole, with the candidates in the order in which they were heard, where one is known: the first of
         it is what the rater knew as A."""
         for where, part in self.rows:
             row = {**shared, **part}
-            yield where, self._heard(row, order) if _is_order(order, shared) else row
+            yield where, self._present(row, order) if _is_order(order, shared) else row
 
-    def _heard(self, row: dict[str, Any], order: Sequence[int]) -> dict[str, Any]:
-        heard = {name: value for name, value in row.items() if name not in LETTERED_FIELDS}
+    def _present(self, row: dict[str, Any], order: Sequence[int]) -> dict[str, Any]:
+        presented = {name: value for name, value in row.items() if name not in LETTERED_FIELDS}
         for place, slot in enumerate(order):
             for name in CANDIDATE_FIELDS:
                 if (listed := f"{name}_{ascii_lowercase[slot]}") in row:
-                    heard[f"{name}_{ascii_lowercase[place]}"] = row[listed]
+                    presented[f"{name}_{ascii_lowercase[place]}"] = row[listed]
         if candidate := row.get("candidate"):
-            heard["candidate"] = ascii_lowercase[order.index(ascii_lowercase.index(candidate))]
+            presented["candidate"] = ascii_lowercase[order.index(ascii_lowercase.index(candidate))]
         question = self.controls.protocol.question(row.get("question", ""))
         if question is not None and question.kind == "preference" and row["value"] in ("A", "B"):
-            heard["value"] = "AB"[order.index("AB".index(row["value"]))]
-        return heard
+            presented["value"] = "AB"[order.index("AB".index(row["value"]))]
+        return presented
 
     def _answer(self, name: str, kind: str, part: AnswerPart, labels: tuple[Any, ...]) -> None:
         about = part.question, part.candidate
         question = self.controls.protocol.question(part.question)
         if len(labels) > 1 and kind != "text":
-            self._fault(name, f"holds {len(labels)} answers", "Keep one.")
+            self._add_problem(name, f"holds {len(labels)} answers", "Keep one.")
             return
         if part.field in self._parts.setdefault(about, {}):
             remedy = f'Leave one of the two controls out (--map "{CONTROL_PREFIX}{name}=").'
-            self._fault(name, f"answers {part.question} a second time", remedy)
+            self._add_problem(name, f"answers {part.question} a second time", remedy)
             return
-        read = (
+        texts = (
             parse_confidence(label) if part.field == "confidence" else parse_label(question, label)
             for label in labels
         )
-        self._parts[about][part.field] = "\n".join(read)
+        self._parts[about][part.field] = "\n".join(texts)
         if part.field == "value" or about not in self._where:
             self._where[about] = f"{self.row}, {name}"
 
-    def _fault(self, name: str, problem: str, remedy: str) -> None:
+    def _add_problem(self, name: str, problem: str, remedy: str) -> None:
         self.problems.append(RowProblem(self.row, name, problem, remedy))
 
 
