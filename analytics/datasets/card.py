@@ -10,8 +10,33 @@ from analytics.datasets.formats.contract import OPTION_MEANINGS, Column, Trainin
 from analytics.datasets.rules import ONE_TABLE, PARTS
 
 DATA_FOLDER = "data"  # apart from the manifest, which is JSON as ORCA's files are
-_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+# The Hub's names of sizes, by how many rows they end below.
+_SIZES = {
+    10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**7: "1M<n<10M",
+    10**8: "10M<n<100M",
+}  # fmt: skip
 _LOADED = ("parquet", "jsonl", "csv")  # a JSON object by id is no table to `datasets`
+
+
+def card_metadata(
+    n_rows: int, tags: Sequence[str], configs: Mapping[str, Sequence[tuple[str, str]]]
+) -> list[str]:
+    """YAML lines of a card's head: the size, the tags, and the splits of each config with their paths.
+
+    A pattern that matches no file makes the whole load fail, so splits without rows are not to be named.
+    """
+    size = next((name for end, name in _SIZES.items() if n_rows < end), "100M<n<1B")
+    lines = ["size_categories:", f"- {size}", "tags:", *(f"- {tag}" for tag in tags)]
+    lines += ["configs:"] if configs else []
+    for number, (name, paths) in enumerate(configs.items()):
+        lines += [f"- config_name: {name}", *(["  default: true"] if number == 0 else []), "  data_files:"]
+        lines += [line for split, path in paths for line in (f"  - split: {split}", f"    path: {path}")]
+    return lines
+
+
+def yaml_text(text: str) -> str:
+    """A text as YAML reads it on one line, whatever it holds: JSON is YAML."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def file_name(table: str, part: str, extension: str) -> str:
@@ -42,29 +67,16 @@ def training_set_card(manifest: Mapping[str, Any], chosen: TrainingFormat) -> st
 
 
 def _yaml(manifest: Mapping[str, Any], chosen: TrainingFormat) -> str:
-    total = sum(sum(parts.values()) for parts in manifest["counts"].values())
-    size = next((name for limit, name in _SIZES if total < limit), "1M<n<10M")
-    lines = [
-        "---",
-        f"pretty_name: {json.dumps(manifest['study']['title'], ensure_ascii=False)}",
-        "license: unknown",
-        f"size_categories:\n- {size}",
-        f"tags:\n- human-judgments\n- {chosen.key}",
-    ]
-    if manifest["votes"].get("simulated"):
-        lines.append("- simulated")
-    extension = manifest["file"]
-    if extension in _LOADED:
-        lines.append("configs:")
-        for number, (table, parts) in enumerate(manifest["counts"].items()):
-            lines.append(f"- config_name: {table}")
-            lines += ["  default: true"] if number == 0 else []
-            lines.append("  data_files:")
-            for part in PARTS:
-                # A pattern that matches no row makes the whole load fail.
-                if parts[part]:
-                    lines.append(f"  - split: {part}\n    path: {file_name(table, part, extension)}")
-    return "\n".join([*lines, "---"])
+    extension, tables = manifest["file"], manifest["counts"]
+    configs = {
+        table: [(part, file_name(table, part, extension)) for part in PARTS if parts[part]]
+        for table, parts in (tables.items() if extension in _LOADED else ())
+    }
+    tags = ["human-judgments", chosen.key, *(["simulated"] if manifest["votes"].get("simulated") else [])]
+    title = yaml_text(manifest["study"]["title"])
+    rows = sum(sum(parts.values()) for parts in tables.values())
+    lines = ["---", f"pretty_name: {title}", "license: unknown", *card_metadata(rows, tags, configs), "---"]
+    return "\n".join(lines)
 
 
 def _summary(manifest: Mapping[str, Any]) -> str:

@@ -1,34 +1,35 @@
-"""The tasks of a study with their items, candidates and the judgments that stand: what tools of tasks are given."""
+"""Export records of item versions with their candidates, and of tasks with their counted judgments."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from django.db.models import F, OuterRef, QuerySet, Subquery
 
-from analytics.datasets.values import plain_number, utc_text, without_paths
+from analytics.datasets.values import TEXT_FIELDS, Record, grouped, plain_number, utc_text, without_paths
 from annotation.items.corrections import holds_correction
 from annotation.models import Answer, Candidate, ItemVersion, Judgment, Rater, Study, Task, TaskCandidate
 from annotation.rating import counted
 
-# The items of a study with their candidates, in the versions asked for. Audio is named by its hash.
-
-
 Row = Mapping[str, Any]
-Record = dict[str, Any]
 
-ITEM_BATCH = 500
-# With what models have written into them, as raters judged them; the report's "before the review" is of these too.
-_UNCORRECTED = ItemVersion.objects.filter(~holds_correction(), item=OuterRef("item"), retracted=False)
+BATCH = 500
+
+
+def original_version(item: str) -> Subquery:
+    """The key of the last version before any correction, of the item at this path, with the texts that models wrote
+    into it: as raters judged it before the review."""
+    versions = ItemVersion.objects.filter(~holds_correction(), item=OuterRef(item), retracted=False)
+    return Subquery(versions.order_by("-number").values("pk")[:1])
+
+
 # Which versions: the last before any correction, as they are now (both without the others), or each with its number.
 TEXT_VERSIONS: dict[str, dict[str, Any]] = {
-    "original": {"pk": Subquery(_UNCORRECTED.order_by("-number").values("pk")[:1])},
+    "original": {"pk": original_version("item")},
     "corrected": {"item__current_version": F("pk")},
     "both": {},
 }
-_ITEM_TEXTS = ("prompt", "lyrics", "question", "reference", "rationale", "transcript")
 _ITEM_CLIPS = ("reference_clip", "clip")
 _CLIP_FIELDS = ("sha256", "canonical_sha256", "duration_s")
 
@@ -48,7 +49,7 @@ def item_records(study: Study, *, texts: str = "both") -> Iterator[Record]:
     )
     versions = ItemVersion.objects.filter(item__study=study, **TEXT_VERSIONS[texts]).order_by("pk")
     while batch := list(
-        versions.filter(pk__gt=last).values(*fields, *_ITEM_TEXTS, *_clip_fields(*_ITEM_CLIPS))[:ITEM_BATCH]
+        versions.filter(pk__gt=last).values(*fields, *TEXT_FIELDS, *_clip_fields(*_ITEM_CLIPS))[:BATCH]
     ):
         candidates = _item_candidates([row["id"] for row in batch])
         for row in batch:
@@ -60,7 +61,7 @@ def item_records(study: Study, *, texts: str = "both") -> Iterator[Record]:
                 "version": row["number"],
                 "current": row["id"] == row["item__current_version_id"],
                 "retracted": row["retracted"],
-                **{name: row[name] for name in _ITEM_TEXTS},
+                **{name: row[name] for name in TEXT_FIELDS},
                 **{name: _clip(row, name) for name in _ITEM_CLIPS},
                 "extra": _extra(row["extra"]),
                 "candidates": candidates[row["id"]],
@@ -74,7 +75,6 @@ def _extra(extra: Record) -> Record:
 
 
 def _item_candidates(version_ids: Collection[int]) -> Mapping[int, list[Record]]:
-    found: defaultdict[int, list[Record]] = defaultdict(list)
     rows = Candidate.objects.filter(item_version_id__in=version_ids).order_by("pk")
     fields = (
         "item_version_id",
@@ -84,8 +84,9 @@ def _item_candidates(version_ids: Collection[int]) -> Mapping[int, list[Record]]
         "carried_from__item_version__number",
         "provenance",
     )
-    for row in rows.values(*fields, *_clip_fields("clip")):
-        found[row["item_version_id"]].append(
+    return grouped(
+        (
+            row["item_version_id"],
             {
                 "system": row["system__name"],
                 "take": row["take"],
@@ -93,9 +94,10 @@ def _item_candidates(version_ids: Collection[int]) -> Mapping[int, list[Record]]
                 "clip": _clip(row, "clip"),
                 "carried_from": row["carried_from__item_version__number"],
                 "provenance": without_paths(row["provenance"]),
-            }
+            },
         )
-    return found
+        for row in rows.values(*fields, *_clip_fields("clip"))
+    )
 
 
 def _clip_fields(*names: str) -> list[str]:
@@ -113,15 +115,13 @@ def _clip(row: Row, name: str) -> Record | None:
     }
 
 
-TaskRecord = dict[str, Any]
+# Tasks.
 
-TASK_BATCH = 500
-_TASK_TEXTS = ("prompt", "lyrics", "question", "reference", "rationale", "transcript")
 _TASK_CLIPS = ("clip", "reference_clip")
 _ITEM = "item_version__"
 _READ = (
     "id", "external_id", "item_version_id", "item_version__item__external_id", "item_version__item__strata",
-    "item_version__number", *(_ITEM + name for name in _TASK_TEXTS),
+    "item_version__number", *(_ITEM + name for name in TEXT_FIELDS),
     *(f"{_ITEM}{name}__canonical_sha256" for name in _TASK_CLIPS),
 )  # fmt: skip
 # What the manifest says of the judgments that are here.
@@ -136,11 +136,11 @@ def tasks_of(study: Study, texts: str) -> QuerySet[Task]:
     )
 
 
-def task_records(study: Study, *, texts: str = "both") -> Iterator[TaskRecord]:
+def task_records(study: Study, *, texts: str = "both") -> Iterator[Record]:
     """In the order in which they were stored; a judgment's `choice` and `slot` are places in `candidates`."""
     last = 0
     tasks = tasks_of(study, texts).order_by("pk")
-    while batch := list(tasks.filter(pk__gt=last).values(*_READ)[:TASK_BATCH]):
+    while batch := list(tasks.filter(pk__gt=last).values(*_READ)[:BATCH]):
         ids = [row["id"] for row in batch]
         candidates, judgments = _task_candidates(ids), _judgments(study, ids)
         for row in batch:
@@ -150,7 +150,7 @@ def task_records(study: Study, *, texts: str = "both") -> Iterator[TaskRecord]:
                 "strata": row["item_version__item__strata"],
                 "version_id": row["item_version_id"],
                 "version": row["item_version__number"],
-                "texts": {name: row[_ITEM + name] for name in _TASK_TEXTS},
+                "texts": {name: row[_ITEM + name] for name in TEXT_FIELDS},
                 "clips": {name: row[f"{_ITEM}{name}__canonical_sha256"] for name in _TASK_CLIPS},
                 "candidates": candidates[row["id"]],
                 "judgments": judgments[row["id"]],
@@ -163,8 +163,7 @@ def most_candidates(study: Study, *, texts: str = "both") -> int:
     return int(slots.values_list("slot", flat=True).first() or 0) + 1
 
 
-def _task_candidates(task_ids: Collection[int]) -> Mapping[int, list[TaskRecord]]:
-    found: defaultdict[int, list[TaskRecord]] = defaultdict(list)
+def _task_candidates(task_ids: Collection[int]) -> Mapping[int, list[Record]]:
     rows = TaskCandidate.objects.filter(task_id__in=task_ids).order_by("task_id", "slot")
     fields = (
         "candidate_id",
@@ -172,21 +171,23 @@ def _task_candidates(task_ids: Collection[int]) -> Mapping[int, list[TaskRecord]
         "candidate__text",
         "candidate__clip__canonical_sha256",
     )
-    for task_id, *candidate in rows.values_list("task_id", *fields):
-        found[task_id].append(dict(zip(("id", "system", "text", "clip"), candidate, strict=True)))
-    return found
+    names = ("id", "system", "text", "clip")
+    return grouped(
+        (task_id, dict(zip(names, candidate, strict=True)))
+        for task_id, *candidate in rows.values_list("task_id", *fields)
+    )
 
 
-def _judgments(study: Study, task_ids: Collection[int]) -> Mapping[int, list[TaskRecord]]:
-    stands = Judgment.objects.filter(
+def _judgments(study: Study, task_ids: Collection[int]) -> Mapping[int, list[Record]]:
+    judgments = Judgment.objects.filter(
         counted.IS_COUNTED, task_id__in=task_ids, protocol_version=study.protocol_version
     ).exclude(rater__state=Rater.State.WITHDRAWN)
     fields = ("id", "task_id", "client_id", "rater__pseudonym", "presentation", "codes", "comment", "origin")
-    rows = list(stands.order_by("pk").values(*fields, "started_at", "submitted_at"))
+    rows = list(judgments.order_by("pk").values(*fields, "started_at", "submitted_at"))
     answers = _answers([row["id"] for row in rows])
-    found: defaultdict[int, list[TaskRecord]] = defaultdict(list)
-    for row in rows:
-        found[row["task_id"]].append(
+    return grouped(
+        (
+            row["task_id"],
             {
                 "client_id": str(row["client_id"]),
                 "rater": row["rater__pseudonym"] or "",
@@ -194,17 +195,18 @@ def _judgments(study: Study, task_ids: Collection[int]) -> Mapping[int, list[Tas
                 **{name: row[name] for name in ("presentation", "codes", "comment")},
                 **{name: utc_text(row[name]) for name in ("started_at", "submitted_at")},
                 "answers": answers[row["id"]],
-            }
+            },
         )
-    return found
+        for row in rows
+    )
 
 
-def _answers(judgment_ids: Collection[int]) -> Mapping[int, list[TaskRecord]]:
-    found: defaultdict[int, list[TaskRecord]] = defaultdict(list)
+def _answers(judgment_ids: Collection[int]) -> Mapping[int, list[Record]]:
     rows = Answer.objects.filter(judgment_id__in=judgment_ids).order_by("question_id", "pk")
     fields = ("judgment_id", "question__key", "candidate_id", "choice", "value", "confidence", "text")
-    for judgment_id, question, candidate_id, choice, value, confidence, text in rows.values_list(*fields):
-        found[judgment_id].append(
+    return grouped(
+        (
+            judgment_id,
             {
                 "question": question,
                 "candidate_id": candidate_id,
@@ -212,6 +214,7 @@ def _answers(judgment_ids: Collection[int]) -> Mapping[int, list[TaskRecord]]:
                 "value": plain_number(value),
                 "confidence": plain_number(confidence),
                 "text": text,
-            }
+            },
         )
-    return found
+        for judgment_id, question, candidate_id, choice, value, confidence, text in rows.values_list(*fields)
+    )

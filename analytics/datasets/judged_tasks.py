@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from analytics.data import counted_judgments
 from analytics.data.postgres import fetch_rows
@@ -25,13 +25,14 @@ from analytics.datasets.formats.contract import (
     Output,
     Score,
 )
+from analytics.datasets.item_records import original_version
+from analytics.datasets.values import TEXT_FIELDS, grouped
 from annotation.items.corrections import holds_correction
-from annotation.models import Item, ItemVersion, Judgment, Question, Rater, Study, Task
+from annotation.models import Item, Judgment, Question, Rater, Study, Task
 from annotation.review.rules import REVIEW_EXCLUSIONS
 
 BATCH = 500
 ORIGINS = {one.name.lower(): int(one) for one in Judgment.Origin}
-_TEXTS = ("prompt", "lyrics", "question", "reference", "rationale", "transcript")
 _CLIPS = ("clip", "reference_clip")
 
 # Of original texts also the judgments that only the review excludes: they are about these texts.
@@ -51,7 +52,7 @@ FROM annotation_answer a JOIN annotation_question q ON q.id = a.question_id
 WHERE a.judgment_id = ANY(%(judgments)s) AND a.question_id = ANY(%(questions)s) ORDER BY a.question_id, a.id
 """
 _OUTPUTS = """
-SELECT k.task_id, k.slot, c.id, s.name, c.take, c.text, l.canonical_sha256, l.duration_s
+SELECT k.task_id, c.id, s.name, c.take, c.text, l.canonical_sha256, l.duration_s
 FROM annotation_taskcandidate k JOIN annotation_candidate c ON c.id = k.candidate_id
 JOIN annotation_system s ON s.id = c.system_id LEFT JOIN annotation_clip l ON l.id = c.clip_id
 WHERE k.task_id = ANY(%(tasks)s) ORDER BY k.task_id, k.slot
@@ -87,7 +88,7 @@ def judged_tasks(study: Study, selection: TaskSelection) -> Iterator[JudgedTask]
         "item_version__item__external_id",
         "item_version__item__strata",
         "item_version__number",
-        *(f"item_version__{name}" for name in _TEXTS),
+        *(f"item_version__{name}" for name in TEXT_FIELDS),
         *(f"item_version__{clip}__{name}" for clip in _CLIPS for name in ("canonical_sha256", "duration_s")),
     )
     tasks = _tasks(study, selection).annotate(corrected=holds_correction("item_version__")).order_by("pk")
@@ -97,10 +98,6 @@ def judged_tasks(study: Study, selection: TaskSelection) -> Iterator[JudgedTask]
 
 
 def _tasks(study: Study, selection: TaskSelection) -> QuerySet[Task]:
-    uncorrected = ItemVersion.objects.filter(
-        ~holds_correction(), item=OuterRef("item_version__item"), retracted=False
-    )
-    original = Subquery(uncorrected.order_by("-number").values("pk")[:1])
     now = Q(item_version__item__current_version=F("item_version"))
     rows = Task.objects.filter(
         Exists(Judgment.objects.filter(task=OuterRef("pk"))),
@@ -110,8 +107,8 @@ def _tasks(study: Study, selection: TaskSelection) -> QuerySet[Task]:
     )
     if selection.texts == "corrected":
         return rows.filter(now)
-    rows = rows.annotate(version_was=original)
-    before = Q(version_was=F("item_version"))
+    rows = rows.annotate(original=original_version("item_version__item"))
+    before = Q(original=F("item_version"))
     return rows.filter(before if selection.texts == "original" else before | now)
 
 
@@ -145,7 +142,7 @@ def _judged(
     scores: Mapping[int, Sequence[tuple[int | None, str, str, float]]],
 ) -> JudgedTask:
     slots = {output.key: slot for slot, output in enumerate(outputs)}
-    content: dict[str, Any] = {name: row[f"item_version__{name}"] for name in _TEXTS}
+    content: dict[str, Any] = {name: row[f"item_version__{name}"] for name in TEXT_FIELDS}
     for name in _CLIPS:
         content[name] = _clip(
             *(row[f"item_version__{name}__{key}"] for key in ("canonical_sha256", "duration_s"))
@@ -170,10 +167,10 @@ def _judged(
 
 
 def _outputs(tasks: Collection[int]) -> Mapping[int, list[Output]]:
-    found: defaultdict[int, list[Output]] = defaultdict(list)
-    for task, _slot, key, system, take, text, sha256, seconds in fetch_rows(_OUTPUTS, tasks=list(tasks)):
-        found[task].append(Output(key, system, take, text, _clip(sha256, seconds)))
-    return found
+    return grouped(
+        (task, Output(key, system, take, text, _clip(sha256, seconds)))
+        for task, key, system, take, text, sha256, seconds in fetch_rows(_OUTPUTS, tasks=list(tasks))
+    )
 
 
 def _judgments(
@@ -183,13 +180,13 @@ def _judgments(
     question_ids: Sequence[int],
     outputs: Mapping[int, Sequence[Output]],
 ) -> Mapping[int, list[JudgmentRow]]:
-    params = {
-        "tasks": list(tasks),
-        "before": list(before),
-        "origins": list(origins),
-        "by_review": list(REVIEW_EXCLUSIONS),
-    }
-    rows = fetch_rows(_JUDGMENTS, **params)
+    rows = fetch_rows(
+        _JUDGMENTS,
+        tasks=list(tasks),
+        before=list(before),
+        origins=list(origins),
+        by_review=list(REVIEW_EXCLUSIONS),
+    )
     slots = {task: {output.key: slot for slot, output in enumerate(own)} for task, own in outputs.items()}
     task_of = {row[0]: row[1] for row in rows}
     answers: defaultdict[int, list[AnswerRow]] = defaultdict(list)
@@ -221,11 +218,9 @@ def _judgments(
 def _scores(
     outputs: Mapping[int, Sequence[Output]],
 ) -> Mapping[int, list[tuple[int | None, str, str, float]]]:
-    found: defaultdict[int, list[tuple[int | None, str, str, float]]] = defaultdict(list)
     keys = [output.key for own in outputs.values() for output in own]
-    for candidate, other, scorer, output, value in fetch_rows(_SCORES, candidates=keys):
-        found[candidate].append((other, scorer, output, value))
-    return found
+    rows = fetch_rows(_SCORES, candidates=keys)
+    return grouped((candidate, tuple(score)) for candidate, *score in rows)
 
 
 def _clip(sha256: str | None, seconds: float | None) -> Clip | None:

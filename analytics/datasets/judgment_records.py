@@ -1,19 +1,18 @@
-"""Every judgment of a study with its answers, and every mark that says whether it counts.
+"""Export records of judgments, with their answers and the marks that say whether they count, and of listening checks.
 
-What raters said who have withdrawn is left out, or stands without whatever tells of them (`RaterWithdrawal.Mode`), at
-the end and under other names.
+Judgments of withdrawn raters are left out, or come at the end under other names, without what identifies the rater
+(`RaterWithdrawal.Mode`).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from analytics.data import known_answer_trials
-from analytics.datasets.values import plain_number, utc_text
+from analytics.datasets.values import Record, grouped, plain_number, utc_text
 from annotation.listening.rules.checks import KINDS
 from annotation.listening.rules.coverage import read_playback_log, unique_seconds
 from annotation.models import (
@@ -30,8 +29,6 @@ from annotation.models import (
 from annotation.raters.rules import anonymised_judgment_id
 from annotation.rating.rules.answers import shown_choice
 from annotation.rating.rules.counterbalancing import candidate_labels
-
-# What an export says of how a judgment was listened to.
 
 
 def listening_record(
@@ -66,7 +63,6 @@ def _seconds(value: Any) -> float | int | None:
 
 
 Row = Mapping[str, Any]
-Record = dict[str, Any]
 
 BATCH = 2000
 _UNDECIDED = {int(Answer.Choice.TIE): "tie", int(Answer.Choice.BOTH_BAD): "both_bad"}
@@ -78,7 +74,7 @@ _READ = (
     "presentation", "codes", "comment", "gains", "telemetry", "protocol_version_id", "assignment__hint",
     "assignment__hint_shown", "rater__withdrawal__mode",
 )  # fmt: skip
-# What is told of a judgment whose rater was anonymised: nothing by which it could be laid beside another of theirs.
+# The cells of a judgment whose rater was anonymised: nothing by which it could be laid beside another of theirs.
 _ANONYMISED = {
     "rater__pseudonym": None, "comment": "", "gains": None, "telemetry": None, "assignment__leased_at": None,
     "started_at": None, "submitted_at": None, "assignment__hint_shown": None,
@@ -104,10 +100,10 @@ def judgment_records(study: Study) -> Iterator[Record]:
         answers = _answers([row["id"] for row in batch])
         reasons = _exclusion_reasons([row["id"] for row in batch if row["excluded"]])
         for row in batch:
-            shown, given = slots[row["task_id"]], answers[row["id"]]
+            own, hidden = slots[row["task_id"]], _WITHOUT_TEXT if row["rater__withdrawal__mode"] else {}
             yield {
                 "study": study.slug,
-                **_judgment(row, shown, exclusion_reason=reasons.get(row["id"], "")),
+                **_judgment(row, own, exclusion_reason=reasons.get(row["id"], "")),
                 "rater_marks": marks.get(row["rater__pseudonym"], []),
                 **listening_record(
                     row["telemetry"],
@@ -116,13 +112,8 @@ def judgment_records(study: Study) -> Iterator[Record]:
                     layout=layouts[row["protocol_version_id"]],
                 ),
                 "answers": [
-                    _answer(
-                        {**answer, **_WITHOUT_TEXT} if row["rater__withdrawal__mode"] else answer,
-                        questions,
-                        row["presentation"],
-                        shown,
-                    )
-                    for answer in given
+                    _answer({**answer, **hidden}, questions, row["presentation"], own)
+                    for answer in answers[row["id"]]
                 ],
             }
 
@@ -216,23 +207,17 @@ def _slot_of(candidate_id: int | None, slots: Sequence[Slot]) -> int | None:
 
 
 def _slots(task_ids: Collection[int]) -> Mapping[int, list[Slot]]:
-    found: defaultdict[int, list[Slot]] = defaultdict(list)
     rows = TaskCandidate.objects.filter(task_id__in=task_ids).order_by("task_id", "slot")
     system = "candidate__system"
     fields = ("task_id", "candidate_id", f"{system}__name", "candidate__take", f"{system}__role")
-    for task_id, candidate_id, name, take, role in rows.values_list(*fields):
-        found[task_id].append(Slot(candidate_id, name, take, role))
-    return found
+    return grouped((task_id, Slot(*slot)) for task_id, *slot in rows.values_list(*fields))
 
 
 def _answers(judgment_ids: Collection[int]) -> Mapping[int, list[Row]]:
     """By judgment, in the order of the protocol's questions."""
-    found: defaultdict[int, list[Row]] = defaultdict(list)
     rows = Answer.objects.filter(judgment_id__in=judgment_ids).order_by("question_id", "pk")
     fields = ("judgment_id", "question_id", "candidate_id", "choice", "value", "confidence", "text", "events")
-    for row in rows.values(*fields):
-        found[row["judgment_id"]].append(row)
-    return found
+    return grouped((row["judgment_id"], row) for row in rows.values(*fields))
 
 
 def _exclusion_reasons(judgment_ids: Collection[int]) -> dict[int, str]:
@@ -243,25 +228,15 @@ def _exclusion_reasons(judgment_ids: Collection[int]) -> dict[int, str]:
     return dict(rows.values_list("judgment_id", "reason"))
 
 
-# Every listening check that a rater of a study took to its end, but those of raters who have withdrawn.
-
-
-CheckRecord = dict[str, Any]
-
-CHECK_BATCH = 2000
-
-
-def check_records(study: Study) -> Iterator[CheckRecord]:
-    """Rater by rater, oldest first. `n_correct` is None where no answer is wrong."""
+def check_records(study: Study) -> Iterator[Record]:
+    """Finished listening checks, rater by rater, oldest first, without those of withdrawn raters. `n_correct` is None
+    where no answer is wrong."""
     runs = ListeningCheck.objects.filter(
         rater__study=study, finished_at__isnull=False, rater__withdrawal=None
     )
     fields = ("rater__pseudonym", "kind", "state", "n_correct", "started_at", "finished_at")
-    for row in (
-        runs.order_by("rater__pseudonym", "finished_at", "pk")
-        .values(*fields)
-        .iterator(chunk_size=CHECK_BATCH)
-    ):
+    rows = runs.order_by("rater__pseudonym", "finished_at", "pk").values(*fields)
+    for row in rows.iterator(chunk_size=BATCH):
         yield {
             "study": study.slug,
             "rater": row["rater__pseudonym"],

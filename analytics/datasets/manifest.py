@@ -11,6 +11,7 @@ from django.db.models import Count, F, Q, QuerySet
 
 from analytics.code_version import code_version
 from analytics.datasets.item_records import TEXT_VERSIONS
+from analytics.datasets.values import Record
 from annotation.models import (
     Answer,
     Candidate,
@@ -26,8 +27,6 @@ from annotation.models import (
 )
 from annotation.rating import counted
 from annotation.rating.rules.ordering import PRIORITIES_SOURCE_KEY
-
-Record = dict[str, Any]
 
 EXPORT_SCHEMA = 1
 # Nothing but versions of items is left out: the reader of the export decides by the marks.

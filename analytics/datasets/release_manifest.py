@@ -13,6 +13,7 @@ from typing import Any
 from analytics.code_version import code_version
 from analytics.data.postgres import fetch_rows
 from analytics.datasets import snapshot_sql
+from analytics.datasets.card import card_metadata, yaml_text
 from analytics.datasets.folder import MANIFEST_NAME, WrittenFile, hash_file
 from analytics.datasets.manifest import policy_facts, protocol_facts
 from analytics.datasets.release_tables import RELEASE_TABLES, ReleaseTable
@@ -102,11 +103,6 @@ def left_out(study: Study, cut: StudySnapshot) -> dict[str, Any]:
 # Dataset card: README.md for people and for the Hugging Face Hub, which reads the YAML at its head.
 
 CARD_NAME = "README.md"
-# The names of the sizes, by how many rows they end below.
-_SIZES = {
-    10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**7: "1M<n<10M",
-    10**8: "10M<n<100M",
-}  # fmt: skip
 
 
 def release_card(cut: StudySnapshot, files: Mapping[str, WrittenFile], left_out: Mapping[str, Any]) -> str:
@@ -114,22 +110,15 @@ def release_card(cut: StudySnapshot, files: Mapping[str, WrittenFile], left_out:
 
 
 def _head(cut: StudySnapshot, files: Mapping[str, WrittenFile]) -> list[str]:
-    """Every config is Parquet, for the Hub takes all of them to be what the first is; a pattern that nothing matches
-    would keep the whole from loading, so tables without rows are not named."""
+    """Every config is Parquet, for the Hub takes all of them to be what the first is. Empty tables have no file."""
     names = [name for name in RELEASE_TABLES if parquet_path(name) in files]
     rows = files[parquet_path(names[0])].rows or 0 if names else 0
-    size = next((name for end, name in _SIZES.items() if rows < end), "100M<n<1B")
-    lines = ["---", f"license: {_quoted(cut.wishes.license)}"]
+    lines = ["---", f"license: {yaml_text(cut.wishes.license)}"]
     if cut.wishes.language:
-        lines += ["language:", *(f"- {_quoted(code)}" for code in cut.wishes.language)]
-    lines += [f"pretty_name: {_quoted(cut.study['title'])}", "size_categories:", f"- {size}"]
-    lines += ["tags:", "- audio", "- human-feedback", "- preference"]
-    if names:
-        lines.append("configs:")
-    for number, name in enumerate(names):
-        lines += [f"- config_name: {name}", *(["  default: true"] if number == 0 else [])]
-        lines += ["  data_files:", "  - split: train", f"    path: {parquet_path(name)}"]
-    return [*lines, "---"]
+        lines += ["language:", *(f"- {yaml_text(code)}" for code in cut.wishes.language)]
+    configs = {name: [("train", parquet_path(name))] for name in names}
+    metadata = card_metadata(rows, ("audio", "human-feedback", "preference"), configs)
+    return [*lines, f"pretty_name: {yaml_text(cut.study['title'])}", *metadata, "---"]
 
 
 def _body(cut: StudySnapshot, files: Mapping[str, WrittenFile], left_out: Mapping[str, Any]) -> list[str]:
@@ -172,11 +161,6 @@ def _excluded_lines(left_out: Mapping[str, Any]) -> list[str]:
 
 def _paragraph(text: str) -> list[str]:
     return ["", text.strip()] if text.strip() else []
-
-
-def _quoted(text: str) -> str:
-    """A text as YAML takes it on one line, whatever it holds: JSON is YAML."""
-    return json.dumps(text, ensure_ascii=False)
 
 
 # Croissant: the release as JSON-LD for dataset search and loaders. The validator asks for a hash of every file and for

@@ -1,18 +1,17 @@
-"""Every review case of a study: why it was opened, the expert's blind judgment, what was decided, and the returns."""
+"""Export records of review cases (adjudication) and corrections.
+
+Members are named by pseudonym and role, never by account. Those who have withdrawn have neither name nor words.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import OuterRef, Prefetch, Subquery
 
-from analytics.datasets.values import utc_text, without_paths
+from analytics.datasets.values import Record, utc_text, without_paths
 from annotation.models import CaseEvent, CaseReason, Correction, Membership, Rater, Return, ReviewCase, Study
-
-# Members of a study as an export names them: by pseudonym and role, never by account. Who has withdrawn has
-# neither name nor words in it.
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,6 @@ def withdrawn_accounts(study: Study) -> set[int]:
     gone = Rater.objects.filter(study=study, user__isnull=False, withdrawal__isnull=False)
     return {user for user in gone.values_list("user_id", flat=True) if user is not None}
 
-
-Record = dict[str, Any]
 
 CASE_BATCH = 500
 
@@ -118,15 +115,10 @@ def _return(row: Return, gone: Collection[int]) -> Record:
     }
 
 
-# Every correction of a study: field by field what it was, what it became, who changed it, and why.
-
-
-CorrectionRecord = dict[str, Any]
-
 CORRECTION_BATCH = 2000
 
 
-def correction_records(study: Study) -> Iterator[CorrectionRecord]:
+def correction_records(study: Study) -> Iterator[Record]:
     """In the order made. `undone`: the version it made was taken back, and is not the item's text. Of an author who has
     withdrawn, comment and time are not told; what they made of the item is."""
     rows = Correction.objects.filter(version_after__item__study=study).order_by("pk")

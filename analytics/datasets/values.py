@@ -1,14 +1,30 @@
-"""Values as an export writes them."""
+"""Records and values as exports write them: UTC times, plain numbers, no paths of this machine."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+Record = dict[str, Any]
+# The texts of an item version.
+TEXT_FIELDS = ("prompt", "lyrics", "question", "reference", "rationale", "transcript")
 
 _ADDRESS = re.compile(r"\w+://")
 # From the root, a home, a folder named by dots, a drive or a Windows server.
 _PATH = re.compile(r"^(~\w*|\.{0,2}|[A-Za-z]:|\\)[/\\].*$")
+
+
+def grouped(rows: Iterable[tuple[K, V]]) -> defaultdict[K, list[V]]:
+    """The second members of the rows by the first, in order; nothing for others."""
+    found: defaultdict[K, list[V]] = defaultdict(list)
+    for key, value in rows:
+        found[key].append(value)
+    return found
 
 
 def utc_text(moment: datetime | None) -> str | None:

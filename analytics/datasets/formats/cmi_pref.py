@@ -44,7 +44,7 @@ COLUMNS = (
     Column("confidence_preference-musicality", "float", "1 to 5"),
     Column("feedback", "string", "the rater's evidence, in their words"),
     Column("user id", "string", "pseudonym of the rater; empty where nobody was named, and in rows per pair"),
-    Column("n_votes", "int", "votes decided_sums the row; more than one only in rows per pair"),
+    Column("n_votes", "int", "votes behind the row; more than one only in rows per pair"),
     Column("weight", "float", "what the vote weighs; in rows per pair, all votes together"),
 )
 

@@ -79,7 +79,7 @@ def test_what_a_model_wrote_names_no_place_on_this_machine(study):
 
 
 def test_batches_join_without_gap_or_repeat(study, monkeypatch):
-    monkeypatch.setattr(records, "ITEM_BATCH", 2)
+    monkeypatch.setattr(records, "BATCH", 2)
     for name in "abcde":
         factories.comparison_task(study, name)
     factories.rating_task(factories.StudyFactory(), "other")
