@@ -19,7 +19,7 @@ from annotation.api import paging
 from annotation.api.authentication import Scope
 from annotation.api.json_fields import TableField
 from annotation.api.paging import PageOut
-from annotation.api.serializers import In, operation, problem_responses
+from annotation.api.serializers import In, SettingsIn, operation, problem_responses
 from annotation.errors import InvalidInput
 from annotation.jobs.api import JobOut
 from annotation.models import ReviewCase, ReviewView, Study, User
@@ -441,19 +441,8 @@ class FlagsIn(In):
     flags = TableField(default=dict, help_text=FLAGS_HELP)
 
 
-class ReviewRulesIn(FlagsIn):
-    undo_minutes = serializers.IntegerField(
-        required=False, help_text="How long a decision can be taken back."
-    )
-    claim_minutes = serializers.IntegerField(
-        required=False, help_text="How long a case stays with an expert who does nothing."
-    )
-    same_raters = serializers.BooleanField(
-        required=False, help_text="Whether those who judged a version may judge the corrected one."
-    )
-    pool_votes = serializers.IntegerField(
-        required=False, help_text="How many more judgments a return to the pool asks for."
-    )
+class ReviewRulesIn(FlagsIn, SettingsIn):
+    declaration = ReviewSettings
 
 
 class ReviewRulesOut(serializers.Serializer):

@@ -35,8 +35,9 @@ from annotation.models.people import RATING_ROLES
 from annotation.rating import overlap
 from annotation.review import blind_judgments, drafts
 from annotation.review import cases as review_cases
-from annotation.review.rules import SETTING_BOUNDS, ReviewSettings
+from annotation.review.rules import ReviewSettings
 from annotation.studies import audit
+from annotation.studies.settings import declared
 
 
 def decidable_case(user: User, case_id: int) -> tuple[ReviewCase, Item]:
@@ -107,10 +108,9 @@ def return_to_pool(user: User, case_id: int, comment: str, votes: int | None = N
     case, item = decidable_case(user, case_id)
     _check_comment(comment)
     n_wanted = ReviewSettings.of(case.study.rules).pool_votes if votes is None else votes
-    least, most = SETTING_BOUNDS["pool_votes"]
-    if not least <= n_wanted <= most:
-        problem = FieldProblem("votes", f"Give a whole number from {least} to {most}.")
-        raise InvalidInput("So many judgments cannot be asked for.", problems=[problem])
+    if problem := declared(ReviewSettings)["pool_votes"].problem_of(n_wanted):
+        problems = [FieldProblem("votes", problem)]
+        raise InvalidInput("So many judgments cannot be asked for.", problems=problems)
     ready = Task.objects.filter(item_version_id=item.current_version_id, state=Task.State.READY)
     tasks = list(ready.order_by("pk").values_list("pk", flat=True))
     if not tasks:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from annotation.errors import FieldProblem
 from annotation.importing.records import UNSTORABLE_CHARACTERS
+from annotation.studies.settings import from_stored, setting
+from annotation.studies.settings import gettext_noop as _
 
 # Why the review keeps judgments out of analysis; every other reason is somebody's own.
 REVIEW_EXCLUSIONS = ("item_corrected", "item_withdrawn", "correction_undone")
@@ -23,42 +25,26 @@ class ReviewSettings:
     does nothing. `same_raters`: whether those who judged a version may judge the corrected one. `pool_votes`: how many
     more judgments a return to the pool asks for."""
 
-    undo_minutes: int = 10
-    claim_minutes: int = 30
-    same_raters: bool = False
-    pool_votes: int = 1
+    undo_minutes: int = setting(
+        10,
+        label=_("Minutes in which an expert can take a decision back"),
+        help_text=_("0 for never."),
+        most=10_080,
+    )
+    claim_minutes: int = setting(
+        30, label=_("Minutes that a case stays with an expert who does nothing"), least=5, most=1440
+    )
+    same_raters: bool = setting(
+        False,
+        label=_("Raters who saw an item may judge its corrected version"),
+        help_text=_("Otherwise it goes to raters who have not met it."),
+    )
+    pool_votes: int = setting(1, label=_("Judgments that a return to all raters asks for"), least=1, most=20)
 
     @classmethod
     def of(cls, rules: Mapping[str, Any]) -> ReviewSettings:
         """From a study's `rules`, in which only what differs from the defaults need stand."""
-        stated = rules.get("review", {})
-        return cls(**{name: stated[name] for name in SETTING_NAMES if name in stated})
-
-
-SETTING_NAMES = tuple(field.name for field in fields(ReviewSettings))
-# The least and the most of each number.
-SETTING_BOUNDS = {"undo_minutes": (0, 10_080), "claim_minutes": (5, 1440), "pool_votes": (1, 20)}
-
-
-def validate_settings(settings: Mapping[str, Any]) -> list[FieldProblem]:
-    """Every fault of settings that somebody wants, each with the name of its field."""
-    problems = []
-    for name, value in settings.items():
-        if name == "same_raters":
-            if not isinstance(value, bool):
-                problems.append(FieldProblem(name, "Give true or false."))
-        elif name not in SETTING_BOUNDS:
-            problems.append(
-                FieldProblem(name, f"There is no such setting; there are {', '.join(SETTING_NAMES)}.")
-            )
-        elif (
-            isinstance(value, bool)
-            or not isinstance(value, int)
-            or not (SETTING_BOUNDS[name][0] <= value <= SETTING_BOUNDS[name][1])
-        ):
-            least, most = SETTING_BOUNDS[name]
-            problems.append(FieldProblem(name, f"Give a whole number from {least} to {most}."))
-    return problems
+        return from_stored(cls, rules.get("review", {}))
 
 
 # Corrections

@@ -21,7 +21,8 @@ from annotation.models.people import Role
 from annotation.review.flag_rules import KINDS, MAX_WEIGHT, FlagRules, Parameter
 from annotation.review.labels import RULE_LABELS
 from annotation.review.queue import UNRESOLVED, QueueFilters
-from annotation.review.rules import SETTING_BOUNDS, ReviewSettings
+from annotation.review.rules import ReviewSettings
+from annotation.studies.settings import declared
 from labeling_ui.domain_errors import add_form_errors
 
 # The review queue's filters, saved views, and whom cases are given to.
@@ -154,22 +155,25 @@ class RuleFields:
         return any(field.errors for field in self.rest)
 
 
+_SETTINGS = declared(ReviewSettings)
+
+
 class ReviewRulesForm(forms.Form):
     undo_minutes = forms.IntegerField(
         label=_("Minutes in which an expert can take a decision back"),
-        min_value=SETTING_BOUNDS["undo_minutes"][0],
-        max_value=SETTING_BOUNDS["undo_minutes"][1],
+        min_value=int(_SETTINGS["undo_minutes"].least),
+        max_value=int(_SETTINGS["undo_minutes"].most),
         help_text=_("0 for never."),
     )
     claim_minutes = forms.IntegerField(
         label=_("Minutes that a case stays with an expert who does nothing"),
-        min_value=SETTING_BOUNDS["claim_minutes"][0],
-        max_value=SETTING_BOUNDS["claim_minutes"][1],
+        min_value=int(_SETTINGS["claim_minutes"].least),
+        max_value=int(_SETTINGS["claim_minutes"].most),
     )
     pool_votes = forms.IntegerField(
         label=_("Judgments that a return to all raters asks for"),
-        min_value=SETTING_BOUNDS["pool_votes"][0],
-        max_value=SETTING_BOUNDS["pool_votes"][1],
+        min_value=int(_SETTINGS["pool_votes"].least),
+        max_value=int(_SETTINGS["pool_votes"].most),
     )
     same_raters = forms.BooleanField(
         label=_("Raters who saw an item may judge its corrected version"),
