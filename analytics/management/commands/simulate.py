@@ -9,26 +9,28 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analytics.planning.ordering_comparison import REPLICATES, compare_orders, comparison_lines
-from analytics.statistics.planning.ordering_simulation import Question, ScorerNoise, SimulationSettings
 from annotation.errors import DomainError
 from annotation.models import Study
 from annotation.raters import simulation
 from annotation.raters.simulation import SimulationOptions, SimulationResult
 from annotation.rating.rules import ordering
 
+if TYPE_CHECKING:
+    from benchmarks.order_savings import SimulationSettings
+
 RATERS = 30
+REPLICATES = 100
 # Options that are numbers of the comparison, by type, with what they mean.
 _NUMBERS: dict[str, tuple[type, str]] = {
     "pairs": (int, "pairs of a simulated study"),
     "step": (int, "votes after which the model learns anew"),
     "refresh": (int, "votes after which priorities are reckoned anew"),
 }
-_HEARING: dict[str, tuple[type, str]] = {
+_NOISE: dict[str, tuple[type, str]] = {
     "deafness": (float, "what the model mishears of each fault, a standard deviation"),
     "distractions": (int, "how much the model hears that means nothing"),
 }
@@ -57,10 +59,10 @@ class Command(BaseCommand):
             action="store_true",
             help="say how many votes the study's policy, or the one that comes first, saves; changes nothing",
         )
-        group.add_argument("--question", choices=get_args(Question), default="musicality")
+        group.add_argument("--question", choices=("musicality", "alignment"), default="musicality")
         group.add_argument("--replicates", type=int, default=REPLICATES)
         group.add_argument("--accuracy", type=float, nargs="+", default=[], help="at which to compare votes")
-        for name, (kind, meaning) in {**_NUMBERS, **_HEARING}.items():
+        for name, (kind, meaning) in {**_NUMBERS, **_NOISE}.items():
             group.add_argument(f"--{name}", type=kind, help=meaning)
         for name in ("uniform", "among", *ordering.WEIGHTS):
             kind = int if name == "among" else float
@@ -88,6 +90,11 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(asdict(done)) if options["json"] else _sentence(done))
 
     def _compare(self, options: Mapping[str, Any]) -> None:
+        from benchmarks.order_savings import (  # a simulation, no part of the product
+            compare_orders,
+            comparison_lines,
+        )
+
         replicates = options["replicates"]
         try:
             found = compare_orders(
@@ -118,10 +125,12 @@ def _study(slug: str | None) -> Study | None:
 
 
 def _setting(options: Mapping[str, Any]) -> SimulationSettings:
+    from benchmarks.order_savings import ScorerNoise, SimulationSettings
+
     names = (*_NUMBERS, "question", "raters", "votes", "overlap")
-    given = {name: options[name] for name in names if options[name] is not None}
-    heard = {name: options[name] for name in _HEARING if options[name] is not None}
-    return SimulationSettings(**given, hearing=ScorerNoise(**heard))
+    numbers = {name: options[name] for name in names if options[name] is not None}
+    noise = {name: options[name] for name in _NOISE if options[name] is not None}
+    return SimulationSettings(**numbers, hearing=ScorerNoise(**noise))
 
 
 def _policy(options: Mapping[str, Any]) -> ordering.Ordering:

@@ -1,4 +1,4 @@
-"""Logistic regression by Newton's method, and its predictions for what it has not seen.
+"""Logistic regression with a ridge penalty, and its cross-validated predictions.
 
 Coefficients maximise the log-likelihood less penalty / 2 times the sum of their squares, taken per root mean square of
 their feature; so the fit exists even where a feature tells the classes apart without fault, and does not depend on the
@@ -14,7 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.statistics.arrays import FloatArray, IntArray
-from analytics.statistics.bootstrap import Estimate, Resampling, estimate, number_clusters, weighted_mean
+from analytics.statistics.bootstrap import (
+    DEFAULT_RESAMPLING,
+    Estimate,
+    Resampling,
+    estimate,
+    number_clusters,
+    weighted_mean,
+)
 from analytics.statistics.judges.accuracy import auc, pairwise_accuracy
 
 FOLDS = 5
@@ -50,9 +57,9 @@ def logistic_fit(
         design = np.column_stack([design, np.ones(len(design))])
         # Hardly any penalty, and still a finite intercept where all targets are of one class.
         ridge = np.append(ridge, 1e-6)
-    found = _newton(design, targets, ridge)
-    slopes = found[: features.shape[1]] / scale
-    return Logistic(slopes, float(found[-1]) if intercept else 0.0)
+    fitted = ridge_logistic(design, targets, ridge=ridge)
+    slopes = fitted[: features.shape[1]] / scale
+    return Logistic(slopes, float(fitted[-1]) if intercept else 0.0)
 
 
 def grouped_folds(clusters: IntArray, *, folds: int = FOLDS, seed: int = 0) -> IntArray:
@@ -97,26 +104,36 @@ def probability(logits: FloatArray) -> FloatArray:
     return np.asarray(np.where(logits >= 0, 1 / (1 + below), below / (1 + below)))
 
 
-def _newton(design: FloatArray, targets: FloatArray, ridge: FloatArray) -> FloatArray:
-    found = np.zeros(design.shape[1])
-    loss = _loss(design, targets, ridge, found)
+def ridge_logistic(
+    design: FloatArray,
+    targets: FloatArray,
+    *,
+    ridge: FloatArray,
+    weights: FloatArray | float = 1.0,
+    start: FloatArray | None = None,
+) -> FloatArray:
+    """(k,) the coefficients that minimise the weighted log-loss plus the sum of ridge / 2 times their squares."""
+
+    def loss(at: FloatArray) -> float:
+        logits = design @ at
+        return float(
+            (weights * (np.logaddexp(0.0, logits) - targets * logits)).sum() + (ridge * at**2).sum() / 2
+        )
+
+    at = np.zeros(design.shape[1]) if start is None else start
+    lowest = loss(at)
     for _ in range(_MOST_STEPS):
-        p = probability(design @ found)
-        gradient = design.T @ (targets - p) - ridge * found
-        curvature = (design * (p * (1 - p))[:, None]).T @ design + np.diag(ridge)
+        p = probability(design @ at)
+        gradient = design.T @ (weights * (targets - p)) - ridge * at
+        curvature = (design * (weights * p * (1 - p))[:, None]).T @ design + np.diag(ridge)
         step = np.linalg.solve(curvature, gradient)
         # The loss is convex: halving a step that overshoots is enough to go down all the way.
-        while (new := _loss(design, targets, ridge, found + step)) > loss and np.abs(step).max() > _CONVERGED:
+        while (new := loss(at + step)) > lowest and np.abs(step).max() > _CONVERGED:
             step = step / 2
-        found, loss = found + step, new
-        if np.abs(step).max() <= _CONVERGED * (1 + np.abs(found).max()):
+        at, lowest = at + step, new
+        if np.abs(step).max() <= _CONVERGED * (1 + np.abs(at).max()):
             break
-    return found
-
-
-def _loss(design: FloatArray, targets: FloatArray, ridge: FloatArray, at: FloatArray) -> float:
-    logits = design @ at
-    return float((np.logaddexp(0.0, logits) - targets * logits).sum() + (ridge * at**2).sum() / 2)
+    return at
 
 
 # What an overall preference owes to each of two heads of a scorer (CMI-RewardBench, tables 13 and 15). The
@@ -152,11 +169,10 @@ def preference_regression(
     leads: Sequence[float] | FloatArray,
     *,
     clusters: Sequence[Hashable] | None = None,
-    resampling: Resampling | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> PreferenceRegression | None:
     """differences: (n, 2) of each head, the first side's score less the second's. leads: above 0 where people prefer
     the first. Pairs without both heads and undecided ones are left out; None where none is left."""
-    resampling = resampling or Resampling()
     both, human = np.asarray(differences, dtype=np.float64), np.sign(np.asarray(leads, dtype=np.float64))
     if both.shape != (len(human), 2):
         raise ValueError("Needs two differences and a human lead per pair.")

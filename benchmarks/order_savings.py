@@ -1,4 +1,7 @@
-"""Random order against an order by what a vote would teach: how much is known after how many votes.
+"""Votes saved by an ordering policy (active learning) against random order, simulated on the demo's truth.
+
+    python benchmarks/order_savings.py [--replicates 100]
+    manage.py simulate --compare-ordering      the same, with all settings
 
 A replicate draws a world and lets the same raters, in the same turns and with the same random numbers, work through it
 in each order. The model is fitted anew after every `step` votes, priorities follow from it and from the votes so far,
@@ -7,14 +10,22 @@ as a study's do, and what is known by then is held against the truth.
 
 from __future__ import annotations
 
+import argparse
+import json
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from analytics.statistics.arrays import BoolArray, FloatArray, IntArray
+from analytics.statistics.bootstrap import percentile_interval
+from analytics.statistics.judges.logistic_regression import probability, ridge_logistic
 from annotation.demo import clips
 from annotation.demo.clips import SYSTEMS, Outcome, draw_outcome, load_prompts
 from annotation.demo.raters import Rater, draw_rater
@@ -96,26 +107,26 @@ def _draw_pairs(
     question: Question, hearing: ScorerNoise, n: int, *, seed: int, rng: np.random.Generator
 ) -> SimulatedPairs:
     """Two systems' answers to one prompt, drawn anew for each pair; those without a better side are left out."""
-    prompts, take = load_prompts(), 0
+    prompts, draw = load_prompts(), 0
     differences: list[float] = []
     features: list[FloatArray] = []
     while len(differences) < n:
-        take += 1
+        draw += 1
         prompt = prompts[int(rng.integers(len(prompts)))]
         two = rng.choice(len(SYSTEMS), size=2, replace=False)
         first, second = (
-            draw_outcome(prompt, SYSTEMS[int(k)], seed=(_WORLD_SEED + seed) * 1_000_000 + take) for k in two
+            draw_outcome(prompt, SYSTEMS[int(k)], seed=(_WORLD_SEED + seed) * 1_000_000 + draw) for k in two
         )
         difference = getattr(first, question) - getattr(second, question)
         if abs(difference) < 1e-9:
             continue
         differences.append(difference)
         features.append(_strengths(first, question) - _strengths(second, question))
-    meant = np.array(features)
+    signal = np.array(features)
     # Of either clip, so of a difference with twice the variance.
-    misheard = rng.normal(0, hearing.deafness * np.sqrt(2), meant.shape)
-    beside = rng.normal(0, np.sqrt(2), (n, hearing.distractions))
-    return SimulatedPairs(np.array(differences), np.hstack([meant + misheard, beside]))
+    misheard = rng.normal(0, hearing.deafness * np.sqrt(2), signal.shape)
+    distractors = rng.normal(0, np.sqrt(2), (n, hearing.distractions))
+    return SimulatedPairs(np.array(differences), np.hstack([signal + misheard, distractors]))
 
 
 def _strengths(outcome: Outcome, question: Question) -> FloatArray:
@@ -135,8 +146,6 @@ def _strengths(outcome: Outcome, question: Question) -> FloatArray:
 # says of it. In log-odds.
 WEIGHT_SD = 1.5
 PAIR_SD = 1.0
-_NEWTON_STEPS = 100
-_CLOSE = 1e-8
 _HALVINGS = 40
 
 
@@ -146,29 +155,13 @@ def fitted_weights(
     """(k,) the most probable weights after so many votes for the first and the second of each of n pairs."""
     n = first + second
     voted = n > 0
-    x, wins, n = features[voted], first[voted], n[voted]
-    weights, worth = start, _log_posterior(start, x, wins, n)
-    for _ in range(_NEWTON_STEPS):
-        share = _logistic(x @ weights)
-        gradient = x.T @ (wins - n * share) - weights / WEIGHT_SD**2
-        curvature = (x.T * (n * share * (1 - share))) @ x + np.eye(len(weights)) / WEIGHT_SD**2
-        step = np.linalg.solve(curvature, gradient)
-        # Newton's step may go too far where few votes make the logistic steep: then half of it, and so on.
-        while (there := _log_posterior(weights + step, x, wins, n)) < worth and float(
-            np.abs(step).max()
-        ) > _CLOSE:
-            step = step / 2
-        if float(np.abs(step).max()) <= _CLOSE:
-            break
-        weights, worth = weights + step, there
-    return weights
-
-
-def _log_posterior(weights: FloatArray, x: FloatArray, wins: IntArray, n: IntArray) -> float:
-    """The logarithm of the weights' probability, up to a constant."""
-    logits = x @ weights
-    likely = wins @ logits - n @ np.logaddexp(0, logits)
-    return float(likely - weights @ weights / (2 * WEIGHT_SD**2))
+    return ridge_logistic(
+        features[voted],
+        first[voted] / n[voted],
+        ridge=np.full(len(start), 1 / WEIGHT_SD**2),
+        weights=n[voted].astype(np.float64),
+        start=start,
+    )
 
 
 def posterior_margins(margins: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
@@ -178,18 +171,14 @@ def posterior_margins(margins: FloatArray, first: IntArray, second: IntArray) ->
     low, high = margins - n * PAIR_SD**2, margins + n * PAIR_SD**2
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        rising = first - n * _logistic(middle) > (middle - margins) / PAIR_SD**2
+        rising = first - n * probability(middle) > (middle - margins) / PAIR_SD**2
         low, high = np.where(rising, middle, low), np.where(rising, high, middle)
     return np.asarray((low + high) / 2)
 
 
-def share_correct(said: FloatArray, truth: FloatArray) -> float:
+def share_correct(predicted: FloatArray, truth: FloatArray) -> float:
     """The share of pairs whose better side is told; half of those of which nothing is said."""
-    return float(np.mean(np.where(said == 0, 0.5, np.sign(said) == np.sign(truth))))
-
-
-def _logistic(x: FloatArray) -> FloatArray:
-    return np.asarray(1 / (1 + np.exp(-np.clip(x, -40, 40))))
+    return float(np.mean(np.where(predicted == 0, 0.5, np.sign(predicted) == np.sign(truth))))
 
 
 # What a vote on each pair would teach, as studies reckon it (`scoring.policies.priorities`, in SQL there).
@@ -205,13 +194,13 @@ def priorities(weights: Ordering, *, margins: FloatArray, first: IntArray, secon
     n = first + second
     voted = n > 0
     share = first / np.maximum(n, 1)
-    told = 1 / (1 + np.exp(-np.clip(margins, -30, 30)))
-    apart = np.zeros(len(margins))
-    apart[voted] = rank_shares((n / (n + _MODEL_VOTES) * np.abs(share - told))[voted])
+    predicted = probability(np.clip(margins, -30, 30))
+    disagreement = np.zeros(len(margins))
+    disagreement[voted] = rank_shares((n / (n + _MODEL_VOTES) * np.abs(share - predicted))[voted])
     total = weights.uncertainty + weights.disagreement + weights.coverage
     weighed = (
         weights.uncertainty * rank_shares(-np.abs(margins))
-        + weights.disagreement * apart
+        + weights.disagreement * disagreement
         + weights.coverage / (1.0 + n)
     )
     return np.asarray(np.round(weighed / total, _DECIMALS))
@@ -299,22 +288,18 @@ def simulated_curves(
     seed: int = 1,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Curves:
-    found: dict[str, list[FloatArray]] = {name: [] for name in policies}
+    runs_by_policy: dict[str, list[FloatArray]] = {name: [] for name in policies}
     for replicate in range(replicates):
-        world = _draw_world(setting, seed=seed * 10_000 + replicate)
+        world = draw_world(
+            setting.question, setting.hearing, pairs=setting.pairs, unseen=setting.unseen, raters=setting.raters,
+            seed=seed * 10_000 + replicate,
+        )  # fmt: skip
         for name, policy in policies.items():
             rng = np.random.default_rng([seed, replicate])
-            found[name].append(np.array(list(_accuracies(setting, world, policy, rng))))
+            runs_by_policy[name].append(np.array(list(_accuracies(setting, world, policy, rng))))
         progress(replicate + 1)
-    stacked = {name: np.stack(runs) for name, runs in found.items()}
+    stacked = {name: np.stack(runs) for name, runs in runs_by_policy.items()}
     return {name: {m: runs[:, :, k] for k, m in enumerate(MEASURES)} for name, runs in stacked.items()}
-
-
-def _draw_world(setting: SimulationSettings, *, seed: int) -> SimulatedWorld:
-    return draw_world(
-        setting.question, setting.hearing, pairs=setting.pairs, unseen=setting.unseen, raters=setting.raters,
-        seed=seed,
-    )  # fmt: skip
 
 
 def _accuracies(
@@ -324,7 +309,7 @@ def _accuracies(
     work = _SimulatedStudy(setting, world, rng)
     weights = np.zeros(world.pairs.features.shape[1])
     for moment in setting.moments:
-        work.go_on(until=int(moment), policy=policy, margins=world.pairs.features @ weights)
+        work.run_until(until=int(moment), policy=policy, margins=world.pairs.features @ weights)
         first, second = work.first, work.n - work.first
         weights = fitted_weights(world.pairs.features, first, second, start=weights)
         yield _measured(world, VotesSoFar(world.pairs.features @ weights, first, second), weights)
@@ -347,7 +332,7 @@ class _SimulatedStudy:
         self._world, self._overlap, self._refresh = world, setting.overlap, setting.refresh
         self.n, self.first = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         self._met = np.zeros((setting.raters, n), dtype=bool)
-        self._given = 0
+        self._n_votes = 0
         # Drawn for all turns at once, so that they do not depend on the policy: who comes, the kind of the draw and the
         # place in it. Some more than votes: whoever finds nothing open loses a turn.
         turns = setting.votes + 20 * setting.raters
@@ -356,14 +341,14 @@ class _SimulatedStudy:
         self._turns = iter(zip(who.tolist(), rng.random((rounds * setting.raters, 2)).tolist(), strict=True))
         self._shuffled = rng.random(n)  # equals in priority come in an order that means nothing
 
-    def go_on(self, *, until: int, policy: Policy, margins: FloatArray) -> None:
+    def run_until(self, *, until: int, policy: Policy, margins: FloatArray) -> None:
         """Votes until there are so many. The model's margins stay as they are, priorities follow the votes."""
         order = None
-        while self._given < until:
+        while self._n_votes < until:
             turn = next(self._turns, None)
             if turn is None:  # nobody finds anything open any more
                 return
-            if policy.priority is not None and (order is None or self._given % self._refresh == 0):
+            if policy.priority is not None and (order is None or self._n_votes % self._refresh == 0):
                 order = self._first_to_last(policy.priority, margins)
             rater, (kind, place) = turn
             if order is None or kind < policy.uniform:
@@ -384,7 +369,7 @@ class _SimulatedStudy:
         self._met[rater, pair] = True
         self.n[pair] += 1
         self.first[pair] += self._world.first[rater, pair]
-        self._given += 1
+        self._n_votes += 1
 
 
 # How many votes one order saves against another at equal accuracy, with an interval. Curves of accuracy
@@ -437,16 +422,10 @@ def _or_none(votes: float) -> float | None:
 
 
 def monotone(curves: FloatArray) -> FloatArray:
-    """(b, moments) the nearest curves that never fall, by the max-min formula."""
-    n = curves.shape[1]
-    sums = np.concatenate([np.zeros((len(curves), 1)), np.cumsum(curves, axis=1)], axis=1)
-    lengths = np.arange(1, n + 1)[None, :] - np.arange(n)[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        means = (sums[:, None, 1:] - sums[:, :-1, None]) / lengths  # (b, from, to)
-    means[:, lengths <= 0] = np.inf
-    lowest = np.minimum.accumulate(means[:, :, ::-1], axis=2)[:, :, ::-1]  # over all ends from `to` on
-    lowest[:, lengths <= 0] = -np.inf
-    return np.asarray(lowest.max(axis=1))
+    """(b, moments) the nearest curves that never fall (isotonic regression)."""
+    from scipy.optimize import isotonic_regression  # takes a second to load
+
+    return np.stack([isotonic_regression(curve).x for curve in curves])
 
 
 def _votes_needed(runs: FloatArray, moments: FloatArray, weights: FloatArray, accuracy: float) -> FloatArray:
@@ -471,8 +450,149 @@ def _saving_interval(
     before, after = (_votes_needed(each, moments, weights, accuracy) for each in (reference, other))
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = 1 - after / before
-    shares = shares[np.isfinite(shares)]
-    if len(shares) < RESAMPLES / 2:
-        return None, "mostly_not_reached"
-    low, high = np.quantile(shares, [(1 - INTERVAL_LEVEL) / 2, (1 + INTERVAL_LEVEL) / 2])
-    return (float(low), float(high)), None
+    interval = percentile_interval(shares, INTERVAL_LEVEL)
+    return interval, None if interval else "mostly_not_reached"
+
+
+# The comparison of a policy with random order, as tables and in a sentence.
+
+
+REPLICATES = 100
+MOST_REPLICATES = 5000
+# Accuracies that are looked at where none are asked for: those of random order after these shares of the votes.
+_SHARES = (0.25, 0.5, 0.75)
+_MEANT = {
+    "both": "the model and each pair's own votes together",
+    "majority": "the majority of each pair's own votes",
+    "unseen": "the model alone, on pairs of which nobody was asked",
+}
+
+
+@dataclass(frozen=True)
+class OrderingComparison:
+    """`random` and `policy` hold the mean accuracy at each of `moments` (votes given), by measure."""
+
+    setting: SimulationSettings
+    ordering: Ordering
+    replicates: int
+    seed: int
+    moments: list[int]
+    random: dict[str, list[float]]
+    policy: dict[str, list[float]]
+    savings: dict[str, list[VoteSaving]]
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def compare_orders(
+    setting: SimulationSettings,
+    ordering: Ordering,
+    *,
+    replicates: int = REPLICATES,
+    seed: int = 1,
+    accuracies: Sequence[float] = (),
+    progress: Callable[[int], None] = lambda done: None,
+) -> OrderingComparison:
+    """Raises ValueError, with a sentence, for numbers that cannot be."""
+    if not 3 <= replicates <= MOST_REPLICATES:
+        raise ValueError(f"Simulate 3 to {MOST_REPLICATES} replicates.")
+    if seed < 0:
+        raise ValueError("A seed is 0 or more.")
+    if any(not 0.5 < accuracy < 1 for accuracy in accuracies):
+        raise ValueError("An accuracy is a share between 0.5, which is chance, and 1.")
+    policies = {"random": RANDOM, "policy": policy_of(ordering)}
+    curves = simulated_curves(setting, policies, replicates=replicates, seed=seed, progress=progress)
+    savings = {}
+    for measure in MEASURES:
+        runs = curves["random"][measure], curves["policy"][measure]
+        levels = accuracies or _reached(runs[0], setting)
+        moments = setting.moments.astype(np.float64)
+        savings[measure] = [vote_saving(*runs, moments, accuracy=level, seed=seed) for level in levels]
+    return OrderingComparison(
+        setting=setting,
+        ordering=ordering,
+        replicates=replicates,
+        seed=seed,
+        moments=setting.moments.tolist(),
+        random=_means(curves["random"]),
+        policy=_means(curves["policy"]),
+        savings=savings,
+    )
+
+
+def policy_of(ordering: Ordering) -> Policy:
+    def priority(known: VotesSoFar) -> FloatArray:
+        return priorities(ordering, margins=known.margins, first=known.first, second=known.second)
+
+    return Policy(ordering.uniform, ordering.among, priority)
+
+
+def comparison_lines(comparison: OrderingComparison) -> Iterator[str]:
+    """A table of all accuracies, and the sentence."""
+    setting = comparison.setting
+    yield (
+        f"{comparison.replicates} simulated studies of {setting.pairs} pairs ({setting.question}), "
+        f"{setting.raters} raters, {setting.votes} votes, at most {setting.overlap} on a pair. The model learns anew every {setting.step}, "
+        f"priorities follow every {setting.refresh} votes."
+    )
+    yield f"{'told rightly by':<52} {'pairs':>7} {'random':>7} {'policy':>7} {'saved':>7}  95 % interval"
+    for measure in MEASURES:
+        for row in comparison.savings[measure]:
+            yield f"{_MEANT[measure]:<52} {_percent(row.accuracy):>7} {_row(row)}"
+    yield comparison_verdict(comparison)
+
+
+def comparison_verdict(comparison: OrderingComparison) -> str:
+    """What the policy saves in what a study is after, the model together with the votes, halfway."""
+    rows = comparison.savings["both"]
+    row = rows[len(rows) // 2]
+    at = f"At {_percent(row.accuracy)} of pairs told rightly"
+    if row.saved is None or row.interval is None:
+        return f"{at}: {SENTENCES[row.reason or 'not_reached']}"
+    low, high = row.interval
+    needed = f"the policy needs {row.votes:,.0f} votes, random order {row.reference_votes:,.0f}"
+    interval = (
+        f"(share of votes saved {_percent(row.saved)}, 95 % interval {_percent(low)} to {_percent(high)})"
+    )
+    if low > 0:
+        return f"{at} {needed}: the policy saves votes {interval}."
+    if high < 0:
+        return f"{at} {needed}: the policy saves none, it costs more {interval}."
+    return f"{at} {needed}: the policy saves none that could be told from chance {interval}."
+
+
+def _reached(reference: FloatArray, setting: SimulationSettings) -> list[float]:
+    mean = reference.mean(axis=0)
+    return [float(np.interp(share * setting.votes, setting.moments, mean)) for share in _SHARES]
+
+
+def _means(curves: Any) -> dict[str, list[float]]:
+    return {measure: runs.mean(axis=0).tolist() for measure, runs in curves.items()}
+
+
+def _row(row: VoteSaving) -> str:
+    before, after = ("–" if votes is None else f"{votes:,.0f}" for votes in (row.reference_votes, row.votes))
+    saved = "–" if row.saved is None else _percent(row.saved)
+    if row.interval is None:
+        return f"{before:>7} {after:>7} {saved:>7}  {SENTENCES[row.reason or 'not_reached']}"
+    return f"{before:>7} {after:>7} {saved:>7}  {_percent(row.interval[0])} to {_percent(row.interval[1])}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %".replace("-", "−")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replicates", type=int, default=REPLICATES)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    comparison = compare_orders(
+        SimulationSettings(), Ordering(), replicates=arguments.replicates, seed=arguments.seed
+    )
+    print(json.dumps(comparison.as_json()))
+
+
+if __name__ == "__main__":
+    main()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from analytics.statistics.planning.ordering_simulation import priorities
 from annotation.rating import task_selection
 from annotation.rating.rules.ordering import Ordering
+from benchmarks.order_savings import priorities
 from scoring.models import Score, Scorer, ScoringRun
 from scoring.policies import priorities as stored
 from tests import factories
