@@ -1,4 +1,4 @@
-"""What a published benchmark asks of a metric, whatever its files looked like."""
+"""Benchmark contract: what a metric is evaluated on, and the folder it comes from."""
 
 from __future__ import annotations
 

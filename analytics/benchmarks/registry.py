@@ -1,4 +1,4 @@
-"""The benchmarks by name."""
+"""Registry of published benchmarks, by name."""
 
 from __future__ import annotations
 

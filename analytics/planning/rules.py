@@ -200,7 +200,7 @@ def _plan_alpha(asked: PlanRequest) -> SamplePlan:
         replace(asked.design, blocks=1),
         half_width=asked.half_width,
         confidence=asked.confidence,
-        moved=moved,
+        extrapolated=moved,
         ties=ties,
     )
 

@@ -21,6 +21,7 @@ from analytics.statistics.agreement.alpha import (
     Agreement,
     IntervalSettings,
     Level,
+    alpha_at,
     krippendorff_alpha,
     symmetric_alpha,
 )
@@ -286,9 +287,7 @@ def agreement_of(votes: Votes, reading: ReliabilityReading, settings: ReportSett
     method: IntervalMethod = "clusters" if settings.interval == "items" else settings.interval
     patterns = patterns_of(votes, reading, by_prompt=method == "clusters")
     interval = IntervalSettings(method, settings.resampling)
-    if reading.symmetric:
-        return symmetric_alpha(patterns, interval=interval)
-    return krippendorff_alpha(patterns, level=reading.level, interval=interval)
+    return alpha_at(patterns, "symmetric" if reading.symmetric else reading.level, interval=interval)
 
 
 def measured_alpha(agreement: Agreement) -> Measured:

@@ -1,4 +1,4 @@
-"""Where each value stands among all of them."""
+"""Array types, percentile ranks, and variances by group."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 
 def percentile_ranks(values: FloatArray) -> FloatArray:
@@ -18,20 +19,9 @@ def percentile_ranks(values: FloatArray) -> FloatArray:
     return np.asarray(middle[which] / (len(values) - 1))
 
 
-BoolArray = NDArray[np.bool_]
-
-
-def population_variances(unit: IntArray, value: FloatArray, *, units: int) -> FloatArray:
-    """(units,) of each unit's ratings, divided by how many they are; NaN below two ratings."""
-    n = np.bincount(unit, minlength=units)
-    mean = np.bincount(unit, weights=value, minlength=units) / np.maximum(n, 1)
-    squares = np.bincount(unit, weights=(value - mean[unit]) ** 2, minlength=units)
-    return np.where(n > 1, squares / np.maximum(n, 1), np.nan)
-
-
-def sample_variances(unit: IntArray, value: FloatArray, *, n: int) -> FloatArray:
-    """(n,) the unbiased variance of each unit's values; NaN below two."""
-    size = np.bincount(unit, minlength=n)
-    mean = np.bincount(unit, weights=value, minlength=n) / np.maximum(size, 1)
-    squares = np.bincount(unit, weights=(value - mean[unit]) ** 2, minlength=n)
-    return np.where(size > 1, squares / np.maximum(size - 1, 1), np.nan)
+def group_variances(group: IntArray, value: FloatArray, *, size: int, ddof: int) -> FloatArray:
+    """(size,) of each group's values, divided by how many they are less `ddof`; NaN below two values."""
+    n = np.bincount(group, minlength=size)
+    mean = np.bincount(group, weights=value, minlength=size) / np.maximum(n, 1)
+    squares = np.bincount(group, weights=(value - mean[group]) ** 2, minlength=size)
+    return np.where(n > 1, squares / np.maximum(n - ddof, 1), np.nan)

@@ -1,4 +1,4 @@
-"""The mean of one quantity over another: ratings by score, correctness by length, in bins of about equal counts.
+"""Bins: of equal counts, of a rating scale, and the mean of one quantity within bins of another.
 
 The bins come from the data as they are; resamples keep them, so an interval is that of the mean within its bin.
 """
@@ -12,7 +12,14 @@ from itertools import pairwise
 import numpy as np
 
 from analytics.statistics.arrays import FloatArray, IntArray
-from analytics.statistics.bootstrap import Estimate, Resampling, estimate, number_clusters, weighted_mean
+from analytics.statistics.bootstrap import (
+    DEFAULT_RESAMPLING,
+    Estimate,
+    Resampling,
+    estimate,
+    paired_values,
+    weighted_mean,
+)
 
 # Bins that hold about as many items each.
 
@@ -58,27 +65,21 @@ def binned_means(
     *,
     most_bins: int,
     clusters: Sequence[Hashable] | None = None,
-    resampling: Resampling | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> tuple[BinnedMean, ...]:
     """In ascending order of x. Items without a finite number in both are left out; there are fewer bins than
     `most_bins` where they would hold fewer than ten items each."""
-    resampling = resampling or Resampling()
-    xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if xs.shape != ys.shape or xs.ndim != 1:
-        raise ValueError("Needs one x and one y per item.")
-    kept = np.isfinite(xs) & np.isfinite(ys)
-    groups = number_clusters(clusters, n=len(xs))[kept]
-    xs, ys = xs[kept], ys[kept]
+    xs, ys, groups, _ = paired_values(x, y, clusters)
     bin_of = equal_count_bins(xs, bins=bin_count(len(xs), most=most_bins))
-    found = []
+    means = []
     for number in range(int(bin_of.max(initial=-1)) + 1):
         within = bin_of == number
         own = np.unique(groups[within], return_inverse=True)[1]
         mean = estimate(weighted_mean(ys[within]), own, resampling=resampling)
-        found.append(
+        means.append(
             BinnedMean(float(xs[within].mean()), float(xs[within].min()), float(xs[within].max()), mean)
         )
-    return tuple(found)
+    return tuple(means)
 
 
 # Values to count ratings by: the points of a scale, or ranges of a continuous one.
@@ -114,9 +115,9 @@ def rating_bins(
     used = np.unique(value)
     if points or len(used) <= _MOST_SINGLE_VALUES:
         values = np.unique(np.concatenate([np.asarray(points, dtype=np.float64), used]))
-        return RatingBins(tuple(f"{one:g}" for one in values), values, ranges=False)
+        return RatingBins(tuple(f"{value:g}" for value in values), values, ranges=False)
     low, high = ends or (float(used[0]), float(used[-1]))
     low, high = min(low, float(used[0])), max(high, float(used[-1]))
     edges = np.linspace(low, high, (_FIFTHS if (low, high) == _MUSHRA else _RANGES) + 1)
-    labels = tuple(f"{one:g}–{other:g}" for one, other in pairwise(edges))
+    labels = tuple(f"{start:g}–{end:g}" for start, end in pairwise(edges))
     return RatingBins(labels, edges, ranges=True)

@@ -1,4 +1,4 @@
-"""Percentile bootstrap intervals, resampling whole clusters.
+"""Cluster bootstrap: percentile confidence intervals from resampled clusters.
 
 Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13 (percentile intervals) and section 8.3 (draw
 the units that are independent: here the clusters, each with all it holds). Items that share a text prompt or a sound
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analytics.statistics.arrays import FloatArray, IntArray
+from analytics.statistics.arrays import BoolArray, FloatArray, IntArray
 
 # From how often each item is in each of B resamples, (B, n), to the statistic of each, (B,); NaN where undefined.
 WeightedStatistic = Callable[[FloatArray], FloatArray]
@@ -20,6 +20,8 @@ WeightedStatistic = Callable[[FloatArray], FloatArray]
 REPLICATES = 1000
 # How many weights are in memory at once.
 _CELLS = 4_000_000
+
+Interval = tuple[float, float]
 
 SENTENCES = {
     "too_few": "Fewer than three items have both a score and a human answer.",
@@ -43,7 +45,7 @@ class Estimate:
     """
 
     value: float | None
-    interval: tuple[float, float] | None
+    interval: Interval | None
     n: int
     clusters: int
     reason: str | None
@@ -65,6 +67,9 @@ class Resampling:
             raise ValueError("Needs a level between 0 and 1 and at least one replicate.")
 
 
+DEFAULT_RESAMPLING = Resampling()
+
+
 def undefined_estimate(reason: str, *, n: int, clusters: int = 0, resampling: Resampling) -> Estimate:
     return Estimate(None, None, n, clusters, reason, resampling.level)
 
@@ -79,41 +84,91 @@ def number_clusters(clusters: Sequence[Hashable] | None, *, n: int) -> IntArray:
     return np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters], dtype=np.int64)
 
 
-def estimate(measure: WeightedStatistic, clusters: IntArray, *, resampling: Resampling) -> Estimate:
+def cluster_numbers(
+    clusters: Sequence[Hashable] | None, included: BoolArray | IntArray, *, n: int
+) -> IntArray:
+    """The clusters of the included ones of n items, as numbers from 0 without a gap."""
+    return np.unique(number_clusters(clusters, n=n)[included], return_inverse=True)[1]
+
+
+def paired_values(
+    scores: Sequence[float] | FloatArray,
+    humans: Sequence[float] | FloatArray,
+    clusters: Sequence[Hashable] | None,
+) -> tuple[FloatArray, FloatArray, IntArray, BoolArray]:
+    """The items with a finite number in both, their clusters numbered without a gap, and which items these are."""
+    x, y = np.asarray(scores, dtype=np.float64), np.asarray(humans, dtype=np.float64)
+    if x.shape != y.shape or x.ndim != 1:
+        raise ValueError("Needs one score and one human value per item.")
+    included = np.isfinite(x) & np.isfinite(y)
+    return x[included], y[included], cluster_numbers(clusters, included, n=len(x)), included
+
+
+def estimate(statistic: WeightedStatistic, clusters: IntArray, *, resampling: Resampling) -> Estimate:
     """The figure of all items, and the interval between the quantiles of its resamples.
 
-    The measure has to be defined on the items themselves; `undefined` is for where it is not.
+    The statistic has to be defined on the items themselves; `undefined_estimate` is for where it is not.
     """
     n, groups = len(clusters), int(clusters.max()) + 1
-    value = float(measure(np.ones((1, n)))[0])
-    found = Estimate(value, None, n, groups, "one_cluster", resampling.level)
+    value = float(statistic(np.ones((1, n)))[0])
+    figure = Estimate(value, None, n, groups, "one_cluster", resampling.level)
     if groups < 2:
-        return found
-    drawn = np.concatenate([measure(weights) for weights in resample_weights(clusters, groups, resampling)])
-    valid = drawn[np.isfinite(drawn)]
-    found = replace(found, replicates=len(drawn), degenerate=len(drawn) - len(valid))
-    if 2 * len(valid) < len(drawn):
-        return replace(found, reason="mostly_undefined")
-    tail = (1 - resampling.level) / 2
-    low, high = np.quantile(valid, [tail, 1 - tail])
-    return replace(found, interval=(float(low), float(high)), reason=None)
+        return figure
+    drawn = replicates(statistic, clusters, resampling)
+    interval = percentile_interval(drawn, resampling.level)
+    undefined = int((~np.isfinite(drawn)).sum())
+    reason = None if interval else "mostly_undefined"
+    return replace(figure, interval=interval, reason=reason, replicates=len(drawn), degenerate=undefined)
+
+
+def replicates(statistic: WeightedStatistic, clusters: IntArray, resampling: Resampling) -> FloatArray:
+    """(B,) the statistic of each resample of the clusters."""
+    groups = int(clusters.max()) + 1
+    return np.concatenate([statistic(weights) for weights in resample_weights(clusters, groups, resampling)])
+
+
+def percentile_interval(
+    drawn: FloatArray, level: float, *, quantiles: tuple[float, float] | None = None
+) -> Interval | None:
+    """Between two quantiles of the replicates that are defined; None where those are fewer than half.
+
+    quantiles: by default those that leave out as much on either side; `intervals.expanded_percentiles` has those for
+    few clusters.
+    """
+    defined = drawn[np.isfinite(drawn)]
+    if 2 * len(defined) < len(drawn):
+        return None
+    low, high = np.quantile(defined, quantiles or ((1 - level) / 2, 1 - (1 - level) / 2))
+    return float(low), float(high)
 
 
 def weighted_mean(values: FloatArray) -> WeightedStatistic:
     """The mean of what each item contributes: shares, accuracies."""
 
-    def measure(weights: FloatArray) -> FloatArray:
+    def statistic(weights: FloatArray) -> FloatArray:
         return np.asarray(weights @ values / weights.sum(axis=1))
 
-    return measure
+    return statistic
 
 
 def resample_weights(clusters: IntArray, groups: int, resampling: Resampling) -> Iterator[FloatArray]:
     """How often each item is in each resample, (B, n), in pieces whose sizes leave no trace in the draws."""
     rng = np.random.default_rng(resampling.seed)
-    at_once = max(1, _CELLS // len(clusters))
-    for start in range(0, resampling.replicates, at_once):
-        rows = min(at_once, resampling.replicates - start)
+    for rows in batches(resampling.replicates, width=len(clusters)):
         drawn = rng.integers(groups, size=(rows, groups)) + groups * np.arange(rows)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=rows * groups).reshape(rows, groups)
-        yield times[:, clusters].astype(np.float64)
+        counts = np.bincount(drawn.ravel(), minlength=rows * groups).reshape(rows, groups)
+        yield counts[:, clusters].astype(np.float64)
+
+
+def multinomial_weights(counts: IntArray, resampling: Resampling) -> Iterator[FloatArray]:
+    """How often each of k kinds is in each resample of all units, (B, k), where `counts` units are of each kind."""
+    rng, n = np.random.default_rng(resampling.seed), counts.sum()
+    for rows in batches(resampling.replicates, width=len(counts)):
+        yield rng.multinomial(n, counts / n, size=rows).astype(np.float64)
+
+
+def batches(total: int, *, width: int, cells: int = _CELLS) -> Iterator[int]:
+    """Numbers of rows that add up to `total`, each with `cells` numbers at most in rows of `width`."""
+    rows = max(1, cells // width)
+    for start in range(0, total, rows):
+        yield min(rows, total - start)

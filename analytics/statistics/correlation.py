@@ -1,4 +1,4 @@
-"""Correlations of a metric with human ratings: Pearson's r (LCC), Spearman's rho (SRCC), Kendall's tau-b (KTAU).
+"""Correlation of scores with human ratings, over items over systems: Pearson (LCC), Spearman (SRCC), Kendall (KTAU).
 
 Each is written for items that occur a given number of times, so that one formula gives the figure and all its
 resamples; with every item once it is the textbook figure. Pearson: sum (x - mx)(y - my) / sqrt(sum (x - mx)^2
@@ -16,11 +16,13 @@ import numpy as np
 
 from analytics.statistics.arrays import BoolArray, FloatArray, IntArray
 from analytics.statistics.bootstrap import (
+    DEFAULT_RESAMPLING,
     Estimate,
     Resampling,
     WeightedStatistic,
+    cluster_numbers,
     estimate,
-    number_clusters,
+    paired_values,
     undefined_estimate,
 )
 
@@ -45,11 +47,10 @@ def correlations(
     humans: Sequence[float] | FloatArray,
     *,
     clusters: Sequence[Hashable] | None = None,
-    resampling: Resampling | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> Correlations:
     """All three. Items with a NaN in either are left out first; None with a reason below three items, or where one of
     the two does not vary."""
-    resampling = resampling or Resampling()
     x, y, groups, _ = paired_values(scores, humans, clusters)
     lcc, srcc = pearson_and_spearman(x, y, clusters=groups.tolist(), resampling=resampling)
     if lcc.value is None:
@@ -68,10 +69,9 @@ def pearson_and_spearman(
     humans: Sequence[float] | FloatArray,
     *,
     clusters: Sequence[Hashable] | None = None,
-    resampling: Resampling | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> tuple[Estimate, Estimate]:
     """LCC and SRCC as in `correlations`, in a time that grows with the items and not with their square."""
-    resampling = resampling or Resampling()
     x, y, groups, _ = paired_values(scores, humans, clusters)
     if reason := undefined_reason(x, y):
         missing = undefined_estimate(reason, n=len(x), resampling=resampling)
@@ -80,59 +80,45 @@ def pearson_and_spearman(
     return lcc, srcc
 
 
-def paired_values(
-    scores: Sequence[float] | FloatArray,
-    humans: Sequence[float] | FloatArray,
-    clusters: Sequence[Hashable] | None,
-) -> tuple[FloatArray, FloatArray, IntArray, BoolArray]:
-    """What has both, with its clusters as numbers without a gap; and which items these are."""
-    x, y = np.asarray(scores, dtype=np.float64), np.asarray(humans, dtype=np.float64)
-    if x.shape != y.shape or x.ndim != 1:
-        raise ValueError("Needs one score and one human value per item.")
-    kept = np.isfinite(x) & np.isfinite(y)
-    groups = np.unique(number_clusters(clusters, n=len(x))[kept], return_inverse=True)[1]
-    return x[kept], y[kept], groups, kept
-
-
 def pearson(x: FloatArray, y: FloatArray) -> WeightedStatistic:
     # Taking the overall means off first keeps the digits where values are large and alike.
     x, y = x - x.mean(), y - y.mean()
 
-    def measure(weights: FloatArray) -> FloatArray:
+    def statistic(weights: FloatArray) -> FloatArray:
         n = weights.sum(axis=1)
         mx, my = weights @ x / n, weights @ y / n
         sxx, syy = weights @ (x * x) / n - mx * mx, weights @ (y * y) / n - my * my
         sxy = weights @ (x * y) / n - mx * my
         varies = _varies(x, weights) & _varies(y, weights)
-        return _correlation_where(sxy, sxx, syy, defined=varies)
+        return np.where(varies, _correlation(sxy, sxx, syy), np.nan)
 
-    return measure
+    return statistic
 
 
 def spearman(x: FloatArray, y: FloatArray) -> WeightedStatistic:
     rank_x, rank_y = _ranker(x), _ranker(y)
 
-    def measure(weights: FloatArray) -> FloatArray:
+    def statistic(weights: FloatArray) -> FloatArray:
         # Average ranks of n items always have the mean (n + 1) / 2.
         middle = (weights.sum(axis=1, keepdims=True) + 1) / 2
         dx, dy = rank_x(weights) - middle, rank_y(weights) - middle
         sxx, syy, sxy = ((weights * product).sum(axis=1) for product in (dx * dx, dy * dy, dx * dy))
-        return _correlation_where(sxy, sxx, syy, defined=(sxx > 0) & (syy > 0))
+        return _correlation(sxy, sxx, syy)
 
-    return measure
+    return statistic
 
 
 def kendall(x: FloatArray, y: FloatArray) -> WeightedStatistic:
     ties_x, ties_y = _tie_groups(x), _tie_groups(y)
 
-    def measure(weights: FloatArray) -> FloatArray:
+    def statistic(weights: FloatArray) -> FloatArray:
         n = weights.sum(axis=1)
         all_pairs = n * (n - 1) / 2
         untied_x, untied_y = (all_pairs - _tied_pairs(weights, ties) for ties in (ties_x, ties_y))
         balance = _concordant_less_discordant(x, y, weights)
-        return _correlation_where(balance, untied_x, untied_y, defined=(untied_x > 0) & (untied_y > 0))
+        return _correlation(balance, untied_x, untied_y)
 
-    return measure
+    return statistic
 
 
 def undefined_reason(x: FloatArray, y: FloatArray) -> str | None:
@@ -150,18 +136,17 @@ def _is_constant(values: FloatArray) -> bool:
 
 
 def _varies(values: FloatArray, weights: FloatArray) -> BoolArray:
-    there = weights > 0
+    drawn = weights > 0
     return np.asarray(
-        np.where(there, values, -np.inf).max(axis=1) > np.where(there, values, np.inf).min(axis=1)
+        np.where(drawn, values, -np.inf).max(axis=1) > np.where(drawn, values, np.inf).min(axis=1)
     )
 
 
-def _correlation_where(
-    sxy: FloatArray, sxx: FloatArray, syy: FloatArray, *, defined: BoolArray
-) -> FloatArray:
-    below = np.sqrt(np.where(defined, np.maximum(sxx, 0.0) * np.maximum(syy, 0.0), 0.0))
-    found = np.divide(sxy, below, out=np.full(len(below), np.nan), where=below > 0)
-    return np.asarray(np.clip(found, -1.0, 1.0))
+def _correlation(sxy: FloatArray, sxx: FloatArray, syy: FloatArray) -> FloatArray:
+    """NaN where either sum of squares is not above zero."""
+    scale = np.sqrt(np.where((sxx > 0) & (syy > 0), sxx * syy, 0.0))
+    ratio = np.divide(sxy, scale, out=np.full(len(scale), np.nan), where=scale > 0)
+    return np.asarray(np.clip(ratio, -1.0, 1.0))
 
 
 def _tie_groups(values: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -221,17 +206,14 @@ def system_correlations(
     systems: Sequence[Hashable],
     *,
     clusters: Sequence[Hashable] | None = None,
-    resampling: Resampling | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> Correlations:
     """systems: one per item. `n` of the figures counts systems. Items without a score or a human value are left out, so
     both means are over the same items; None with a reason below three systems, or where one of the two is equal."""
-    resampling = resampling or Resampling()
     if len(systems) != len(scores):
         raise ValueError("Needs one system per item.")
-    x, y, groups, kept = paired_values(scores, humans, clusters)
-    number = {system: n for n, system in enumerate(dict.fromkeys(systems))}
-    given = np.array([number[system] for system in systems], dtype=np.int64)[kept]
-    system_of = np.unique(given, return_inverse=True)[1]
+    x, y, groups, included = paired_values(scores, humans, clusters)
+    system_of = cluster_numbers(systems, included, n=len(systems))
     mean_x, mean_y = (_system_means(values, system_of, np.ones((1, len(x)))) for values in (x, y))
     n = mean_x.shape[1]
     if reason := undefined_reason(mean_x[0], mean_y[0]):
@@ -239,8 +221,8 @@ def system_correlations(
         return Correlations(missing, missing, missing)
 
     def over(correlate: _Correlate) -> Estimate:
-        measure = _over_system_means(x, y, system_of, correlate)
-        return replace(estimate(measure, groups, resampling=resampling), n=n)
+        statistic = _over_system_means(x, y, system_of, correlate)
+        return replace(estimate(statistic, groups, resampling=resampling), n=n)
 
     return Correlations(over(_row_pearson), over(_row_spearman), over(_row_kendall))
 
@@ -248,10 +230,10 @@ def system_correlations(
 def _over_system_means(
     x: FloatArray, y: FloatArray, system_of: IntArray, correlate: _Correlate
 ) -> WeightedStatistic:
-    def measure(weights: FloatArray) -> FloatArray:
+    def statistic(weights: FloatArray) -> FloatArray:
         return correlate(_system_means(x, system_of, weights), _system_means(y, system_of, weights))
 
-    return measure
+    return statistic
 
 
 def _system_means(values: FloatArray, system_of: IntArray, weights: FloatArray) -> FloatArray:
@@ -270,7 +252,7 @@ def _row_pearson(x: FloatArray, y: FloatArray) -> FloatArray:
         np.where(there, values - np.where(there, values, 0.0).sum(axis=1, keepdims=True) / n, 0.0)
         for values in (x, y)
     )
-    return _correlation_of_sums((dx * dy).sum(axis=1), (dx * dx).sum(axis=1), (dy * dy).sum(axis=1))
+    return _correlation((dx * dy).sum(axis=1), (dx * dx).sum(axis=1), (dy * dy).sum(axis=1))
 
 
 def _row_spearman(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -289,10 +271,4 @@ def _row_kendall(x: FloatArray, y: FloatArray) -> FloatArray:
     balance, untied_x, untied_y = (
         (first * second).sum(axis=(1, 2)) for first, second in (signs, signs[:1] * 2, signs[1:] * 2)
     )
-    return _correlation_of_sums(balance, untied_x, untied_y)
-
-
-def _correlation_of_sums(sxy: FloatArray, sxx: FloatArray, syy: FloatArray) -> FloatArray:
-    below = np.sqrt(sxx * syy)
-    found = np.divide(sxy, below, out=np.full(len(below), np.nan), where=below > 0)
-    return np.asarray(np.clip(found, -1.0, 1.0))
+    return _correlation(balance, untied_x, untied_y)

@@ -1,17 +1,4 @@
-"""How uncertain a mean is when the same people rated many items and the same items were rated by many people.
-
-The variance of a sum whose terms are alike within raters and within items (Cameron, Gelbach & Miller, "Robust
-Inference With Multiway Clustering", JBES 2011, section 2.1): that between raters, plus that between items, less that
-between the cells where they cross, which the other two both hold. It is never taken below that of either way alone,
-where sampling error could put it. Student's t with one degree of freedom less than there are clusters of the rarer
-kind (their section 2.4).
-
-Tried on simulated ratings 1-5 of 6 to 37 raters, 30 to 200 items and 2 to 5 ratings per item, against the pigeonhole
-bootstrap (Owen, Annals of Applied Statistics 2007: raters and items drawn with replacement, their weights multiplied):
-intervals of nominal 95 % covered the truth in 95 to 98 % here and in 93 to 99 % there, at more width, since it counts
-the ratings' own noise up to three times where few rate each item; clustered by item alone in 67 to 97 %, and in 56 to
-87 % with ratings taken for independent.
-"""
+"""Confidence intervals and tests: Student's t, Wilson, exact binomial, few clusters, two-way clustering."""
 
 from __future__ import annotations
 
@@ -23,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analytics.statistics.arrays import FloatArray, IntArray
-from analytics.statistics.bootstrap import Resampling, resample_weights
+from analytics.statistics.bootstrap import Interval, Resampling, percentile_interval, replicates
 
 # Quantiles of Student's t distribution.
 
@@ -184,7 +171,7 @@ class Share:
     hits: int
     n: int
     value: float | None
-    interval: tuple[float, float] | None
+    interval: Interval | None
     clusters: int | None
     reason: str | None
 
@@ -219,7 +206,7 @@ def _sum_by_cluster(cluster: IntArray, hit: IntArray, of: IntArray) -> tuple[Flo
 
 def _share_interval(
     hit: FloatArray, of: FloatArray, resampling: Resampling
-) -> tuple[tuple[float, float] | None, str | None]:
+) -> tuple[Interval | None, str | None]:
     if len(of) < 2:
         return None, "one_cluster"
     shares = hit / of
@@ -227,14 +214,24 @@ def _share_interval(
         return None, "all_alike"
     if len(of) < FEWEST_CLUSTERS:
         return None, "few_clusters"
-    drawn = np.concatenate(
-        [
-            (weights @ hit) / (weights @ of)
-            for weights in resample_weights(np.arange(len(of)), len(of), resampling)
-        ]
-    )
-    low, high = np.quantile(drawn, expanded_percentiles(resampling.level, len(of)))
-    return (float(low), float(high)), None
+    drawn = replicates(lambda weights: (weights @ hit) / (weights @ of), np.arange(len(of)), resampling)
+    quantiles = expanded_percentiles(resampling.level, len(of))
+    return percentile_interval(drawn, resampling.level, quantiles=quantiles), None
+
+
+# Two-way clustering: how uncertain a mean is when the same people rated many items, and many people the same items.
+#
+# The variance of a sum whose terms are alike within raters and within items (Cameron, Gelbach & Miller, "Robust
+# Inference With Multiway Clustering", JBES 2011, section 2.1): that between raters, plus that between items, less that
+# between the cells where they cross, which the other two both hold. It is never taken below that of either way alone,
+# where sampling error could put it. Student's t with one degree of freedom less than there are clusters of the rarer
+# kind (their section 2.4).
+#
+# Tried on simulated ratings 1-5 of 6 to 37 raters, 30 to 200 items and 2 to 5 ratings per item, against the pigeonhole
+# bootstrap (Owen, Annals of Applied Statistics 2007: raters and items drawn with replacement, weights multiplied):
+# intervals of nominal 95 % covered the truth in 95 to 98 % here and in 93 to 99 % there, at more width, since it counts
+# the ratings' own noise up to three times where few rate each item; clustered by item alone in 67 to 97 %, and in 56 to
+# 87 % with ratings taken for independent.
 
 
 NO_RATINGS, ONE_CLUSTER, NO_SPREAD = "no_ratings", "one_cluster", "no_spread"

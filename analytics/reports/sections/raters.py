@@ -18,7 +18,7 @@ from analytics.reports.agreement import (
 from analytics.reports.document import Block, Cell, Column, Measured, Paragraph, Section, Table
 from analytics.reports.reasons import reason_sentence
 from analytics.reports.sections.material import ReportData
-from analytics.statistics.agreement.alpha import krippendorff_alpha, symmetric_alpha
+from analytics.statistics.agreement.alpha import alpha_at
 from analytics.statistics.agreement.disagreement import AnyLevel
 from analytics.statistics.agreement.patterns import patterns_from_long
 from analytics.statistics.arrays import IntArray
@@ -110,9 +110,7 @@ def _left_out(votes: Votes, reading: ReliabilityReading) -> tuple[dict[int, Rate
     level: AnyLevel = "symmetric" if reading.symmetric else reading.level
     found = one_left_out(votes.unit, _everybody(votes), values, level=level)
     patterns = patterns_from_long(votes.unit, values)
-    whole = (
-        symmetric_alpha(patterns) if reading.symmetric else krippendorff_alpha(patterns, level=reading.level)
-    )
+    whole = alpha_at(patterns, level)
     return {int(one.rater): one for one in found if one.rater < len(votes.raters)}, whole.alpha
 
 

@@ -1,4 +1,4 @@
-"""Krippendorff's alpha with its interval: the jackknife's, unless another is asked for.
+"""Krippendorff's alpha with a confidence interval: the jackknife's by default.
 
 Krippendorff, "Content Analysis", 4th ed. 2018, chapter 12; which interval to trust, Hughes, arXiv:2210.13265.
 """
@@ -27,7 +27,15 @@ from analytics.statistics.agreement.disagreement import (
 )
 from analytics.statistics.agreement.patterns import Patterns
 
-__all__ = ["LEVELS", "Agreement", "IntervalSettings", "Level", "krippendorff_alpha", "symmetric_alpha"]
+__all__ = [
+    "LEVELS",
+    "Agreement",
+    "IntervalSettings",
+    "Level",
+    "alpha_at",
+    "krippendorff_alpha",
+    "symmetric_alpha",
+]
 
 _MEASURES: dict[AnyLevel, DisagreementMeasure] = {
     "nominal": nominal_disagreement,
@@ -45,9 +53,9 @@ class Agreement:
 
     alpha: None where it is not defined; 1 is perfect agreement, 0 what chance would give.
     ci: interval at `confidence_level` that reaches no further than 1; None where the data cannot give one.
-    ci_method: one of `alpha_intervals.NAMES`; those in `alpha_intervals.CAVEATS` come with a warning.
+    ci_method: one of `alpha_intervals.INTERVAL_NAMES`; those in `INTERVAL_CAVEATS` come with a warning.
     units, ratings: all units with a rating, and all ratings; the pairable ones are in units with two or more.
-    reason: code in `reasons.SENTENCES` when alpha or ci is None.
+    reason: code of SENTENCES when alpha or ci is None.
     clusters: how many independent groups of pairable units were drawn from, where they were clusters.
     degenerate: of the `replicates`, how many left alpha undefined; the interval rests on the others.
     """
@@ -65,6 +73,13 @@ class Agreement:
     clusters: int | None = None
     replicates: int = 0
     degenerate: int = 0
+
+
+def alpha_at(patterns: Patterns, level: AnyLevel, *, interval: IntervalSettings = _JACKKNIFE) -> Agreement:
+    """Krippendorff's alpha at a level of measurement, or label-symmetric alpha."""
+    if level == "symmetric":
+        return symmetric_alpha(patterns, interval=interval)
+    return krippendorff_alpha(patterns, level=level, interval=interval)
 
 
 def krippendorff_alpha(

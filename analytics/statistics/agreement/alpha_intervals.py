@@ -1,4 +1,4 @@
-"""How uncertain alpha is: by leaving units out, by drawing units or clusters anew, or as Krippendorff draws pairs.
+"""Confidence intervals of alpha: jackknife, bootstrap over units or clusters, Krippendorff's bootstrap.
 
 Where 95 % is said, the jackknife and the bootstrap over units cover 92 to 97 % of simulated studies. Krippendorff's own
 bootstrap takes the pairs within a unit for independent and the expected disagreement for known (Hughes,
@@ -9,7 +9,7 @@ a prompt or a sound are not independent either: draw them as clusters.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
@@ -19,7 +19,13 @@ from analytics.statistics.agreement import disagreement
 from analytics.statistics.agreement.disagreement import AnyLevel, Disagreement, cell_pairs, squared_distances
 from analytics.statistics.agreement.patterns import Patterns
 from analytics.statistics.arrays import FloatArray, IntArray
-from analytics.statistics.bootstrap import Resampling, resample_weights
+from analytics.statistics.bootstrap import (
+    Resampling,
+    batches,
+    multinomial_weights,
+    percentile_interval,
+    resample_weights,
+)
 from analytics.statistics.intervals import t_quantile
 
 # The delete-one-unit jackknife of alpha. Krippendorff's own bootstrap treats the pairs within a unit as
@@ -78,10 +84,6 @@ def jackknife_standard_error(
 # adjustment of how often alpha is 1.
 
 
-# How many drawn counts are in memory at once.
-_DRAWS_AT_ONCE = 4_000_000
-
-
 def krippendorff_bootstrap_draws(
     pairable: Patterns, *, level: AnyLevel, disagreement: float, resampling: Resampling
 ) -> FloatArray:
@@ -93,11 +95,11 @@ def krippendorff_bootstrap_draws(
         return np.ones(resampling.replicates)
     scale = disagreement / (pairs * float(chance @ distance))
     chances = np.append(chance, max(0.0, 1 - chance.sum()))
-    rng, drawn = np.random.default_rng(resampling.seed), []
-    at_once = max(1, _DRAWS_AT_ONCE // len(chances))
-    for start in range(0, resampling.replicates, at_once):
-        rows = min(at_once, resampling.replicates - start)
-        drawn.append(1 - scale * (rng.multinomial(pairs, chances, size=rows)[:, :-1] @ distance))
+    rng = np.random.default_rng(resampling.seed)
+    drawn = [
+        1 - scale * (rng.multinomial(pairs, chances, size=rows)[:, :-1] @ distance)
+        for rows in batches(resampling.replicates, width=len(chances))
+    ]
     return np.maximum(np.concatenate(drawn), -1.0)
 
 
@@ -134,8 +136,6 @@ INTERVAL_CAVEATS = {
     )
 }
 
-# How many weights are in memory at once.
-_WEIGHTS_AT_ONCE = 4_000_000
 # Replicates that differ by less are equal: alpha is of order one.
 _EQUAL_REPLICATES = 1e-12
 
@@ -213,15 +213,13 @@ def _jackknife_interval(
 
 
 def _percentile_interval(drawn: FloatArray, resampling: Resampling) -> AlphaInterval:
-    valid = drawn[np.isfinite(drawn)]
-    found = AlphaInterval(None, None, replicates=len(drawn), degenerate=len(drawn) - len(valid))
-    if 2 * len(valid) < len(drawn):
-        return replace(found, reason="mostly_undefined")
-    if np.ptp(valid) < _EQUAL_REPLICATES:
-        return replace(found, reason="no_spread")
-    tail = (1 - resampling.level) / 2
-    low, high = np.quantile(valid, [tail, 1 - tail])
-    return replace(found, ci=(float(low), float(high)))
+    defined = drawn[np.isfinite(drawn)]
+    interval, reason = percentile_interval(drawn, resampling.level), None
+    if interval is None:
+        reason = "mostly_undefined"
+    elif np.ptp(defined) < _EQUAL_REPLICATES:
+        interval, reason = None, "no_spread"
+    return AlphaInterval(interval, reason, replicates=len(drawn), degenerate=len(drawn) - len(defined))
 
 
 def _resampled_alphas(
@@ -233,7 +231,7 @@ def _resampled_alphas(
     resampling: Resampling,
 ) -> FloatArray:
     """(B,) alpha of each replicate, NaN where all its values are equal. cluster: (P,) numbered from 0."""
-    drawn = _unit_draws(pairable, resampling)
+    drawn = multinomial_weights(pairable.multiplicity, resampling)
     if cluster is not None:
         clusters = int(cluster.max()) + 1
         drawn = resample_weights(np.arange(clusters), clusters, resampling)
@@ -261,12 +259,3 @@ def _replicate_alpha(
         return np.nan
     sums = measure(replicate)
     return alpha_from_sums(sums.observed, sums.expected, ratings=replicate.ratings)
-
-
-def _unit_draws(pairable: Patterns, resampling: Resampling) -> Iterator[FloatArray]:
-    """(b, P) how many units of each pattern are drawn: what drawing N units does, whatever N is."""
-    rng, share = np.random.default_rng(resampling.seed), pairable.multiplicity / pairable.units
-    at_once = max(1, _WEIGHTS_AT_ONCE // len(share))
-    for start in range(0, resampling.replicates, at_once):
-        rows = min(at_once, resampling.replicates - start)
-        yield rng.multinomial(pairable.units, share, size=rows).astype(np.float64)

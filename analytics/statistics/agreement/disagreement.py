@@ -1,4 +1,4 @@
-"""Observed and expected disagreement for each level of measurement, with and without any one unit.
+"""Observed and expected disagreement at each level of measurement.
 
 With n_c ratings of value c among n pairable ratings, coincidences o_ck and squared distances d_ck
 (Krippendorff, "Content Analysis", 4th ed. 2018, chapter 12):

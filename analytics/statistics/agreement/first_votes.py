@@ -1,4 +1,4 @@
-"""Which votes agreement may rest on where their number followed from what they said.
+"""The first k votes of each unit: reliability data that stopping rules have not selected.
 
 A third vote that is asked for only when two differ makes all votes together disagree more often than people do. The
 first k votes of each unit do not, as long as every unit gets k whatever they say, and neither do all the votes of units

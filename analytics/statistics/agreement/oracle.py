@@ -1,4 +1,4 @@
-"""A second opinion from the `krippendorff` package.
+"""Verification of alpha by the `krippendorff` package.
 
 That package is GPL-3.0-or-later. This is the only module that imports it, and only `agreement --verify` and
 the tests import this module.

@@ -1,4 +1,4 @@
-"""Ratings of units as value counts, with equal units stored once.
+"""Reliability data as distinct count rows (units by value).
 
 Krippendorff's alpha and every form of percent agreement depend on a unit only through how often each value
 was given to it. A million units rated 1-5 by two to five people show at most 246 different count rows, so the

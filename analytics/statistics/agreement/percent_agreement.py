@@ -1,4 +1,4 @@
-"""Percent agreement, in the three forms that the literature calls by the same name."""
+"""Percent agreement: of ratings, of votes pair by pair, and by the voters' confidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Krippendorff's alpha that follows votes as they come and go, for simulated pilots and sequential stopping.
+"""Running alpha: Krippendorff's alpha updated vote by vote, for simulated pilots and sequential stopping.
 
 Alpha needs the coincidences o_ck and the totals n_c of all units, never the units themselves (Krippendorff, "Content
 Analysis", 4th ed. 2018, chapter 12). A vote changes what one unit adds to them, so it costs O(V^2) for V values,

@@ -1,5 +1,4 @@
-"""How far a scorer's ratings lie from people's, on a scale from 0 to 1 (ORCA, section 5.4), beside what is due to the
-scale and to chance: the best constant, and for variances the error of a scorer that knows the true ones."""
+"""Accuracy of a scorer against human answers: pairs, AUC, composition scores, absolute and variance error."""
 
 from __future__ import annotations
 
@@ -8,13 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.statistics.arrays import BoolArray, FloatArray, IntArray, sample_variances
+from analytics.statistics.arrays import BoolArray, FloatArray, IntArray, group_variances
 from analytics.statistics.bootstrap import (
+    DEFAULT_RESAMPLING,
     Estimate,
     Resampling,
     WeightedStatistic,
+    cluster_numbers,
     estimate,
-    number_clusters,
+    paired_values,
     undefined_estimate,
     weighted_mean,
 )
@@ -37,7 +38,7 @@ def pairwise_accuracy(
     humans: Sequence[float] | FloatArray,
     *,
     clusters: Sequence[Hashable] | None = None,
-    resampling: Resampling | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> PairwiseAccuracy:
     """leads: the first side's score less the second's, NaN where one is missing. humans: above 0 where people prefer
     the first, below 0 the second, 0 where they do not decide.
@@ -47,13 +48,12 @@ def pairwise_accuracy(
     rated items this is (1 + D) / 2 for Somers' D of the scores given the ratings (Somers, American Sociological Review
     27, 1962). Pairs that people left undecided do not count.
     """
-    resampling = resampling or Resampling()
     lead, human = np.asarray(leads, dtype=np.float64), np.sign(np.asarray(humans, dtype=np.float64))
     if lead.shape != human.shape or lead.ndim != 1:
         raise ValueError("Needs one lead and one human preference per pair.")
     counted = np.isfinite(lead) & (human != 0)
     right = (1 + np.sign(lead[counted]) * human[counted]) / 2
-    groups = np.unique(number_clusters(clusters, n=len(lead))[counted], return_inverse=True)[1]
+    groups = cluster_numbers(clusters, counted, n=len(lead))
     if len(right):
         accuracy = estimate(weighted_mean(right), groups, resampling=resampling)
     else:
@@ -69,17 +69,16 @@ def auc(
     positive: Sequence[bool] | BoolArray,
     *,
     clusters: Sequence[Hashable] | None = None,
-    resampling: Resampling | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> Estimate:
     """The chance that a positive scores higher than a negative, ties counting 1/2: U / (n+ n-), Mann & Whitney's U by
     ranks (Hanley & McNeil, Radiology 143, 1982). Items without a score are left out; None where one class is missing.
     """
-    resampling = resampling or Resampling()
     values, classes = np.asarray(scores, dtype=np.float64), np.asarray(positive, dtype=bool)
     if values.shape != classes.shape or values.ndim != 1:
         raise ValueError("Needs one score and one class per item.")
     scored = np.isfinite(values)
-    groups = np.unique(number_clusters(clusters, n=len(values))[scored], return_inverse=True)[1]
+    groups = cluster_numbers(clusters, scored, n=len(values))
     values, classes = values[scored], classes[scored]
     if classes.all() or not classes.any():
         return undefined_estimate("one_class", n=len(values), resampling=resampling)
@@ -91,7 +90,7 @@ def _weighted_auc(values: FloatArray, classes: BoolArray) -> WeightedStatistic:
     order = np.argsort(which, kind="stable")
     starts = np.searchsorted(which[order], np.arange(len(distinct)))
 
-    def measure(weights: FloatArray) -> FloatArray:
+    def statistic(weights: FloatArray) -> FloatArray:
         above, below = (
             np.add.reduceat((weights * side)[:, order], starts, axis=1) for side in (classes, ~classes)
         )
@@ -100,7 +99,7 @@ def _weighted_auc(values: FloatArray, classes: BoolArray) -> WeightedStatistic:
         pairs = above.sum(axis=1) * below.sum(axis=1)
         return np.asarray(np.divide(wins, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0))
 
-    return measure
+    return statistic
 
 
 # Text, audio and group score of compositional benchmarks.
@@ -113,7 +112,9 @@ class CompositionScores:
     group: Estimate
 
 
-def composition_scores(scores: FloatArray, *, resampling: Resampling | None = None) -> CompositionScores:
+def composition_scores(
+    scores: FloatArray, *, resampling: Resampling = DEFAULT_RESAMPLING
+) -> CompositionScores:
     """scores: (n, k, k), item by sound by text, where text i describes sound i; items with a NaN are left out.
 
     Winoground's rule (Thrush et al., CVPR 2022, equations 1 to 3), taken over by CompA (Ghosh et al., ICLR 2024) for
@@ -121,7 +122,6 @@ def composition_scores(scores: FloatArray, *, resampling: Resampling | None = No
     in which every text scores highest with its own sound, the group score those with both. Strictly: who cannot tell
     two apart has not passed. By chance 1/4, 1/4 and 1/6 for two and two.
     """
-    resampling = resampling or Resampling()
     if scores.ndim != 3 or scores.shape[1] != scores.shape[2]:
         raise ValueError("Needs scores of shape (items, sounds, texts), as many texts as sounds.")
     whole = scores[np.isfinite(scores).all(axis=(1, 2))]
@@ -138,6 +138,9 @@ def composition_scores(scores: FloatArray, *, resampling: Resampling | None = No
     ]
     return CompositionScores(*passed)
 
+
+# Absolute error on a scale from 0 to 1 (ORCA, section 5.4), beside what is due to the scale and to chance: the best
+# constant, and for variances the error of a scorer that knows the true ones.
 
 # A variance of two ratings says next to nothing of the true one.
 FEWEST_RATINGS = 3
@@ -170,20 +173,14 @@ def absolute_error(
     humans: Sequence[float] | FloatArray,
     *,
     clusters: Sequence[Hashable] | None = None,
-    resampling: Resampling | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> AbsoluteError:
     """Both from 0 to 1. Items without a finite number in both are left out."""
-    resampling = resampling or Resampling()
-    x, y = np.asarray(scores, dtype=np.float64), np.asarray(humans, dtype=np.float64)
-    if x.shape != y.shape or x.ndim != 1:
-        raise ValueError("Needs one score and one human value per item.")
-    kept = np.isfinite(x) & np.isfinite(y)
-    if not kept.any():
+    x, y, groups, _ = paired_values(scores, humans, clusters)
+    if not len(x):
         return AbsoluteError(undefined_estimate("no_items", n=0, resampling=resampling), None)
-    groups = np.unique(number_clusters(clusters, n=len(x))[kept], return_inverse=True)[1]
-    x, y = x[kept], y[kept]
-    found = estimate(weighted_mean(np.abs(x - y)), groups, resampling=resampling)
-    return AbsoluteError(found, float(np.abs(y - np.median(y)).mean()))
+    error = estimate(weighted_mean(np.abs(x - y)), groups, resampling=resampling)
+    return AbsoluteError(error, float(np.abs(y - np.median(y)).mean()))
 
 
 def variance_error(
@@ -192,13 +189,12 @@ def variance_error(
     rating: Sequence[float] | FloatArray,
     *,
     clusters: Sequence[Hashable] | None = None,
-    resampling: Resampling | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> VarianceError:
     """predicted: the variance of each unit, NaN where there is none. unit, rating: a row per rating, from 0 to 1."""
-    resampling = resampling or Resampling()
     expected, of, value = np.asarray(predicted, float), np.asarray(unit), np.asarray(rating, float)
     size = np.bincount(of, minlength=len(expected))
-    found = sample_variances(of, value, n=len(expected))
+    found = group_variances(of, value, size=len(expected), ddof=1)
     found[(size < FEWEST_RATINGS) | ~np.isfinite(expected)] = np.nan
     absolute = absolute_error(expected, found, clusters=clusters, resampling=resampling)
     if absolute.error.value is None:

@@ -1,4 +1,4 @@
-"""One score from several judges of the same answers (ORCA §5.6): their simple mean, or learned weights.
+"""Aggregation of several judges of the same answers (ORCA §5.6): their simple mean, or learned weights.
 
 Learned weights: each judge's scores are calibrated on the development set, and the weights optimised on the training
 set. The paper says no more; here a calibration is the straight line through people's means with the least squares that
@@ -91,15 +91,15 @@ def cross_fitted(scores: FloatArray, people: FloatArray, groups: IntArray, *, se
     found, means = np.asarray(scores, dtype=np.float64), np.asarray(people, dtype=np.float64)
     names, group_of = np.unique(groups, return_inverse=True)
     part_of = np.random.default_rng(seed).permutation(len(names))[group_of] % _PARTS
-    said, fitted = np.full(len(found), np.nan), []
+    predicted, fitted = np.full(len(found), np.nan), []
     for part in np.unique(part_of):
         rest = part_of != part
         learned = learned_weights(found[rest], means[rest], found[rest], means[rest]).aggregation
         if learned is None:
             return CrossFitted(np.full(len(found), np.nan), (), "too_few_apart")
         fitted.append(learned)
-        said[~rest] = learned(found[~rest])
-    return CrossFitted(said, tuple(fitted))
+        predicted[~rest] = learned(found[~rest])
+    return CrossFitted(predicted, tuple(fitted))
 
 
 def _complete(scores: FloatArray, people: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -111,10 +111,10 @@ def _complete(scores: FloatArray, people: FloatArray) -> tuple[FloatArray, Float
 
 
 def _calibration_lines(scores: FloatArray, people: FloatArray) -> tuple[FloatArray, FloatArray]:
-    apart = scores - scores.mean(axis=0)
-    squares = (apart**2).sum(axis=0)
-    together = apart.T @ (people - people.mean())
-    slope = np.divide(together, squares, out=np.zeros(len(squares)), where=squares > 1e-12)
+    centred = scores - scores.mean(axis=0)
+    squares = (centred**2).sum(axis=0)
+    covariance = centred.T @ (people - people.mean())
+    slope = np.divide(covariance, squares, out=np.zeros(len(squares)), where=squares > 1e-12)
     slope = np.maximum(slope, 0.0)
     return people.mean() - slope * scores.mean(axis=0), slope
 

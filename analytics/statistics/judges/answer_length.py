@@ -1,4 +1,4 @@
-"""How long an answer is, and which kind of answer a question asks for (AURA Score, table 2)."""
+"""Answer length, and the kind of answer that a question asks for (AURA Score, table 2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from analytics.statistics.arrays import FloatArray
 from analytics.statistics.bins import BinnedMean, binned_means, equal_count_bins
-from analytics.statistics.bootstrap import Estimate, Resampling
+from analytics.statistics.bootstrap import DEFAULT_RESAMPLING, Estimate, Resampling
 from analytics.statistics.correlation import pearson_and_spearman
 
 AnswerType = Literal["binary", "word", "short", "medium", "long"]
@@ -72,7 +72,7 @@ def length_decay(
     *,
     most_bins: int = LENGTH_BINS,
     clusters: Sequence[Hashable] | None = None,
-    resampling: Resampling | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> LengthDecay:
     """Items without a finite number in both are left out."""
     x, y = np.asarray(lengths, dtype=np.float64), np.asarray(values, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Whether a scorer's probabilities are those with which people vote.
+"""Calibration: whether a scorer's probabilities are those with which people vote.
 
 A pair has no natural order, so all is reckoned for the side that the scorer prefers: its probability, from 1/2 to 1,
 beside the share of votes for that side. No figure changes when sides are exchanged.
@@ -18,10 +18,11 @@ import numpy as np
 from analytics.statistics.arrays import FloatArray, IntArray
 from analytics.statistics.bins import bin_count, equal_count_bins
 from analytics.statistics.bootstrap import (
+    DEFAULT_RESAMPLING,
     Estimate,
     Resampling,
+    cluster_numbers,
     estimate,
-    number_clusters,
     undefined_estimate,
     weighted_mean,
 )
@@ -64,31 +65,30 @@ def calibration(
     *,
     bins: int | None = None,
     clusters: Sequence[Hashable] | None = None,
-    resampling: Resampling | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> Calibration:
     """logits: log-odds of the first side by the scorer, NaN where there is no score. for_first, for_second: votes.
 
     Pairs without a score or without a vote for either side are left out; the others weigh the same. bins: by default
     10, or fewer where they would hold fewer than ten pairs.
     """
-    resampling = resampling or Resampling()
     logit, first, second = (np.asarray(one, dtype=np.float64) for one in (logits, for_first, for_second))
     if not logit.shape == first.shape == second.shape or logit.ndim != 1:
         raise ValueError("Needs a logit and the votes for either side per pair.")
-    kept = np.isfinite(logit) & (first + second > 0)
-    if not kept.any():
+    included = np.isfinite(logit) & (first + second > 0)
+    if not included.any():
         nothing = undefined_estimate("no_decided_pairs", n=0, resampling=resampling)
         return Calibration(0, (), None, None, nothing, nothing)
-    groups = np.unique(number_clusters(clusters, n=len(logit))[kept], return_inverse=True)[1]
-    votes = (first + second)[kept]
-    size, toward = _folded(logit[kept], first[kept] / votes)
+    groups = cluster_numbers(clusters, included, n=len(logit))
+    votes = (first + second)[included]
+    size, toward = _folded(logit[included], first[included] / votes)
     predicted = probability(size)
     # Where it prefers neither, half of the votes are for the side that it prefers, whichever is stored first.
     share = np.where(size > 0, toward, 0.5)
     bin_of = equal_count_bins(predicted, bins=bins or bin_count(len(size), most=BINS))
     brier, entropy = ((predicted - toward) ** 2, _cross_entropy(size, toward))
     return Calibration(
-        n=int(kept.sum()),
+        n=int(included.sum()),
         bins=_reliability_bins(predicted, share, bin_of, level=resampling.level),
         ece=_ece(predicted, share, bin_of),
         ece_by_chance=_ece_by_chance(predicted, votes, bin_of, seed=resampling.seed),
@@ -110,10 +110,10 @@ def vote_entropy(for_first: FloatArray, for_second: FloatArray) -> float | None:
 
 def cross_entropies(logits: FloatArray, for_first: FloatArray, for_second: FloatArray) -> FloatArray:
     """(n,) what each pair adds to the mean that `Calibration.cross_entropy` is; NaN without a score or a vote."""
-    kept = np.isfinite(logits) & (for_first + for_second > 0)
+    included = np.isfinite(logits) & (for_first + for_second > 0)
     found = np.full(len(logits), np.nan)
-    share = for_first[kept] / (for_first + for_second)[kept]
-    found[kept] = _cross_entropy(*_folded(logits[kept], share))
+    share = for_first[included] / (for_first + for_second)[included]
+    found[included] = _cross_entropy(*_folded(logits[included], share))
     return found
 
 

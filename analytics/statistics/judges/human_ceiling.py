@@ -1,4 +1,4 @@
-"""How near a scorer comes to what one person achieves: both are compared with the rest of a unit's raters.
+"""Human ceiling: a scorer and a single rater, both compared with the rest of a unit's raters.
 
 Each rater of a unit in turn is held out and compared with the others' mean (ratings) or majority (preferences); the
 scorer is compared with those very targets. The turns of one unit together weigh as much as one unit, so every sum that
@@ -16,11 +16,12 @@ import numpy as np
 
 from analytics.statistics.arrays import FloatArray, IntArray
 from analytics.statistics.bootstrap import (
+    DEFAULT_RESAMPLING,
     Estimate,
     Resampling,
     WeightedStatistic,
+    cluster_numbers,
     estimate,
-    number_clusters,
     undefined_estimate,
     weighted_mean,
 )
@@ -74,11 +75,10 @@ def rating_ceiling(
     scores: Sequence[float] | FloatArray,
     *,
     clusters: Sequence[Hashable] | None = None,
-    resampling: Resampling | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> CorrelationCeiling:
     """unit, value: a row per rating; units are numbers into `scores` and `clusters`, which have a row per unit. Units
     with a NaN for a score, or with one rating, are left out."""
-    resampling = resampling or Resampling()
     score = np.asarray(scores, dtype=np.float64)
     held = _held_out(np.asarray(unit), np.asarray(value, dtype=np.float64), np.isfinite(score))
     of_unit = score[held.unit]
@@ -88,7 +88,7 @@ def rating_ceiling(
             found = reason if reason and found == "constant_scores" else found
             nothing = _undefined_ceiling(found, held, resampling)
             return CorrelationCeiling(nothing, nothing)
-    groups = _groups(clusters, len(score), held.unit)
+    groups = cluster_numbers(clusters, held.unit, n=len(score))
     lcc, srcc = (
         _ceiling(make(held.own, held.rest), make(of_unit, held.rest), held, groups, resampling)
         for make in (pearson, spearman)
@@ -101,12 +101,11 @@ def preference_ceiling(
     leads: Sequence[float] | FloatArray,
     *,
     clusters: Sequence[Hashable] | None = None,
-    resampling: Resampling | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> Ceiling:
     """votes: (n, 3) how many are for the first, for the second and for neither of each pair. leads: the scorer's, NaN
     where there is none. Accuracy; a vote for neither and a lead of nothing are right half the time, and turns in which
     the rest is undecided do not count."""
-    resampling = resampling or Resampling()
     given, lead = np.asarray(votes, dtype=np.float64), np.asarray(leads, dtype=np.float64)
     if given.shape != (len(lead), 3):
         raise ValueError("Needs the votes for the first, the second and neither, and a lead, per pair.")
@@ -121,7 +120,7 @@ def preference_ceiling(
     if not held.units:
         return _undefined_ceiling("no_rest", held, resampling)
     human, model = (weighted_mean((1 + one * rest) / 2) for one in (own, np.sign(lead[pair])))
-    return _ceiling(human, model, held, _groups(clusters, len(lead), pair), resampling)
+    return _ceiling(human, model, held, cluster_numbers(clusters, pair, n=len(lead)), resampling)
 
 
 def _held_out(unit: IntArray, value: FloatArray, scored: np.ndarray) -> _HeldOut:
@@ -159,10 +158,6 @@ def _ceiling(
     else:
         relative = weighted(ratio)
     return Ceiling(alone, weighted(model), relative, held.units, held.answers)
-
-
-def _groups(clusters: Sequence[Hashable] | None, n: int, row: IntArray) -> IntArray:
-    return np.unique(number_clusters(clusters, n=n)[row], return_inverse=True)[1]
 
 
 def _undefined_ceiling(reason: str, held: _HeldOut, resampling: Resampling) -> Ceiling:

@@ -1,4 +1,4 @@
-"""What a judge of answers is worth on answers it has not seen (ORCA §5.4), beside what needs no judge.
+"""Evaluation of a judge on held-out answers (ORCA §5.4), beside baselines that need no judge.
 
 Ratings from 1 to 5 count as (r - 1) / 4, so that means lie from 0 to 1 and variances from 0 to 1/4, or to 1/2 where
 they are unbiased: a variance of ratings divided by 16. Ranks are compared with the mean rating of each answer. The
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analytics.statistics.arrays import FloatArray, IntArray, sample_variances
+from analytics.statistics.arrays import FloatArray, IntArray, group_variances
 from analytics.statistics.bootstrap import Resampling, WeightedStatistic
 from analytics.statistics.correlation import kendall, spearman, undefined_reason
 from analytics.statistics.judges.accuracy import FEWEST_RATINGS
@@ -94,7 +94,7 @@ class NormalisedRatings:
 
     def variances(self, *, unbiased: bool = True) -> FloatArray:
         """NaN for an answer with fewer than three ratings."""
-        found = sample_variances(self.unit, self.value, n=self.units)
+        found = group_variances(self.unit, self.value, size=self.units, ddof=1)
         found[self.sizes < FEWEST_RATINGS] = np.nan
         return found if unbiased else np.asarray(found * (self.sizes - 1) / np.maximum(self.sizes, 1))
 
@@ -106,16 +106,16 @@ def judge_figures(
     variances: Sequence[float] | FloatArray | None = None,
     unbiased: bool = True,
 ) -> JudgeFigures:
-    """means, variances: foretold, from 0 to 1, NaN where there is none. ratings: from 1 to 5, those of each answer."""
-    given, said = NormalisedRatings.of(ratings), np.asarray(means, dtype=np.float64)
-    people = given.means()
-    if said.shape != people.shape:
-        raise ValueError("Needs one foretold mean and the ratings of each answer.")
-    spread = np.full(len(said), np.nan) if variances is None else np.asarray(variances, dtype=np.float64)
+    """means, variances: predicted, from 0 to 1, NaN where there is none. ratings: from 1 to 5, those of each answer."""
+    given, predicted = NormalisedRatings.of(ratings), np.asarray(means, dtype=np.float64)
+    human_means = given.means()
+    if predicted.shape != human_means.shape:
+        raise ValueError("Needs one predicted mean and the ratings of each answer.")
+    spread = np.full(len(predicted), np.nan) if variances is None else np.asarray(variances, dtype=np.float64)
     return JudgeFigures(
-        _rank_figure(spearman, said, people),
-        _rank_figure(kendall, said, people),
-        _absolute_error_figure(said, people, reason="no_answers"),
+        _rank_figure(spearman, predicted, human_means),
+        _rank_figure(kendall, predicted, human_means),
+        _absolute_error_figure(predicted, human_means, reason="no_answers"),
         _absolute_error_figure(spread, given.variances(unbiased=unbiased), reason="no_variances"),
     )
 
@@ -134,7 +134,7 @@ def rater_ceiling(means: Sequence[float] | FloatArray, ratings: Sequence[Sequenc
 def mean_rating_baseline(
     train: Sequence[Sequence[float]], test: Sequence[Sequence[float]], *, unbiased: bool = True
 ) -> JudgeFigures:
-    """Who foretells of every answer what ratings are on average where the judge learned. Of constants there are no
+    """Predicts for every answer the mean rating of the training answers. Of constants there are no
     ranks: Spearman and Kendall are None."""
     learned = NormalisedRatings.of(train)
     n, spread = len(test), learned.variances(unbiased=unbiased)
@@ -151,16 +151,16 @@ def over_seeds(values: Sequence[float | None]) -> OverSeeds:
     return OverSeeds(float(np.mean(defined)), sd, len(defined), tuple(values))
 
 
-def _rank_figure(make: RankStatistic, said: FloatArray, people: FloatArray) -> JudgeFigure:
-    kept = np.isfinite(said) & np.isfinite(people)
-    x, y = said[kept], people[kept]
+def _rank_figure(make: RankStatistic, predicted: FloatArray, human_means: FloatArray) -> JudgeFigure:
+    kept = np.isfinite(predicted) & np.isfinite(human_means)
+    x, y = predicted[kept], human_means[kept]
     if reason := undefined_reason(x, y):
         return JudgeFigure(None, len(x), reason)
     return JudgeFigure(float(make(x, y)(np.ones((1, len(x))))[0]), len(x))
 
 
-def _absolute_error_figure(said: FloatArray, people: FloatArray, *, reason: str) -> JudgeFigure:
-    kept = np.isfinite(said) & np.isfinite(people)
+def _absolute_error_figure(predicted: FloatArray, human_means: FloatArray, *, reason: str) -> JudgeFigure:
+    kept = np.isfinite(predicted) & np.isfinite(human_means)
     if not kept.any():
         return JudgeFigure(None, 0, reason)
-    return JudgeFigure(float(np.abs(said - people)[kept].mean()), int(kept.sum()))
+    return JudgeFigure(float(np.abs(predicted - human_means)[kept].mean()), int(kept.sum()))

@@ -1,6 +1,6 @@
-"""Whether one scorer is better than another on the very same things.
+"""Paired difference of two scorers on the same items, with its confidence interval.
 
-Both figures are resampled together, so that what makes the things easy or hard falls out of the difference (Efron &
+Both figures are resampled together, so that what makes the items easy or hard falls out of the difference (Efron &
 Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 8 and 13; Koehn, "Statistical Significance Tests for
 Machine Translation Evaluation", EMNLP 2004). An interval that holds 0 means that the difference could be chance.
 """
@@ -17,9 +17,10 @@ from analytics.statistics.bootstrap import (
     Estimate,
     Resampling,
     WeightedStatistic,
+    cluster_numbers,
     estimate,
-    number_clusters,
-    resample_weights,
+    percentile_interval,
+    replicates,
     undefined_estimate,
     weighted_mean,
 )
@@ -34,7 +35,7 @@ SENTENCES = {
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """first, second: the figure of each, over the things that both have a score of. difference: first less second."""
+    """first, second: the figure of each, over the items that both have a score of. difference: first less second."""
 
     first: float | None
     second: float | None
@@ -78,11 +79,11 @@ def mean_difference(
     few: the clusters may be few, such as raters; the interval is then widened as `intervals` says, and there is
     none below five.
     """
-    kept = np.isfinite(first) & np.isfinite(second)
-    if not kept.any():
+    included = np.isfinite(first) & np.isfinite(second)
+    if not included.any():
         return _undefined_difference("nothing_shared", resampling)
-    groups = _groups(clusters, kept)
-    one, other = (np.asarray(column, dtype=np.float64)[kept] for column in (first, second))
+    groups = cluster_numbers(clusters, included, n=len(included))
+    one, other = (np.asarray(column, dtype=np.float64)[included] for column in (first, second))
     measure = weighted_mean(one - other)
     found = (
         _few_cluster_estimate(measure, groups, resampling)
@@ -101,31 +102,28 @@ def rank_difference(
     resampling: Resampling,
 ) -> PairedDifference:
     """Of Spearman's rho with people's values. Things with a NaN in any of the three are left out."""
-    kept = np.isfinite(first) & np.isfinite(second) & np.isfinite(humans)
-    one, other, human = (np.asarray(column, dtype=np.float64)[kept] for column in (first, second, humans))
+    included = np.isfinite(first) & np.isfinite(second) & np.isfinite(humans)
+    one, other, human = (np.asarray(column, dtype=np.float64)[included] for column in (first, second, humans))
     reason = undefined_reason(one, human) or undefined_reason(other, human)
     if reason:
-        return _undefined_difference(reason, resampling, n=int(kept.sum()))
-    mine, theirs = spearman(one, human), spearman(other, human)
-    groups = _groups(clusters, kept)
-    found = estimate(lambda times: mine(times) - theirs(times), groups, resampling=resampling)
+        return _undefined_difference(reason, resampling, n=int(included.sum()))
+    first_rho, second_rho = spearman(one, human), spearman(other, human)
+    groups = cluster_numbers(clusters, included, n=len(included))
+    found = estimate(lambda times: first_rho(times) - second_rho(times), groups, resampling=resampling)
     all_once = np.ones((1, len(one)))
-    return PairedDifference(float(mine(all_once)[0]), float(theirs(all_once)[0]), found)
+    return PairedDifference(float(first_rho(all_once)[0]), float(second_rho(all_once)[0]), found)
 
 
-def _few_cluster_estimate(measure: WeightedStatistic, groups: IntArray, resampling: Resampling) -> Estimate:
-    n, of = len(groups), int(groups.max()) + 1
-    value = float(measure(np.ones((1, n)))[0])
-    found = Estimate(value, None, n, of, "few_clusters", resampling.level)
-    if of < FEWEST_CLUSTERS:
-        return found
-    drawn = np.concatenate([measure(weights) for weights in resample_weights(groups, of, resampling)])
-    low, high = np.quantile(drawn, expanded_percentiles(resampling.level, of))
-    return replace(found, interval=(float(low), float(high)), reason=None, replicates=len(drawn))
-
-
-def _groups(clusters: Sequence[Hashable], kept: np.ndarray) -> IntArray:
-    return np.unique(number_clusters(clusters, n=len(kept))[kept], return_inverse=True)[1]
+def _few_cluster_estimate(statistic: WeightedStatistic, groups: IntArray, resampling: Resampling) -> Estimate:
+    n, n_clusters = len(groups), int(groups.max()) + 1
+    value = float(statistic(np.ones((1, n)))[0])
+    figure = Estimate(value, None, n, n_clusters, "few_clusters", resampling.level)
+    if n_clusters < FEWEST_CLUSTERS:
+        return figure
+    drawn = replicates(statistic, groups, resampling)
+    quantiles = expanded_percentiles(resampling.level, n_clusters)
+    interval = percentile_interval(drawn, resampling.level, quantiles=quantiles)
+    return replace(figure, interval=interval, reason=None, replicates=len(drawn))
 
 
 def _undefined_difference(reason: str, resampling: Resampling, *, n: int = 0) -> PairedDifference:

@@ -1,4 +1,4 @@
-"""How many votes on one comparison make its majority right often enough, and what stopping at a lead saves."""
+"""Majority votes: how many make the majority of a comparison right, and what sequential stopping saves."""
 
 from __future__ import annotations
 
@@ -57,26 +57,22 @@ class MajorityPlan:
     expected_votes: float | None
 
 
-def majority_accuracy(votes: int, *, correct: float) -> float:
-    """The chance that the majority of votes that are each right with chance `correct` is right; a draw is tossed."""
-    return float(_majority_right(votes, np.array([correct]))[0])
-
-
 def mixed_majority_accuracy(votes: int, *, correlation: float) -> float:
-    """The same where items differ: of each, a share q of raters prefers the first side, q ~ Beta(a, a), and the right
-    answer is what more than half would say. `correlation` of two votes on one item is 1 / (2a + 1)."""
+    """The chance that the majority of votes is right; a draw is tossed.
+
+    Items differ: of each, a share q of raters prefers the first side, q ~ Beta(a, a), and the right answer is what more
+    than half would say. `correlation` of two votes on one item is 1 / (2a + 1).
+    """
     shares, weights = _beta_halves(correlation)
     return float(np.dot(_majority_right(votes, shares), weights))
 
 
-def plan_majority(accuracy: float, *, correct: float | None = None, correlation: float = 0.0) -> MajorityPlan:
-    """By `correct` for items that are all alike, else by the correlation of votes on an item."""
+def plan_majority(accuracy: float, *, correlation: float = 0.0) -> MajorityPlan:
+    """By the correlation of votes on an item."""
     if not 0.5 < accuracy < 1:
         raise ValueError(f"The accuracy lies between 0.5 and 1; got {accuracy}.")
 
     def reached(votes: int) -> float:
-        if correct is not None:
-            return majority_accuracy(votes, correct=correct)
         return mixed_majority_accuracy(votes, correlation=correlation)
 
     votes = next((n for n in range(1, MOST_VOTES + 1, 2) if reached(n) >= accuracy), None)
@@ -95,11 +91,11 @@ def _majority_right(votes: int, correct: FloatArray) -> FloatArray:
     """(n,) by the chance of each vote being right, (n,)."""
     if votes < 1:
         raise ValueError(f"A majority takes a vote or more; got {votes}.")
-    total = np.zeros_like(correct)
-    for k in range(votes // 2, votes + 1):
-        weight = 0.5 if 2 * k == votes else float(2 * k > votes)
-        total += weight * math.comb(votes, k) * correct**k * (1 - correct) ** (votes - k)
-    return total
+    from scipy import special  # takes a moment to load
+
+    # Of an even number, half of the draws are right.
+    more, as_many = (special.bdtrc(below, votes, correct) for below in (votes // 2, (votes - 1) // 2))
+    return np.asarray((more + as_many) / 2)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""How many votes a study of ratings needs before it starts: for a mean's interval, or to tell two systems apart.
+"""Sample size: how many votes a study needs for an interval's width, for the power of a test, or for alpha.
 
 Votes are not independent of each other: a rater is severe or mild in all of theirs, and what is rated is good or bad
 for all who rate it. With the variances of both and of the rest (`Components`), the variance of a mean follows from the
@@ -9,6 +9,7 @@ its three terms. Raters meet outputs at random, with equal loads, as the queue h
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,7 +23,7 @@ from analytics.statistics.intervals import t_quantile
 # The chance that a test finds what is there.
 
 
-_STANDARD_NORMAL = NormalDist()
+_NORMAL = NormalDist()
 # From here on a t distribution is the normal one to the four digits that a plan is good for.
 _NORMAL_DF = 5000
 _CHI_NODES = 400
@@ -38,13 +39,10 @@ def power_of_t(noncentrality: float, *, df: int, confidence: float = 0.95) -> fl
         raise ValueError(f"A t test needs a degree of freedom; got {df}.")
     critical = t_quantile((1 + confidence) / 2, df=df)
     if df > _NORMAL_DF:
-        return float(
-            _STANDARD_NORMAL.cdf(noncentrality - critical) + _STANDARD_NORMAL.cdf(-noncentrality - critical)
-        )
+        return float(_NORMAL.cdf(noncentrality - critical) + _NORMAL.cdf(-noncentrality - critical))
     scale, weight = _scaled_chi(df)
     tails = [
-        _STANDARD_NORMAL.cdf(noncentrality - critical * s)
-        + _STANDARD_NORMAL.cdf(-noncentrality - critical * s)
+        _NORMAL.cdf(noncentrality - critical * s) + _NORMAL.cdf(-noncentrality - critical * s)
         for s in scale.tolist()
     ]
     return float(np.clip(np.dot(tails, weight), 0.0, 1.0))
@@ -109,7 +107,7 @@ class StudyDesign:
 class SamplePlan:
     """What a target asks for. `reached` is the half width, power or accuracy that the design then has.
 
-    design: None where no design gets there, and `reason` says why, as a code of `planning_words.SENTENCES`.
+    design: None where no design gets there, and `reason` says why, as a code of SENTENCES.
     assumptions: codes of the same. design_effect: how many of these votes are worth one independent vote.
     """
 
@@ -162,8 +160,8 @@ def difference_power(
     require_design(design)
     if design.items < 2:
         return None
-    said = components.residual + (0.0 if design.panel else components.raters)
-    variance = 2 * (components.outputs + said / design.overlap) / design.items
+    per_vote = components.residual + (0.0 if design.panel else components.raters)
+    variance = 2 * (components.outputs + per_vote / design.overlap) / design.items
     if not variance:
         return 1.0
     return power_of_t(abs(difference) / math.sqrt(variance), df=design.items - 1, confidence=confidence)
@@ -174,17 +172,19 @@ def plan_mean(
 ) -> SamplePlan:
     """The fewest items (`design.items` is not read) for which a mean's interval is no wider than that."""
     _require_positive(half_width, "half width")
-    words = ("random_raters", "equal_loads", *_MEAN_ASSUMPTIONS)
+    assumptions = ("random_raters", "equal_loads", *_MEAN_ASSUMPTIONS)
 
-    def enough(items: int) -> bool:
+    def is_sufficient(items: int) -> bool:
         reached = mean_half_width(components, replace(design, items=items), confidence=confidence)
         return reached is not None and reached <= half_width
 
-    found = _with_items(design, enough)
+    found = _with_items(design, is_sufficient)
     if found is None:
-        return SamplePlan(None, None, words, reason="too_many")
+        return SamplePlan(None, None, assumptions, reason="too_many")
     reached = mean_half_width(components, found, confidence=confidence)
-    return SamplePlan(found, reached, words, design_effect(components, found) if components.total else None)
+    return SamplePlan(
+        found, reached, assumptions, design_effect(components, found) if components.total else None
+    )
 
 
 def plan_difference(
@@ -199,38 +199,32 @@ def plan_difference(
     _require_positive(abs(difference), "difference")
     _require_share(power, "power")
     severity = "panel_cancels" if design.panel else "severity_falls_evenly"
-    words = ("paired_by_item", severity, "one_comparison", *_MEAN_ASSUMPTIONS)
+    assumptions = ("paired_by_item", severity, "one_comparison", *_MEAN_ASSUMPTIONS)
 
-    def enough(items: int) -> bool:
+    def is_sufficient(items: int) -> bool:
         reached = difference_power(
             components, replace(design, items=items), difference, confidence=confidence
         )
         return reached is not None and reached >= power
 
-    found = _with_items(design, enough)
+    found = _with_items(design, is_sufficient)
     if found is None:
-        return SamplePlan(None, None, words, reason="too_many")
-    return SamplePlan(found, difference_power(components, found, difference, confidence=confidence), words)
+        return SamplePlan(None, None, assumptions, reason="too_many")
+    return SamplePlan(
+        found, difference_power(components, found, difference, confidence=confidence), assumptions
+    )
 
 
 def smallest_sufficient(
-    enough: Callable[[int], bool], *, least: int = 1, most: int = MOST_ITEMS
+    is_sufficient: Callable[[int], bool], *, least: int = 1, most: int = MOST_ITEMS
 ) -> int | None:
-    """The smallest number from `least` on that is enough, if whatever is above one that is enough is enough too."""
-    high = least
-    while not enough(high):
-        if high >= most:
-            return None
-        high = min(2 * high, most)
-    low = max(least, high // 2)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
-    return high
+    """The smallest number from `least` on that suffices, if whatever is above one that suffices does too."""
+    number = least + bisect_left(range(least, most + 1), True, key=is_sufficient)
+    return number if number <= most else None
 
 
-def _with_items(design: StudyDesign, enough: Callable[[int], bool]) -> StudyDesign | None:
-    items = smallest_sufficient(enough, least=2)
+def _with_items(design: StudyDesign, is_sufficient: Callable[[int], bool]) -> StudyDesign | None:
+    items = smallest_sufficient(is_sufficient, least=2)
     return None if items is None else replace(design, items=items)
 
 
@@ -264,7 +258,6 @@ def _require_share(value: float, name: str) -> None:
 # votes: what `sample_size` says of ratings holds of it, with the pair of systems for a system.
 
 
-_UNIT_NORMAL = NormalDist()
 # Exact up to so many votes; beyond, the normal approximation differs by less than a vote in a hundred.
 _MOST_EXACT_VOTES = 3000
 # How far beyond the first number with enough power a larger one can fall short of it again: the exact test's power
@@ -314,21 +307,21 @@ def plan_preference(
     _require_vote_shares(win_rate, ties, between_items, between_raters)
     needed, exact = votes_for_preference(win_rate, power=power, confidence=confidence)
     test = "exact_binomial" if exact else "normal_binomial"
-    words = (test, "ties_left_out", "same_correlation", *_WIN_RATE_ASSUMPTIONS, "one_comparison")
+    assumptions = (test, "ties_left_out", "same_correlation", *_WIN_RATE_ASSUMPTIONS, "one_comparison")
     if needed is None:
-        return SamplePlan(None, None, words, reason="even_chance")
+        return SamplePlan(None, None, assumptions, reason="even_chance")
 
-    def worth(items: int) -> float:
+    def effective_votes(items: int) -> float:
         planned = replace(design, items=items)
         effect = _vote_design_effect(planned, between_items, between_raters)
         return items * design.overlap * (1 - ties) / effect
 
-    items = smallest_sufficient(lambda n: worth(n) >= needed)
+    items = smallest_sufficient(lambda n: effective_votes(n) >= needed)
     if items is None:
-        return SamplePlan(None, None, words, reason="too_many")
+        return SamplePlan(None, None, assumptions, reason="too_many")
     found = replace(design, items=items)
-    reached = preference_power(math.floor(worth(items) + 1e-9), win_rate, confidence=confidence)
-    return SamplePlan(found, reached, words, _vote_design_effect(found, between_items, between_raters))
+    reached = preference_power(math.floor(effective_votes(items) + 1e-9), win_rate, confidence=confidence)
+    return SamplePlan(found, reached, assumptions, _vote_design_effect(found, between_items, between_raters))
 
 
 def votes_for_preference(
@@ -362,38 +355,33 @@ def preference_power(n: int, win_rate: float, *, confidence: float = 0.95) -> fl
     critical = _critical_wins(n, confidence)
     if critical is None:
         return 0.0
-    chances = _binomial_probabilities(n, win_rate)
-    return float(min(chances[critical:].sum() + chances[: n - critical + 1].sum(), 1.0))
+    from scipy import special  # takes a moment to load
+
+    both_tails = special.bdtrc(critical - 1, n, win_rate) + special.bdtr(n - critical, n, win_rate)
+    return float(min(both_tails, 1.0))
 
 
 def _normal_votes(p: float, *, power: float, confidence: float) -> int:
     """Fleiss, "Statistical Methods for Rates and Proportions", section 2.3, for a known proportion of one half."""
-    of_test, of_power = _UNIT_NORMAL.inv_cdf((1 + confidence) / 2), _UNIT_NORMAL.inv_cdf(power)
+    of_test, of_power = _NORMAL.inv_cdf((1 + confidence) / 2), _NORMAL.inv_cdf(power)
     return math.ceil(((of_test / 2 + of_power * math.sqrt(p * (1 - p))) / (p - 0.5)) ** 2)
 
 
 def _normal_power(n: int, win_rate: float, *, confidence: float) -> float:
-    critical = _UNIT_NORMAL.inv_cdf((1 + confidence) / 2) / 2
+    critical = _NORMAL.inv_cdf((1 + confidence) / 2) / 2
     spread = math.sqrt(win_rate * (1 - win_rate)) or 1e-12
     lead = abs(win_rate - 0.5) * math.sqrt(n)
-    return float(_UNIT_NORMAL.cdf((lead - critical) / spread) + _UNIT_NORMAL.cdf((-lead - critical) / spread))
+    return float(_NORMAL.cdf((lead - critical) / spread) + _NORMAL.cdf((-lead - critical) / spread))
 
 
 @cache
 def _critical_wins(n: int, confidence: float) -> int | None:
     """The fewest wins of n that the test calls more than half; None where even all are not enough."""
-    tail = np.cumsum(_binomial_probabilities(n, 0.5)[::-1])[::-1]
+    from scipy import special
+
+    tail = special.bdtrc(np.arange(n + 1) - 1, n, 0.5)
     rejecting = np.flatnonzero(2 * tail <= 1 - confidence + 1e-12)
     return int(rejecting[0]) if rejecting.size else None
-
-
-def _binomial_probabilities(n: int, p: float) -> FloatArray:
-    """(n + 1,) of 0 to n wins."""
-    if p in (0.0, 1.0):
-        return np.asarray(np.eye(n + 1)[round(n * p)])
-    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
-    k = np.arange(n + 1)
-    return np.asarray(np.exp(logs[n] - logs - logs[::-1] + k * math.log(p) + (n - k) * math.log1p(-p)))
 
 
 def _vote_design_effect(design: StudyDesign, between_items: float, between_raters: float) -> float:
@@ -467,13 +455,13 @@ def plan_alpha(
     *,
     half_width: float,
     confidence: float = 0.95,
-    moved: bool = False,
+    extrapolated: bool = False,
     ties: float = 0.0,
 ) -> SamplePlan:
-    """The fewest units for which alpha's interval is no wider than that. `moved`: the error is of another overlap.
+    """The fewest units for which alpha's interval is no wider than that.
 
-    ties: the share of votes that alpha of preferences leaves out; `root_error` is by the root of pairable units, which
-    are as many fewer.
+    extrapolated: the error is of another overlap. ties: the share of votes that alpha of preferences leaves out;
+    `root_error` is by the root of pairable units, which are as many fewer.
     """
     if design.overlap < 2:
         raise ValueError(f"Agreement needs two ratings of a unit or more; got {design.overlap}.")
@@ -481,25 +469,25 @@ def plan_alpha(
         raise ValueError(f"The half width is a number above zero; got {half_width}.")
     if not 0 <= ties < 1:
         raise ValueError(f"The share of ties lies between 0 and 1; got {ties}.")
-    words: tuple[str, ...] = ("se_shrinks", "normal_icc" if moved else "same_overlap")
-    words += (*(("ties_unpaired",) if ties else ()), "independent_items", "random_raters")
+    assumptions: tuple[str, ...] = ("se_shrinks", "normal_icc" if extrapolated else "same_overlap")
+    assumptions += (*(("ties_unpaired",) if ties else ()), "independent_items", "random_raters")
     share = pairable_share(ties, design.overlap)
     if not root_error:
-        return SamplePlan(None, None, words, reason="at_the_edge")
+        return SamplePlan(None, None, assumptions, reason="at_the_edge")
 
     def reached(units: int) -> float | None:
         # The product is a whole number without ties, but for rounding.
         return alpha_half_width(root_error, int(units * share + 1e-9), confidence=confidence)
 
-    def enough(units: int) -> bool:
+    def is_sufficient(units: int) -> bool:
         width = reached(units)
         return width is not None and width <= half_width
 
-    units = smallest_sufficient(enough, least=2)
+    units = smallest_sufficient(is_sufficient, least=2)
     if units is None:
-        return SamplePlan(None, None, words, reason="too_many")
+        return SamplePlan(None, None, assumptions, reason="too_many")
     found = replace(design, items=units)
-    return SamplePlan(found, reached(units), words)
+    return SamplePlan(found, reached(units), assumptions)
 
 
 # What a plan takes for granted, and why there is none: codes for machines, sentences for people.

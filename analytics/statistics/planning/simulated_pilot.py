@@ -1,4 +1,4 @@
-"""A planned study, run many times with synthetic raters before anybody is asked: what it finds, vote by vote."""
+"""Simulated pilot: a planned study run many times with synthetic raters (Monte Carlo)."""
 
 from __future__ import annotations
 
@@ -130,9 +130,9 @@ def draw_ratings(
     latent += raters.of_votes(rng.normal(0, math.sqrt(parts.raters), raters.careless.shape))
     latent += rng.normal(0, noise, shape)
     points = np.array(world.scale.points)
-    said = points[np.searchsorted((points[1:] + points[:-1]) / 2, latent)]
+    votes = points[np.searchsorted((points[1:] + points[:-1]) / 2, latent)]
     anything = rng.integers(0, len(points), shape)
-    return np.where(raters.careless_votes, points[anything], said)
+    return np.where(raters.careless_votes, points[anything], votes)
 
 
 def draw_preferences(
@@ -157,9 +157,9 @@ def draw_preferences(
         latent[:, :, block] += of_rater[np.arange(runs).reshape(-1, 1, 1), raters.who[:, :, block]]
     latent += rng.normal(0, math.sqrt(max(1 - item - rater, 0.0)), shape)
     latent += _NORMAL.inv_cdf(world.shown_first) * np.where(rng.random(shape) < 0.5, 1, -1)
-    said = np.where(np.abs(latent) < width, 0.5, (latent > 0).astype(np.float64))
+    votes = np.where(np.abs(latent) < width, 0.5, (latent > 0).astype(np.float64))
     anything = rng.choice([0.0, 0.5, 1.0] if world.ties else [0.0, 1.0], shape)
-    return np.where(raters.careless_votes, anything, said)
+    return np.where(raters.careless_votes, anything, votes)
 
 
 def _lead_and_width(world: PreferenceWorld) -> tuple[float, float]:
@@ -272,23 +272,28 @@ def simulated_pilot(
     blocks = systems * (systems - 1) // 2 if isinstance(world, PreferenceWorld) else systems
     if design.blocks != blocks or design.items < 2 or runs < 2:
         raise ValueError(f"{systems} systems have {blocks} blocks, and a pilot two items and runs or more.")
-    rng, stops = np.random.default_rng(seed), _checkpoint_items(design.items)
+    rng, checkpoints = np.random.default_rng(seed), _checkpoint_items(design.items)
     alpha_runs = min(runs, _alpha_runs(world, design))
     size = max(1, _CELLS // design.votes)
-    moments: list[list[_BatchFigures]] = [[] for _ in stops]
+    moments: list[list[_BatchFigures]] = [[] for _ in checkpoints]
     for done in range(0, runs, size):
         raters = draw_raters(rng, design, runs=min(size, runs - done), careless=world.careless)
-        said = _draw_votes(rng, world, design, raters, systems=systems)
-        alphas = _alphas(said[: max(0, alpha_runs - done)], stops, world, level=level, runs=len(said))
-        for k, stop in enumerate(stops):
-            moments[k].append(_batch_figures(said[:, :stop], raters, alphas[k], world, systems, confidence))
-        progress(done + len(said), runs)
+        votes = _draw_votes(rng, world, design, raters, systems=systems)
+        alphas = _alphas(votes[: max(0, alpha_runs - done)], checkpoints, world, level=level, runs=len(votes))
+        for k, checkpoint in enumerate(checkpoints):
+            moments[k].append(
+                _batch_figures(votes[:, :checkpoint], raters, alphas[k], world, systems, confidence)
+            )
+        progress(done + len(votes), runs)
     per_item = design.blocks * design.overlap
     return SimulatedPilot(
         runs=runs,
         alpha_runs=alpha_runs,
         raters=design.raters,
-        moments=tuple(_pilot_checkpoint(stop, stop * per_item, moments[k]) for k, stop in enumerate(stops)),
+        moments=tuple(
+            _pilot_checkpoint(checkpoint, checkpoint * per_item, moments[k])
+            for k, checkpoint in enumerate(checkpoints)
+        ),
     )
 
 
@@ -318,32 +323,33 @@ def _draw_votes(
 
 def _alphas(
     followed: FloatArray,
-    stops: Sequence[int],
+    checkpoints: Sequence[int],
     world: RatingWorld | PreferenceWorld,
     *,
     level: AnyLevel,
     runs: int,
 ) -> FloatArray:
-    """(stops, runs) of the first runs of a batch; NaN for those that are not followed."""
+    """(checkpoints, runs) of the first runs of a batch; NaN for those that are not followed."""
     values = _values(world)
-    alphas = np.full((len(stops), runs), np.nan)
+    alphas = np.full((len(checkpoints), runs), np.nan)
     for run, votes in enumerate(followed):
-        alphas[:, run] = followed_alpha(votes, stops, values=values, level=level)
+        alphas[:, run] = followed_alpha(votes, checkpoints, values=values, level=level)
     return alphas
 
 
 def followed_alpha(
-    said: FloatArray, stops: Sequence[int], *, values: Sequence[float], level: AnyLevel
+    votes: FloatArray, checkpoints: Sequence[int], *, values: Sequence[float], level: AnyLevel
 ) -> list[float]:
-    """Alpha of one run, (items, blocks, overlap), at each stop; NaN where undefined. Where only sides count, ties are
-    left out."""
+    """Alpha of one run, (items, blocks, overlap), at each checkpoint; NaN where undefined.
+
+    Where only sides count, ties are left out."""
     sided = level == "symmetric"
     running = RunningAlpha((0.0, 1.0) if sided else values, level)
     alphas = []
-    for start, stop in zip([0, *stops], stops, strict=False):
-        for item in range(start, stop):
-            for block, votes in enumerate(said[item].tolist()):
-                for vote in votes:
+    for start, checkpoint in zip([0, *checkpoints], checkpoints, strict=False):
+        for item in range(start, checkpoint):
+            for block, answers in enumerate(votes[item].tolist()):
+                for vote in answers:
                     if not (sided and vote == 0.5):
                         running.add((item, block), vote)
         alpha = running.alpha()
@@ -352,18 +358,18 @@ def followed_alpha(
 
 
 def clustered_half_widths(
-    said: FloatArray, raters: SyntheticRaters, *, confidence: float = 0.95
+    votes: FloatArray, raters: SyntheticRaters, *, confidence: float = 0.95
 ) -> FloatArray:
     """(runs, blocks) half intervals of the means of (runs, items, blocks, overlap) votes, clustered by item and rater.
 
     The two-way variance of Cameron, Gelbach & Miller (J. Bus. Econ. Stat. 29, 2011): by item, plus by rater, less by
     vote; never below the larger of the first two. NaN for one rater, whom nothing tells from the rest.
     """
-    runs, items, blocks, overlap = said.shape
+    runs, items, blocks, overlap = votes.shape
     n, n_raters = items * overlap, raters.careless.shape[1]
     if n_raters < 2:
         return np.full((runs, blocks), np.nan)
-    apart = said - said.mean(axis=(1, 3), keepdims=True)
+    apart = votes - votes.mean(axis=(1, 3), keepdims=True)
     by_item = (apart.sum(axis=3) ** 2).sum(axis=1) * items / (items - 1)
     cell = (np.arange(runs)[:, None, None, None] * blocks + np.arange(blocks)[:, None]) * n_raters
     sums = np.bincount(
@@ -385,7 +391,7 @@ def _batch_figures(
     confidence: float,
 ) -> _BatchFigures:
     """What the votes on the first items, (runs, items, blocks, overlap), say."""
-    preference, stop = isinstance(world, PreferenceWorld), so_far.shape[1]
+    preference, checkpoint = isinstance(world, PreferenceWorld), so_far.shape[1]
     half = clustered_half_widths(so_far, raters, confidence=confidence).mean(axis=1)
     of_items = so_far.mean(axis=3)
     # By item, how far the best is ahead of the next: their difference, or the lead of the better one.
@@ -394,17 +400,21 @@ def _batch_figures(
     if preference:
         error = clustered_half_widths(so_far[:, :, :1], raters, confidence=confidence)[:, 0]
     else:  # severity falls on either system alike, so items are all that hangs together
-        error = ahead.std(axis=1, ddof=1) / math.sqrt(stop) * t_quantile((1 + confidence) / 2, df=stop - 1)
+        error = (
+            ahead.std(axis=1, ddof=1)
+            / math.sqrt(checkpoint)
+            * t_quantile((1 + confidence) / 2, df=checkpoint - 1)
+        )
     means = of_items.mean(axis=1)
-    standing = _mean_win_rates(means, systems) if preference else means
-    ranked = (np.diff(standing, axis=1) < 0).all(axis=1)
-    there = ~np.isnan(lead)
+    mean_scores = _mean_win_rates(means, systems) if preference else means
+    ranked = (np.diff(mean_scores, axis=1) < 0).all(axis=1)
+    defined = ~np.isnan(lead)
     tested = ~np.isnan(error)
     return _BatchFigures(
         half_width=half,
         found=np.where(tested, lead > error, np.nan),
-        better=np.where(there, (lead > 0) + (lead == 0) / 2, np.nan),
-        ranked=np.where(there, ranked, np.nan),
+        better=np.where(defined, (lead > 0) + (lead == 0) / 2, np.nan),
+        ranked=np.where(defined, ranked, np.nan),
         alpha=alpha,
     )
 
@@ -441,8 +451,8 @@ def _pilot_checkpoint(items: int, votes: int, batches: Sequence[_BatchFigures]) 
 
 
 def _band(values: FloatArray) -> Band:
-    there = values[np.isfinite(values)]
-    if not len(there):
+    defined = values[np.isfinite(values)]
+    if not len(defined):
         return Band(None, None, None)
-    low, high = np.quantile(there, (0.05, 0.95))
-    return Band(float(there.mean()), float(low), float(high))
+    low, high = np.quantile(defined, (0.05, 0.95))
+    return Band(float(defined.mean()), float(low), float(high))

@@ -1,4 +1,4 @@
-"""Newton's method for the strengths of systems, for many tables of counts at once.
+"""Bradley-Terry strengths with ties or ordered margins, by Newton's method, for many tables of counts at once.
 
 A table costs the same however many votes it holds. Each step solves for all strengths, so twenty systems take some five
 steps to TOLERANCE, where re-estimating strengths in turn (Hunter, Annals of Statistics 32, 2004) takes hundreds.
@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from analytics.statistics.arrays import FloatArray, IntArray
+from analytics.statistics.arrays import BoolArray, FloatArray, IntArray
 
 # What is likely when two systems are compared: Davidson's model of ties and an ordered model of margins.
 # Both take d, the difference of two log-strengths (plus what being shown first is worth), per pair, and
@@ -22,9 +21,6 @@ from analytics.statistics.arrays import FloatArray, IntArray
 # ties in paired comparison experiments", JASA 65, 1970. Agresti, "Analysis of ordinal paired comparison
 # data", Applied Statistics 41, 1992 (cumulative logits; with one margin it is the model of Rao and Kupper,
 # JASA 62, 1967).
-
-
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Comparisons of two systems, counted: what win rates and rankings are made from.
+"""Pairwise comparisons, counted: wins, losses and ties behind win rates and rankings.
 
 A vote is one cell of a table: the system shown first, the one shown second, the outcome and the confidence. Everything
 downstream reads the table, never the votes, so no figure depends on their order and none costs more for more of them.

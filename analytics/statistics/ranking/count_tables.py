@@ -1,4 +1,4 @@
-"""From cells of votes to the table a model is fitted to: pairs by outcome and margin."""
+"""Count tables that ranking models are fitted to: pairs by outcome and margin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the side that is shown first win more often than it should?
+"""Position bias: whether the side that is shown first wins more often than it should.
 
 Two systems may be of very different quality, but where the order is drawn by a coin, the side shown first should be
 preferred in half of the votes that prefer one. CMI-RewardBench (Table 8) shows the bias as the shares of A and B in

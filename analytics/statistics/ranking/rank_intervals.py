@@ -1,4 +1,4 @@
-"""How uncertain strengths and ranks are: from replicates of the votes, or from the information in them."""
+"""Confidence intervals of strengths and ranks: from replicates of the votes, or from the information in them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from statistics import NormalDist
 
 import numpy as np
 
-from analytics.statistics.arrays import FloatArray, IntArray
-from analytics.statistics.bootstrap import Resampling, resample_weights
+from analytics.statistics.arrays import BoolArray, FloatArray, IntArray
+from analytics.statistics.bootstrap import Interval, Resampling, multinomial_weights, resample_weights
 from analytics.statistics.intervals import expanded_percentiles
-from analytics.statistics.ranking.bradley_terry import BoolArray, Davidson, Fits, fit_strengths
+from analytics.statistics.ranking.bradley_terry import Davidson, Fits, fit_strengths
 from analytics.statistics.ranking.comparisons import ClusterCounts, Comparisons
 from analytics.statistics.ranking.count_tables import CountTable
-
-Interval = tuple[float, float]
 
 # Strengths that differ by less are equal: they are of order one.
 _EQUAL_STRENGTHS = 1e-9
@@ -46,14 +44,6 @@ def natural_scale(table: CountTable, parameters: FloatArray, counts: FloatArray)
     out = parameters.copy()
     out[:, -1] = np.where(counts[..., 2].sum(axis=1) > 0, np.exp(out[:, -1]), 0)
     return out
-
-
-def percentile_interval(valid: FloatArray, level: float, *, n: int, clusters: int) -> Interval | None:
-    """The interval between quantiles of the replicates that are defined, if that is at least half of all `n`."""
-    if 2 * len(valid) < n:
-        return None
-    low, high = np.quantile(valid, expanded_percentiles(level, clusters))
-    return float(low), float(high)
 
 
 class ReplicateFits:
@@ -138,7 +128,9 @@ def replicate_counts(comparisons: Comparisons, *, by: str, resampling: Resamplin
     # A fit holds a square of systems per table.
     rows = max(1, _CELLS // max(n_cells, len(comparisons.systems) ** 2, 1))
     drawn = (
-        _draw_votes(comparisons, resampling) if by == VOTES else _draw_clusters(comparisons, by, resampling)
+        multinomial_weights(comparisons.count, resampling)
+        if by == VOTES
+        else _draw_clusters(comparisons, by, resampling)
     )
     for piece in drawn:
         for start in range(0, len(piece), rows):
@@ -158,14 +150,6 @@ def count_clusters(comparisons: Comparisons, *, by: str) -> int:
         known = ", ".join([VOTES, *comparisons.clusters])
         raise ValueError(f"Votes were not counted by {by!r}; known are {known}.")
     return comparisons.clusters[by].size
-
-
-def _draw_votes(comparisons: Comparisons, resampling: Resampling) -> Iterator[FloatArray]:
-    rng, share = np.random.default_rng(resampling.seed), comparisons.count / comparisons.votes
-    at_once = max(1, _CELLS // len(share))
-    for start in range(0, resampling.replicates, at_once):
-        rows = min(at_once, resampling.replicates - start)
-        yield rng.multinomial(comparisons.votes, share, size=rows).astype(np.float64)
 
 
 def _draw_clusters(comparisons: Comparisons, by: str, resampling: Resampling) -> Iterator[FloatArray]:

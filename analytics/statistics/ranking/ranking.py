@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analytics.statistics.arrays import FloatArray, IntArray
-from analytics.statistics.bootstrap import Resampling
+from analytics.statistics.bootstrap import Interval, Resampling, percentile_interval
 from analytics.statistics.correlation import kendall
-from analytics.statistics.intervals import FEWEST_CLUSTERS
+from analytics.statistics.intervals import FEWEST_CLUSTERS, expanded_percentiles
 from analytics.statistics.ranking.bradley_terry import Fits, fit_strengths
 from analytics.statistics.ranking.comparisons import BOTH_BAD, TIE, Comparisons, VoteTallies, tally_votes
 from analytics.statistics.ranking.count_tables import (
@@ -31,12 +31,10 @@ from analytics.statistics.ranking.count_tables import (
     undefeated_blocks,
 )
 from analytics.statistics.ranking.rank_intervals import (
-    Interval,
     Intervals,
     ReplicateFits,
     count_clusters,
     natural_scale,
-    percentile_interval,
     ranks_of,
     replicate_counts,
     wald_intervals,
@@ -253,10 +251,9 @@ def _rate_intervals(
     """Per system; None for one that most replicates do not compare."""
     if not rates:
         return None
+    level = settings.resampling.level
     return [
-        percentile_interval(
-            column[np.isfinite(column)], settings.resampling.level, n=len(column), clusters=clusters
-        )
+        percentile_interval(column, level, quantiles=expanded_percentiles(level, clusters))
         for column in np.concatenate(rates).T
     ]
 
@@ -368,15 +365,11 @@ def rank_changes(one: Ranking, other: Ranking) -> RankChanges:
 
 
 def _ranks_and_strengths(ranking: Ranking) -> dict[str, tuple[int, float]]:
-    found: dict[str, tuple[int, float]] = {}
-    for line in ranking.groups[0].systems if ranking.groups else ():
-        if (place := _rank_and_strength(line)) is not None:
-            found[line.system] = place
-    return found
-
-
-def _rank_and_strength(line: RankedSystem) -> tuple[int, float] | None:
-    return None if line.rank is None or line.strength is None else (line.rank, line.strength)
+    return {
+        row.system: (row.rank, row.strength)
+        for row in (ranking.groups[0].systems if ranking.groups else ())
+        if row.rank is not None and row.strength is not None
+    }
 
 
 def _kendall_tau(systems: list[RankChange]) -> float | None:

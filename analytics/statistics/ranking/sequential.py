@@ -1,4 +1,4 @@
-"""Comparing two systems while the votes come in: a test and an interval that may be looked at after every vote.
+"""Sequential testing: a test and a confidence sequence for two systems, valid after every vote.
 
 A test for a fixed number of votes is wrong far more often than it says when somebody looks until it says what they
 hope for. Here the evidence is a mixture of likelihood ratios (Robbins, "Statistical methods related to the law of the
@@ -27,8 +27,6 @@ from numpy.typing import NDArray
 from analytics.statistics.arrays import FloatArray, IntArray
 from analytics.statistics.intervals import wilson_interval
 
-EVEN = 0.5
-
 
 @dataclass(frozen=True)
 class SequentialComparison:
@@ -52,10 +50,6 @@ class SequentialComparison:
     direction: Literal["first", "second"] | None
     interval: tuple[float, float] | None
     fixed_interval: tuple[float, float] | None
-
-    @property
-    def e_value(self) -> float:
-        return math.exp(min(self.log_e_value, 700.0))
 
     @property
     def decided(self) -> bool:

@@ -1,4 +1,4 @@
-"""What seeing a model's opinion does to votes: those who were shown it against those it was kept from at random.
+"""Anchoring: the effect of showing a model's prediction before the vote (randomised).
 
 What a model said of a task is on record for everybody who judged it, and a coin decided who saw it. So the difference
 between the two groups is the effect of showing (an average over raters and tasks), as long as the coin stayed the same.
@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analytics.statistics.arrays import BoolArray, FloatArray, IntArray
-from analytics.statistics.bootstrap import Resampling, resample_weights
+from analytics.statistics.bootstrap import Interval, Resampling, percentile_interval, resample_weights
 from analytics.statistics.intervals import FEWEST_CLUSTERS, expanded_percentiles
 
 SENTENCES = {
@@ -69,7 +69,7 @@ class AnchoringEffect:
     shown: AnchoringGroup
     withheld: AnchoringGroup
     value: float | None
-    interval: tuple[float, float] | None
+    interval: Interval | None
     reason: str | None
 
 
@@ -97,15 +97,15 @@ def agreement_effect(
 
 def rating_effects(
     ratings: ArrayLike,
-    said: ArrayLike,
+    predictions: ArrayLike,
     *,
     shown: ArrayLike,
     raters: ArrayLike,
     strata: ArrayLike | None = None,
     resampling: Resampling,
 ) -> RatingEffects:
-    """A row per rating: what was given, and what the model said, on one scale; the rest as of preferences."""
-    y, x = _column(ratings), _column(said)
+    """A row per rating: the rating and the model's prediction, on one scale; the rest as of preferences."""
+    y, x = _column(ratings), _column(predictions)
     groups, distance = _groups(shown, raters, strata), np.abs(y - x)
     x = x - (x.mean() if len(x) else 0.0)  # sums of squares far from zero would lose digits
     return RatingEffects(
@@ -128,15 +128,15 @@ class _Groups:
         """(strata, raters, 1 + columns): each rater's votes in one group, and the sums of the columns over them."""
         raters, strata = int(self.rater.max(initial=-1)) + 1, int(self.stratum.max(initial=-1)) + 1
         cell = self.stratum[group] * raters + self.rater[group]
-        told = [np.ones(len(cell)), *(column[group] for column in columns)]
-        sums = [np.bincount(cell, weights=column, minlength=strata * raters) for column in told]
-        return np.stack(sums, axis=1).astype(np.float64).reshape(strata, raters, len(told))
+        in_group = [np.ones(len(cell)), *(column[group] for column in columns)]
+        sums = [np.bincount(cell, weights=column, minlength=strata * raters) for column in in_group]
+        return np.stack(sums, axis=1).astype(np.float64).reshape(strata, raters, len(in_group))
 
 
 def _groups(shown: ArrayLike, raters: ArrayLike, strata: ArrayLike | None) -> _Groups:
     seen = np.asarray(shown, dtype=bool)
-    told = np.zeros(len(seen)) if strata is None else np.asarray(strata)
-    stratum = np.unique(told, return_inverse=True)[1]
+    labels = np.zeros(len(seen)) if strata is None else np.asarray(strata)
+    stratum = np.unique(labels, return_inverse=True)[1]
     n = int(stratum.max(initial=-1)) + 1
     of_both = [np.bincount(stratum[group], minlength=n) > 0 for group in (seen, ~seen)]
     return _Groups(
@@ -194,7 +194,7 @@ def _stratum_weighted(sums: list[FloatArray]) -> list[FloatArray]:
 
 def _interval(
     sums: list[FloatArray], figure: _OfSums, fewest: int, resampling: Resampling
-) -> tuple[tuple[float, float] | None, str | None]:
+) -> tuple[Interval | None, str | None]:
     if fewest < FEWEST_CLUSTERS:
         return None, "few_raters"
     n = sums[0].shape[1]
@@ -205,8 +205,8 @@ def _interval(
         return None, "mostly_undefined"
     if np.ptp(drawn, axis=1).min() < _ROUNDING:
         return None, "all_alike"
-    low, high = np.quantile(drawn[0] - drawn[1], expanded_percentiles(resampling.level, fewest))
-    return (float(low), float(high)), None
+    quantiles = expanded_percentiles(resampling.level, fewest)
+    return percentile_interval(drawn[0] - drawn[1], resampling.level, quantiles=quantiles), None
 
 
 def _mean(sums: FloatArray) -> FloatArray:

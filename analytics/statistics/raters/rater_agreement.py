@@ -1,4 +1,4 @@
-"""Alpha without each rater in turn, and how each rater stands to the others, for all raters at once.
+"""Each rater against the others (leave one rater out) and against themselves (self-consistency).
 
 Without a rater's rating of value v, a unit of count row x has x - e_v, so the sums behind alpha change by what the pair
 (x, v) alone says. Counting how often each rater has each such pair takes one pass over the ratings; what is left is a
@@ -17,8 +17,7 @@ from analytics.statistics.agreement import disagreement
 from analytics.statistics.agreement.alpha import (
     Agreement,
     IntervalSettings,
-    krippendorff_alpha,
-    symmetric_alpha,
+    alpha_at,
 )
 from analytics.statistics.agreement.disagreement import AnyLevel
 from analytics.statistics.agreement.patterns import (
@@ -34,6 +33,7 @@ from analytics.statistics.arrays import FloatArray, IntArray
 
 # A table of all raters by all pairs is counted up to here; beyond it the pairs that occur are sorted.
 _MOST_TABLE_CELLS = 2**25
+_JACKKNIFE = IntervalSettings()
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def _alphas_without(
     row = width + width * (width - 1) // 2
     if width > disagreement.MOST_SUMMED_VALUES or len(patterns.pattern) * row > _MOST_TABLE_CELLS:
         return _one_by_one(columns, rater, level=level, raters=raters)
-    _alpha_at_level(patterns, level)  # refuses what the level cannot have
+    alpha_at(patterns, level)  # refuses what the level cannot have
     counts, cells = patterns.counts, np.arange(len(patterns.pattern))
     whole = disagreement.unit_sums(counts)
     left = counts[patterns.pattern]
@@ -177,13 +177,9 @@ def _one_by_one(
     value, found = columns.values[columns.code], []
     for one in range(raters):
         others = rater != one
-        alpha = _alpha_at_level(patterns_from_long(columns.unit[others], value[others]), level)
+        alpha = alpha_at(patterns_from_long(columns.unit[others], value[others]), level)
         found.append(_AlphaWithout(alpha.alpha, alpha.reason if alpha.alpha is None else None))
     return found
-
-
-def _alpha_at_level(patterns: Patterns, level: AnyLevel) -> Agreement:
-    return symmetric_alpha(patterns) if level == "symmetric" else krippendorff_alpha(patterns, level=level)
 
 
 def _rater_agreements(
@@ -234,7 +230,7 @@ class SelfConsistency:
     """equal: the share of equal ones among all pairs of a rater's answers about one unit. alpha: of these answers.
 
     repeated: how many units were answered about twice or more, counted once for each rater who did so.
-    raters: how many of them did. reason: code in `reasons.SENTENCES` when `equal` is None.
+    raters: how many of them did. reason: code of `alpha.SENTENCES` when `equal` is None.
     """
 
     equal: float | None
@@ -251,7 +247,7 @@ def self_consistency(
     values: ArrayLike,
     *,
     level: AnyLevel,
-    interval: IntervalSettings | None = None,
+    interval: IntervalSettings = _JACKKNIFE,
 ) -> SelfConsistency:
     """From columns with one row per answer; a NaN or None among the values is a missing one.
 
@@ -267,7 +263,7 @@ def self_consistency(
     about = number_labels(unit[given])
     meeting = who * (int(about.max(initial=-1)) + 1) + about
     patterns = patterns_from_long(meeting, value[given], clusters=who)
-    alpha = _alpha_with_interval(patterns, level, interval or IntervalSettings())
+    alpha = alpha_at(patterns, level, interval=interval)
     share = percent_agreement(patterns)
     pairable = patterns.pairable()
     assert pairable.cluster is not None  # made with clusters above
@@ -280,9 +276,3 @@ def self_consistency(
         raters=len(np.unique(pairable.cluster)),
         reason=reason,
     )
-
-
-def _alpha_with_interval(patterns: Patterns, level: AnyLevel, interval: IntervalSettings) -> Agreement:
-    if level == "symmetric":
-        return symmetric_alpha(patterns, interval=interval)
-    return krippendorff_alpha(patterns, level=level, interval=interval)

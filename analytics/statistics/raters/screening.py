@@ -1,4 +1,4 @@
-"""Post-screening of MUSHRA listeners: who did not hear what is plainly there to hear.
+"""Post-screening of MUSHRA listeners by the hidden reference and the anchors.
 
 Recommendation ITU-R BS.1534 has two rules, both over a listener's trials: the hidden reference is rated below 90 in
 more than 15 % of them, or the mid anchor (7 kHz) above 90 in more than 15 %. We mark such listeners; to leave them out

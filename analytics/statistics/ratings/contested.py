@@ -1,4 +1,4 @@
-"""Units that people genuinely disagree about: ratings far apart, and nothing else that would explain it.
+"""Contested units: high variance of ratings that no severity and no reported fault explains.
 
 Not a fault that somebody reported, and not raters who are strict or lenient throughout: with everybody's severity taken
 out the ratings are still far apart.
@@ -13,7 +13,7 @@ import numpy as np
 
 from analytics.statistics.agreement.disagreement import squared_differences
 from analytics.statistics.agreement.patterns import Patterns
-from analytics.statistics.arrays import FloatArray, IntArray, population_variances
+from analytics.statistics.arrays import BoolArray, FloatArray, IntArray, group_variances
 from analytics.statistics.bootstrap import Resampling
 
 # How many units have ratings far apart: variance above a threshold, by every reading of the phrase. "The
@@ -63,9 +63,6 @@ def variance_counts(patterns: Patterns, *, threshold: float) -> VarianceCounts:
     )
 
 
-BoolArray = np.ndarray[tuple[int], np.dtype[np.bool_]]
-
-
 @dataclass(frozen=True, eq=False)
 class ContestedUnits:
     """Columns with a row per unit number. variance: of the ratings as given, divided by their number; NaN below two.
@@ -108,8 +105,8 @@ def contested_units(
     if not threshold > 0:
         raise ValueError(f"A variance is compared with a number above zero; got {threshold}.")
     units = len(reported)
-    variance = population_variances(unit, value, units=units)
-    rest = variance if adjusted is None else population_variances(unit, adjusted, units=units)
+    variance = group_variances(unit, value, size=units, ddof=0)
+    rest = variance if adjusted is None else group_variances(unit, adjusted, size=units, ddof=0)
     with np.errstate(invalid="ignore"):
         far, still = variance > threshold, rest > threshold
     return ContestedUnits(
@@ -185,7 +182,7 @@ def noise_reference(
     number, given = np.unique(unit[rows], return_inverse=True)[1], value[rows]
     if given.min() == given.max():
         return NoiseReference(len(sizes), None, (), 0, NO_VARIATION)
-    observed = population_variances(number, given, units=len(sizes))
+    observed = group_variances(number, given, size=len(sizes), ddof=0)
     within = _variance_within(observed, sizes)
     values, cuts = _latent_cuts(given)
     consistency = _consistency(values, cuts, within)
@@ -287,7 +284,7 @@ class _NoiseModel:
             place = math.sqrt(consistency) * rng.standard_normal(units)
             latent = place[unit] + math.sqrt(1 - consistency) * rng.standard_normal(len(unit))
             value = self.values[np.searchsorted(self.cuts, latent)]
-            variance = population_variances(unit, value, units=units)
+            variance = group_variances(unit, value, size=units, ddof=0)
             shares[row] = [(variance > threshold).mean() for threshold in self.thresholds]
             within[row] = _variance_within(variance, self.sizes)
         return shares, within

@@ -1,4 +1,4 @@
-"""Mean opinion scores: each system's ratings summed up, and how sure one can be of its mean."""
+"""Mean opinion scores (MOS) per system, and pairwise significance tests between systems."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from analytics.statistics.arrays import FloatArray, IntArray
-from analytics.statistics.bootstrap import Resampling
+from analytics.statistics.arrays import BoolArray, FloatArray, IntArray
+from analytics.statistics.bootstrap import Interval, Resampling, batches
 from analytics.statistics.intervals import TwoWayStandardError, two_sided_t_p, two_way_standard_error
 
 
@@ -36,7 +36,7 @@ class Ratings:
     def __len__(self) -> int:
         return len(self.value)
 
-    def of(self, rows: IntArray | np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Ratings:
+    def of(self, rows: IntArray | BoolArray) -> Ratings:
         return Ratings(
             self.system[rows], self.unit[rows], self.item[rows], self.rater[rows], self.value[rows]
         )
@@ -103,9 +103,6 @@ def mean_opinion_scores(ratings: Ratings, *, level: float) -> list[MeanOpinionSc
 # same on either side. Where items were dealt out among the systems such pairs are too few, and the means of
 # all ratings are compared; that is fair as far as items fell to systems by chance.
 
-
-BoolArray = np.ndarray[tuple[int], np.dtype[np.bool_]]
-Interval = tuple[float, float]
 
 # Up to so many prompts every way to swap the two systems is gone through (4,096 ways); beyond many the sum of so many
 # signs is as good as normal.
@@ -268,9 +265,7 @@ def _permutation_p(parts: FloatArray, prompt: IntArray, *, draws: int, seed: int
     if len(sums) > _DRAWN_SWAPS:
         return 2 * NormalDist().cdf(-observed / math.sqrt(float(sums @ sums)))
     rng, extreme = np.random.default_rng(seed), 0
-    at_once = max(1, _CELLS // len(sums))
-    for start in range(0, draws, at_once):
-        rows = min(at_once, draws - start)
+    for rows in batches(draws, width=len(sums), cells=_CELLS):
         signs = rng.integers(0, 2, size=(rows, len(sums)), dtype=np.int8) * 2.0 - 1.0
         extreme += int((np.abs(signs @ sums) >= observed).sum())
     # The order as it is, is one of the ways.

@@ -1,4 +1,4 @@
-"""Whether everybody rated the same systems: listeners spread what they hear over the whole scale, whatever it is.
+"""Range-equalising bias: whether all raters heard the same systems, as listeners always use the whole scale.
 
 A mean opinion score therefore depends on the company a system was heard in (range-equalising bias: Cooper & Yamagishi,
 "Investigating Range-Equalizing Bias in Mean Opinion Score Ratings of Synthesized Speech", Interspeech 2023). Between
@@ -25,9 +25,9 @@ _BY_CHANCE = 1e-3
 class SystemExposure:
     """How far the sets of systems that groups of ratings met are the same.
 
-    groups: raters, or windows of time. all, most, few: how many groups met all systems, at least half but not all,
-    less than half. overlap: mean over pairs of groups of the systems both met, of those either met (Jaccard); None
-    below two groups. never_together: pairs of systems that no group met both of.
+    groups: raters, or windows of time. all, most, few: how many groups heard all systems, at least half but not all,
+    less than half. overlap: mean over pairs of groups of the systems both heard, of those either heard (Jaccard); None
+    below two groups. never_together: pairs of systems that no group heard both of.
     """
 
     systems: int
@@ -55,17 +55,17 @@ def system_exposure(system: IntArray, group: IntArray) -> SystemExposure:
     """Of ratings with a known system and a known group."""
     systems, column = np.unique(system, return_inverse=True)
     groups, row = np.unique(group, return_inverse=True)
-    met = np.zeros((len(groups), len(systems)))
-    met[row, column] = 1
-    n = met.sum(axis=1)
-    together = met.T @ met
+    exposure = np.zeros((len(groups), len(systems)))
+    exposure[row, column] = 1
+    n = exposure.sum(axis=1)
+    together = exposure.T @ exposure
     return SystemExposure(
         systems=len(systems),
         groups=len(groups),
         all=int((n == len(systems)).sum()),
         most=int(((n < len(systems)) & (2 * n >= len(systems))).sum()),
         few=int((2 * n < len(systems)).sum()),
-        overlap=_mean_jaccard(met),
+        overlap=_mean_jaccard(exposure),
         never_together=int((together[np.triu_indices(len(systems), 1)] == 0).sum()),
     )
 
@@ -94,11 +94,11 @@ def system_absences(system: IntArray, at: FloatArray) -> list[SystemAbsence]:
     ]
 
 
-def _mean_jaccard(met: FloatArray) -> float | None:
-    if len(met) < 2:
+def _mean_jaccard(exposure: FloatArray) -> float | None:
+    if len(exposure) < 2:
         return None
-    # Groups that met the same are compared once, however many they are.
-    sets, times = np.unique(met, axis=0, return_counts=True)
+    # Groups that heard the same are compared once, however many they are.
+    sets, times = np.unique(exposure, axis=0, return_counts=True)
     both = sets @ sets.T
     n = sets.sum(axis=1)
     alike = both / (n[:, None] + n[None, :] - both)

@@ -1,4 +1,4 @@
-"""Ratings with the raters' own use of the scale taken out: by z-scores, and by an additive model of severity.
+"""Rater severity: ratings corrected by z-scores, or by an additive model of severity.
 
 Both leave the overall mean where it is, so that their means read on the scale of the ratings.
 """

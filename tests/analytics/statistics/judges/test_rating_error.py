@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from analytics.statistics.arrays import sample_variances
+from analytics.statistics.arrays import group_variances
 from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.judges.accuracy import absolute_error, variance_error
 
@@ -26,7 +26,7 @@ def test_the_error_is_the_mean_distance_and_the_median_its_best_constant():
 
 def test_variances_are_unbiased_and_need_two_ratings():
     unit, value = np.array([0, 0, 1, 2, 2, 2]), np.array([0, 1, 0.5, 0, 0.5, 1])
-    found = sample_variances(unit, value, n=4)
+    found = group_variances(unit, value, size=4, ddof=1)
     assert found[[0, 2]] == pytest.approx([np.var([0, 1], ddof=1), np.var([0, 0.5, 1], ddof=1)])
     assert np.isnan(found[[1, 3]]).all()
 

@@ -6,17 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analytics.statistics.planning.majority import majority_accuracy, mixed_majority_accuracy, plan_majority
-
-
-@pytest.mark.parametrize(("votes", "p"), [(1, 0.7), (3, 0.7), (4, 0.7), (9, 0.55)])
-def test_equal_items_follow_the_binomial(votes, p):
-    tossed = stats.binom.pmf(votes / 2, votes, p) / 2 if votes % 2 == 0 else 0
-    assert majority_accuracy(votes, correct=p) == pytest.approx(stats.binom.sf(votes // 2, votes, p) + tossed)
+from analytics.statistics.planning.majority import mixed_majority_accuracy, plan_majority, wald_lead
 
 
 def test_an_even_number_of_votes_is_worth_one_less():
-    assert majority_accuracy(4, correct=0.7) == pytest.approx(majority_accuracy(3, correct=0.7))
+    even, odd = (mixed_majority_accuracy(votes, correlation=0.4) for votes in (4, 3))
+    assert even == pytest.approx(odd)
 
 
 @pytest.mark.parametrize("votes", [1, 3, 5, 7, 9])
@@ -36,16 +31,16 @@ def test_preferences_as_mixed_as_published_ones_need_many_votes():
 
 
 def test_a_plan_has_the_fewest_odd_votes_and_the_lead_that_does_as_well():
-    plan = plan_majority(0.95, correct=0.7)
+    plan = plan_majority(0.9, correlation=0.4)
     assert plan.votes % 2 == 1
-    assert majority_accuracy(plan.votes - 2, correct=0.7) < 0.95 <= plan.accuracy
-    assert plan.lead == 4
+    assert mixed_majority_accuracy(plan.votes - 2, correlation=0.4) < 0.9 <= plan.accuracy
+    assert plan.lead == wald_lead(plan.one_vote, false_alarm=0.1, miss=0.1).lead
     assert plan.expected_votes < plan.votes
 
 
 def test_items_near_the_middle_can_make_a_target_unreachable():
-    assert plan_majority(0.99, correct=0.51).votes is None
-    assert plan_majority(0.9, correct=0.5).lead is None
+    assert plan_majority(0.99, correlation=0.01).votes is None
+    assert plan_majority(0.9, correlation=0.0).lead is None
 
 
 def test_items_all_alike_and_all_clear():
@@ -56,4 +51,4 @@ def test_items_all_alike_and_all_clear():
 @pytest.mark.parametrize("accuracy", [0.5, 1.0, 1.2])
 def test_a_target_lies_between_guessing_and_certainty(accuracy):
     with pytest.raises(ValueError, match="accuracy"):
-        plan_majority(accuracy, correct=0.7)
+        plan_majority(accuracy, correlation=0.4)

@@ -24,7 +24,7 @@ def test_the_evidence_is_the_mixture_of_likelihoods_over_all_win_rates(wins):
     found = sequential_comparison(wins)
     n, won = len(wins), sum(wins)
     expected = math.exp(betaln(1 + won, 1 + n - won) + n * math.log(2))
-    assert found.e_value == pytest.approx(expected, rel=1e-9)
+    assert math.exp(found.log_e_value) == pytest.approx(expected, rel=1e-9)
     assert (found.votes, found.wins) == (n, won)
 
 
@@ -59,7 +59,7 @@ def test_eight_votes_of_one_mind_decide_and_seven_do_not():
     assert not sequential_comparison([True] * 7).decided
     found = sequential_comparison([True] * 8 + [False] * 8)
     assert (found.decided_at, found.direction, found.votes) == (8, "first", 16)
-    assert found.e_value < 1
+    assert found.log_e_value < 0
     assert sequential_comparison([False] * 8).direction == "second"
 
 
@@ -90,13 +90,13 @@ def test_the_fixed_interval_is_wilsons(won, n):
 
 def test_without_votes_nothing_is_known():
     found = sequential_comparison([])
-    assert (found.votes, found.e_value, found.decided, found.share) == (0, 1.0, False, None)
+    assert (found.votes, found.log_e_value, found.decided, found.share) == (0, 0.0, False, None)
     assert (found.interval, found.fixed_interval, found.direction) == (None, None, None)
 
 
 def test_overwhelming_evidence_is_no_infinity():
     found = sequential_comparison(np.ones(5000, dtype=bool))
-    assert math.isfinite(found.e_value)
+    assert math.isfinite(found.log_e_value)
     assert found.interval is not None
     assert 0.99 < found.interval[0] < 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analytics.statistics.arrays import population_variances
+from analytics.statistics.arrays import group_variances
 from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.ratings.contested import noise_reference
 
@@ -71,7 +71,7 @@ def test_a_fifth_of_disputed_units_is_found_though_it_makes_all_noise_look_large
 
 def test_variances_are_numpys():
     unit, value = np.array([0, 0, 0, 1, 2, 2]), np.array([1.0, 5, 5, 2, 3, 3])
-    found = population_variances(unit, value, units=4)
+    found = group_variances(unit, value, size=4, ddof=0)
     assert found[[0, 2]] == pytest.approx([np.var([1, 5, 5]), 0])
     assert np.isnan(found[[1, 3]]).all()
 
