@@ -533,8 +533,8 @@ def comparison_lines(comparison: OrderingComparison) -> Iterator[str]:
     setting = comparison.setting
     yield (
         f"{comparison.replicates} simulated studies of {setting.pairs} pairs ({setting.question}), "
-        f"{setting.raters} raters, {setting.votes} votes, at most {setting.overlap} on a pair. The model learns anew every {setting.step}, "
-        f"priorities follow every {setting.refresh} votes."
+        f"{setting.raters} raters, {setting.votes} votes, at most {setting.overlap} on a pair. The model learns anew "
+        f"every {setting.step}, priorities follow every {setting.refresh} votes."
     )
     yield f"{'told rightly by':<52} {'pairs':>7} {'random':>7} {'policy':>7} {'saved':>7}  95 % interval"
     for measure in MEASURES:
