@@ -91,7 +91,7 @@ def versions_with_weights_of(scorer: Scorer) -> list[LearnedModel]:
 
 
 def scorer_options(model: LearnedModel) -> dict[str, Any]:
-    """What opens a version as the scorer of its kind. Raises InvalidInput."""
+    """The options that open a version as the scorer of its kind. Raises InvalidInput."""
     return validation.validate_options(model.study, model.kind, {"checkpoint": model.folder})
 
 
@@ -164,7 +164,7 @@ def _prescore_entry(model: LearnedModel) -> dict[str, Any]:
 
 
 def _other_prescore_entries(study: Study, model: LearnedModel) -> list[Mapping[str, Any]]:
-    """What else new items are scored with: all but this study's own versions of the same kind."""
+    """The other scorers of new items: all but this study's own versions of the same kind."""
     own = f"{_FOLDER}/{study.slug}/{model.kind}-"
     return [
         each

@@ -27,7 +27,7 @@ class Scorer(models.Model):
 
 
 class Score(models.Model):
-    """What one scorer said of one candidate (or of a pair, when `other` is set). Hidden from raters.
+    """The value that one scorer gave one candidate (or of a pair, when `other` is set). Hidden from raters.
 
     A scorer may have several outputs: one per question template, say. `distribution` holds the numbers behind the value
     (the two log-probabilities, the weights of five ratings), `provenance` what is true of this score alone (the text of
@@ -167,7 +167,7 @@ class ModelRow(models.Model):
 
 
 class ScoringRun(ModelRun):
-    """What was asked for, and how far it is.
+    """A scorer applied to a study: the request and its progress.
 
     `metric` names an entry of the registry and `options` its settings. Which scorer version that is turns out when a
     worker has opened the model; until then `scorer` is empty and there are no rows.

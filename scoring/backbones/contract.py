@@ -21,7 +21,7 @@ class Hearing:
 
 
 @dataclass(frozen=True)
-class YesNo:
+class YesNoLogProbs:
     """Log-probabilities of the two answers at the first answer position, over the whole vocabulary. Their difference is
     exact; what they have in common may be as coarse as the model's dtype.
 
@@ -35,9 +35,9 @@ class YesNo:
 
 
 @dataclass(frozen=True)
-class Written:
-    """What a model wrote. `cut`: it had more to say and was stopped, so the last word may not be whole. Tokens as the
-    model's own tokenizer, or its server, counts them."""
+class GeneratedText:
+    """A generated text. `cut`: generation was stopped at the token limit, so the last word may not be whole. Tokens as
+    the model's own tokenizer, or its server, counts them."""
 
     text: str
     cut: bool = False
@@ -67,14 +67,14 @@ class Backbone(Protocol):
         """Begin to decode these in threads, and return at once."""
         ...
 
-    def ask(
+    def answer_logprobs(
         self, hearings: Sequence[Hearing], *, system: str, answers: AnswerTokens
-    ) -> list[Sequence[YesNo] | Exception]:
-        """For each hearing one YesNo per question, from the logits: nothing is generated."""
+    ) -> list[Sequence[YesNoLogProbs] | Exception]:
+        """For each hearing one YesNoLogProbs per question, from the logits: nothing is generated."""
         ...
 
-    def write(
+    def generate(
         self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int
-    ) -> list[Sequence[Written] | Exception]:
+    ) -> list[Sequence[GeneratedText] | Exception]:
         """For each hearing one greedily decoded answer per question. `sounds` may be empty: text only."""
         ...

@@ -29,9 +29,9 @@ _MAIN = "value"
 
 
 def criterion(readings: Mapping[str, float], by: Sequence[str] = ()) -> float:
-    """What candidates are compared by: the mean of the outputs named, or else a scorer's main output, or else the mean
-    of all it has; for CMI-RM that is the paper's mean of musicality and alignment. Raises KeyError where one of those
-    named is not there."""
+    """The value that candidates are compared by: the mean of the outputs named, or else a scorer's main output, or else
+    the mean of all it has; for CMI-RM that is the paper's mean of musicality and alignment. Raises KeyError where one
+    of those named is not there."""
     if by:
         return fmean(readings[name] for name in by)
     return readings[_MAIN] if _MAIN in readings else fmean(readings.values())
@@ -256,7 +256,7 @@ class RankedGroup:
 
 @dataclass(frozen=True)
 class Gain:
-    """What choosing among N brings, over the prompts that have one to choose: means of what was chosen, and how many
+    """The gain of choosing among N, over the prompts that have one to choose: means of what was chosen, and how many
     prompts have fewer than N candidates."""
 
     n: int

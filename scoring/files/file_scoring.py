@@ -35,7 +35,7 @@ _SEPARATOR = ";"
 
 @dataclass(frozen=True)
 class ScoredLine:
-    """What became of a row. `bounded` names the answers of which only an upper bound is known, as output:answer;
+    """The result of a row. `bounded` names the answers of which only an upper bound is known, as output:answer;
     `details` holds, by output, the distribution and what else is known of a score."""
 
     id: str
@@ -189,7 +189,7 @@ class Target:
 
     @property
     def lines(self) -> list[ScoredLine]:
-        """What is known so far, in the order of the source."""
+        """The results so far, in the order of the source."""
         return [self._lines[row.id] for row in self._rows if row.id in self._lines]
 
     def missing(self) -> list[Row]:
@@ -304,7 +304,7 @@ def _replace_file(path: Path, text: str) -> None:
 
 @dataclass(frozen=True)
 class Summary:
-    """How it went: rows in the file, how many have a score now, how many had one before, and the others by fault."""
+    """Rows in the file, how many have a score now, how many had one before, and the others by fault."""
 
     n_rows: int
     n_scored: int
@@ -382,7 +382,7 @@ def _length(row: Row, lengths: Mapping[Path, float]) -> float:
 
 
 def sound_sha256(path: Path) -> str:
-    """What the contents of a sound are called; of one that cannot be read, its path."""
+    """The content hash of a sound; of one that cannot be read, its path."""
     try:
         return content_sha256(path)
     except (AudioError, OSError):

@@ -56,7 +56,7 @@ def read_rows(source: Path, *, reads: Reads) -> list[Row]:
 
 
 def seconds_of(paths: set[Path]) -> dict[Path, float]:
-    """How long each file says it is; 0 where that cannot be read, which scoring will say more about."""
+    """The duration that each file states; 0 where it cannot be read, which scoring reports as a fault."""
     ordered = sorted(paths)
     with ThreadPoolExecutor(4) as pool:
         return dict(zip(ordered, pool.map(_seconds, ordered), strict=True))
@@ -71,7 +71,7 @@ class _CheckedRows:
         self._unknown: set[str] = set()
 
     def problems(self, found: Iterator[ParsedRow]) -> Iterator[RowProblem]:
-        """What is wrong with each row; those with which nothing is, are kept."""
+        """The problem of each faulty row; the others are collected."""
         for number, entry in enumerate(found, 1):
             if isinstance(entry, RowProblem):
                 yield entry

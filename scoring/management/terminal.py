@@ -57,7 +57,7 @@ class ProgressLine:
 
 
 def run_describer(run: ScoringRun) -> Callable[[], str]:
-    """How far a scoring run is at the moment of each call."""
+    """A function that describes the progress of a scoring run at the moment of each call."""
     return lambda: describe_run(ScoringRun.objects.get(pk=run.pk))
 
 

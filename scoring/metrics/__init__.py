@@ -1,1 +1,1 @@
-"""What gives a sound and a text their scores. A pure island: no Django, and no torch before a metric is opened."""
+"""Metrics: scores of sounds and texts. A pure island: no Django, and no torch before a metric is opened."""

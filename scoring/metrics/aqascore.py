@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from scoring.backbones.contract import AnswerTokens, Backbone, Hearing, YesNo
+from scoring.backbones.contract import AnswerTokens, Backbone, Hearing, YesNoLogProbs
 from scoring.backbones.opening import open_backbone
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome, Reading
 from scoring.metrics.llm_judge import check_single, chosen_prompts, fault_outcome, is_sound_pair
@@ -136,13 +136,13 @@ class AQAScore:
             except ExampleError as error:
                 outcomes.append(fault_outcome(example.key, error))
         hearings = [hearing for _, hearings in requests for hearing in hearings]
-        answers = iter(self._backbone.ask(hearings, system=self._system, answers=self._answers))
+        answers = iter(self._backbone.answer_logprobs(hearings, system=self._system, answers=self._answers))
         return outcomes + [
             self._outcome(key, [next(answers) for _ in hearings]) for key, hearings in requests
         ]
 
-    def _outcome(self, key: int, answers: Sequence[Sequence[YesNo] | Exception]) -> Outcome:
-        found: list[YesNo] = []
+    def _outcome(self, key: int, answers: Sequence[Sequence[YesNoLogProbs] | Exception]) -> Outcome:
+        found: list[YesNoLogProbs] = []
         for answer in answers:
             if isinstance(answer, Exception):
                 return fault_outcome(key, answer)
@@ -157,20 +157,20 @@ class AQAScore:
         check_single(example)
         return [Hearing(example.sounds, self._questions(text=example.texts[0]))]
 
-    def _readings(self, found: Sequence[YesNo]) -> list[Reading]:
+    def _readings(self, found: Sequence[YesNoLogProbs]) -> list[Reading]:
         """One per template, from the answers to all questions in their order."""
         return [yes_reading(answer) for answer in found]
 
 
-def yes_probability(found: YesNo) -> float:
-    """Of yes, where yes and no are all there is. NaN stays NaN."""
+def yes_probability(found: YesNoLogProbs) -> float:
+    """The probability of yes against no. NaN stays NaN."""
     difference = found.yes - found.no
     if difference < 0:
         return math.exp(difference) / (1.0 + math.exp(difference))
     return 1.0 / (1.0 + math.exp(-difference))
 
 
-def yes_reading(found: YesNo) -> Reading:
+def yes_reading(found: YesNoLogProbs) -> Reading:
     provenance = {"bounded": list(found.bounded)} if found.bounded else {}
     return Reading(yes_probability(found), {"yes": found.yes, "no": found.no}, provenance)
 
@@ -207,7 +207,7 @@ class ComparedPairs(AQAScore):
         first, second = (self._questions(text=text) for text in example.texts)
         return [Hearing(example.sounds, first + second)]
 
-    def _readings(self, found: Sequence[YesNo]) -> list[Reading]:
+    def _readings(self, found: Sequence[YesNoLogProbs]) -> list[Reading]:
         middle = len(found) // 2
         return [_score_difference(*pair) for pair in zip(found[:middle], found[middle:], strict=True)]
 
@@ -231,7 +231,7 @@ class AskedPairs(AQAScore):
         return [Hearing(example.sounds, self._questions(text1=example.texts[0], text2=example.texts[1]))]
 
 
-def _score_difference(first: YesNo, second: YesNo) -> Reading:
+def _score_difference(first: YesNoLogProbs, second: YesNoLogProbs) -> Reading:
     values = {"first": yes_probability(first), "second": yes_probability(second)}
     bounded = [
         f"{which}.{answer}" for which, one in (("first", first), ("second", second)) for answer in one.bounded

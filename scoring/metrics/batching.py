@@ -32,8 +32,8 @@ def score_batch(metric: Metric, examples: Sequence[Example]) -> list[Outcome]:
 def call_with_bisection(
     call: Callable[[Sequence[T]], Sequence[R]], things: Sequence[T], *, broken: Callable[[T, Fault], R]
 ) -> list[R]:
-    """What a call makes of these things; where it raises, of each half, down to the one that it is about, which is
-    `broken`. Raises SetupError: that concerns all of them."""
+    """The results of a call for these examples; where it raises, of each half, down to the one that it is about, which
+    is `broken`. Raises SetupError: that concerns all of them."""
     if not things:
         return []
     try:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from scoring.backbones.contract import Backbone, Hearing, Written
+from scoring.backbones.contract import Backbone, GeneratedText, Hearing
 from scoring.backbones.opening import open_backbone
 from scoring.metrics.contract import Example, ExampleError, Outcome, Sound
 from scoring.metrics.llm_judge import (
@@ -45,11 +45,11 @@ _PAIR = (_TRUTH, "audio_caption1", "audio_caption2")
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked of an example, once captions are written of its sounds, and what the answer is called. `check`
+    """The judgment of an example from the captions of its sounds, and the name of its output. `check`
     raises ExampleError where an example has the wrong parts."""
 
     check: Callable[[Example], object]
-    judge: Callable[[Example, Sequence[Written]], Judgment]
+    judge: Callable[[Example, Sequence[GeneratedText]], Judgment]
     output: str
     told: Mapping[str, Instruction]
 
@@ -64,7 +64,7 @@ def open_cascade(options: Mapping[str, Any], runtime: Runtime) -> Cascade:
     line = ANSWER_FORMATS[task]
     told = instruction_of(chosen_prompts(options, "cascade"), "cascade", task)
 
-    def judge(example: Example, captions: Sequence[Written]) -> Judgment:
+    def judge(example: Example, captions: Sequence[GeneratedText]) -> Judgment:
         return _judgment(
             example, captions, told, line, {_TRUTH: example.texts[0], _CAPTION: captions[0].text}
         )
@@ -88,7 +88,7 @@ def open_pairs(options: Mapping[str, Any], runtime: Runtime) -> Cascade:
     two_sounds = instruction_of(prompts, "cascade", "two-sounds")
     two_texts = instruction_of(prompts, "cascade", "two-texts")
 
-    def judge(example: Example, captions: Sequence[Written]) -> Judgment:
+    def judge(example: Example, captions: Sequence[GeneratedText]) -> Judgment:
         told = two_sounds if is_sound_pair(example) else two_texts
         heard = [caption.text for caption in captions]
         # Whichever there is one of is the truth, whichever there are two of are compared.
@@ -107,27 +107,27 @@ class Captions:
     def __init__(self, backbone: Backbone, told: Instruction) -> None:
         self._backbone = backbone
         self._told = told
-        self._written: OrderedDict[str, Written] = OrderedDict()
+        self._written: OrderedDict[str, GeneratedText] = OrderedDict()
 
     def prepare(self, sounds: Sequence[Sound]) -> None:
         self._backbone.prepare([sound for sound in sounds if sound.sha256 not in self._written])
 
-    def of(self, sounds: Iterable[Sound]) -> dict[str, Written | Exception]:
+    def of(self, sounds: Iterable[Sound]) -> dict[str, GeneratedText | Exception]:
         """By the sounds' hashes; an ExampleError where no caption could be written."""
         wanted = {sound.sha256: sound for sound in sounds}
-        found: dict[str, Written | Exception] = {
+        found: dict[str, GeneratedText | Exception] = {
             sha256: self._written[sha256] for sha256 in wanted if sha256 in self._written
         }
         new = [sound for sha256, sound in wanted.items() if sha256 not in found]
         hearings = [Hearing((sound,), (self._told.ask,)) for sound in new]
-        answers = self._backbone.write(hearings, system=self._told.system, max_new_tokens=MAX_NEW_TOKENS)
+        answers = self._backbone.generate(hearings, system=self._told.system, max_new_tokens=MAX_NEW_TOKENS)
         for sound, answer in zip(new, answers, strict=True):
             found[sound.sha256] = caption = _caption_of(answer)
-            if isinstance(caption, Written):
+            if isinstance(caption, GeneratedText):
                 self._remember(sound.sha256, caption)
         return found
 
-    def _remember(self, sha256: str, caption: Written) -> None:
+    def _remember(self, sha256: str, caption: GeneratedText) -> None:
         self._written[sha256] = caption
         if len(self._written) > CACHED_CAPTIONS:
             self._written.popitem(last=False)
@@ -162,7 +162,7 @@ class Cascade:
         for example in whole:
             written = [captions[sound.sha256] for sound in example.sounds]
             faults = [caption for caption in written if isinstance(caption, Exception)]
-            heard = [caption for caption in written if isinstance(caption, Written)]
+            heard = [caption for caption in written if isinstance(caption, GeneratedText)]
             if faults:
                 outcomes.append(fault_outcome(example.key, faults[0]))
             else:
@@ -189,7 +189,7 @@ def _open(options: Mapping[str, Any], runtime: Runtime, plan: Plan) -> Cascade:
 
 def _judgment(
     example: Example,
-    captions: Sequence[Written],
+    captions: Sequence[GeneratedText],
     told: Instruction,
     line: AnswerFormat,
     values: Mapping[str, str],
@@ -201,7 +201,7 @@ def _judgment(
     return Judgment(example.key, told, line, values, provenance=provenance)
 
 
-def _caption_of(answers: Sequence[Written] | Exception) -> Written | Exception:
+def _caption_of(answers: Sequence[GeneratedText] | Exception) -> GeneratedText | Exception:
     if isinstance(answers, Exception):
         return answers
     caption = replace(answers[0], text=answers[0].text.strip())

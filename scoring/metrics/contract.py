@@ -1,4 +1,4 @@
-"""What a metric is given and what it gives back. Whoever runs metrics and whoever writes one meet here."""
+"""Contract of a metric: examples in, values by output name or a fault out."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an example: its readings by output name, or the fault that left none."""
+    """The result of one example: readings by output name, or the fault that left none."""
 
     key: int
     readings: Mapping[str, Reading] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class BatchLimits:
-    """How much a metric takes at once: at most so many examples, and so many seconds of sound when padded to the
+    """The size of a batch: at most so many examples, and so many seconds of sound when padded to the
     longest of them."""
 
     examples: int

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from scoring.backbones.contract import Backbone, Hearing, Written
+from scoring.backbones.contract import Backbone, GeneratedText, Hearing
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome, Reading, Sound
 from scoring.metrics.registry import OptionError
 from scoring.prompts import PromptError, Prompts, fill, parse, prompt_files, shipped
@@ -115,7 +115,7 @@ def chosen_prompts(options: Mapping[str, Any], name: str) -> Prompts:
 
 
 def instruction_of(prompts: Prompts, family: str, key: str) -> Instruction:
-    """What is said for one kind of judgment. Raises OptionError where the prompts lack it or cannot be used for it."""
+    """The prompts of one kind of judgment. Raises OptionError where the prompts lack it or cannot be used for it."""
     try:
         return Instruction(
             prompt_files.system_prompt_of(prompts, key), prompt_files.question_of(prompts, family, key)
@@ -146,14 +146,14 @@ def is_sound_pair(example: Example) -> bool:
 
 
 def generate_judgments(backbone: Backbone, judgments: Sequence[Judgment], *, output: str) -> list[Outcome]:
-    """What the model wrote of each, read. Judgments under one system prompt go together."""
+    """The parsed judgments of a model. Those under one system prompt are generated together."""
     by_system: dict[str, list[Judgment]] = {}
     for judgment in judgments:
         by_system.setdefault(judgment.instruction.system, []).append(judgment)
     outcomes = []
     for system, together in by_system.items():
         hearings = [judgment.hearing() for judgment in together]
-        answers = backbone.write(hearings, system=system, max_new_tokens=MAX_NEW_TOKENS)
+        answers = backbone.generate(hearings, system=system, max_new_tokens=MAX_NEW_TOKENS)
         outcomes += [_outcome(*pair, output=output) for pair in zip(together, answers, strict=True)]
     return outcomes
 
@@ -165,7 +165,7 @@ def fault_outcome(key: int, error: Exception) -> Outcome:
     return Outcome(key, fault=error.fault)
 
 
-def _outcome(judgment: Judgment, answers: Sequence[Written] | Exception, *, output: str) -> Outcome:
+def _outcome(judgment: Judgment, answers: Sequence[GeneratedText] | Exception, *, output: str) -> Outcome:
     if isinstance(answers, Exception):
         return fault_outcome(judgment.key, answers)
     (answer,) = answers

@@ -17,7 +17,7 @@ from scoring.metrics.contract import Metric
 
 
 class Reads(StrEnum):
-    """What one row of a run holds."""
+    """The candidates in one row of a run."""
 
     SINGLE = "single"  # one candidate: a sound and a text
     PAIR = "pair"  # two candidates of one item version
@@ -262,8 +262,8 @@ ENTRIES: tuple[MetricEntry, ...] = (
 
 @dataclass(frozen=True)
 class Runtime:
-    """What a machine lends to metrics: where features are kept between runs and how many bytes of them, which device
-    ("auto", "cpu", "cuda", "cuda:1") to compute on, and in which folder weights lie that are no hub's."""
+    """The machine that a metric runs on: where features are cached between runs and how many bytes of them, which
+    device ("auto", "cpu", "cuda", "cuda:1") to compute on, and in which folder weights lie that are no hub's."""
 
     cache: Path
     cache_bytes: int

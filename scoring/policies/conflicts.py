@@ -241,7 +241,7 @@ def _rating_query(
 
 
 def _questions(study: Study, key: str, *, pairs: bool) -> list[_Question]:
-    """Those that the rule leaves, in the protocol's order."""
+    """The questions that the rule leaves, in the protocol's order."""
 
     def fits(protocol: Protocol, spec: QuestionSpec) -> bool:
         if key not in ("", spec.key) or not spec.level:

@@ -69,7 +69,7 @@ class Predictor:
 
     @property
     def questions(self) -> list[QuestionSpec]:
-        """Those that it may say something of, once there are scores."""
+        """The questions that it can predict, once there are scores."""
         return [spec for spec in hints.eligible_questions(self.protocol) if self._can_tell(spec)]
 
     def says(self, slots: Sequence[int], values: ScoreValues) -> dict[str, float | list[float | None]]:
@@ -116,7 +116,8 @@ class Predictor:
         return ends[0] + min(1.0, max(0.0, outputs[name])) * (ends[1] - ends[0])
 
     def _chance(self, spec: QuestionSpec, outputs: Mapping[str, float]) -> float | None:
-        """Of the first: the value itself where one half is the middle of it, else from the difference as log-odds."""
+        """The probability that the first is preferred: the value itself where one half is the middle of it, else from
+        the difference as log-odds."""
         name, middle = output_of_question(spec.key, outputs), preference_threshold(self.scorer)
         if name is None:
             return None

@@ -59,5 +59,5 @@ def own_prompts(study: Study, family: str) -> Prompts | None:
 
 
 def prompts_in_use(study: Study, family: str) -> Prompts | None:
-    """What runs asked for from now on say; None where no prompts come with the family."""
+    """The prompts of runs requested from now on; None where no prompts come with the family."""
     return own_prompts(study, family) or (shipped(family) if family in shipped_names() else None)

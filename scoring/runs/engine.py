@@ -111,7 +111,7 @@ _WORKER_DIED = (
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How far a run is. `per_second` counts failed rows as well; None before the first rows are settled, and
+    """The progress of a run. `per_second` counts failed rows as well; None before the first rows are settled, and
     `seconds_left` where it is unknown."""
 
     n_rows: int
@@ -169,7 +169,7 @@ class RunEngine(Generic[R]):
         raise NotImplementedError
 
     def audit_fields(self, run: R) -> dict[str, Any] | None:
-        """What the audit event of a run's end says of it; None for a run that has none."""
+        """The fields of the audit event of a run's end; None for a run without one."""
         raise NotImplementedError
 
     def on_rows_failed(self, row_ids: Sequence[int]) -> None:
@@ -213,7 +213,7 @@ class RunEngine(Generic[R]):
             self.add_to_counters(run_id, n_failed=len(failed))
 
     def renew_lease(self, row_ids: Sequence[int], holder: LeaseHolder) -> list[int]:
-        """Those of these rows that are still leased to the holder, for another lease."""
+        """Renew the lease of rows; returns those that are still leased to the holder."""
         rows = self.select(_RENEW, rows=list(row_ids), claim=holder.number, lease=LEASE)
         return sorted(row for (row,) in rows)
 

@@ -106,8 +106,8 @@ def run_with_graceful_stop(
     release: Callable[[LeaseHolder], None],
     stopping: Callable[[], bool],
 ) -> bool:
-    """What `work` returns. A thread watches it, and releases the leases when the process is to end and the work has
-    not: nobody knows how long a model will take."""
+    """Run `work` and return its result. A thread watches it, and releases the leases when the process is to end and the
+    work has not: nobody knows how long a model will take."""
     holder, over = LeaseHolder(), threading.Event()
 
     def watch() -> None:

@@ -37,7 +37,7 @@ def scorer_version(metric: str, identity: Mapping[str, Any]) -> Scorer:
 
 
 def scorer_digest(metric: str, identity: Mapping[str, Any]) -> str:
-    """What names a scorer version, in the database and in files."""
+    """The digest of a scorer version, in the database and in files."""
     return hashlib.sha256(_scorer_config(metric, identity).encode()).hexdigest()
 
 

@@ -25,7 +25,7 @@ _FIELDS = ("prompt", "question", "reference", "rationale", "transcript", "lyrics
 
 @dataclass
 class LoadedExamples:
-    """What became of a batch's rows: those to score, those that cannot be, and those that have their score by now."""
+    """The rows of a batch: examples to score, faults, and rows that have their score by now."""
 
     examples: list[Example] = field(default_factory=list)
     faults: list[Outcome] = field(default_factory=list)
@@ -86,7 +86,7 @@ def _clips_and_texts(
 
 
 def _sound(clip: Clip) -> Sound:
-    """What was handed in, not the canonical copy: that is what the hash names, and what others have scored."""
+    """The original clip, not the canonical copy: that is what the hash names, and what others have scored."""
     return Sound(clip.sha256, clip_cache.local_original(clip), clip.duration_s)
 
 

@@ -85,7 +85,8 @@ def validate_filter(study: Study, given: Mapping[str, Any], *, reads: Reads) -> 
 
 
 def check_storable(given: Any, *, field: str) -> None:
-    """What JSON can say and the database cannot hold. Not by recursion: it may be nested as deep as somebody likes."""
+    """Strings that JSON can hold and the database cannot. Not by recursion: it may be nested as deep as somebody
+    likes."""
     left = [given]
     while left:
         value = left.pop()

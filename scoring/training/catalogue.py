@@ -176,7 +176,7 @@ ORCA_OPTIONS: tuple[Option, ...] = (
 
 
 class TrainingSignal(StrEnum):
-    """What kind of votes a model learns from."""
+    """The kind of votes that a model is trained on."""
 
     RATINGS = "ratings"  # of answers: Split[RatedAnswer]
     PREFERENCES = "preferences"  # between clips, and ratings of clips: MusicVotes

@@ -88,7 +88,8 @@ def _save_atomically(file: Path, content: Mapping[str, Any]) -> None:
 
 
 def _trainable_state(module: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """What can have changed: weights that learn, and buffers. A frozen model of billions is not written again."""
+    """The state that can have changed: trainable weights and buffers. A frozen model of billions is not written
+    again."""
     learning = {name: weight.detach() for name, weight in module.named_parameters() if weight.requires_grad}
     return learning | dict(module.named_buffers())
 
@@ -121,7 +122,7 @@ def save_trained_model(
 
 
 def load_trained_model(work: Path, *, fingerprint: str) -> TrainedModel | None:
-    """What this training came to before, where it is called again although it had ended."""
+    """The result of this training where it has ended before; None where it has not."""
     if not (work / _RECORD).is_file() or not (work / _MODEL).is_dir():
         return None
     found = json.loads((work / _RECORD).read_text(encoding="utf-8"))

@@ -57,7 +57,7 @@ class PairVote:
 
 @dataclass(frozen=True)
 class Prompt:
-    """What music was asked for. An empty text and None are absent."""
+    """The prompt of a piece of music. An empty text and None are absent."""
 
     text: str = ""
     lyrics: str = ""
@@ -94,7 +94,7 @@ class RatedClip:
 
 @dataclass(frozen=True)
 class Split(Generic[T]):
-    """What to learn from, what to choose by, and what is only for the figures."""
+    """Parts to train on, to choose by, and to report on."""
 
     train: Sequence[T]
     dev: Sequence[T] = ()
@@ -103,7 +103,7 @@ class Split(Generic[T]):
 
 @dataclass(frozen=True)
 class MusicVotes:
-    """What a model of music learns from: people's pairs and ratings, and pairs judged by a model, which come first
+    """The training data of a model of music: people's pairs and ratings, and pairs judged by a model, which come first
     (CMI-RewardBench §3.3.2)."""
 
     pairs: Split[ComparedPair]
@@ -112,7 +112,7 @@ class MusicVotes:
 
 
 class TrainingObserver(Protocol):
-    """Whoever watches a training. Each call is cheap, and may raise to stop it: what is on disk by then stays.
+    """The observer of a training. Each call is cheap, and may raise to stop it: what is on disk by then stays.
 
     A curve is named by what it shows ("train loss", "dev spearman"); a point lies at a number of optimisation steps.
     `on_resume` says at which step a training goes on that was cut off: what was told of later steps is told again.
@@ -135,7 +135,7 @@ class TrainedModel:
 
 
 class TrainingRecipe(Protocol):
-    """How every training is called. `votes` is Split[RatedAnswer] or MusicVotes; `options` are checked and complete.
+    """The signature of a training. `votes` is Split[RatedAnswer] or MusicVotes; `options` are checked and complete.
 
     Everything it keeps lies in `work`: what is needed to go on after a kill (written to one side and moved into place),
     and at the end the folder "model". Called again with the same arguments it goes on where it was cut off, and comes

@@ -93,7 +93,7 @@ class _WritingEngine(RunEngine[WritingRun]):
         return {"written": run.n_done, "failed": run.n_failed, "published": run.n_published}
 
     def add_to_counters(self, run_id: int, **settled: int) -> None:
-        """Whoever settles the last row also ends the publishing of what was looked at."""
+        """The worker that settles the last row also ends the publishing of approved texts."""
         self.move_counters(run_id, **settled)
         if self.execute(_STOP_PUBLISHING, run=run_id):
             self.audit_end(run_id, "publishing_finished")
@@ -113,7 +113,7 @@ class _WritingEngine(RunEngine[WritingRun]):
                 drafts.store_failure(draft_id or 0, problem=sanitize_text(message))
 
     def fail_run(self, run: WritingRun, message: str) -> None:
-        """What stops one writer's draft stops the others that wait for it."""
+        """A failure of one writer's draft fails the others that wait for the writer."""
         super().fail_run(run, message)
         if run.purpose == WritingRun.Purpose.DRAFTS:
             waiting = WritingRun.objects.filter(

@@ -23,7 +23,7 @@ class WritingRequest:
 
 @dataclass(frozen=True)
 class Text:
-    """What was written, cleaned of nothing but the white space around it, and never empty.
+    """A written text, stripped of surrounding white space and never empty.
 
     `cut`: it had more to say and was stopped, so the last word may not be whole. Tokens are the model's own; `seconds`
     is this one's share of the time that those written together took.
@@ -67,7 +67,7 @@ def text_of(written: str, **facts: Any) -> Text | ExampleError:
 
 
 def write_batch(writer: Writer, requests: Sequence[WritingRequest]) -> dict[int, Text | ExampleError]:
-    """What became of every request, by its key. Raises SetupError: that concerns all of them."""
+    """The result of every request, by its key. Raises SetupError: that concerns all of them."""
     found = call_with_bisection(writer.write, requests, broken=_error_of)
     return {request.key: outcome for request, outcome in zip(requests, found, strict=True)}
 

@@ -19,8 +19,8 @@ NOTE_LENGTH = 2_000
 
 @dataclass(frozen=True)
 class DraftOutcomes:
-    """What became of one writer's drafts of one field of a study's items. `writer` is its name when it wrote; `late`
-    ones had not come when their case was decided."""
+    """Counts of one writer's drafts of one field of a study's items, by outcome. `writer` is its name when it wrote;
+    `late` ones had not come when their case was decided."""
 
     writer: str
     field: str
@@ -87,7 +87,7 @@ def writers_for(case: ReviewCase) -> list[Writer]:
 
 
 def draft_outcomes(study: Study) -> list[DraftOutcomes]:
-    """What became of all drafts of a study, by writer and field."""
+    """The outcomes of all drafts of a study, by writer and field."""
     found = Draft.objects.filter(case__study=study).values("writer", "field")
     outcomes = (*Draft.State.values, drafts.LATE)
     counts = {str(outcome): Count("pk", filter=Q(outcome=outcome)) for outcome in outcomes}

@@ -104,7 +104,7 @@ PLACEHOLDER_RULES: Mapping[str, PlaceholderRule] = {
 
 @dataclass(frozen=True)
 class Wording:
-    """What is said for one kind of text. `source`: where the words come from."""
+    """The prompts of one kind of text. `source`: where the words come from."""
 
     writes: str
     system: str

@@ -35,7 +35,7 @@ def identity_digest(identity: Mapping[str, Any]) -> str:
 
 
 def _key(writer: Writer) -> str:
-    """What decides which model opens, and how; its name and pace do not."""
+    """The settings that decide which model opens, and how; name and rate limit do not."""
     return canonical_json(
         {name: getattr(writer, name) for name in ("writes", "backbone", "options", "prompt")}
     )

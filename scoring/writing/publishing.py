@@ -207,7 +207,7 @@ def is_judged(version: ItemVersion) -> bool:
 
 
 def provenance(run: WritingRun, row: WritingRow) -> dict[str, Any]:
-    """What wrote a text, from what and at what cost, as it is kept with the item or the answer."""
+    """The provenance of a text, stored with the item or the answer: model, prompt, tokens."""
     told: dict[str, Any] = {"run": run.pk, "at": (row.written_at or timezone.now()).isoformat()}
     if run.writer is None:
         return told | {"source": run.source}

@@ -107,7 +107,7 @@ def _request(run: WritingRun, row: WritingRow) -> WritingRequest:
 
 
 def _sound(version: ItemVersion) -> Sound | None:
-    """What was handed in, not the canonical copy: that is what the hash names, and what models have heard of it."""
+    """The original clip, not the canonical copy: that is what the hash names, and what models have heard of it."""
     clip: Clip | None = version.clip
     if clip is None:
         return None

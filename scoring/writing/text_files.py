@@ -33,7 +33,7 @@ from scoring.writing.claims import WRITING
 
 @dataclass(frozen=True)
 class ImportPermissions:
-    """What a file may do beyond filling what is empty. `anew`: replace texts that are there; `judged`: change items
+    """Permissions of a file beyond filling empty fields. `anew`: replace texts that are there; `judged`: change items
     that people have judged; `new_systems`: name systems that the study does not have yet."""
 
     anew: bool = False
@@ -61,7 +61,7 @@ class CurrentItem:
 
 @dataclass(frozen=True)
 class CurrentTexts:
-    """What the study says now of what a file names: items by their ids, systems by name, and answers by version and
+    """The current texts of the study that a file names: items by their ids, systems by name, and answers by version and
     system."""
 
     items: dict[str, CurrentItem]
@@ -164,7 +164,7 @@ _IMPORT_LOCK = 7_303_025
 
 @dataclass(frozen=True)
 class ImportedTexts:
-    """What became of a file: the run that publishes what was new in it, None where nothing was."""
+    """The result of an import: the run that publishes what was new in it, None where nothing was."""
 
     n_rows: int
     n_there: int

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoring.backbones.contract import Backbone, Hearing, Written
+from scoring.backbones.contract import Backbone, GeneratedText, Hearing
 from scoring.metrics.contract import ExampleError, SetupError
 from scoring.metrics.registry import Runtime
 from scoring.prompts import PromptError
@@ -52,7 +52,7 @@ class TextWriter:
             except ExampleError as error:
                 found[place] = error
         began = time.monotonic()
-        answers = self._backbone.write(
+        answers = self._backbone.generate(
             list(hearings.values()), system=self._wording.system, max_new_tokens=self._max_new_tokens
         )
         seconds = (time.monotonic() - began) / max(len(hearings), 1)
@@ -71,7 +71,7 @@ class TextWriter:
         return Hearing(sounds, (self._wording.filled(request.fields),))
 
 
-def _text_of_answer(answer: Sequence[Written] | Exception, seconds: float) -> Text | ExampleError:
+def _text_of_answer(answer: Sequence[GeneratedText] | Exception, seconds: float) -> Text | ExampleError:
     if isinstance(answer, ExampleError):
         return answer
     if isinstance(answer, Exception):

@@ -139,7 +139,7 @@ def _load_processor(checkpoint: Checkpoint) -> Any:
 
 
 def _language_settings(generation: Any, language: str, name: str) -> dict[str, Any]:
-    """What to say about the language. Models for English alone take nothing. Raises SetupError."""
+    """The language argument of generation. Models for English alone take nothing. Raises SetupError."""
     if not getattr(generation, "is_multilingual", False):
         if language and language.lower() not in ("en", "english"):
             raise SetupError(

@@ -115,7 +115,7 @@ def retry(run: WritingRun, *, actor: User | None) -> WritingRun:
 
 
 def cost(run: WritingRun) -> float | None:
-    """What a run's tokens cost at the prices that its writer has now; None where it has none."""
+    """The cost of a run's tokens at the writer's current prices; None where it has none."""
     writer = run.writer
     if writer is None or (writer.price_in is None and writer.price_out is None):
         return None

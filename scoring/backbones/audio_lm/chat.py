@@ -87,7 +87,7 @@ def _load_tokenizer(folder: Path) -> Any:
 
 
 def _chat_template(folder: Path) -> str | None:
-    """Of the processor: it knows sounds, where a tokenizer's own may not. Published in either of two files."""
+    """The processor's chat template: it knows sounds, where a tokenizer's may not. Published in either of two files."""
     if (folder / "chat_template.jinja").is_file():
         return (folder / "chat_template.jinja").read_text(encoding="utf-8")
     if (folder / "chat_template.json").is_file():

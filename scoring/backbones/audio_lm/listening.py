@@ -57,7 +57,7 @@ def load_extractor(folder: Path) -> WhisperFeatureExtractor:
 
 
 def extractor_settings(extractor: WhisperFeatureExtractor) -> Mapping[str, Any]:
-    """What of a front end changes features."""
+    """The settings of a front end that change features."""
     names = (
         "feature_size",
         "sampling_rate",

@@ -26,7 +26,7 @@ from scoring.backbones.audio_lm.listening import (
     load_extractor,
 )
 from scoring.backbones.audio_lm.packing import Packed, Row, pack, split
-from scoring.backbones.contract import AnswerTokens, Hearing, Written, YesNo
+from scoring.backbones.contract import AnswerTokens, GeneratedText, Hearing, YesNoLogProbs
 from scoring.backbones.loading.adapters import apply_adapter
 from scoring.backbones.loading.checkpoints import Checkpoint
 from scoring.backbones.loading.feature_cache import FeatureCache
@@ -192,11 +192,11 @@ class AudioLanguageModel:
         self._embeddings.begin(sounds)
 
     @torch.inference_mode()
-    def ask(
+    def answer_logprobs(
         self, hearings: Sequence[Hearing], *, system: str, answers: AnswerTokens
-    ) -> list[Sequence[YesNo] | Exception]:
+    ) -> list[Sequence[YesNoLogProbs] | Exception]:
         tokens = (self._chat.answer_tokens(answers.yes), self._chat.answer_tokens(answers.no))
-        found: list[Sequence[YesNo] | Exception] = []
+        found: list[Sequence[YesNoLogProbs] | Exception] = []
         open_rows: dict[tuple[int, ...], list[tuple[int, Row, Sequence[torch.Tensor]]]] = {}
         embedded = self._embeddings.of(_all_sounds(hearings))
         for hearing in hearings:
@@ -216,10 +216,10 @@ class AudioLanguageModel:
         return found
 
     @torch.inference_mode()
-    def write(
+    def generate(
         self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int
-    ) -> list[Sequence[Written] | Exception]:
-        found: list[list[Written] | Exception] = []
+    ) -> list[Sequence[GeneratedText] | Exception]:
+        found: list[list[GeneratedText] | Exception] = []
         prompts: list[tuple[int, int, Prompt, Sequence[torch.Tensor]]] = []
         embedded = self._embeddings.of(_all_sounds(hearings))
         for i, hearing in enumerate(hearings):
@@ -229,7 +229,7 @@ class AudioLanguageModel:
             except ExampleError as error:
                 found.append(error)
                 continue
-            found.append([Written("")] * len(asked))
+            found.append([GeneratedText("")] * len(asked))
             prompts.extend((i, q, prompt, sounds) for q, prompt in enumerate(asked))
         lengths = [len(prompt) + max_new_tokens for _, _, prompt, _ in prompts]
         for members in group_by_length(lengths, n_tokens=self._n_tokens):
@@ -260,7 +260,7 @@ class AudioLanguageModel:
     def _row(
         self, hearing: Hearing, sounds: Sequence[torch.Tensor], *, system: str
     ) -> tuple[tuple[int, ...], Row]:
-        """What comes before the first sound, and the rest of the prompts as one row."""
+        """The prefix before the first sound, and the rest of the prompts as one row."""
         prompts = self._prompts(hearing, sounds, system=system)
         n_before = prompts[0].index(self._chat.placeholder) if sounds else 0
         row = split([prompt[n_before:] for prompt in prompts])
@@ -275,14 +275,14 @@ class AudioLanguageModel:
         before: tuple[int, ...],
         group: Sequence[tuple[int, Row, Sequence[torch.Tensor]]],
         tokens: tuple[list[int], list[int]],
-    ) -> list[list[YesNo]]:
+    ) -> list[list[YesNoLogProbs]]:
         rows = [row for _, row, _ in group]
         packed = pack(rows, n_before=len(before), device=self._device)
         embeds = self._embed(packed.ids, [sound for _, _, sounds in group for sound in sounds])
         last = self._hidden(embeds, packed, before)[packed.rows, packed.columns]
         total = self._model.lm_head(last).float().logsumexp(dim=-1)
         yes, no = ((self._log_sum(last, chosen) - total).tolist() for chosen in tokens)
-        readings = iter([YesNo(*pair) for pair in zip(yes, no, strict=True)])
+        readings = iter([YesNoLogProbs(*pair) for pair in zip(yes, no, strict=True)])
         return [[next(readings) for _ in row.questions] for row in rows]
 
     def _log_sum(self, last: torch.Tensor, chosen: list[int]) -> torch.Tensor:
@@ -317,7 +317,7 @@ class AudioLanguageModel:
 
     def _generate(
         self, prompts: Sequence[tuple[Prompt, Sequence[torch.Tensor]]], max_new_tokens: int
-    ) -> list[Written]:
+    ) -> list[GeneratedText]:
         """Greedy, whatever the model's own generation settings are."""
         width = max(len(prompt) for prompt, _ in prompts)
         ends = self._chat.end_tokens()
@@ -340,7 +340,7 @@ class AudioLanguageModel:
         # What ends an answer counts as written; what pads it to the longest of the batch does not.
         n_written = [_until_end(ids, ends) for ids in written.tolist()]
         return [
-            Written(
+            GeneratedText(
                 str(text).strip(), cut=ids[n - 1] not in ends, prompt_tokens=len(prompt), completion_tokens=n
             )
             for text, ids, n, (prompt, _) in zip(texts, written.tolist(), n_written, prompts, strict=True)
@@ -348,7 +348,7 @@ class AudioLanguageModel:
 
 
 def _until_end(ids: Sequence[int], ends: Sequence[int]) -> int:
-    """How many tokens there are up to the first that ends, that one included."""
+    """The number of tokens up to and including the first end token."""
     return next((place for place, token in enumerate(ids, 1) if token in ends), len(ids))
 
 

@@ -43,7 +43,7 @@ class Packed:
 
 
 def split(prompts: Sequence[Sequence[int]]) -> Row:
-    """What the prompts have in common, as far as it leaves each a token of its own."""
+    """The common prefix of the prompts, as far as it leaves each a token of its own."""
     longest = min(len(prompt) for prompt in prompts) - 1
     first = prompts[0]
     n_shared = next(

@@ -40,7 +40,7 @@ _TEXTS_AT_ONCE = 256
 _VERSION = 2
 
 Embedding = torch.Tensor
-"""Of length 1, float32 on the CPU, shape (dimensions,)."""
+"""A unit vector, float32 on the CPU, shape (dimensions,)."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def windows_of(samples: NDArray[np.float32], size: int, *, padding: str) -> list
 
 
 def log_mel(samples: NDArray[np.float32], extractor: Any) -> torch.Tensor:
-    """What ClapFeatureExtractor computes, in decibels, float32, shape (frames, mels): without Python's lock held, so
+    """The features of ClapFeatureExtractor, in decibels, float32, shape (frames, mels): without Python's lock held, so
     that threads are of use, and with nothing drawn at random."""
     size = extractor.fft_window_size
     spectrum = torch.stft(

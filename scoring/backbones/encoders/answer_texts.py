@@ -17,7 +17,7 @@ PLACES = ("question", "reference", "rationale", "transcript", "candidate")
 
 
 def template_fault(wording: str) -> str | None:
-    """What is wrong with the name of a preset or an own wording, or None."""
+    """The fault of a preset's name or of a custom template; None where there is none."""
     if wording in _PRESETS:
         return None
     try:

@@ -55,12 +55,12 @@ class AnswerEncoder(torch.nn.Module):
         as how rare a word is. It belongs into buffers, so that it is saved with the weights. Must not draw lots."""
 
     def prepare(self, answers: Sequence[RatedAnswer]) -> list[Any]:
-        """What of each answer the network is fed, computed once and kept: tensors on the CPU. Raises ExampleError for
+        """The network's input of each answer, computed once: tensors on the CPU. Raises ExampleError for
         an answer that cannot be read; called with one answer, that error is this answer's."""
         raise NotImplementedError
 
     def size(self, prepared: Any) -> int:
-        """How long one is, for batches of even length."""
+        """The length of a prepared answer, for batches of even length."""
         raise NotImplementedError
 
     def collate(self, prepared: Sequence[Any]) -> Any:

@@ -135,7 +135,7 @@ def _flatness(power: FloatArray) -> float:
 
 
 def click_rates(sound: FloatArray) -> FloatArray:
-    """How often a second something cracks: much louder, in the third difference, than all just before and after."""
+    """Cracks per second: much louder, in the third difference, than all just before and after."""
     sharp = (split_frames(np.diff(sound, 3), RATE // 1000, RATE // 1000) ** 2).max(axis=1)
     level = decibels(sharp, floor=1e-12)
     around = np.lib.stride_tricks.sliding_window_view(np.pad(level, 25, mode="edge"), 51)

@@ -1,4 +1,4 @@
-"""What every encoder of music does alike: sounds decoded once and ahead of time, results kept between runs."""
+"""Features shared by all music encoders: sounds are decoded once and ahead of time, results are cached between runs."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def _overlaps(fields: Fields, rarity: Rarity) -> torch.Tensor:
 
 
 def _known_words(fields: Fields) -> set[str]:
-    """What can be told to be rare: the words, and their n-grams of four characters."""
+    """The terms that have a document frequency: words, and their n-grams of four characters."""
     read = (fields.question, fields.reference, fields.rationale)
     return {word for text in read for word in (*text.count, *text.grams[4])}
 

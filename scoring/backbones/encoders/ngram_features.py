@@ -76,7 +76,7 @@ FUNCTION_WORDS = frozenset(map(word_form, _FUNCTION_WORDS))
 
 @lru_cache(maxsize=65536)
 def trigrams(word: str) -> frozenset[str]:
-    """Of one word, its beginning and end marked."""
+    """The n-grams of one word, its beginning and end marked."""
     marked = f" {word} "
     return frozenset(marked[at : at + 3] for at in range(len(marked) - 2))
 

@@ -157,7 +157,7 @@ def is_operators_server(base: str) -> bool:
 
 
 def _error_message(response: httpx2.Response) -> str:
-    """What an error in OpenAI's form says: {"error": {"message"}}."""
+    """The message of an error in OpenAI's form: {"error": {"message"}}."""
     try:
         found = response.json()
     except ValueError:
@@ -168,7 +168,7 @@ def _error_message(response: httpx2.Response) -> str:
 
 
 def _other_error_message(response: httpx2.Response) -> str:
-    """What an error in another form says: {"message"} as older vLLM, {"detail"} as proxies, or all of it."""
+    """The message of an error in another form: {"message"} as older vLLM, {"detail"} as proxies, or all of it."""
     try:
         found = response.json()
     except ValueError:

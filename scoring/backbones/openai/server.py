@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.backbones.contract import AnswerTokens, Hearing, Written, YesNo
+from scoring.backbones.contract import AnswerTokens, GeneratedText, Hearing, YesNoLogProbs
 from scoring.backbones.loading.sounds import decode
 from scoring.backbones.openai.client import (
     ALLOWED_VARIABLE,
@@ -70,7 +70,7 @@ def chat_messages(sounds: Sequence[str], question: str, *, system: str) -> list[
     return [{"role": "system", "content": system}, *spoken] if system else spoken
 
 
-def parse_written(answer: Mapping[str, Any]) -> Written:
+def parse_generated(answer: Mapping[str, Any]) -> GeneratedText:
     """The text of an answer, and whether it was cut off. Raises ExampleError `no_answer`."""
     text = _choice_part(answer, "message", "content")
     if not isinstance(text, str):
@@ -79,7 +79,7 @@ def parse_written(answer: Mapping[str, Any]) -> Written:
     whole = text.encode(errors="replace").decode()
     n_read, n_written = parse_usage(answer.get("usage"))
     cut = _first_choice(answer).get("finish_reason") == "length"
-    return Written(whole, cut=cut, prompt_tokens=n_read, completion_tokens=n_written)
+    return GeneratedText(whole, cut=cut, prompt_tokens=n_read, completion_tokens=n_written)
 
 
 def parse_usage(usage: Any) -> tuple[int, int]:
@@ -119,8 +119,8 @@ def parse_top_logprobs(answer: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def yes_no_logprobs(found: Mapping[str, float], answers: AnswerTokens) -> YesNo:
-    """What a list of the likeliest tokens says of both answers.
+def yes_no_logprobs(found: Mapping[str, float], answers: AnswerTokens) -> YesNoLogProbs:
+    """The log-probabilities of both answers from a list of the likeliest tokens.
 
     A spelling that is not listed is no likelier than the least likely one that is. Raises ExampleError `no_logprobs`
     where neither answer is listed: then nothing is known of their ratio.
@@ -136,7 +136,7 @@ def yes_no_logprobs(found: Mapping[str, float], answers: AnswerTokens) -> YesNo:
     yes, yes_bounded = _summed(found, answers.yes, least)
     no, no_bounded = _summed(found, answers.no, least)
     bounded = [name for name, is_bounded in (("yes", yes_bounded), ("no", no_bounded)) if is_bounded]
-    return YesNo(yes, no, tuple(bounded))
+    return YesNoLogProbs(yes, no, tuple(bounded))
 
 
 def _summed(found: Mapping[str, float], spellings: Sequence[str], least: float) -> tuple[float, bool]:
@@ -224,27 +224,27 @@ class OpenAIServer:
     def prepare(self, sounds: Sequence[Sound]) -> None:
         """Nothing: a request's own thread reads its sound, while the other threads wait for the server."""
 
-    def ask(
+    def answer_logprobs(
         self, hearings: Sequence[Hearing], *, system: str, answers: AnswerTokens
-    ) -> list[Sequence[YesNo] | Exception]:
+    ) -> list[Sequence[YesNoLogProbs] | Exception]:
         if answers not in self._tokens:
             self._tokens[answers] = self._told(answers)
 
-        def one(sounds: Sequence[str], question: str) -> YesNo:
+        def one(sounds: Sequence[str], question: str) -> YesNoLogProbs:
             return self._yes_no(chat_messages(sounds, question, system=system), self._tokens[answers])
 
         return self._each(hearings, one)
 
-    def write(
+    def generate(
         self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int
-    ) -> list[Sequence[Written] | Exception]:
-        def one(sounds: Sequence[str], question: str) -> Written:
+    ) -> list[Sequence[GeneratedText] | Exception]:
+        def one(sounds: Sequence[str], question: str) -> GeneratedText:
             said = chat_messages(sounds, question, system=system)
-            return parse_written(self._chat(said, max_tokens=max_new_tokens))
+            return parse_generated(self._chat(said, max_tokens=max_new_tokens))
 
         return self._each(hearings, one)
 
-    def _yes_no(self, said: list[dict[str, Any]], tokens: _AnswerTokenIds) -> YesNo:
+    def _yes_no(self, said: list[dict[str, Any]], tokens: _AnswerTokenIds) -> YesNoLogProbs:
         asked = {"logprob_token_ids": tokens.ids} if tokens.ids else {}
         try:
             found = parse_top_logprobs(
@@ -266,7 +266,7 @@ class OpenAIServer:
         return yes_no_logprobs(found, counted)
 
     def _told(self, answers: AnswerTokens) -> _AnswerTokenIds:
-        """What the server's tokenizer says of the spellings. Where it says nothing, any of them may count."""
+        """The spellings that are one token for the server's tokenizer; all of them where it does not answer."""
         ids: dict[str, int] = {}
         for spelling in (*answers.yes, *answers.no):
             body = {"model": self._model, "prompt": spelling, "add_special_tokens": False}

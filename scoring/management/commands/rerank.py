@@ -73,7 +73,7 @@ def _check_arguments(entry: MetricEntry, ns: Sequence[int], target: Path) -> Non
 
 
 def _candidate_counts(given: Sequence[int], groups: Sequence[CandidateGroup]) -> list[int]:
-    """Those asked for, or the paper's up to the most candidates there are, and that number itself."""
+    """The requested counts; or the paper's, up to the most candidates there are, and that number itself."""
     most = max(len(group.names) for group in groups)
     return sorted({*given} or {*(n for n in _DEFAULT_COUNTS if n < most), most})
 

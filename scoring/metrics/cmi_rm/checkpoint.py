@@ -256,7 +256,7 @@ def infer_shape(weights: Mapping[str, Tensor], *, source: Path) -> Shape:
 
 
 def published_name(ours: str, shape: Shape) -> str:
-    """What their code calls a weight of ours."""
+    """The published name of one of our weights."""
     if ours.startswith("score."):
         return ours.replace("score.", "score_projector.", 1)
     stack, number, rest = ours.split(".", 2)

@@ -23,7 +23,7 @@ from scoring.metrics.contract import ExampleError, Sound
 
 
 class AbsentModality(StrEnum):
-    """What becomes of a text or of lyrics that a prompt lacks. A reference that it lacks is masked in either case."""
+    """The treatment of a text or of lyrics that a prompt lacks. A reference that it lacks is masked in either case."""
 
     MASKED = "masked"  # as in the paper
     ENCODED = "encoded"  # as in the released code: the empty text's own tokens
@@ -40,7 +40,8 @@ class PromptInput:
 
 @dataclass(frozen=True)
 class Reduction:
-    """How many neighbouring tokens become one, their mean, before they enter the model. The last may be of fewer."""
+    """Token reduction: so many neighbouring tokens become their mean before they enter the model. The last may be of
+    fewer."""
 
     text: int = 1
     lyrics: int = 1
@@ -50,7 +51,7 @@ class Reduction:
 
 @dataclass(frozen=True)
 class InputSettings:
-    """What is done to tokens before the model sees them, as it was in training."""
+    """Preprocessing of tokens before they enter the model, as in training."""
 
     absent: AbsentModality = AbsentModality.MASKED
     reduction: Reduction = field(default_factory=Reduction)

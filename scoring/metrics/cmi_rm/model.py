@@ -139,7 +139,7 @@ OUTPUTS = ("alignment", "musicality")
 
 @dataclass(frozen=True)
 class Shape:
-    """How large a model is. The defaults are the paper's: a prompt transformer of 4 layers and a joint one of 1, as
+    """The size of a model. The defaults are the paper's: a prompt transformer of 4 layers and a joint one of 1, as
     wide as MuQ-MuLan's towers. (The released code's own defaults are 1 and 4, which come to as many parameters.)
 
     Where `encoder_width` is another than `width`, tokens of prompt and sound first pass through one linear map, which

@@ -33,7 +33,7 @@ _HEAD_WEIGHTS = {"linear.weight", "linear.bias"}
 
 @dataclass(frozen=True)
 class JudgeConfig:
-    """What judge.json says. `encoder` is a built-in's name, or the language model that the training began with;
+    """The settings in judge.json. `encoder` is a built-in's name, or the language model that the training began with;
     `settings` are a built-in's; `clamp_below` is the variance at which clamping begins, None where it was not sought.
     """
 

@@ -127,7 +127,7 @@ class RatingHead(torch.nn.Module):
         return torch.stack([_log_sums(given) for given in ratings]).float()
 
     def negative_log_likelihood(self, raw: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Of all ratings of each answer together, shape (answers,)."""
+        """The negative log-likelihood of all ratings of each answer together, shape (answers,)."""
         if self.kind == "multinomial":
             return -(targets * raw.log_softmax(dim=-1)).sum(dim=-1)
         if self.edges == "cells":

@@ -98,7 +98,7 @@ _ANSWERS_AT_ONCE = 256
 
 
 def prepare_answers(encoder: AnswerEncoder, answers: Sequence[RatedAnswer]) -> list[Any | ExampleError]:
-    """In their order; an ExampleError in the place of each answer that cannot be read."""
+    """The inputs of answers, in order; an ExampleError in the place of each answer that cannot be read."""
     try:
         return list(encoder.prepare(answers))
     except ExampleError as error:
@@ -111,7 +111,7 @@ def prepare_answers(encoder: AnswerEncoder, answers: Sequence[RatedAnswer]) -> l
 def predict(
     encoder: AnswerEncoder, head: RatingHead, parts: Sequence[Any], *, device: torch.device
 ) -> torch.Tensor:
-    """What the head says of prepared answers, in their order, on the CPU. Leaves both in evaluation mode."""
+    """The head's outputs for prepared answers, in order, on the CPU. Leaves both in evaluation mode."""
     encoder.eval()
     head.eval()
     if not parts:
@@ -126,7 +126,7 @@ def predict(
 
 
 def _batches(encoder: AnswerEncoder, parts: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Of parts sorted by size."""
+    """Batches of parts sorted by size."""
     start = 0
     for end in range(1, len(parts) + 1):
         full = end - start == _ANSWERS_AT_ONCE

@@ -63,7 +63,7 @@ class VotedExample:
 def voted_examples(
     pairs: Sequence[ComparedPair], clips: Sequence[RatedClip] = (), *, by_confidence: bool
 ) -> list[VotedExample]:
-    """Those that teach something, pairs first."""
+    """The examples with a decided vote or a rating, pairs first."""
     found = [_of_pair(pair, by_confidence=by_confidence) for pair in pairs] + [
         _of_clip(clip) for clip in clips
     ]
@@ -149,7 +149,7 @@ def _voted_example(
 
 
 def _preference_share(votes: Sequence[PairVote], *, by_confidence: bool) -> tuple[float, float]:
-    """Of the weight of votes for a side, what is for the first; and that weight. Ties are left out (§3.3.2)."""
+    """The share of the votes' weight that is for the first side, and that weight. Ties are left out (§3.3.2)."""
     weights = [(vote.first, _weight(vote) if by_confidence else 1.0) for vote in votes if vote.first != 0.5]
     whole = sum(weight for _, weight in weights)
     if not whole:

@@ -51,7 +51,7 @@ class RatingScale(nn.Module):
         return 2 * torch.tanh(self.a * scores + self.b) + 3
 
     def losses(self, scores: Tensor, ratings: Tensor) -> Tensor:
-        """Of each clip and head, (n, heads)."""
+        """The squared error of each clip and head, (n, heads)."""
         found: Tensor = self(scores) - ratings
         return found.square()
 
@@ -138,7 +138,7 @@ class TrainingLoop(EarlyStoppingLoop[Progress]):
         return float(np.mean(losses))
 
     def figures(self) -> DevFigures:
-        """Of the model as it is, on dev."""
+        """The figures of the current model on dev."""
         leads, losses, weights, decided = [], [], [], []
         self._model.eval()
         with torch.inference_mode():
@@ -214,7 +214,7 @@ class TrainingLoop(EarlyStoppingLoop[Progress]):
         return "pairs judged by a model" if step < self.first_stage else "training"
 
     def learning_rate_share(self, step: int) -> float:
-        """Of the learning rate: up in a tenth of the stage's steps, then down to nothing."""
+        """The share of the learning rate: up in a tenth of the stage's steps, then down to nothing."""
         done, of = (
             (step, self.first_stage)
             if step < self.first_stage

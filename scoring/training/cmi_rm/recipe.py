@@ -156,7 +156,7 @@ class InitialModel:
 
 
 def fill_defaults(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What the user gave; for the rest, what suits the encoder."""
+    """The requested options; for the rest, the encoder's defaults."""
     own = BUILT_IN_SETTINGS if options["encoder"] == BUILT_IN_MUSIC_ENCODER else PUBLISHED_SETTINGS
     return {name: own.get(name) if value is None else value for name, value in options.items()}
 
@@ -354,7 +354,7 @@ def _counts(units: Sequence[EncodedExample]) -> dict[str, float]:
 def _fingerprint(
     said: Mapping[str, Sequence[VotedExample]], options: Mapping[str, Any], start: InitialModel, seed: int
 ) -> str:
-    """Of all that a training comes from. A sound is known by its content, wherever it lies."""
+    """The digest of everything that determines a training. A sound is identified by its content."""
     facts = {name: [_fingerprint_of_example(one) for one in part] for name, part in said.items()}
     content = [_VERSION, seed, dict(options), start.sha256, start.encoder.identity, facts]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

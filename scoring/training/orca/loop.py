@@ -104,7 +104,7 @@ class TrainingLoop(EarlyStoppingLoop[SpearmanProgress]):
         )
 
     def predictions(self) -> RatingPrediction:
-        """Of the development part."""
+        """The predictions for the development part."""
         return self._head.predict_ratings(self._read())
 
     def optimize(self, step: int) -> tuple[torch.Tensor, int]:
@@ -172,7 +172,8 @@ def _number_of_batches(answers: int, batch: int) -> int:
 
 
 def learning_rate_share(step: int, settings: Settings) -> float:
-    """Of the learning rate: rising from the first step over the warm-up, then falling in a line to a hundredth."""
+    """The share of the learning rate: rising from the first step over the warm-up, then falling in a line to a
+    hundredth."""
     if step < settings.warmup:
         return (step + 1) / settings.warmup
     left = (settings.steps - step) / max(1, settings.steps - settings.warmup)

@@ -226,7 +226,7 @@ def _with_trainable_weights(model: Any, options: Mapping[str, Any], *, base: str
 
 
 def _weights_dtype(options: Mapping[str, Any], device: torch.device) -> torch.dtype:
-    """What an adapter is trained beside only has to be read; what is trained takes steps too small for bfloat16."""
+    """Frozen weights beside an adapter are only read; trained weights take steps too small for bfloat16."""
     return torch.bfloat16 if device.type == "cuda" and options["tuning"] == "lora" else torch.float32
 
 
@@ -365,7 +365,7 @@ def _fit(
 
 
 def settings_of(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> Settings:
-    """What the user gave; for the rest, what suits the encoder."""
+    """The requested options; for the rest, the encoder's defaults."""
     names = Settings.__dataclass_fields__
     return Settings(**{name: defaults[name] if options[name] is None else options[name] for name in names})
 
@@ -377,7 +377,7 @@ def _choose_clamp_threshold(by: str, means: Any, variances: Any, dev: EncodedPar
 
 
 def _dev_figures(at: SpearmanProgress, means: Any, dev: EncodedPart) -> dict[str, Any]:
-    """Of the best weights, before any clamping. A correlation is None where means do not vary."""
+    """The figures of the best weights, before any clamping. A correlation is None where means do not vary."""
     spearman = rank_correlation(means, dev.people)
     return {
         "step": at.best_step,
@@ -397,6 +397,6 @@ def _parameters(start: InitialJudge) -> dict[str, int]:
 
 
 def _fingerprint(votes: Split[RatedAnswer], options: Mapping[str, Any], seed: int) -> str:
-    """Of all that a training comes from but the weights it begins with."""
+    """The digest of everything that determines a training but its initial weights."""
     content = json.dumps([_VERSION, seed, options, asdict(votes)], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()

@@ -89,7 +89,7 @@ def hearings(case: Case, folder: Path) -> list[Hearing]:
 
 def log_p(backbone: Backbone, asked: list[Hearing]) -> torch.Tensor:
     """(questions, 2)"""
-    answers = backbone.ask(asked, system=SYSTEM, answers=AnswerTokens())
+    answers = backbone.answer_logprobs(asked, system=SYSTEM, answers=AnswerTokens())
     return torch.tensor([(found.yes, found.no) for answer in answers for found in answer])  # type: ignore[union-attr]
 
 
@@ -130,7 +130,7 @@ def test_company_changes_no_score(case, folder):
 def test_a_sound_of_a_few_milliseconds_is_said_to_be_too_short(case, folder):
     _, checkpoint = case
     backbone = opened(checkpoint, "float32")
-    (fault,) = backbone.ask(
+    (fault,) = backbone.answer_logprobs(
         [Hearing((sound(folder, seconds=0.012),), ("A dog?",))], system=SYSTEM, answers=AnswerTokens()
     )
     assert isinstance(fault, ExampleError)
@@ -142,7 +142,7 @@ def test_it_writes_what_the_plain_model_writes(case, folder):
     asked = [*hearings(made, folder), Hearing((), ("What is a dog?",))]
     plain = PlainModel(checkpoint, made.model_class, made.processor(checkpoint))
     expected = [plain.write(*one, system=SYSTEM, max_new_tokens=6) for one in each(asked)]
-    answers = opened(checkpoint, "float32").write(asked, system=SYSTEM, max_new_tokens=6)
+    answers = opened(checkpoint, "float32").generate(asked, system=SYSTEM, max_new_tokens=6)
     assert [written.text for answer in answers for written in answer] == expected
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scoring.backbones.contract import AnswerTokens, Hearing, YesNo
+from scoring.backbones.contract import AnswerTokens, Hearing, YesNoLogProbs
 from scoring.metrics import aqascore
 from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import Example, ExampleError, Sound
@@ -32,7 +32,9 @@ class Believer:
     def prepare(self, sounds: Sequence[Sound]) -> None:
         self.prepared = list(sounds)
 
-    def ask(self, hearings: Sequence[Hearing], *, system: str, answers: AnswerTokens) -> list[Any]:
+    def answer_logprobs(
+        self, hearings: Sequence[Hearing], *, system: str, answers: AnswerTokens
+    ) -> list[Any]:
         self.hearings, self.told = list(hearings), [*self.told, (system, answers)]
         return [self._answer(hearing) for hearing in hearings]
 
@@ -41,9 +43,9 @@ class Believer:
             return ExampleError("undecodable", "It is broken.")
         return [self._believe(question, hearing.sounds[0]) for question in hearing.questions]
 
-    def _believe(self, question: str, heard: Sound) -> YesNo:
+    def _believe(self, question: str, heard: Sound) -> YesNoLogProbs:
         number = next(float(word) for word in question.replace("?", " ").split() if word.isdigit())
-        return YesNo(
+        return YesNoLogProbs(
             number - len(question) / 1000 + (0.1 if heard is B else 0.0), -1.0, ("no",) if number > 8 else ()
         )
 
@@ -82,7 +84,7 @@ def test_a_score_is_the_probability_of_yes_against_no(believer):
 
 @pytest.mark.parametrize("difference", [-1000.0, -40.0, 0.0, 40.0, 1000.0])
 def test_no_difference_is_too_large(difference):
-    value = aqascore.yes_probability(YesNo(difference, 0.0))
+    value = aqascore.yes_probability(YesNoLogProbs(difference, 0.0))
     assert value == pytest.approx(sigmoid(difference) if abs(difference) < 100 else float(difference > 0))
 
 
@@ -164,7 +166,7 @@ def test_faults_stay_with_their_examples(believer):
 
 @pytest.mark.parametrize("template", ["default", "all"])
 def test_what_is_no_number_is_no_score(believer, monkeypatch, template):
-    monkeypatch.setattr(believer, "_believe", lambda *_: YesNo(math.nan, math.nan))
+    monkeypatch.setattr(believer, "_believe", lambda *_: YesNoLogProbs(math.nan, math.nan))
     (outcome,) = score_batch(opened(template=template), [pair((A,), "1")])
     assert outcome.fault.code == "not_finite"
 

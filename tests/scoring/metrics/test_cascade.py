@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from scoring.backbones.contract import Written
+from scoring.backbones.contract import GeneratedText
 from scoring.metrics import cascade
 from scoring.metrics.contract import Example, ExampleError
 from scoring.metrics.registry import OptionError, Runtime, open_metric
@@ -53,7 +53,7 @@ def test_a_sound_is_captioned_once_for_all_its_rows_and_batches(opened):
 
 
 def test_a_caption_that_was_cut_off_is_judged_and_marked_for_all_its_rows(opened):
-    said = {("a",): Written("rain on a", cut=True), ("b",): Written("rain"), (): "Score: 5"}
+    said = {("a",): GeneratedText("rain on a", cut=True), ("b",): GeneratedText("rain"), (): "Score: 5"}
     metric, _ = opened(lambda heard, question: said[heard])
     for _ in range(2):
         cut, whole = metric.score([single(1, "a", "rain"), single(2, "b", "rain")])

@@ -5,7 +5,7 @@ import wave
 import numpy as np
 import pytest
 
-from scoring.backbones.contract import Written
+from scoring.backbones.contract import GeneratedText
 from scoring.metrics import cascade, llm_judge, prompting
 from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import Example, ExampleError, Sound
@@ -59,7 +59,7 @@ def test_answers_out_of_the_format_are_faults_of_their_rows(opened):
 
 
 def test_a_judgment_that_was_cut_off_is_not_read(opened):
-    said = {"a": Written("Score: 1", cut=True), "b": Written("Score: 10")}
+    said = {"a": GeneratedText("Score: 1", cut=True), "b": GeneratedText("Score: 10")}
     metric, _ = opened(lambda heard, question: said[heard[0]])
     cut, whole = metric.score([single(1, "a", "text"), single(2, "b", "text")])
     assert cut.fault.code == "unparsable"

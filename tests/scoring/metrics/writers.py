@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.backbones.contract import AnswerTokens, Hearing, Written, YesNo
+from scoring.backbones.contract import AnswerTokens, GeneratedText, Hearing, YesNoLogProbs
 from scoring.metrics.contract import Example, Sound
 
 
@@ -14,7 +14,7 @@ class Writer:
     """Writes `says(sounds' hashes, question)`; remembers each question with its system prompt in `asked`."""
 
     def __init__(
-        self, says: Callable[[tuple[str, ...], str], str | Written | Exception], name: str = "writer"
+        self, says: Callable[[tuple[str, ...], str], str | GeneratedText | Exception], name: str = "writer"
     ) -> None:
         self.says = says
         self.identity: Mapping[str, Any] = {"backbone": name}
@@ -24,25 +24,25 @@ class Writer:
     def prepare(self, sounds: Sequence[Sound]) -> None:
         self.prepared += [sound.sha256 for sound in sounds]
 
-    def ask(
+    def answer_logprobs(
         self, hearings: Sequence[Hearing], *, system: str, answers: AnswerTokens
-    ) -> list[Sequence[YesNo] | Exception]:
+    ) -> list[Sequence[YesNoLogProbs] | Exception]:
         raise AssertionError("nothing here reads log-probabilities")
 
-    def write(
+    def generate(
         self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int
-    ) -> list[Sequence[Written] | Exception]:
+    ) -> list[Sequence[GeneratedText] | Exception]:
         assert max_new_tokens == 512
         return [self._one(hearing, system) for hearing in hearings]
 
-    def _one(self, hearing: Hearing, system: str) -> Sequence[Written] | Exception:
+    def _one(self, hearing: Hearing, system: str) -> Sequence[GeneratedText] | Exception:
         heard = tuple(sound.sha256 for sound in hearing.sounds)
         said = []
         for question in hearing.questions:
             self.asked.append((heard, question, system))
             said.append(self.says(heard, question))
         fault = next((one for one in said if isinstance(one, Exception)), None)
-        return fault or [one if isinstance(one, Written) else Written(str(one)) for one in said]
+        return fault or [one if isinstance(one, GeneratedText) else GeneratedText(str(one)) for one in said]
 
 
 def sound(name: str) -> Sound:

@@ -139,7 +139,7 @@ def test_what_breaks_in_a_batch_is_told_apart(runtime):
     class Backbone:
         identity = {}
 
-        def write(self, hearings, **_):
+        def generate(self, hearings, **_):
             if any("breaks" in hearing.questions[0] for hearing in hearings):
                 raise RuntimeError("broke")
             raise SetupError("gone")

@@ -30,7 +30,7 @@ def opened(checkpoint: Path, cache: Path, *, dtype: str = "float32"):
 
 
 def asked(backbone, *hearings: Hearing, answers: AnswerTokens | None = None):
-    return backbone.ask(hearings, system="Listen.", answers=answers or AnswerTokens())
+    return backbone.answer_logprobs(hearings, system="Listen.", answers=answers or AnswerTokens())
 
 
 def test_what_cannot_be_answered_stays_with_its_hearing(checkpoint, tmp_path):
@@ -51,7 +51,7 @@ def test_what_cannot_be_answered_stays_with_its_hearing(checkpoint, tmp_path):
     assert first[0].yes == pytest.approx(alone[0].yes, abs=1e-4)
     assert last[0].yes == pytest.approx(alone[0].yes, abs=1e-4)
     assert [fault.fault.code for fault in faults] == list(bad)
-    written = backbone.write([good, *bad.values()], system="Listen.", max_new_tokens=2)
+    written = backbone.generate([good, *bad.values()], system="Listen.", max_new_tokens=2)
     assert [isinstance(one, ExampleError) for one in written] == [False] + [True] * len(bad)
 
 
@@ -137,9 +137,9 @@ def test_several_spellings_are_summed_over_those_that_are_one_token(checkpoint, 
 def test_an_answer_that_found_no_end_is_told_from_a_whole_one(checkpoint, tmp_path, monkeypatch):
     backbone = opened(checkpoint, tmp_path)
     hearing = Hearing((sound(tmp_path, seconds=0.5),), ("A dog?", "A cat?"))
-    (babble,) = backbone.write([hearing], system="Listen.", max_new_tokens=3)
+    (babble,) = backbone.generate([hearing], system="Listen.", max_new_tokens=3)
     monkeypatch.setattr(backbone._chat, "end_tokens", lambda: list(range(352)))
-    (brief,) = backbone.write([hearing], system="Listen.", max_new_tokens=3)
+    (brief,) = backbone.generate([hearing], system="Listen.", max_new_tokens=3)
     assert [written.cut for written in (*babble, *brief)] == [True, True, False, False]
 
 

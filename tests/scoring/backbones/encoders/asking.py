@@ -42,11 +42,11 @@ def conversation(question: str, *heard: Sound, system: str = SYSTEM):
 
 
 def ask(backbone, *hearings: Hearing, answers: AnswerTokens = EXACT):
-    return backbone.ask(list(hearings), system=SYSTEM, answers=answers)
+    return backbone.answer_logprobs(list(hearings), system=SYSTEM, answers=answers)
 
 
 def write(backbone, *hearings: Hearing):
-    return backbone.write(list(hearings), system=SYSTEM, max_new_tokens=512)
+    return backbone.generate(list(hearings), system=SYSTEM, max_new_tokens=512)
 
 
 def codes(answers):

@@ -27,7 +27,7 @@ def think(tmp_path: Path) -> Path:
 
 def asked(name: Path, hearing: Hearing) -> tuple[float, float]:
     backbone = open_backbone(str(name), dtype="float32", runtime=Runtime(name / "cache", 0, "cpu"))
-    ((found,),) = backbone.ask([hearing], system="Listen.", answers=AnswerTokens())
+    ((found,),) = backbone.answer_logprobs([hearing], system="Listen.", answers=AnswerTokens())
     return found.yes, found.no
 
 
