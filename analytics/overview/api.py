@@ -130,14 +130,14 @@ class OverviewView(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """A study's progress, from counters, and its figures as last computed."""
         study = access.managed_study(request.user, slug)
-        asked = OverviewIn.parsed(request.query_params.dict())
-        found = study_overview(study, raters_after=asked.get("raters_after", ""))
-        progress = {**vars(found.progress), "share": found.progress.share}
+        query = OverviewIn.parsed(request.query_params.dict())
+        overview = study_overview(study, raters_after=query.get("raters_after", ""))
+        progress = {**vars(overview.progress), "share": overview.progress.share}
         body = {
-            **asdict(found),
+            **asdict(overview),
             "progress": progress,
-            "raters": [asdict(row) for row in found.raters.rows],
-            "raters_after": found.raters.next_after,
+            "raters": [asdict(row) for row in overview.raters.rows],
+            "raters_after": overview.raters.next_after,
         }
         return Response(OverviewOut(body).data)
 
@@ -146,17 +146,17 @@ class StudyScorersView(APIView):
     @operation("study_scorers", StudyScorersOut, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """The scorer versions that have scored a study, the newest first, and how much of it."""
-        found = scorers.scorer_coverage(access.managed_study(request.user, slug))
-        rows = StudyScorerOut(found.rows, many=True).data
-        return Response({"n_candidates": found.n_candidates, "results": rows})
+        coverage = scorers.scorer_coverage(access.managed_study(request.user, slug))
+        rows = StudyScorerOut(coverage.rows, many=True).data
+        return Response({"n_candidates": coverage.n_candidates, "results": rows})
 
 
 class DistributionsView(APIView):
     @operation("score_distributions", DistributionsOut, 403, 404)
     def get(self, request: Request, run_id: int) -> Response:
         """How the scores of a run's first 10,000 rows lie, for each output."""
-        found = scorers.score_distributions(run_of(request.user, run_id))
-        return Response({"results": DistributionOut(found, many=True).data})
+        distributions = scorers.score_distributions(run_of(request.user, run_id))
+        return Response({"results": DistributionOut(distributions, many=True).data})
 
 
 class AlphaOut(serializers.Serializer):
@@ -206,5 +206,5 @@ class AgreementView(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """How far raters agree, question by question, as last computed."""
         study = access.managed_study(request.user, slug)
-        found = figures.current_figures(study)
-        return Response({"computed_at": found.computed_at, "questions": found.agreement})
+        current = figures.current_figures(study)
+        return Response({"computed_at": current.computed_at, "questions": current.agreement})

@@ -61,8 +61,8 @@ class SystemWins:
 
 def system_means(rows: Iterable[SystemRatings]) -> list[SystemMean]:
     """The best first."""
-    found = [SystemMean(row.system, row.n, row.total / row.n, _standard_deviation(row)) for row in rows]
-    return sorted(found, key=lambda one: (-one.mean, one.system))
+    means = [SystemMean(row.system, row.n, row.total / row.n, _standard_deviation(row)) for row in rows]
+    return sorted(means, key=lambda one: (-one.mean, one.system))
 
 
 def system_wins(rows: Iterable[PairVotes]) -> list[SystemWins]:
@@ -74,8 +74,8 @@ def system_wins(rows: Iterable[PairVotes]) -> list[SystemWins]:
         tallies[row.first_system].update(wins=row.first, losses=row.second, **even)
         tallies[row.second_system].update(wins=row.second, losses=row.first, **even)
     strengths = _strengths(compared)
-    found = [_system_wins(system, tally, strengths.get(system)) for system, tally in tallies.items()]
-    return sorted(found, key=lambda one: (one.win_rate is None, -(one.win_rate or 0.0), one.system))
+    wins = [_system_wins(system, tally, strengths.get(system)) for system, tally in tallies.items()]
+    return sorted(wins, key=lambda one: (one.win_rate is None, -(one.win_rate or 0.0), one.system))
 
 
 def _strengths(rows: list[PairVotes]) -> dict[str, float | None]:
@@ -192,16 +192,16 @@ def stopping_summary(rule: Stopping, patterns: Iterable[VotePattern]) -> Stopped
     )
 
 
-def stopping_json(found: StoppedEarly | None) -> dict[str, Any]:
+def stopping_json(figure: StoppedEarly | None) -> dict[str, Any]:
     """For the stored overview."""
-    return {"stopping": None if found is None else asdict(found)}
+    return {"stopping": None if figure is None else asdict(figure)}
 
 
 def stopping_from_json(stored: Mapping[str, Any]) -> StoppedEarly | None:
-    found = stored.get("stopping")
-    if found is None:
+    figure = stored.get("stopping")
+    if figure is None:
         return None
-    return StoppedEarly(**{**found, "by_votes": tuple((votes, n) for votes, n in found["by_votes"])})
+    return StoppedEarly(**{**figure, "by_votes": tuple((votes, n) for votes, n in figure["by_votes"])})
 
 
 # The part of a study's overview that takes a scan to know: computed in the background and stored as JSON.

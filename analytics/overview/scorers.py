@@ -49,16 +49,16 @@ class ScorerCoverage:
 def scorer_coverage(study: Study) -> ScorerCoverage:
     """The newest scorer first, by four queries."""
     runs = ScoringRun.objects.filter(study=study, scorer__isnull=False)
-    found = {row["scorer"]: row for row in runs.values("scorer").annotate(last=Max("pk"), n=Sum("n_done"))}
-    if not found:
+    totals = {row["scorer"]: row for row in runs.values("scorer").annotate(last=Max("pk"), n=Sum("n_done"))}
+    if not totals:
         return ScorerCoverage()
-    n_candidates = _n_candidates(study, most=MOST_INDEX_LOOKUPS // len(found))
-    covered = {} if n_candidates is None else _covered(study, sorted(found))
+    n_candidates = _n_candidates(study, most=MOST_INDEX_LOOKUPS // len(totals))
+    covered = {} if n_candidates is None else _covered(study, sorted(totals))
     latest = ScoringRun.objects.select_related("scorer").filter(
-        pk__in=[row["last"] for row in found.values()]
+        pk__in=[row["last"] for row in totals.values()]
     )
     rows = [
-        ScorerRow(scorer, run, found[scorer.pk]["n"], covered.get(scorer.pk))
+        ScorerRow(scorer, run, totals[scorer.pk]["n"], covered.get(scorer.pk))
         for run in latest.order_by("-pk")
         if (scorer := run.scorer) is not None
     ]
@@ -173,12 +173,12 @@ def failed_rows(
     )  # annotated with names, which its type does not say
     if fault:
         rows = rows.filter(fault=fault)
-    wanted = rows.order_by("pk").values_list("pk", "item", "system", "other_system", "reason")
-    found = [
+    values = rows.order_by("pk").values_list("pk", "item", "system", "other_system", "reason")
+    page_rows = [
         FailedRow(pk, item, tuple(filter(None, (system, other))), reason)
-        for pk, item, system, other, reason in wanted[: limit + 1]
+        for pk, item, system, other, reason in values[: limit + 1]
     ]
-    return FailedPage(tuple(found[:limit]), found[limit - 1].pk if len(found) > limit else None)
+    return FailedPage(tuple(page_rows[:limit]), page_rows[limit - 1].pk if len(page_rows) > limit else None)
 
 
 # The rows come in the order of an index, so that a limit bounds what is read. Shares and probabilities are drawn over
@@ -211,11 +211,11 @@ def score_distributions(run: ScoringRun) -> list[ScoreDistribution]:
     """How the scores of a run's first 10,000 rows lie, for each output, by one query."""
     if run.scorer_id is None:
         return []
-    wanted = {"run": run.pk, "scorer": run.scorer_id, "rows": ROWS_DRAWN, "bins": BINS}
+    params = {"run": run.pk, "scorer": run.scorer_id, "rows": ROWS_DRAWN, "bins": BINS}
     outputs: dict[str, tuple[float, ...]] = {}
     bins: dict[str, list[int]] = {}
     with connection.cursor() as cursor:
-        cursor.execute(_SCORE_DISTRIBUTIONS, wanted)
+        cursor.execute(_SCORE_DISTRIBUTIONS, params)
         for output, *figures, bin, n in cursor.fetchall():
             outputs[output] = tuple(figures)
             bins.setdefault(output, [0] * BINS)[bin - 1] = n

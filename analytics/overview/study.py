@@ -97,33 +97,33 @@ class StudyOverview:
 
 def study_overview(study: Study, *, raters_after: str = "") -> StudyOverview:
     """By four queries, whatever the size of the study."""
-    found = figures.current_figures(study)
-    abx = known_answer_trials.abx_from_json(found.overview)
+    current = figures.current_figures(study)
+    abx = known_answer_trials.abx_from_json(current.overview)
     return StudyOverview(
-        progress=_progress(study, wanted=found.overview.get("judgments_wanted")),
-        raters=_with_trials(rater_page(study, after=raters_after), found.overview, abx),
+        progress=_progress(study, judgments_wanted=current.overview.get("judgments_wanted")),
+        raters=_with_trials(rater_page(study, after=raters_after), current.overview, abx),
         questions=tuple(
-            _question_overview(stored, found.agreement[stored["key"]])
-            for stored in found.overview.get("questions", ())
+            _question_overview(stored, current.agreement[stored["key"]])
+            for stored in current.overview.get("questions", ())
         ),
-        codes=tuple((code, n) for code, n in found.overview.get("codes", ())),
-        computed_at=found.computed_at,
+        codes=tuple((code, n) for code, n in current.overview.get("codes", ())),
+        computed_at=current.computed_at,
         abx=abx,
-        stopped_early=figures.stopping_from_json(found.overview),
+        stopped_early=figures.stopping_from_json(current.overview),
     )
 
 
 def rater_page(study: Study, *, after: str = "", limit: int = RATERS_PER_PAGE) -> RaterPage:
     """Raters by pseudonym, from the one after `after`."""
     rows = Rater.objects.filter(study=study, pseudonym__gt=after).order_by("pseudonym")[: limit + 1]
-    found = tuple(
+    page_rows = tuple(
         RaterRow(
             row.pseudonym, row.origin, row.state, row.n_judgments, row.n_surplus, row.n_skips,
             row.last_judgment_at,
         )
         for row in rows
     )  # fmt: skip
-    return RaterPage(found[:limit], found[limit - 1].pseudonym if len(found) > limit else None)
+    return RaterPage(page_rows[:limit], page_rows[limit - 1].pseudonym if len(page_rows) > limit else None)
 
 
 def _with_trials(page: RaterPage, stored: Mapping[str, Any], abx: AbxReport | None) -> RaterPage:
@@ -137,7 +137,7 @@ def _with_trials(page: RaterPage, stored: Mapping[str, Any], abx: AbxReport | No
     return replace(page, rows=tuple(rows))
 
 
-def _progress(study: Study, *, wanted: int | None) -> Progress:
+def _progress(study: Study, *, judgments_wanted: int | None) -> Progress:
     sums = Rater.objects.filter(study=study).aggregate(
         raters=Count("id"),
         judgments=Sum("n_judgments", default=0),
@@ -150,7 +150,7 @@ def _progress(study: Study, *, wanted: int | None) -> Progress:
         tasks=study.n_tasks,
         tasks_complete=sums["filled"] + study.n_unnamed_tasks_filled,
         judgments=sums["judgments"] + study.n_unnamed_judgments,
-        judgments_wanted=wanted,
+        judgments_wanted=judgments_wanted,
         surplus=sums["surplus"],
         skips=sums["skips"],
         raters=sums["raters"],

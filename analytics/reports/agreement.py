@@ -295,10 +295,10 @@ def measured_alpha(agreement: Agreement) -> Measured:
 
 
 def _recoded_values(values: FloatArray, codes: Mapping[float, float]) -> FloatArray:
-    found = np.full(len(values), np.nan)
+    codes_of_values = np.full(len(values), np.nan)
     for value, code in codes.items():
-        found[values == value] = code
-    return found
+        codes_of_values[values == value] = code
+    return codes_of_values
 
 
 def _level(level: str) -> Level:

@@ -165,10 +165,10 @@ class ComparisonsView(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """Comparisons of learned models that were made, or are being made, the newest first."""
         study = access.managed_study(request.user, slug)
-        wanted = JobPageIn.parsed(request.query_params.dict())
-        page = jobs.list_jobs(study, kind=learned_comparison.COMPARISON_JOB, **wanted)
+        query = JobPageIn.parsed(request.query_params.dict())
+        page = jobs.list_jobs(study, kind=learned_comparison.COMPARISON_JOB, **query)
         rows = ComparisonRowOut(page.rows, many=True).data
-        return Response({"next": jobs.next_page_path(request.path, page, wanted), "results": rows})
+        return Response({"next": jobs.next_page_path(request.path, page, query), "results": rows})
 
     @operation("start_comparison", ComparisonRowOut, 400, 403, 404, status=202, request=ComparisonIn)
     def post(self, request: Request, slug: str) -> Response:
@@ -192,8 +192,8 @@ class ComparisonFileView(APIView):
     def get(self, request: Request, slug: str, job_id: uuid.UUID, key: str, extension: str) -> HttpResponse:
         """A comparison as a file, one of its tables or figures; named as a report's are."""
         study, job = _comparison(request.user, slug, job_id)
-        made = job.state == Job.State.DONE
-        document = learned_comparison.document_of_comparison(job) if made else None
+        is_done = job.state == Job.State.DONE
+        document = learned_comparison.document_of_comparison(job) if is_done else None
         return _file(document, key, extension, stem=f"{study.slug}-comparison")
 
 
@@ -203,10 +203,10 @@ def _comparison(user: User, slug: str, job_id: uuid.UUID) -> tuple[Study, Job]:
 
 
 def _file(document: Document | None, key: str, extension: str, *, stem: str) -> HttpResponse:
-    found = None if document is None else files.document_file(document, key, extension, folder=stem)
-    if found is None:
+    content = None if document is None else files.document_file(document, key, extension, folder=stem)
+    if content is None:
         raise NotFound
-    response = HttpResponse(found, content_type=files.CONTENT_TYPES[extension])
+    response = HttpResponse(content, content_type=files.CONTENT_TYPES[extension])
     name = stem if key == files.WHOLE_REPORT else f"{stem}-{key}"
     response["Content-Disposition"] = f'attachment; filename="{name}.{extension}"'
     return response

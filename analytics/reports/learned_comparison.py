@@ -31,12 +31,12 @@ from analytics.reports.sections.held_out import held_out_by_all, version_name
 from analytics.reports.sections.learned_figures import (
     ComparisonData,
     aggregate_judges,
-    entrants,
+    load_compared_scorers,
     parts_of_pairs,
     preference_differences,
-    preference_glance,
+    preference_summary,
     rating_differences,
-    rating_glance,
+    rating_summary,
 )
 from analytics.reports.sections.model_accuracy import preference_tables, rating_tables
 from analytics.reports.sections.model_calibration import calibration_blocks, rating_curves
@@ -58,15 +58,15 @@ from scoring.models import LearnedModel, Scorer
 # What is compared on what, and how the versions were made: the head of a comparison.
 
 
-def compared_section(contest: ComparisonData) -> Section:
-    blocks: list[Block] = [*_ground(contest), *_shown(contest), _versions(contest)]
-    if figures := _training_figures(contest):
+def compared_section(comparison: ComparisonData) -> Section:
+    blocks: list[Block] = [*_ground(comparison), *_shown(comparison), _versions(comparison)]
+    if figures := _training_figures(comparison):
         blocks.append(figures)
     return Section("compared", _("What is compared"), blocks)
 
 
-def _ground(contest: ComparisonData) -> Iterator[Paragraph]:
-    held, named = contest.held, [version_name(model) for model in contest.models]
+def _ground(comparison: ComparisonData) -> Iterator[Paragraph]:
+    held, named = comparison.held, [version_name(model) for model in comparison.models]
     if len(named) == 1:
         text = _("All figures are of the %(items)s items that %(version)s did not learn from.")
         yield Paragraph(text % {"items": f"{len(held.items):,}", "version": named[0]})
@@ -85,7 +85,7 @@ def _ground(contest: ComparisonData) -> Iterator[Paragraph]:
             "which is too few to say how uncertain a figure is. Theirs alone stand in a table of their own."
         )
         yield Paragraph(text % {"raters": f"{len(held.raters):,}"})
-    elif any(model.record.get("held_out", {}).get("raters") for model in contest.models):
+    elif any(model.record.get("held_out", {}).get("raters") for model in comparison.models):
         yield Paragraph(
             _("The versions hold out different raters, so votes are those of all raters on these items."),
             warning=True,
@@ -94,28 +94,28 @@ def _ground(contest: ComparisonData) -> Iterator[Paragraph]:
         yield Paragraph(_("No raters were held out: votes are those of all raters on these items."))
     others = [
         str(one.scorer)
-        for one in contest.scored
-        if one.scorer.pk not in {m.scorer_id for m in contest.models}
+        for one in comparison.scored
+        if one.scorer.pk not in {m.scorer_id for m in comparison.models}
     ]
     if others:
         text = _("Whether %(scorers)s learned from these items elsewhere is not known here.")
         yield Paragraph(text % {"scorers": ", ".join(others)})
 
 
-def _shown(contest: ComparisonData) -> Iterator[Paragraph]:
+def _shown(comparison: ComparisonData) -> Iterator[Paragraph]:
     """Where raters saw what a model says, their votes are no independent measure of it."""
-    if (found := hints.hint_counts(contest.study)) and found.shown:
+    if (counts := hints.hint_counts(comparison.study)) and counts.shown:
         text = _(
             "Before %(shown)s judgments of this study raters were shown what a model says (%(scorers)s). It may look "
             "more like people than it is; the report of the study tells by how much."
         )
-        told = {"shown": f"{found.shown:,}", "scorers": ", ".join(found.scorers)}
-        yield Paragraph(text % told, warning=True)
+        numbers = {"shown": f"{counts.shown:,}", "scorers": ", ".join(counts.scorers)}
+        yield Paragraph(text % numbers, warning=True)
 
 
-def _versions(contest: ComparisonData) -> Table:
+def _versions(comparison: ComparisonData) -> Table:
     rows: list[list[Cell]] = []
-    for model in contest.models:
+    for model in comparison.models:
         record, held = model.record, model.record.get("held_out", {})
         rows.append(
             [
@@ -140,10 +140,10 @@ def _versions(contest: ComparisonData) -> Table:
     )  # fmt: skip
 
 
-def _training_figures(contest: ComparisonData) -> Table | None:
+def _training_figures(comparison: ComparisonData) -> Table | None:
     rows: list[list[Cell]] = [
         [version_name(model), name, figure.get("mean"), figure.get("sd"), figure.get("n")]
-        for model in contest.models
+        for model in comparison.models
         for name, figure in sorted(_training_figure_rows(model.record).items())
     ]
     if not rows:
@@ -184,65 +184,69 @@ def learned_comparison(
     progress: Progress = lambda done: None,
 ) -> Document:
     """Read and computed now, in the transaction of whoever calls. `models` in the order in which they are told."""
-    held, scored = entrants(study, models, others)
+    held, scored = load_compared_scorers(study, models, others)
     texts, made = items.candidate_texts(study), items.candidate_facts(study)
-    contest = ComparisonData(study, models, scored, held, texts, made, resampling)
-    asked = measured_questions(study, language=language)
+    comparison = ComparisonData(study, models, scored, held, texts, made, resampling)
+    questions = measured_questions(study, language=language)
     with translation.override(language):
-        sections = [compared_section(contest)]
-        for done, question in enumerate(asked, start=1):
-            if section := _section(contest, load_votes(question)):
+        sections = [compared_section(comparison)]
+        for done, question in enumerate(questions, start=1):
+            if section := _section(comparison, load_votes(question)):
                 sections.append(section)
             progress(done)
         if len(sections) == 1:
             sections.append(_nothing())
-        return Document(_title(contest), language, _facts(contest), sections)
+        return Document(_title(comparison), language, _facts(comparison), sections)
 
 
-def _section(contest: ComparisonData, said: Votes) -> Section | None:
+def _section(comparison: ComparisonData, votes: Votes) -> Section | None:
     """None where nobody has a score of anything people said of held-out items."""
     blocks = list(
-        _of_preferences(contest, said) if said.question.is_preference else _of_ratings(contest, said)
+        _of_preferences(comparison, votes) if votes.question.is_preference else _of_ratings(comparison, votes)
     )
-    return Section(f"question_{said.question.key}", said.question.title, blocks) if blocks else None
+    return Section(f"question_{votes.question.key}", votes.question.title, blocks) if blocks else None
 
 
-def _of_preferences(contest: ComparisonData, said: Votes) -> Iterator[Block]:
-    asked = contest.asked(said, by_raters=contest.held.by_raters)
-    pairs, early = compared_pairs(asked.votes), compared_pairs(asked.first_votes)
-    scored = asked.with_scores(lambda one: one.leads(pairs.first, pairs.second))
+def _of_preferences(comparison: ComparisonData, votes: Votes) -> Iterator[Block]:
+    question = comparison.scored_question(votes, by_raters=comparison.held.by_raters)
+    pairs, early = compared_pairs(question.votes), compared_pairs(question.first_votes)
+    scored = question.with_scores(lambda one: one.leads(pairs.first, pairs.second))
     if scored is None:
         return
-    everybodys = compared_pairs(contest.asked(said, by_raters=False).first_votes)
-    yield preference_glance(scored, pairs, everybodys)
-    if contest.held.raters:
-        others = compared_pairs(contest.asked(said, by_raters=not contest.held.by_raters).votes)
-        yield preference_glance(scored, others, everybodys, whose=contest.held.others)
+    everybodys = compared_pairs(comparison.scored_question(votes, by_raters=False).first_votes)
+    yield preference_summary(scored, pairs, everybodys)
+    if comparison.held.raters:
+        others = compared_pairs(
+            comparison.scored_question(votes, by_raters=not comparison.held.by_raters).votes
+        )
+        yield preference_summary(scored, others, everybodys, whose=comparison.held.others)
     yield from _one(preference_differences(scored, pairs))
-    yield from preference_tables(scored, pairs, early, list(parts_of_pairs(pairs, contest.made)))
+    yield from preference_tables(scored, pairs, early, list(parts_of_pairs(pairs, comparison.made)))
     yield from calibration_blocks(scored, early)
     yield from _one(missed_preferences(scored, pairs))
 
 
-def _of_ratings(contest: ComparisonData, said: Votes) -> Iterator[Block]:
-    asked = contest.asked(said, by_raters=contest.held.by_raters)
-    found, early = rated_candidates(asked.votes), rated_candidates(asked.first_votes)
-    scored = asked.with_scores(lambda one: one.of(found.candidate))
+def _of_ratings(comparison: ComparisonData, votes: Votes) -> Iterator[Block]:
+    question = comparison.scored_question(votes, by_raters=comparison.held.by_raters)
+    rated, early = rated_candidates(question.votes), rated_candidates(question.first_votes)
+    scored = question.with_scores(lambda one: one.of(rated.candidate))
     if scored is None:
         return
-    everybody = contest.asked(said, by_raters=False)
+    everybody = comparison.scored_question(votes, by_raters=False)
     several = aggregate_judges(scored, rated_candidates(everybody.votes))
     joined, everybodys = several.asked if several else scored, rated_candidates(everybody.first_votes)
-    yield rating_glance(joined, found, everybodys)
+    yield rating_summary(joined, rated, everybodys)
     if several:
         yield several.weights
-    if contest.held.raters:
-        others = rated_candidates(contest.asked(said, by_raters=not contest.held.by_raters).votes)
-        yield rating_glance(joined, others, everybodys, whose=contest.held.others)
-    yield from _one(rating_differences(joined, found))
-    yield from rating_tables(scored, found, early, contest.texts)
-    yield from rating_curves(scored, found)
-    yield from _one(missed_ratings(scored, found))
+    if comparison.held.raters:
+        others = rated_candidates(
+            comparison.scored_question(votes, by_raters=not comparison.held.by_raters).votes
+        )
+        yield rating_summary(joined, others, everybodys, whose=comparison.held.others)
+    yield from _one(rating_differences(joined, rated))
+    yield from rating_tables(scored, rated, early, comparison.texts)
+    yield from rating_curves(scored, rated)
+    yield from _one(missed_ratings(scored, rated))
 
 
 def _one(table: Table | None) -> Iterator[Table]:
@@ -257,31 +261,31 @@ def _nothing() -> Section:
     return Section("nothing", _("Results"), [Paragraph(text, warning=True)])
 
 
-def _title(contest: ComparisonData) -> str:
-    named = [version_name(model) for model in contest.models]
-    if len(contest.models) == len(contest.scored) == 1:
+def _title(comparison: ComparisonData) -> str:
+    named = [version_name(model) for model in comparison.models]
+    if len(comparison.models) == len(comparison.scored) == 1:
         return _("%(version)s on held-out votes: %(study)s") % {
             "version": named[0],
-            "study": contest.study.title,
+            "study": comparison.study.title,
         }
-    return _("Models compared on held-out votes: %(study)s") % {"study": contest.study.title}
+    return _("Models compared on held-out votes: %(study)s") % {"study": comparison.study.title}
 
 
-def _facts(contest: ComparisonData) -> list[tuple[str, str]]:
+def _facts(comparison: ComparisonData) -> list[tuple[str, str]]:
     drawn = _("%(replicates)s replicates, seed %(seed)s") % {
-        "replicates": f"{contest.resampling.replicates:,}",
-        "seed": contest.resampling.seed,
+        "replicates": f"{comparison.resampling.replicates:,}",
+        "seed": comparison.resampling.seed,
     }
     digests = [
-        f"{version_name(model)}: {model.scorer.digest[:16]}" for model in contest.models if model.scorer
+        f"{version_name(model)}: {model.scorer.digest[:16]}" for model in comparison.models if model.scorer
     ]
-    made = [f"{name} {version(name.lower())}" for name in ("NumPy", "SciPy")]
+    packages = [f"{name} {version(name.lower())}" for name in ("NumPy", "SciPy")]
     python = ".".join(platform.python_version_tuple()[:2])
     return [
-        (_("Study"), contest.study.slug),
+        (_("Study"), comparison.study.slug),
         (_("Versions (digest of the scorer)"), ", ".join(digests)),
         (_("Resampling"), drawn),
-        (_("Software"), ", ".join([f"Concord {code_version()}", f"Python {python}", *made])),
+        (_("Software"), ", ".join([f"Concord {code_version()}", f"Python {python}", *packages])),
     ]
 
 
@@ -325,7 +329,7 @@ def run_comparison(running: RunningJob) -> dict[str, Any]:
     models, others = _models(study, params["versions"]), scorers_of(study).filter(pk__in=params["scorers"])
     questions = len(measured_questions(study))
     with Heartbeat(running, total=questions) as heartbeat, consistent_snapshot():
-        found = learned_comparison(
+        document = learned_comparison(
             study,
             models,
             list(others.order_by("key", "pk")),
@@ -333,7 +337,7 @@ def run_comparison(running: RunningJob) -> dict[str, Any]:
             language=params["language"],
             progress=heartbeat,
         )
-        return document_json(found)
+        return document_json(document)
 
 
 def comparisons_of_study(study: Study) -> QuerySet[Job]:
@@ -359,8 +363,8 @@ def document_of_comparison(job: Job) -> Document:
 
 def comparable_models(study: Study) -> QuerySet[LearnedModel]:
     """Versions that have been trained to the end, the newest first."""
-    found = LearnedModel.objects.filter(study=study, scorer__isnull=False).select_related("scorer", "study")
-    return found.order_by("-created_at", "-pk")
+    models = LearnedModel.objects.filter(study=study, scorer__isnull=False).select_related("scorer", "study")
+    return models.order_by("-created_at", "-pk")
 
 
 def scorers_of(study: Study) -> QuerySet[Scorer]:
@@ -374,12 +378,12 @@ def scorers_of(study: Study) -> QuerySet[Scorer]:
 
 def _models(study: Study, versions: Sequence[int]) -> list[LearnedModel]:
     """In the order in which they were made."""
-    found = sorted(comparable_models(study).filter(pk__in=versions), key=lambda model: model.pk)
-    if len(found) != len(set(versions)):
+    models = sorted(comparable_models(study).filter(pk__in=versions), key=lambda model: model.pk)
+    if len(models) != len(set(versions)):
         raise _invalid_comparison(
             "versions", "Some of these versions are not there, or have not been trained to the end."
         )
-    return found
+    return models
 
 
 def _refuse_incomparable(models: Sequence[LearnedModel], n: int) -> None:

@@ -298,10 +298,10 @@ def _corrections_by_origin(corrections: StoredReport) -> Table:
 
 
 def _corrections_by_reason(fields: Sequence[StoredReport]) -> Table:
-    given = {reason for row in fields for reason in row["reasons"]}
+    reasons_given = {reason for row in fields for reason in row["reasons"]}
     reasons = [
-        *(name for name in CORRECTION_REASON_LABELS if name in given),
-        *sorted(given - CORRECTION_REASON_LABELS.keys()),
+        *(name for name in CORRECTION_REASON_LABELS if name in reasons_given),
+        *sorted(reasons_given - CORRECTION_REASON_LABELS.keys()),
     ]
     columns = [
         _field_column(),

@@ -175,15 +175,15 @@ class Feedback:
 
 def feedback_figures(study: Study) -> Feedback:
     """The codes in the protocol's order, then those of earlier versions, then comments."""
-    found = review.code_tallies(study)
+    tallies = review.code_tallies(study)
     titles = {
         code.key: code.title.in_language("en") for code in load_protocol(study.protocol_version_id).spec.codes
     }
-    earlier = sorted(found.keys() - titles.keys() - {COMMENT})
+    earlier = sorted(tallies.keys() - titles.keys() - {COMMENT})
     return Feedback(
         of=review.judged_and_marked(study),
         codes=tuple(
-            CodeCount(code, titles.get(code, ""), *found.get(code, (_NONE, _NONE)))
+            CodeCount(code, titles.get(code, ""), *tallies.get(code, (_NONE, _NONE)))
             for code in (*titles, *earlier, COMMENT)
         ),
     )
@@ -244,8 +244,8 @@ def _rules(study: Study) -> tuple[RuleCases, ...]:
     by_rule: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for rule, decision, n in review.rule_decisions(study):
         by_rule[rule][decision or UNDECIDED] = n
-    found = [RuleCases(rule, sum(decisions.values()), decisions) for rule, decisions in by_rule.items()]
-    return tuple(sorted(found, key=lambda one: (-one.n, one.rule)))
+    rules = [RuleCases(rule, sum(decisions.values()), decisions) for rule, decisions in by_rule.items()]
+    return tuple(sorted(rules, key=lambda one: (-one.n, one.rule)))
 
 
 def _returns(study: Study) -> dict[str, dict[str, int]]:

@@ -112,30 +112,30 @@ class Sensitivity:
 def sensitivity(study: Study, scorer: Scorer, *, resampling: Resampling = RESAMPLING) -> Sensitivity:
     """By one query for the scores, one for each question with answers to compare, one for names and those that tell
     which questions there are."""
-    found = _templates_only(scores.load_scores(study, scorer))
-    spreads = _spreads(found.values)
+    loaded = _templates_only(scores.load_scores(study, scorer))
+    spreads = _spreads(loaded.values)
     return Sensitivity(
         scorer=scorer.key,
         digest=scorer.digest,
-        n=len(found.values),
-        templates=tuple(map(_template, found.outputs, found.values.T)),
-        agreement=_agreement(found.values),
+        n=len(loaded.values),
+        templates=tuple(map(_template, loaded.outputs, loaded.values.T)),
+        agreement=_agreement(loaded.values),
         mean_spread=float(np.nanmean(spreads)) if np.isfinite(spreads).any() else None,
-        widest=_widest(found, spreads),
-        humans=tuple(_humans(study, scorer, found, resampling)),
+        widest=_widest(loaded, spreads),
+        humans=tuple(_humans(study, scorer, loaded, resampling)),
     )
 
 
-def _templates_only(found: Scores) -> Scores:
-    kept = [n for n, name in enumerate(found.outputs) if name not in (ENSEMBLE_MEAN, ENSEMBLE_SPREAD)]
-    outputs = tuple(found.outputs[n] for n in kept)
-    return Scores(found.candidates, found.others, found.items, outputs, found.values[:, kept])
+def _templates_only(loaded: Scores) -> Scores:
+    counted = [n for n, name in enumerate(loaded.outputs) if name not in (ENSEMBLE_MEAN, ENSEMBLE_SPREAD)]
+    outputs = tuple(loaded.outputs[n] for n in counted)
+    return Scores(loaded.candidates, loaded.others, loaded.items, outputs, loaded.values[:, counted])
 
 
 def _template(name: str, values: FloatArray) -> TemplateScores:
-    there = values[np.isfinite(values)]
-    mean = float(there.mean()) if len(there) else None
-    return TemplateScores(name, len(there), mean, float(there.std(ddof=1)) if len(there) > 1 else None)
+    known = values[np.isfinite(values)]
+    mean = float(known.mean()) if len(known) else None
+    return TemplateScores(name, len(known), mean, float(known.std(ddof=1)) if len(known) > 1 else None)
 
 
 def _agreement(values: FloatArray) -> float | None:
@@ -151,57 +151,57 @@ def _agreement(values: FloatArray) -> float | None:
 
 def _spreads(values: FloatArray) -> FloatArray:
     """(rows,) sample standard deviations over templates; NaN below two."""
-    there = np.isfinite(values)
-    n = there.sum(axis=1)
+    known = np.isfinite(values)
+    n = known.sum(axis=1)
     enough = n > 1
-    mean = np.where(there, values, 0.0).sum(axis=1) / np.maximum(n, 1)
-    squares = np.where(there, (values - mean[:, None]) ** 2, 0.0).sum(axis=1)
+    mean = np.where(known, values, 0.0).sum(axis=1) / np.maximum(n, 1)
+    squares = np.where(known, (values - mean[:, None]) ** 2, 0.0).sum(axis=1)
     return np.where(enough, np.sqrt(squares / np.maximum(n - 1, 1)), np.nan)
 
 
-def _widest(found: Scores, spreads: FloatArray) -> tuple[ItemSpread, ...]:
+def _widest(loaded: Scores, spreads: FloatArray) -> tuple[ItemSpread, ...]:
     order = [n for n in np.argsort(-spreads, kind="stable") if np.isfinite(spreads[n])][:WIDEST]
     if not order:
         return ()
-    wanted = {int(one) for n in order for one in (found.candidates[n], found.others[n]) if one}
-    names = scores.candidate_names(sorted(wanted))
-    return tuple(_item(found, int(n), float(spreads[n]), names) for n in order)
+    candidates = {int(one) for n in order for one in (loaded.candidates[n], loaded.others[n]) if one}
+    names = scores.candidate_names(sorted(candidates))
+    return tuple(_item(loaded, int(n), float(spreads[n]), names) for n in order)
 
 
-def _item(found: Scores, n: int, sd: float, names: Mapping[int, tuple[str, str]]) -> ItemSpread:
-    values = found.values[n]
+def _item(loaded: Scores, n: int, sd: float, names: Mapping[int, tuple[str, str]]) -> ItemSpread:
+    values = loaded.values[n]
     low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
-    item, system = names[int(found.candidates[n])]
-    other = names[int(found.others[n])][1] if found.others[n] else ""
+    item, system = names[int(loaded.candidates[n])]
+    other = names[int(loaded.others[n])][1] if loaded.others[n] else ""
     return ItemSpread(
         item, system, other, sd,
-        float(values[low]), found.outputs[low], float(values[high]), found.outputs[high],
+        float(values[low]), loaded.outputs[low], float(values[high]), loaded.outputs[high],
     )  # fmt: skip
 
 
-def _humans(study: Study, scorer: Scorer, found: Scores, resampling: Resampling) -> list[HumanFigure]:
-    if not len(found.values):
+def _humans(study: Study, scorer: Scorer, loaded: Scores, resampling: Resampling) -> list[HumanFigure]:
+    if not len(loaded.values):
         return []
     entry = registry.METRICS.get(scorer.key)
-    pairs = bool(found.others.any()) or (entry is not None and entry.reads is Reads.PAIR)
+    pairs = bool(loaded.others.any()) or (entry is not None and entry.reads is Reads.PAIR)
     figures: list[HumanFigure] = []
     for question in measured_questions(study):
         if question.is_preference:
-            figures += _against_preferences(question, scorer, found, pairs=pairs, resampling=resampling)
+            figures += _against_preferences(question, scorer, loaded, pairs=pairs, resampling=resampling)
         elif not pairs:
-            figures += _against_ratings(question, found, resampling)
+            figures += _against_ratings(question, loaded, resampling)
     return figures
 
 
-def _against_ratings(question: MeasuredQuestion, found: Scores, resampling: Resampling) -> list[HumanFigure]:
+def _against_ratings(question: MeasuredQuestion, loaded: Scores, resampling: Resampling) -> list[HumanFigure]:
     """Candidates of one item are not independent of each other, so intervals resample items."""
     means = scores.mean_ratings(question)
     if not means:
         return []
-    humans = np.array([means.get(int(candidate), np.nan) for candidate in found.candidates])
+    humans = np.array([means.get(int(candidate), np.nan) for candidate in loaded.candidates])
     each = [
-        correlations(values, humans, clusters=found.items.tolist(), resampling=resampling)
-        for values in found.values.T
+        correlations(values, humans, clusters=loaded.items.tolist(), resampling=resampling)
+        for values in loaded.values.T
     ]
     by_statistic = {
         "lcc": [one.lcc for one in each],
@@ -212,13 +212,13 @@ def _against_ratings(question: MeasuredQuestion, found: Scores, resampling: Resa
 
 
 def _against_preferences(
-    question: MeasuredQuestion, scorer: Scorer, found: Scores, *, pairs: bool, resampling: Resampling
+    question: MeasuredQuestion, scorer: Scorer, loaded: Scores, *, pairs: bool, resampling: Resampling
 ) -> list[HumanFigure]:
     leads = scores.preference_leads(question)
     if not leads:
         return []
     humans = np.array(list(leads.values()), dtype=np.float64)
-    scored, items = _pair_scores(found, list(leads), even=_even(scorer) if pairs else None)
+    scored, items = _pair_scores(loaded, list(leads), even=_even(scorer) if pairs else None)
     each = [
         pairwise_accuracy(values, humans, clusters=items, resampling=resampling).accuracy
         for values in scored.T
@@ -227,19 +227,21 @@ def _against_preferences(
 
 
 def _pair_scores(
-    found: Scores, pairs: Sequence[tuple[int, int]], *, even: float | None
+    loaded: Scores, pairs: Sequence[tuple[int, int]], *, even: float | None
 ) -> tuple[FloatArray, list[int]]:
     """(pairs, templates) by how much the first leads, NaN where it is not known; and the item of each pair."""
-    rows = {(int(c), int(o)): n for n, (c, o) in enumerate(zip(found.candidates, found.others, strict=True))}
-    nothing = np.full(len(found.outputs), np.nan)
+    rows = {
+        (int(c), int(o)): n for n, (c, o) in enumerate(zip(loaded.candidates, loaded.others, strict=True))
+    }
+    nothing = np.full(len(loaded.outputs), np.nan)
 
     def values(candidate: int, other: int = 0) -> FloatArray:
         n = rows.get((candidate, other))
-        return nothing if n is None else found.values[n]
+        return nothing if n is None else loaded.values[n]
 
     def item(first: int, second: int) -> int:
         n = rows.get((first, second), rows.get((first, 0), rows.get((second, 0))))
-        return -1 if n is None else int(found.items[n])
+        return -1 if n is None else int(loaded.items[n])
 
     leads = [
         values(first) - values(second) if even is None else values(first, second) - even

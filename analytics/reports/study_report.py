@@ -63,8 +63,8 @@ STEPS = (gettext_lazy("Reading votes"), *(label for label, _section in _SECTIONS
 def study_report(study: Study, settings: ReportSettings, *, language: str, progress: Progress) -> Document:
     """Read and computed now, in the transaction of whoever calls. Equal data, settings and code give an equal document,
     whenever and wherever it is made."""
-    asked = measured_questions(study, language=language)
-    material = ReportData(study, tuple(load_votes(question) for question in asked), settings)
+    questions = measured_questions(study, language=language)
+    material = ReportData(study, tuple(load_votes(question) for question in questions), settings)
     progress(1)
     return report_document(material, language=language, progress=progress)
 
@@ -86,7 +86,7 @@ def _facts(material: ReportData) -> list[tuple[str, str]]:
         "seed": settings.resampling.seed,
     }
     versions = list_numbers(sorted(study.protocol_versions.values_list("number", flat=True)))
-    made = [f"{name} {version(name.lower())}" for name in ("NumPy", "SciPy")]
+    packages = [f"{name} {version(name.lower())}" for name in ("NumPy", "SciPy")]
     python = ".".join(platform.python_version_tuple()[:2])
     return [
         (_("Study"), study.slug),
@@ -95,15 +95,15 @@ def _facts(material: ReportData) -> list[tuple[str, str]]:
         (_("Data (SHA-256)"), data_sha256(study, material.votes)),
         (_("Interval of alpha"), interval_words(settings)),
         (_("Resampling"), drawn),
-        (_("Software"), ", ".join([f"Concord {code_version()}", f"Python {python}", *made])),
+        (_("Software"), ", ".join([f"Concord {code_version()}", f"Python {python}", *packages])),
     ]
 
 
 def _newest(study: Study) -> list[tuple[str, str]]:
     """The day of the last judgment given here: the report is about the data up to then, whenever it is made. Imported
     judgments have the time of their import, which says nothing about them."""
-    given = Judgment.objects.filter(study=study).exclude(origin=Judgment.Origin.IMPORTED)
-    newest = given.aggregate(newest=Max("submitted_at"))["newest"]
+    judgments = Judgment.objects.filter(study=study).exclude(origin=Judgment.Origin.IMPORTED)
+    newest = judgments.aggregate(newest=Max("submitted_at"))["newest"]
     return [] if newest is None else [(_("Newest judgment"), f"{newest.astimezone(UTC):%Y-%m-%d}")]
 
 

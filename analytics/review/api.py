@@ -119,16 +119,16 @@ class ItemHistoryOut(serializers.Serializer):
     entries = HistoryEntryOut(many=True)
 
 
-def task_body(found: TaskVotes) -> dict[str, Any]:
-    slots = {candidate.pk: slot for slot, candidate in enumerate(found.candidates)}
-    for score in found.scores:
+def task_body(task_votes: TaskVotes) -> dict[str, Any]:
+    slots = {candidate.pk: slot for slot, candidate in enumerate(task_votes.candidates)}
+    for score in task_votes.scores:
         score.slot = slots[score.candidate_id]  # type: ignore[attr-defined]
         score.other_slot = slots.get(score.other_id or 0)  # type: ignore[attr-defined]
     return {
-        "task": found.task.external_id,
-        "candidates": found.candidates,
-        "votes": found.votes,
-        "scores": found.scores,
+        "task": task_votes.task.external_id,
+        "candidates": task_votes.candidates,
+        "votes": task_votes.votes,
+        "scores": task_votes.scores,
     }
 
 
@@ -154,8 +154,8 @@ class ItemHistoryView(APIView):
     @operation("item_history", ItemHistoryOut, 403, 404)
     def get(self, request: Request, slug: str, item_id: int) -> Response:
         """Everything that happened to an item, in order. Experts learn of votes on versions that they have judged."""
-        found = access.item_in_review_queue(request.user, slug, item_id)
-        history = item_history(found.item, votes_up_to=found.votes_up_to)
+        readable = access.item_in_review_queue(request.user, slug, item_id)
+        history = item_history(readable.item, votes_up_to=readable.votes_up_to)
         return Response(ItemHistoryOut(history_json(history)).data)
 
 

@@ -81,8 +81,8 @@ def item_votes(versions: Sequence[ItemVersion]) -> tuple[list[ItemVote], int]:
     judgments = list(about.select_related("rater__user", "task").order_by("submitted_at", "pk")[:MOST_VOTES])
     left_out = max(0, about.count() - MOST_VOTES)
     answers = _vote_answers([judgment.pk for judgment in judgments], _slots(judgments))
-    found = [_vote(one, numbers[one.task.item_version_id], answers.get(one.pk, [])) for one in judgments]
-    return found, left_out
+    votes = [_vote(one, numbers[one.task.item_version_id], answers.get(one.pk, [])) for one in judgments]
+    return votes, left_out
 
 
 def exclusion_rows(versions: Sequence[ItemVersion]) -> Iterable[ExclusionRow]:
@@ -140,8 +140,8 @@ def _given(answer: Answer, slots: Mapping[tuple[int, int], str]) -> GivenAnswer:
         system = slots.get((answer.task_id, answer.choice - 1), "") if answer.choice <= 2 else ""
         return GivenAnswer(key, Answer.Choice(answer.choice).name.lower(), confidence, system)
     system = answer.candidate.system.name if answer.candidate else slots.get((answer.task_id, 0), "")
-    said = answer.value if answer.value is not None else answer.text
-    return GivenAnswer(key, said, confidence, system)
+    value = answer.value if answer.value is not None else answer.text
+    return GivenAnswer(key, value, confidence, system)
 
 
 # Told by the rows that they leave behind (reasons, judgments, drafts, returns), not a second time.
@@ -238,8 +238,8 @@ _ENTRY_FIELDS = {
 def _row_as_json(row: Any, entry: HistoryEntry) -> Any:
     if names := _ENTRY_FIELDS.get(type(row)):
         # Why a text was changed tells of the votes on the version before.
-        told = names[:3] if isinstance(row, Correction) and not entry.about["in_full"] else names
-        return {name: getattr(row, name) for name in told}
+        fields = names[:3] if isinstance(row, Correction) and not entry.about["in_full"] else names
+        return {name: getattr(row, name) for name in fields}
     return asdict(row) if is_dataclass(row) and not isinstance(row, type) else row
 
 

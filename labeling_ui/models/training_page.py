@@ -102,19 +102,19 @@ def learned_line(model: LearnedModel) -> LearnedLine:
     )
 
 
-def test_metrics(stated: Mapping[str, Mapping[str, Any]]) -> list[TestMetric]:
+def test_metrics(figures: Mapping[str, Mapping[str, Any]]) -> list[TestMetric]:
     """The most telling first."""
     return [
         TestMetric(
-            look_up(name), stated[name].get("mean"), stated[name].get("sd"), stated[name].get("n") or 0
+            look_up(name), figures[name].get("mean"), figures[name].get("sd"), figures[name].get("n") or 0
         )
-        for name in by_importance(stated)
+        for name in by_importance(figures)
     ]
 
 
-def _stage_title(told: str) -> str:
+def _stage_title(stage: str) -> str:
     """ "training (2/5)" in the reader's language: which of several trainings stands behind what is done."""
-    name, space, number = told.partition(" (")
+    name, space, number = stage.partition(" (")
     return f"{look_up(name)}{space}{number}" if name else ""
 
 
@@ -150,8 +150,8 @@ def training_curves(curves: Mapping[str, Sequence[Sequence[float]]]) -> list[Cur
     """ "train loss" and "dev loss" are two lines of one drawing, named by their last word."""
     by_title: dict[str, list[Line]] = {}
     for name, points in sorted(curves.items(), key=lambda one: not one[0].startswith("train")):
-        if kept := _thinned_points(points):
-            by_title.setdefault(name.rpartition(" ")[2], []).append(Line(look_up(name), kept))
+        if counted := _thinned_points(points):
+            by_title.setdefault(name.rpartition(" ")[2], []).append(Line(look_up(name), counted))
     return [Curves(look_up(title), _curve_svg(look_up(title), lines)) for title, lines in by_title.items()]
 
 

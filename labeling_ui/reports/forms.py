@@ -125,8 +125,8 @@ class PlanForm(forms.Form):
 
     @property
     def asked(self) -> PlanRequest:
-        given = {name: self._unscaled(name, value) for name, value in self.cleaned_data.items()}
-        return PlanRequest(**{**self._start.as_json(), "points": self._start.points, **given})
+        numbers = {name: self._unscaled(name, value) for name, value in self.cleaned_data.items()}
+        return PlanRequest(**{**self._start.as_json(), "points": self._start.points, **numbers})
 
     def _written(self, name: str, value: Any) -> Any:
         if not isinstance(value, float):

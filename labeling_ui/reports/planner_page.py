@@ -24,9 +24,9 @@ class Curve:
     svg: str
 
 
-def plan_sentence(found: PlanResult) -> str:
+def plan_sentence(result: PlanResult) -> str:
     """The answer, first of all as words."""
-    asked, plan = found.asked, found.plan
+    asked, plan = result.asked, result.plan
     if plan.design is None:
         return look_up(explain_plan_code(plan.reason or "too_many"))
     design = plan.design
@@ -42,13 +42,13 @@ def plan_sentence(found: PlanResult) -> str:
     return _sentence(asked, blocks=design.blocks) % numbers
 
 
-def _sentence(asked: PlanRequest, *, blocks: int) -> str:
-    if asked.goal == "alpha":
+def _sentence(request: PlanRequest, *, blocks: int) -> str:
+    if request.goal == "alpha":
         return _(
             "About %(votes)s votes: %(items)s units with %(overlap)s votes each, some %(raters)s raters at %(each)s "
             "votes."
         )
-    if asked.kind == "rating":
+    if request.kind == "rating":
         return _(
             "About %(votes)s votes: %(items)s items, answered by each of the systems (%(systems)s), with %(overlap)s "
             "votes on each answer, some %(raters)s raters at %(each)s votes."
@@ -64,42 +64,44 @@ def _sentence(asked: PlanRequest, *, blocks: int) -> str:
     )
 
 
-def plan_notes(found: PlanResult) -> list[str]:
+def plan_notes(result: PlanResult) -> list[str]:
     """What else is worth saying of the answer."""
-    said, plan, asked = [], found.plan, found.asked
+    sentences, plan, asked = [], result.plan, result.asked
     if plan.reached is not None:
-        one_vote = found.majority.one_vote if found.majority else None
-        said.append(_precision_sentence(asked, plan.reached, one_vote=one_vote))
-    if found.hours is not None:
-        said.append(_("Raters' time: some %(time)s.") % {"time": duration(found.hours * 3600)})
+        one_vote = result.majority.one_vote if result.majority else None
+        sentences.append(_precision_sentence(asked, plan.reached, one_vote=one_vote))
+    if result.hours is not None:
+        sentences.append(_("Raters' time: some %(time)s.") % {"time": duration(result.hours * 3600)})
     if plan.design_effect is not None and plan.design_effect > 1.005:
-        said.append(
+        sentences.append(
             _(
                 "%(effect)s of these votes are worth one independent vote, because votes on the same output, and votes "
                 "of the same rater, hang together."
             )
             % {"effect": decimals(plan.design_effect, 1)}
         )
-    if found.majority and found.majority.lead:
-        said.append(
+    if result.majority and result.majority.lead:
+        sentences.append(
             _(
                 "If all comparisons were alike, stopping as soon as one side is %(lead)s votes ahead would take "
                 "%(votes)s votes on average."
             )
-            % {"lead": found.majority.lead, "votes": decimals(found.majority.expected_votes, 1)}
+            % {"lead": result.majority.lead, "votes": decimals(result.majority.expected_votes, 1)}
         )
-    return said
+    return sentences
 
 
-def _precision_sentence(asked: PlanRequest, reached: float, *, one_vote: float | None) -> str:
-    if asked.goal == "power":
+def _precision_sentence(request: PlanRequest, reached: float, *, one_vote: float | None) -> str:
+    if request.goal == "power":
         return _("The power is then %(share)s.") % {"share": percent(reached)}
-    if asked.goal == "majority":
+    if request.goal == "majority":
         return _("The majority is then right in %(share)s; a single vote is in %(one)s.") % {
             "share": percent(reached),
             "one": percent(one_vote),
         }
-    shown = percent(reached) if asked.kind == "preference" and asked.goal == "width" else decimals(reached, 3)
+    shown = (
+        percent(reached) if request.kind == "preference" and request.goal == "width" else decimals(reached, 3)
+    )
     return _("The interval is then ±%(width)s.") % {"width": shown}
 
 
@@ -107,39 +109,39 @@ def plan_assumptions(plan: SamplePlan) -> list[str]:
     return [look_up(explain_plan_code(code)) for code in plan.assumptions]
 
 
-def overlap_alternatives(found: PlanResult) -> tuple[tuple[str, ...], list[tuple[bool, tuple[str, ...]]]]:
+def overlap_alternatives(result: PlanResult) -> tuple[tuple[str, ...], list[tuple[bool, tuple[str, ...]]]]:
     """Columns, and rows with whether it is the plan's own overlap."""
     items = {
         ("rating", False): _("Items"),
         ("preference", False): _("Comparisons"),
-    }.get((found.asked.kind, found.asked.goal == "alpha"), _("Units"))
-    timed = found.asked.seconds is not None
+    }.get((result.asked.kind, result.asked.goal == "alpha"), _("Units"))
+    timed = result.asked.seconds is not None
     columns = (_("Votes on each"), items, _("Votes"), _("Raters"), *((_("Raters' time"),) if timed else ()))
     rows = []
-    for other in found.alternatives:
+    for other in result.alternatives:
         design = other.plan.design
         cells = [str(other.overlap)]
         cells += ["–"] * 3 if design is None else map(count, (design.outputs, design.votes, design.raters))
-        if found.asked.kind == "rating" and design is not None:
+        if result.asked.kind == "rating" and design is not None:
             cells[1] = count(design.items)
         if timed:
-            spent = rating_hours(found.asked, other.plan)
+            spent = rating_hours(result.asked, other.plan)
             cells.append(duration(None if spent is None else spent * 3600))
-        rows.append((other.overlap == found.asked.overlap, tuple(cells)))
+        rows.append((other.overlap == result.asked.overlap, tuple(cells)))
     return columns, rows
 
 
-def simulation_sentences(stored: Stored, asked: PlanRequest) -> list[str]:
-    last, shown = stored["moments"][-1], percent if asked.kind == "preference" else decimals
-    said = []
+def simulation_sentences(stored: Stored, request: PlanRequest) -> list[str]:
+    last, shown = stored["moments"][-1], percent if request.kind == "preference" else decimals
+    sentences = []
     if last["half_width"]["mean"] is not None:
         width = last["half_width"]
-        said.append(
+        sentences.append(
             _("The interval is ±%(mean)s on average; nine studies in ten have ±%(low)s to ±%(high)s.")
             % {name: shown(value) for name, value in width.items()}
         )
     if last["found"] is not None:
-        said.append(
+        sentences.append(
             _(
                 "The better of the two best systems is shown to be better in %(found)s of the studies, and is ahead in "
                 "%(better)s."
@@ -147,30 +149,30 @@ def simulation_sentences(stored: Stored, asked: PlanRequest) -> list[str]:
             % {"found": percent(last["found"]), "better": percent(last["better"])}
         )
     if last["ranked"] is not None and stored["systems"] > 2:
-        said.append(_("All systems are ranked right in %(share)s.") % {"share": percent(last["ranked"])})
+        sentences.append(_("All systems are ranked right in %(share)s.") % {"share": percent(last["ranked"])})
     if last["alpha"]["mean"] is not None:
-        said.append(
+        sentences.append(
             _("Alpha is %(mean)s on average, from %(low)s to %(high)s in nine studies of ten.")
             % {name: decimals(value) for name, value in last["alpha"].items()}
         )
-    return said
+    return sentences
 
 
-def simulation_curves(stored: Stored, asked: PlanRequest) -> list[Curve]:
+def simulation_curves(stored: Stored, request: PlanRequest) -> list[Curve]:
     moments, drawn = stored["moments"], []
     target = [
-        (0.0, asked.half_width, None, None),
-        (float(moments[-1]["votes"]), asked.half_width, None, None),
+        (0.0, request.half_width, None, None),
+        (float(moments[-1]["votes"]), request.half_width, None, None),
     ]
     widths = [Line(_("Half width"), _interval_points(moments, "half_width"))]
-    if asked.goal == "width":
+    if request.goal == "width":
         widths.append(Line(_("Target"), target, dashed=True))
     shares = [
         Line(_("Shown to be better"), _line_points(moments, "found")),
         *([Line(_("All ranked right"), _line_points(moments, "ranked"))] if stored["systems"] > 2 else []),
     ]
-    if asked.goal == "power":
-        ends = [(0.0, asked.power, None, None), (float(moments[-1]["votes"]), asked.power, None, None)]
+    if request.goal == "power":
+        ends = [(0.0, request.power, None, None), (float(moments[-1]["votes"]), request.power, None, None)]
         shares.append(Line(_("Target"), ends, dashed=True))
     for title, lines, ends in (
         (_("Half width of the interval"), widths, None),

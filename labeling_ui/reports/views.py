@@ -67,14 +67,14 @@ def report_file(request: HttpRequest, slug: str, key: str, extension: str) -> Ht
     """The last report as one file, all of its tables and figures, or one of them."""
     study = access.managed_study(request.user, slug)
     done = study_report.last_finished_report(study)
-    found = (
+    content = (
         None
         if done is None
         else files.document_file(study_report.document_of_job(done), key, extension, folder=_file_stem(study))
     )
-    if found is None:
+    if content is None:
         raise Http404
-    response = HttpResponse(found, content_type=files.CONTENT_TYPES[extension])
+    response = HttpResponse(content, content_type=files.CONTENT_TYPES[extension])
     name = _file_stem(study) if key == files.WHOLE_REPORT else f"{_file_stem(study)}-{key}"
     response["Content-Disposition"] = f'attachment; filename="{name}.{extension}"'
     return response
@@ -151,10 +151,10 @@ def _start_job(request: HttpRequest, study: Study, form: PlanForm, habits: Habit
 
 def _question_titles(study: Study, questions: list[MeasuredQuestion]) -> list[tuple[str, str]]:
     spec = load_protocol(study.protocol_version_id).spec
-    asked = ((one, spec.question(one.key)) for one in questions)
+    specs = ((one, spec.question(one.key)) for one in questions)
     return [
         (one.key, one.title if found is None else found.title.in_language(get_language() or "en"))
-        for one, found in asked
+        for one, found in specs
     ]
 
 
@@ -173,26 +173,26 @@ def _pilot_context(study: Study, start: StartingValues) -> dict[str, Any]:
     }
 
 
-def _answer_context(study: Study, asked: PlanRequest) -> dict[str, Any]:
-    found = plan_study(asked)
-    columns, rows = planner_page.overlap_alternatives(found)
-    done, newest = pilot.latest_simulation(study, asked)
+def _answer_context(study: Study, request: PlanRequest) -> dict[str, Any]:
+    result = plan_study(request)
+    columns, rows = planner_page.overlap_alternatives(result)
+    done, newest = pilot.latest_simulation(study, request)
     return {
-        "answer": found,
-        "sentence": planner_page.plan_sentence(found),
-        "notes": planner_page.plan_notes(found),
-        "assumptions": planner_page.plan_assumptions(found.plan),
+        "answer": result,
+        "sentence": planner_page.plan_sentence(result),
+        "notes": planner_page.plan_notes(result),
+        "assumptions": planner_page.plan_assumptions(result.plan),
         "columns": columns,
         "rows": rows,
         "job": newest,
-        **(_simulation_context(done, asked) if done else {}),
+        **(_simulation_context(done, request) if done else {}),
     }
 
 
-def _simulation_context(done: Job, asked: PlanRequest) -> dict[str, Any]:
+def _simulation_context(done: Job, request: PlanRequest) -> dict[str, Any]:
     return {
         "simulation": done.report,
-        "tried": planner_page.simulation_sentences(done.report, asked),
-        "curves": planner_page.simulation_curves(done.report, asked),
+        "tried": planner_page.simulation_sentences(done.report, request),
+        "curves": planner_page.simulation_curves(done.report, request),
         "curve_rows": planner_page.simulation_rows(done.report),
     }

@@ -96,20 +96,20 @@ class StoppingCard:
     by_votes: tuple[Bar, ...]
 
 
-def question_cards(found: StudyOverview, protocol: Protocol) -> list[QuestionCard]:
-    return [_question_card(question, protocol.question(question.key)) for question in found.questions]
+def question_cards(overview: StudyOverview, protocol: Protocol) -> list[QuestionCard]:
+    return [_question_card(question, protocol.question(question.key)) for question in overview.questions]
 
 
-def code_bars(found: StudyOverview, protocol: Protocol) -> list[Bar]:
+def code_bars(overview: StudyOverview, protocol: Protocol) -> list[Bar]:
     """The most frequent first. A judgment may give several codes, so there is no whole to have shares of."""
     titles = {code.key: code.title.in_language(_language()) for code in protocol.codes}
-    rows = ((f"{code} · {titles[code]}" if code in titles else code, n) for code, n in found.codes)
+    rows = ((f"{code} · {titles[code]}" if code in titles else code, n) for code, n in overview.codes)
     return [replace(bar, share=None) for bar in _bars(rows)]
 
 
-def stopped_early(found: StudyOverview, protocol: Protocol) -> StoppingCard | None:
+def stopped_early(overview: StudyOverview, protocol: Protocol) -> StoppingCard | None:
     """None where the study has no rule, or nothing was computed since it has."""
-    figure = found.stopped_early
+    figure = overview.stopped_early
     if figure is None:
         return None
     spec = protocol.question(figure.question)

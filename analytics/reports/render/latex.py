@@ -52,21 +52,21 @@ def escape_latex(text: str) -> str:
 
 def latex_text(table: Table) -> str:
     """A floating table with its caption above it and its notes below."""
-    found = lay_out_table(table)
+    layout = lay_out_table(table)
     lines = [
         r"\begin{table}",
         r"  \centering",
         rf"  \caption{{{escape_latex(table.caption)}}}",
         rf"  \label{{tab:{table.key}}}",
-        *([r"  \footnotesize\setlength{\tabcolsep}{3pt}"] if found.is_wide else []),
-        rf"  \begin{{tabular}}{{{''.join(_alignment(head) for head in found.heads)}}}",
+        *([r"  \footnotesize\setlength{\tabcolsep}{3pt}"] if layout.is_wide else []),
+        rf"  \begin{{tabular}}{{{''.join(_alignment(head) for head in layout.heads)}}}",
         r"    \toprule",
-        _row([_heading(head, width) for head, width in zip(found.heads, found.widths, strict=True)]),
+        _row([_heading(head, width) for head, width in zip(layout.heads, layout.widths, strict=True)]),
         r"    \midrule",
-        *(_row([_entry(entry) for entry in row]) for row in found.rows),
+        *(_row([_entry(entry) for entry in row]) for row in layout.rows),
         r"    \bottomrule",
         r"  \end{tabular}",
-        *_notes(found, table),
+        *_notes(layout, table),
         r"\end{table}",
     ]
     body = "\n".join(lines) + "\n"
@@ -96,8 +96,8 @@ def _is_wide(letter: str) -> bool:
     return unicodedata.east_asian_width(letter) in "WF" and unicodedata.category(letter) != "So"
 
 
-def _notes(found: TableLayout, table: Table) -> list[str]:
-    reasons = [rf"\textsuperscript{{{letter}}} {escape_latex(text)}" for letter, text in found.reasons]
+def _notes(layout: TableLayout, table: Table) -> list[str]:
+    reasons = [rf"\textsuperscript{{{letter}}} {escape_latex(text)}" for letter, text in layout.reasons]
     notes = [*reasons, *map(escape_latex, table.notes)]
     if not notes:
         return []

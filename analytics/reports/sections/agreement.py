@@ -148,13 +148,17 @@ _LOWEST = -1.0
 
 
 def agreement_section(material: ReportData) -> Section | None:
-    asked = [votes for votes in material.votes if len(votes)]
-    if not asked:
+    questions = [votes for votes in material.votes if len(votes)]
+    if not questions:
         return None
     settings = material.settings
-    blocks: list[Block] = [*_warnings(material), _overview(asked, settings), _by_level(asked, settings)]
-    blocks.append(_percent(asked))
-    for votes in asked:
+    blocks: list[Block] = [
+        *_warnings(material),
+        _overview(questions, settings),
+        _by_level(questions, settings),
+    ]
+    blocks.append(_percent(questions))
+    for votes in questions:
         cut = list(vote_parts(votes))
         if cut:
             table = _by_part(votes, cut, settings)
@@ -184,7 +188,7 @@ def _warnings(material: ReportData) -> Iterator[Paragraph]:
             yield Paragraph(text % {"question": question.title}, warning=True)
 
 
-def _overview(asked: list[Votes], settings: ReportSettings) -> Table:
+def _overview(questions: list[Votes], settings: ReportSettings) -> Table:
     columns = (
         Column("question", _("Question")),
         Column("level", _("Level")),
@@ -193,14 +197,14 @@ def _overview(asked: list[Votes], settings: ReportSettings) -> Table:
         Column("themselves", _("With themselves"), "percent", 1),
     )
     rows = []
-    for votes in asked:
+    for votes in questions:
         counted, reading = votes_for_agreement(votes.counted()), leading_reading(votes.question)
         row = _row(counted, reading, settings)
         rows.append((votes.question.title, reading.title, *row, _raters(counted), _with_themselves(votes)))
-    return Table("agreement", _("Krippendorff's alpha"), columns, rows, [*_notes(asked)])
+    return Table("agreement", _("Krippendorff's alpha"), columns, rows, [*_notes(questions)])
 
 
-def _by_level(asked: list[Votes], settings: ReportSettings) -> Table:
+def _by_level(questions: list[Votes], settings: ReportSettings) -> Table:
     columns = (
         Column("question", _("Question")),
         Column("level", _("Level")),
@@ -209,21 +213,21 @@ def _by_level(asked: list[Votes], settings: ReportSettings) -> Table:
         Column("ratings", _("Ratings"), "count"),
     )
     rows: list[tuple[Cell, ...]] = []
-    for votes in asked:
+    for votes in questions:
         counted = votes_for_agreement(votes.counted())
         for reading in readings(votes.question, counted):
-            found = agreement_of(counted, reading, settings)
+            agreement = agreement_of(counted, reading, settings)
             rows.append(
                 (
                     votes.question.title,
                     reading.title,
-                    measured_alpha(found),
-                    found.pairable_units,
-                    found.pairable_ratings,
+                    measured_alpha(agreement),
+                    agreement.pairable_units,
+                    agreement.pairable_ratings,
                 )
             )
     notes = []
-    if any(votes.question.is_preference for votes in asked):
+    if any(votes.question.is_preference for votes in questions):
         notes.append(
             _(
                 "Which candidate of a comparison is stored first is arbitrary. Only the figure with interchangeable "
@@ -233,7 +237,7 @@ def _by_level(asked: list[Votes], settings: ReportSettings) -> Table:
     return Table("agreement-levels", _("Alpha at every level of measurement"), columns, rows, notes)
 
 
-def _percent(asked: list[Votes]) -> Table:
+def _percent(questions: list[Votes]) -> Table:
     columns = (
         Column("question", _("Question")),
         Column("pooled_pairs", _("Of all pairs"), "percent", 1),
@@ -243,19 +247,19 @@ def _percent(asked: list[Votes]) -> Table:
         Column("pairs", _("Pairs"), "count"),
     )
     rows: list[tuple[Cell, ...]] = []
-    for votes in asked:
-        found = percent_agreement(
+    for votes in questions:
+        agreement = percent_agreement(
             patterns_of(votes_for_agreement(votes.counted()), ReliabilityReading("nominal"))
         )
-        shares = (found.pooled_pairs, found.per_unit_mean, found.observed)
-        cells = [Measured(share, reason=reason_sentence(found.reason)) for share in shares]
-        rows.append((votes.question.title, *cells, found.pairable_units, found.pairs))
+        shares = (agreement.pooled_pairs, agreement.per_unit_mean, agreement.observed)
+        cells = [Measured(share, reason=reason_sentence(agreement.reason)) for share in shares]
+        rows.append((votes.question.title, *cells, agreement.pairable_units, agreement.pairs))
     note = _(
         "Equal pairs of ratings of a unit, not corrected for chance: of all pairs together (a unit weighs as many as "
         "it has), averaged over units, and 1 less the observed disagreement of nominal alpha."
     )
     notes = [note]
-    if any(votes.question.is_preference for votes in asked):
+    if any(votes.question.is_preference for votes in questions):
         notes.append(
             _(
                 "Here ties and “both bad” count as answers; equal pairs beside an alpha are of the votes that the "
@@ -321,9 +325,9 @@ def _figures() -> tuple[Column, ...]:
 
 
 def _row(votes: Votes, reading: ReliabilityReading, settings: ReportSettings) -> tuple[Cell, ...]:
-    found = agreement_of(votes, reading, settings)
+    agreement = agreement_of(votes, reading, settings)
     equal = percent_agreement(patterns_of(votes, reading)).pooled_pairs
-    return measured_alpha(found), equal, found.pairable_units, found.pairable_ratings
+    return measured_alpha(agreement), equal, agreement.pairable_units, agreement.pairable_ratings
 
 
 def _raters(votes: Votes) -> int | None:
@@ -334,18 +338,18 @@ def _raters(votes: Votes) -> int | None:
 
 def _with_themselves(votes: Votes) -> Measured:
     """Low agreement between people who agree with themselves is a matter of taste, otherwise one of care."""
-    said = votes.select((votes.status == COUNTED) & (votes.rater != NOBODY))
-    found = self_consistency(said.unit, said.rater, said.value, level="nominal")
-    return Measured(found.equal, reason=reason_sentence(found.reason))
+    sided = votes.select((votes.status == COUNTED) & (votes.rater != NOBODY))
+    consistency = self_consistency(sided.unit, sided.rater, sided.value, level="nominal")
+    return Measured(consistency.equal, reason=reason_sentence(consistency.reason))
 
 
-def _notes(asked: list[Votes]) -> Iterator[str]:
+def _notes(questions: list[Votes]) -> Iterator[str]:
     yield _(
         "1 is perfect agreement, 0 what chance would give. Units and ratings are those with two or more to compare; "
         "a rater's second answer to the same unit does not count. With themselves: the share of equal ones among the "
         "answers that a rater gave twice."
     )
-    if any((votes.counted().rater == NOBODY).any() for votes in asked):
+    if any((votes.counted().rater == NOBODY).any() for votes in questions):
         yield _(
             "Some votes were imported without saying who gave them; such raters are taken as exchangeable."
         )

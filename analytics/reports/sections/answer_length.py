@@ -49,98 +49,100 @@ def length_section(material: ReportData) -> Section | None:
     scored = scored_by(material.study)
     blocks: list[Block] = []
     for votes in material.votes:
-        asked = scored_question(votes.counted(), scored, material.settings.resampling)
-        blocks += _blocks(asked, lengths)
+        question = scored_question(votes.counted(), scored, material.settings.resampling)
+        blocks += _blocks(question, lengths)
     return Section("length", _("Length of answers"), [_reading(), *blocks]) if blocks else None
 
 
-def _blocks(asked: ScoredQuestion, lengths: dict[int, int]) -> Iterator[Block]:
-    if asked.question.is_preference:
-        pairs = compared_pairs(asked.votes)
+def _blocks(question: ScoredQuestion, lengths: dict[int, int]) -> Iterator[Block]:
+    if question.question.is_preference:
+        pairs = compared_pairs(question.votes)
         if len(pairs):
-            yield from _of_preferences(asked, pairs, lengths)
+            yield from _of_preferences(question, pairs, lengths)
         return
-    found = rated_candidates(asked.votes)
-    if len(found):
-        yield from _of_ratings(asked, found, lengths)
+    rated = rated_candidates(question.votes)
+    if len(rated):
+        yield from _of_ratings(question, rated, lengths)
 
 
-def _of_ratings(asked: ScoredQuestion, found: RatedCandidates, lengths: dict[int, int]) -> Iterator[Block]:
-    long = _lengths(found.candidate, lengths)
+def _of_ratings(question: ScoredQuestion, rated: RatedCandidates, lengths: dict[int, int]) -> Iterator[Block]:
+    long = _lengths(rated.candidate, lengths)
     if not np.isfinite(long).any():
         return
-    clusters = found.prompt
+    clusters = rated.prompt
 
     def decay(values: FloatArray) -> LengthDecay:
-        return length_decay(long, values, clusters=clusters.tolist(), resampling=asked.resampling)
+        return length_decay(long, values, clusters=clusters.tolist(), resampling=question.resampling)
 
-    people = _Curve(_("mean rating"), decay(found.mean))
+    people = _Curve(_("mean rating"), decay(rated.mean))
     yield from _table_and_figure(
-        asked,
+        question,
         [people],
         key="rating",
         caption=_("Mean rating by length: %(question)s"),
         y_label=_("Mean rating"),
     )
     errors = [
-        _Curve(one.name, decay(places_apart(one.of(found.candidate), found.mean)))
-        for one in asked.varying(lambda one: one.of(found.candidate))
+        _Curve(one.name, decay(places_apart(one.of(rated.candidate), rated.mean)))
+        for one in question.varying(lambda one: one.of(rated.candidate))
     ]
     if errors:
         yield from _table_and_figure(
-            asked, errors, key="error", caption=_("Scorers’ errors by length: %(question)s"),
+            question, errors, key="error", caption=_("Scorers’ errors by length: %(question)s"),
             y_label=_("Places apart"),
             note=_(
                 "Error: how far an item’s place by score is from its place by mean rating, of all items with both, "
                 "from 0 to 1."
             ),
         )  # fmt: skip
-    if table := _by_system(asked, found, long):
+    if table := _by_system(question, rated, long):
         yield table
 
 
-def _of_preferences(asked: ScoredQuestion, pairs: ComparedPairs, lengths: dict[int, int]) -> Iterator[Block]:
+def _of_preferences(
+    question: ScoredQuestion, pairs: ComparedPairs, lengths: dict[int, int]
+) -> Iterator[Block]:
     """The share of votes for the longer of two, by how much longer it is; and how often a scorer is right."""
     first, second = _lengths(pairs.first, lengths), _lengths(pairs.second, lengths)
-    votes = compared_pairs(asked.first_votes).votes
+    votes = compared_pairs(question.first_votes).votes
     gap, voted = first - second, votes[:, 0] + votes[:, 1]
     if not np.isfinite(gap).any():
         return
     share = np.divide(votes[:, 0], voted, out=np.full(len(pairs), np.nan), where=voted > 0)
     longer = np.where(gap > 0, share, np.where(gap < 0, 1 - share, np.nan))
     clusters = pairs.prompt.tolist()
-    people = length_decay(np.abs(gap), longer, clusters=clusters, resampling=asked.resampling)
+    people = length_decay(np.abs(gap), longer, clusters=clusters, resampling=question.resampling)
     if people.bins:
         yield from _table_and_figure(
-            asked, [_Curve(_("votes for the longer"), people)], key="longer",
+            question, [_Curve(_("votes for the longer"), people)], key="longer",
             caption=_("Votes for the longer of two, by how many words longer: %(question)s"),
             y_label=_("Share of votes"),
             note=" ".join(
-                [_("Pairs of equal length do not count, nor do votes for neither."), *asked.first_votes_note()]
+                [_("Pairs of equal length do not count, nor do votes for neither."), *question.first_votes_note()]
             ),
         )  # fmt: skip
     right = []
-    for one in asked.varying(lambda one: one.leads(pairs.first, pairs.second)):
+    for one in question.varying(lambda one: one.leads(pairs.first, pairs.second)):
         leads = one.leads(pairs.first, pairs.second)
         agree = (1 + np.sign(leads) * np.sign(pairs.lead)) / 2
         agree[~pairs.decided] = np.nan
-        decay = length_decay((first + second) / 2, agree, clusters=clusters, resampling=asked.resampling)
+        decay = length_decay((first + second) / 2, agree, clusters=clusters, resampling=question.resampling)
         if decay.bins:
             right.append(_Curve(one.name, decay))
     if right:
         yield from _table_and_figure(
-            asked, right, key="accuracy",
+            question, right, key="accuracy",
             caption=_("Scorers’ accuracy by mean length of the two: %(question)s"), y_label=_("Accuracy"),
         )  # fmt: skip
 
 
 def _table_and_figure(
-    asked: ScoredQuestion, curves: list[_Curve], *, key: str, caption: str, y_label: str, note: str = ""
+    question: ScoredQuestion, curves: list[_Curve], *, key: str, caption: str, y_label: str, note: str = ""
 ) -> Iterator[Block]:
-    caption %= asked.named
-    notes = [note, drawn_by_prompt(asked.resampling)]
+    caption %= question.title_params
+    notes = [note, drawn_by_prompt(question.resampling)]
     yield Table(
-        key=f"length_{asked.question.key}_{key}",
+        key=f"length_{question.question.key}_{key}",
         caption=caption,
         columns=[
             Column("curve", _("What")), count_column("n", _("Answers or pairs")),
@@ -155,7 +157,7 @@ def _table_and_figure(
         notes=[one for one in notes if one],
     )  # fmt: skip
     yield Table(
-        key=f"length_{asked.question.key}_{key}_rank",
+        key=f"length_{question.question.key}_{key}_rank",
         caption=_("%(caption)s (rank correlation)") % {"caption": caption},
         columns=[
             Column("curve", _("What")), count_column("n", _("Answers or pairs")),
@@ -166,7 +168,7 @@ def _table_and_figure(
     lines = [_line(curve) for curve in curves if len(curve.decay.bins) > 1]
     if lines:
         svg = line_plot(caption, lines, x_label=_("Words"), y_label=y_label)
-        yield Figure(f"length_{asked.question.key}_{key}", caption, svg)
+        yield Figure(f"length_{question.question.key}_{key}", caption, svg)
 
 
 def _line(curve: _Curve) -> Line:
@@ -179,21 +181,21 @@ def _line(curve: _Curve) -> Line:
     )
 
 
-def _by_system(asked: ScoredQuestion, found: RatedCandidates, long: FloatArray) -> Table | None:
-    systems = present_systems(found, asked.votes)
+def _by_system(question: ScoredQuestion, rated: RatedCandidates, long: FloatArray) -> Table | None:
+    systems = present_systems(rated, question.votes)
     if not 1 < len(systems) <= _MOST_SYSTEMS:
         return None
     rows: list[list[Cell]] = []
     for name, own in systems:
         decay = length_decay(
-            long[own], found.mean[own], clusters=found.prompt[own].tolist(), resampling=asked.resampling
+            long[own], rated.mean[own], clusters=rated.prompt[own].tolist(), resampling=question.resampling
         )
         known = long[own][np.isfinite(long[own])]
         mean = float(known.mean()) if len(known) else None
         rows.append([name, decay.srcc.n, mean, measured_score(decay.srcc)])
     return Table(
-        key=f"length_{asked.question.key}_systems",
-        caption=_("Length and rating, system by system: %(question)s") % asked.named,
+        key=f"length_{question.question.key}_systems",
+        caption=_("Length and rating, system by system: %(question)s") % question.title_params,
         columns=[
             Column("system", _("System")), count_column("n", _("Answers or pairs")),
             number_column("words", _("Mean words"), digits=1), number_column("spearman", _("Spearman (SRCC)")),
@@ -201,7 +203,7 @@ def _by_system(asked: ScoredQuestion, found: RatedCandidates, long: FloatArray) 
         rows=rows,
         notes=[
             _("Below 0, a system’s longer answers are rated lower. Over all systems, those that write much count too."),
-            drawn_by_prompt(asked.resampling),
+            drawn_by_prompt(question.resampling),
         ],
     )  # fmt: skip
 

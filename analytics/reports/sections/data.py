@@ -21,17 +21,17 @@ from annotation.rating.rules import stopping
 
 
 def origin_warnings(material: ReportData) -> Iterator[Paragraph]:
-    found = counted_judgments.vote_origins(material.study)
-    if found.simulated:
+    origins = counted_judgments.vote_origins(material.study)
+    if origins.simulated:
         text = ngettext(
             "%(n)s judgment that counts is simulated: reckoned from a known truth, by nobody who listened or read. "
             "Figures with it are none of people.",
             "%(n)s judgments that count are simulated: reckoned from a known truth, by nobody who listened or read. "
             "Figures with them are none of people.",
-            found.simulated,
+            origins.simulated,
         )
-        yield Paragraph(text % {"n": f"{found.simulated:,}"}, warning=True)
-    if found.short:
+        yield Paragraph(text % {"n": f"{origins.simulated:,}"}, warning=True)
+    if origins.short:
         text = ngettext(
             "A policy put first what a vote would teach most, and %(n)s task still wants votes. Until all have theirs, "
             "figures over votes lean towards the tasks that it prefers. The export has each vote’s chance, by which "
@@ -39,37 +39,37 @@ def origin_warnings(material: ReportData) -> Iterator[Paragraph]:
             "A policy put first what a vote would teach most, and %(n)s tasks still want votes. Until all have theirs, "
             "figures over votes lean towards the tasks that it prefers. The export has each vote’s chance, by which "
             "they can be weighed.",
-            found.short,
+            origins.short,
         )
-        yield Paragraph(text % {"n": f"{found.short:,}"}, warning=True)
+        yield Paragraph(text % {"n": f"{origins.short:,}"}, warning=True)
 
 
 def origin_sentences(material: ReportData) -> Iterator[str]:
     """For the methods of a paper."""
-    found = counted_judgments.vote_origins(material.study)
-    if found.simulated:
+    origins = counted_judgments.vote_origins(material.study)
+    if origins.simulated:
         text = ngettext(
             "%(n)s of these judgments was simulated from a known truth and given by no person.",
             "%(n)s of these judgments were simulated from a known truth and given by no person.",
-            found.simulated,
+            origins.simulated,
         )
-        yield text % {"n": f"{found.simulated:,}"}
-    if found.ordered:
+        yield text % {"n": f"{origins.simulated:,}"}
+    if origins.ordered:
         text = ngettext(
             "The task of %(n)s judgment was chosen by a policy that puts first what a vote would teach most; figures "
             "are not weighed by the chance of being chosen.",
             "The tasks of %(n)s judgments were chosen by a policy that puts first what a vote would teach most; "
             "figures are not weighed by the chance of being chosen.",
-            found.ordered,
+            origins.ordered,
         )
-        yield text % {"n": f"{found.ordered:,}"}
-    if found.short:
+        yield text % {"n": f"{origins.ordered:,}"}
+    if origins.short:
         text = ngettext(
             "%(n)s task had fewer judgments than it wants, so they lean towards the tasks that the policy prefers.",
             "%(n)s tasks had fewer judgments than they want, so they lean towards the tasks that the policy prefers.",
-            found.short,
+            origins.short,
         )
-        yield text % {"n": f"{found.short:,}"}
+        yield text % {"n": f"{origins.short:,}"}
 
 
 def data_section(material: ReportData) -> Section | None:
@@ -89,16 +89,16 @@ def data_section(material: ReportData) -> Section | None:
 
 
 def _collected(material: ReportData, fates: list[JudgmentFate]) -> Table:
-    found = counted_judgments.material_counts(material.study)
+    counts = counted_judgments.material_counts(material.study)
     unnamed = any((votes.rater == NOBODY).any() for votes in material.votes)
     rows = [
-        (_("Items"), found.items),
-        (_("Tasks"), found.tasks),
-        (_("Tasks with a judgment that counts"), found.judged),
-        (_("Systems"), found.systems),
+        (_("Items"), counts.items),
+        (_("Tasks"), counts.tasks),
+        (_("Tasks with a judgment that counts"), counts.judged),
+        (_("Systems"), counts.systems),
         (_("Judgments"), sum(one.n for one in fates)),
         (_("Judgments that count"), sum(one.n for one in fates if one.fate == COUNTED)),
-        (_("Raters of judgments that count"), found.raters or None if unnamed else found.raters),
+        (_("Raters of judgments that count"), counts.raters or None if unnamed else counts.raters),
     ]
     return Table(
         "collected",
@@ -215,7 +215,7 @@ def _adaptive(material: ReportData) -> Iterator[Block]:
     rule = stopping.adaptive_rule(material.study.rules)
     if rule is None:
         return
-    said = _(
+    text = _(
         "The overlap was adaptive: each task got %(first)d judgments, then one more at a time, up to %(most)d, while "
         "the majority on “%(question)s” was right with a posterior chance below %(threshold)s. So later votes came "
         "where the first ones differed. Only the first votes are in agreement; in win rates, strengths and "
@@ -225,7 +225,7 @@ def _adaptive(material: ReportData) -> Iterator[Block]:
     )
     titles = {votes.question.key: votes.question.title for votes in material.votes}
     yield Paragraph(
-        said
+        text
         % {
             "first": material.study.overlap,
             "most": rule.most,

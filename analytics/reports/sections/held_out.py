@@ -61,10 +61,10 @@ class HeldOut:
 
 
 def held_out_by_all(models: Sequence[LearnedModel]) -> HeldOut:
-    stated = [model.record.get("held_out", {}) for model in models]
-    items = [frozenset(one.get("items", ())) for one in stated]
-    raters = [frozenset(one.get("raters", ())) for one in stated]
-    systems = tuple(frozenset(one["systems"]) for one in stated if one.get("systems"))
+    held_out = [model.record.get("held_out", {}) for model in models]
+    items = [frozenset(one.get("items", ())) for one in held_out]
+    raters = [frozenset(one.get("raters", ())) for one in held_out]
+    systems = tuple(frozenset(one["systems"]) for one in held_out if one.get("systems"))
     return HeldOut(frozenset.intersection(*items), frozenset.intersection(*raters), systems)
 
 
@@ -74,8 +74,8 @@ def version_name(model: LearnedModel) -> str:
     return f"{entry.title if entry else model.kind} {model.number}"
 
 
-def _numbers(names: Sequence[str], wanted: frozenset[str]) -> list[int]:
-    return [number for number, name in enumerate(names) if name in wanted]
+def _numbers(names: Sequence[str], selected: frozenset[str]) -> list[int]:
+    return [number for number, name in enumerate(names) if name in selected]
 
 
 # What a scorer that was trained on votes of the very study has not learned from: the only honest test of it
@@ -107,12 +107,12 @@ def not_learned_from(study: Study) -> dict[int, NotLearnedFrom]:
 def _unseen(study: Study, models: Sequence[LearnedModel]) -> NotLearnedFrom:
     """By all of several trainings that came to the same model."""
     held = held_out_by_all(models)
-    made = Candidate.objects.filter(item_version__item__study=study, item_version__item__in=held.items)
-    rows = list(made.values_list("pk", "system__name"))
+    candidates = Candidate.objects.filter(item_version__item__study=study, item_version__item__in=held.items)
+    rows = list(candidates.values_list("pk", "system__name"))
     systems = frozenset.intersection(*held.systems) if held.systems else None
     own = None if systems is None else frozenset(pk for pk, system in rows if system in systems)
     return NotLearnedFrom(frozenset(pk for pk, _ in rows), own)
 
 
-def _among(candidates: IntArray, wanted: frozenset[int]) -> BoolArray:
-    return np.isin(candidates, np.fromiter(wanted, dtype=np.int64, count=len(wanted)))
+def _among(candidates: IntArray, selected: frozenset[int]) -> BoolArray:
+    return np.isin(candidates, np.fromiter(selected, dtype=np.int64, count=len(selected)))

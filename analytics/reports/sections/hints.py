@@ -25,15 +25,15 @@ from annotation.models import Answer, Judgment
 # The codes of the statistic.
 def hints_section(material: ReportData) -> Section | None:
     """None where nothing was shown to anybody."""
-    found = hints.hint_counts(material.study)
-    if found is None:
+    counts = hints.hint_counts(material.study)
+    if counts is None:
         return None
     resampling = material.settings.resampling
-    asked = [hints.hinted_votes(votes.counted()) for votes in material.votes]
-    asked = [one for one in asked if len(one.votes)]
-    preferences = [one for one in asked if one.votes.question.is_preference]
-    ratings = [one for one in asked if not one.votes.question.is_preference]
-    blocks: list[Block] = [_shown(found)]
+    questions = [hints.hinted_votes(votes.counted()) for votes in material.votes]
+    questions = [one for one in questions if len(one.votes)]
+    preferences = [one for one in questions if one.votes.question.is_preference]
+    ratings = [one for one in questions if not one.votes.question.is_preference]
+    blocks: list[Block] = [_shown(counts)]
     if preferences:
         blocks += _of_preferences(preferences, resampling)
     if ratings:
@@ -43,47 +43,47 @@ def hints_section(material: ReportData) -> Section | None:
 
 def not_independent(material: ReportData) -> Iterator[Paragraph]:
     """A warning for figures that take votes as independent of models and of each other."""
-    if (found := hints.hint_counts(material.study)) and found.shown:
+    if (counts := hints.hint_counts(material.study)) and counts.shown:
         text = _(
             "Before %(shown)s judgments raters were shown what a model says (%(scorers)s). These votes are independent "
             "neither of the model nor of each other, so both may look more alike than they are; the section on scores "
             "shown to raters tells by how much."
         )
-        yield Paragraph(text % _counts(found), warning=True)
+        yield Paragraph(text % _counts(counts), warning=True)
 
 
 def methods_sentence(material: ReportData) -> str:
     """For the methods of a paper; of studies whose votes were given elsewhere nothing is known."""
-    if (found := hints.hint_counts(material.study)) is not None:
+    if (counts := hints.hint_counts(material.study)) is not None:
         text = _(
             "Raters were shown what a model says (%(scorers)s) before %(shown)s judgments; from %(withheld)s it was "
             "kept, drawn at random for each rater and task."
         )
-        return text % _counts(found)
+        return text % _counts(counts)
     here = Judgment.objects.filter(study=material.study, origin=Judgment.Origin.RATED)
     return _("Raters were shown no scores of models.") if here.exists() else ""
 
 
-def _counts(found: HintCounts) -> dict[str, str]:
+def _counts(counts: HintCounts) -> dict[str, str]:
     return {
-        "scorers": ", ".join(found.scorers),
-        "shown": f"{found.shown:,}",
-        "withheld": f"{found.withheld:,}",
+        "scorers": ", ".join(counts.scorers),
+        "shown": f"{counts.shown:,}",
+        "withheld": f"{counts.withheld:,}",
     }
 
 
-def _shown(found: HintCounts) -> Paragraph:
+def _shown(counts: HintCounts) -> Paragraph:
     text = _(
         "Before the questions, raters saw what a model says of a task, as a guess that may be wrong: %(scorers)s. It "
         "was shown before %(shown)s judgments, and kept from the rater at random before %(withheld)s. As a coin "
         "decided, the difference between the two is the effect of showing, among votes under one version of the model "
         "and one withheld share."
     )
-    return Paragraph(text % _counts(found))
+    return Paragraph(text % _counts(counts))
 
 
-def _of_preferences(asked: Sequence[HintedVotes], resampling: Resampling) -> Iterator[Block]:
-    effects = [_agreement(told, resampling) for told in asked]
+def _of_preferences(questions: Sequence[HintedVotes], resampling: Resampling) -> Iterator[Block]:
+    effects = [_agreement(told, resampling) for told in questions]
     columns = (
         Column("question", _("Question")),
         Column("shown", _("Votes, shown"), "count"),
@@ -95,7 +95,7 @@ def _of_preferences(asked: Sequence[HintedVotes], resampling: Resampling) -> Ite
     rows: list[tuple[Cell, ...]] = [
         (_title(told), effect.shown.votes, effect.withheld.votes, effect.shown.value, effect.withheld.value,
          _measured(effect))
-        for told, effect in zip(asked, effects, strict=True)
+        for told, effect in zip(questions, effects, strict=True)
     ]  # fmt: skip
     notes = [
         _(
@@ -103,16 +103,16 @@ def _of_preferences(asked: Sequence[HintedVotes], resampling: Resampling) -> Ite
             "that it cannot tell apart do not count. Above 0, votes follow what is shown."
         ),
         _drawn(effects, resampling),
-        *_within(asked),
+        *_within(questions),
     ]
     yield Table("hints-preferences", _("Votes with the model, shown and withheld"), columns, rows, notes)
-    for told, effect in zip(asked, effects, strict=True):
+    for told, effect in zip(questions, effects, strict=True):
         if effect.interval and effect.interval[0] > 0:
             yield _follows(told)
 
 
-def _of_ratings(asked: Sequence[HintedVotes], resampling: Resampling) -> Iterator[Block]:
-    found = [_distances(told, resampling) for told in asked]
+def _of_ratings(questions: Sequence[HintedVotes], resampling: Resampling) -> Iterator[Block]:
+    distances = [_distances(told, resampling) for told in questions]
     columns = (
         Column("question", _("Question")),
         Column("measure", _("Measure")),
@@ -126,7 +126,7 @@ def _of_ratings(asked: Sequence[HintedVotes], resampling: Resampling) -> Iterato
     rows: list[tuple[Cell, ...]] = [
         (_title(told), name, one.shown.votes, one.withheld.votes, one.shown.value, one.withheld.value,
          _measured(one))
-        for told, effects in zip(asked, found, strict=True)
+        for told, effects in zip(questions, distances, strict=True)
         for name, one in zip(names, (effects.distance, effects.slope), strict=True)
     ]  # fmt: skip
     notes = [
@@ -135,45 +135,45 @@ def _of_ratings(asked: Sequence[HintedVotes], resampling: Resampling) -> Iterato
             "them to it. Slope: by how much a rating rises with one point of the model’s; above 0, they follow it more "
             "where it is shown."
         ),
-        _drawn([effects.distance for effects in found], resampling),
-        *_within(asked),
+        _drawn([effects.distance for effects in distances], resampling),
+        *_within(questions),
     ]
     yield Table("hints-ratings", _("Ratings and the model’s, shown and withheld"), columns, rows, notes)
-    for told, effects in zip(asked, found, strict=True):
+    for told, effects in zip(questions, distances, strict=True):
         drawn_to_it = effects.distance.interval is not None and effects.distance.interval[1] < 0
         follows_more = effects.slope.interval is not None and effects.slope.interval[0] > 0
         if drawn_to_it or follows_more:
             yield _follows(told)
 
 
-def _agreement(told: HintedVotes, resampling: Resampling) -> AnchoringEffect:
-    votes, first = told.votes, told.said > 0.5
+def _agreement(hinted: HintedVotes, resampling: Resampling) -> AnchoringEffect:
+    votes, first = hinted.votes, hinted.said > 0.5
     preferred = np.where(first, Answer.Choice.FIRST, Answer.Choice.SECOND)
     neither = ~np.isin(votes.value, (Answer.Choice.FIRST, Answer.Choice.SECOND))
     agrees = np.where(neither, 0.5, votes.value == preferred)
-    sided = told.said != 0.5
+    sided = hinted.said != 0.5
     return agreement_effect(
         agrees[sided],
-        shown=told.shown[sided],
+        shown=hinted.shown[sided],
         raters=votes.rater[sided],
-        strata=told.stratum[sided],
+        strata=hinted.stratum[sided],
         resampling=resampling,
     )
 
 
-def _distances(told: HintedVotes, resampling: Resampling) -> RatingEffects:
+def _distances(hinted: HintedVotes, resampling: Resampling) -> RatingEffects:
     return rating_effects(
-        told.votes.value,
-        told.said,
-        shown=told.shown,
-        raters=told.votes.rater,
-        strata=told.stratum,
+        hinted.votes.value,
+        hinted.said,
+        shown=hinted.shown,
+        raters=hinted.votes.rater,
+        strata=hinted.stratum,
         resampling=resampling,
     )
 
 
-def _title(told: HintedVotes) -> str:
-    return told.votes.question.title
+def _title(hinted: HintedVotes) -> str:
+    return hinted.votes.question.title
 
 
 def _measured(effect: AnchoringEffect) -> Measured:
@@ -194,8 +194,8 @@ def _drawn(effects: Sequence[AnchoringEffect], resampling: Resampling) -> str:
     }
 
 
-def _within(asked: Sequence[HintedVotes]) -> Iterator[str]:
-    if any(len(np.unique(told.stratum)) > 1 for told in asked):
+def _within(questions: Sequence[HintedVotes]) -> Iterator[str]:
+    if any(len(np.unique(told.stratum)) > 1 for told in questions):
         yield _(
             "The model’s version or the withheld share changed meanwhile, so votes are compared within each version "
             "and share, and both groups weighed to the same numbers of votes in each; where one of the two groups has "
@@ -203,9 +203,9 @@ def _within(asked: Sequence[HintedVotes]) -> Iterator[str]:
         )
 
 
-def _follows(told: HintedVotes) -> Paragraph:
+def _follows(hinted: HintedVotes) -> Paragraph:
     text = _(
         "%(question)s Votes follow the model where raters see what it says. What they say of it, and of each other, "
         "rests in part on that."
     )
-    return Paragraph(text % {"question": _title(told)}, warning=True)
+    return Paragraph(text % {"question": _title(hinted)}, warning=True)

@@ -57,39 +57,41 @@ from scoring.models import LearnedModel, Scorer
 _KEYS: dict[Whose, str] = {"": "glance", "everybody": "glance_everybody", "held out": "glance_raters"}
 
 
-def preference_glance(
-    asked: ScoredQuestion, found: ComparedPairs, everybodys: ComparedPairs, *, whose: Whose = ""
+def preference_summary(
+    question: ScoredQuestion, pairs: ComparedPairs, everybodys: ComparedPairs, *, whose: Whose = ""
 ) -> Table:
-    """`everybodys`: the same items by all raters' first votes, for what one person comes to. `whose` votes `found`
+    """`everybodys`: the same items by all raters' first votes, for what one person comes to. `whose` votes `pairs`
     rests on, where these are not what all the other figures rest on."""
     return Table(
-        key=asked.key(_KEYS[whose]),
-        caption=_caption(whose) % asked.named,
+        key=question.key(_KEYS[whose]),
+        caption=_caption(whose) % question.title_params,
         columns=[
             scorer_column(), count_column("n", _("Pairs")), accuracy_column(),
             number_column("cross_entropy", _("Cross-entropy")), number_column("brier", _("Brier")),
             number_column("ece", _("ECE")), number_column("person", _("One person")),
             number_column("ratio", _("Scorer / person")),
         ],
-        rows=[_of_pairs(asked, found, everybodys, one) for one in asked.contenders],
-        notes=[drawn_by_prompt(asked.resampling), _person_note()],
+        rows=[_of_pairs(question, pairs, everybodys, one) for one in question.outputs],
+        notes=[drawn_by_prompt(question.resampling), _person_note()],
     )  # fmt: skip
 
 
 def _of_pairs(
-    asked: ScoredQuestion, found: ComparedPairs, everybodys: ComparedPairs, one: ScorerOutput
+    question: ScoredQuestion, pairs: ComparedPairs, everybodys: ComparedPairs, one: ScorerOutput
 ) -> list[Cell]:
-    leads, clusters = one.leads(found.first, found.second), found.prompt.tolist()
-    accuracy = pairwise_accuracy(leads, found.lead, clusters=clusters, resampling=asked.resampling).accuracy
+    leads, clusters = one.leads(pairs.first, pairs.second), pairs.prompt.tolist()
+    accuracy = pairwise_accuracy(
+        leads, pairs.lead, clusters=clusters, resampling=question.resampling
+    ).accuracy
     fit = calibration(
         one.logits(leads),
-        found.votes[:, 0],
-        found.votes[:, 1],
+        pairs.votes[:, 0],
+        pairs.votes[:, 1],
         clusters=clusters,
-        resampling=asked.resampling,
+        resampling=question.resampling,
     )
     ceiling = preference_ceiling(
-        everybodys.votes, one.leads(everybodys.first, everybodys.second), **asked.by_prompt(everybodys)
+        everybodys.votes, one.leads(everybodys.first, everybodys.second), **question.by_prompt(everybodys)
     )
     return [
         one.name, accuracy.n, measured_score(accuracy), measured_score(fit.cross_entropy),
@@ -98,21 +100,21 @@ def _of_pairs(
     ]  # fmt: skip
 
 
-def rating_glance(
-    asked: ScoredQuestion, found: RatedCandidates, everybodys: RatedCandidates, *, whose: Whose = ""
+def rating_summary(
+    question: ScoredQuestion, rated: RatedCandidates, everybodys: RatedCandidates, *, whose: Whose = ""
 ) -> Table:
     return Table(
-        key=asked.key(_KEYS[whose]),
-        caption=_caption(whose) % asked.named,
+        key=question.key(_KEYS[whose]),
+        caption=_caption(whose) % question.title_params,
         columns=[
             scorer_column(), count_column("n", _("Items")), number_column("spearman", _("Spearman (SRCC)")),
             number_column("kendall", _("Kendall (tau-b)")), number_column("mae", _("MAE of the mean")),
             number_column("variance", _("MAE of the variance")), number_column("person", _("One person")),
             number_column("ratio", _("Scorer / person")),
         ],
-        rows=[_of_ratings(asked, found, everybodys, one) for one in asked.contenders],
+        rows=[_of_ratings(question, rated, everybodys, one) for one in question.outputs],
         notes=[
-            drawn_by_prompt(asked.resampling),
+            drawn_by_prompt(question.resampling),
             _(
                 "MAE: on a scale from 0 to 1; of the variance over items with %(n)s ratings or more. “One person” and "
                 "“Scorer / person” are of Spearman’s correlation."
@@ -124,21 +126,21 @@ def rating_glance(
 
 
 def _of_ratings(
-    asked: ScoredQuestion, found: RatedCandidates, everybodys: RatedCandidates, one: ScorerOutput
+    question: ScoredQuestion, rated: RatedCandidates, everybodys: RatedCandidates, one: ScorerOutput
 ) -> list[Cell]:
-    scores, clusters, scale = one.of(found.candidate), found.prompt.tolist(), scale_bounds(asked.question)
-    three = correlations(scores, found.mean, clusters=clusters, resampling=asked.resampling)
+    scores, clusters, scale = one.of(rated.candidate), rated.prompt.tolist(), scale_bounds(question.question)
+    three = correlations(scores, rated.mean, clusters=clusters, resampling=question.resampling)
     ceiling = rating_ceiling(
-        everybodys.row, everybodys.value, one.of(everybodys.candidate), **asked.by_prompt(everybodys)
+        everybodys.row, everybodys.value, one.of(everybodys.candidate), **question.by_prompt(everybodys)
     ).srcc
     errors: list[Cell] = [None, None]
     if scale is not None:
         width = scale[1] - scale[0]
         if (near := from_0_to_1(scores, scale)) is not None:
-            human = (found.mean - scale[0]) / width
-            error = absolute_error(near, human, clusters=clusters, resampling=asked.resampling)
+            human = (rated.mean - scale[0]) / width
+            error = absolute_error(near, human, clusters=clusters, resampling=question.resampling)
             errors[0] = measured_score(error.error)
-        errors[1] = _of_variance(asked, found, one, (found.value - scale[0]) / width)
+        errors[1] = _of_variance(question, rated, one, (rated.value - scale[0]) / width)
     return [
         one.name, three.srcc.n, measured_score(three.srcc), measured_score(three.ktau), *errors,
         measured_score(ceiling.human),
@@ -147,13 +149,13 @@ def _of_ratings(
 
 
 def _of_variance(
-    asked: ScoredQuestion, found: RatedCandidates, one: ScorerOutput, rating: np.ndarray
+    question: ScoredQuestion, rated: RatedCandidates, one: ScorerOutput, rating: np.ndarray
 ) -> Cell:
-    scorer = next((each for each in asked.scored if each.scorer == one.scorer), None)
+    scorer = next((each for each in question.scored if each.scorer == one.scorer), None)
     expected = scorer.output(VARIANCE) if scorer else None
     if expected is None:
         return None
-    error = variance_error(expected.of(found.candidate), found.row, rating, **asked.by_prompt(found))
+    error = variance_error(expected.of(rated.candidate), rated.row, rating, **question.by_prompt(rated))
     return measured_score(error.error)
 
 
@@ -190,12 +192,12 @@ class ComparisonData:
     made: CandidateFacts
     resampling: Resampling
 
-    def asked(self, votes: Votes, *, by_raters: bool) -> ScoredQuestion:
-        kept = self.held.select(votes.counted(), by_raters=by_raters)
-        return scored_question(kept, self.scored, self.resampling)
+    def scored_question(self, votes: Votes, *, by_raters: bool) -> ScoredQuestion:
+        counted = self.held.select(votes.counted(), by_raters=by_raters)
+        return scored_question(counted, self.scored, self.resampling)
 
 
-def entrants(
+def load_compared_scorers(
     study: Study, models: Sequence[LearnedModel], others: Sequence[Scorer]
 ) -> tuple[HeldOut, list[ScoredBy]]:
     """What the versions hold out together, and everybody's scores. Versions that came to the same weights are one
@@ -210,12 +212,12 @@ def entrants(
     return held_out_by_all(models), [*own, *rest]
 
 
-def duels(contenders: Sequence[ScorerOutput]) -> Iterator[tuple[ScorerOutput, ScorerOutput]]:
+def scorer_pairs(outputs: Sequence[ScorerOutput]) -> Iterator[tuple[ScorerOutput, ScorerOutput]]:
     """Every two scorers once, the later before the earlier; of scorers with several outputs, like against like."""
-    for earlier, later in combinations(contenders, 2):
+    for earlier, later in combinations(outputs, 2):
         if earlier.scorer == later.scorer:
             continue
-        several = [sum(one.scorer == each.scorer for one in contenders) > 1 for each in (earlier, later)]
+        several = [sum(one.scorer == each.scorer for one in outputs) > 1 for each in (earlier, later)]
         if earlier.output == later.output or not all(several):
             yield later, earlier
 
@@ -223,28 +225,28 @@ def duels(contenders: Sequence[ScorerOutput]) -> Iterator[tuple[ScorerOutput, Sc
 # Every two scorers on the very same things: how far apart they are, and whether that could be chance.
 
 
-def preference_differences(asked: ScoredQuestion, found: ComparedPairs) -> Table | None:
+def preference_differences(question: ScoredQuestion, pairs: ComparedPairs) -> Table | None:
     rows: list[list[Cell]] = []
-    clusters = found.prompt.tolist()
-    for one, other in duels(asked.contenders):
-        mine, theirs = (each.leads(found.first, found.second) for each in (one, other))
+    clusters = pairs.prompt.tolist()
+    for one, other in scorer_pairs(question.outputs):
+        mine, theirs = (each.leads(pairs.first, pairs.second) for each in (one, other))
         accuracy = accuracy_difference(
-            mine, theirs, found.lead, clusters=clusters, resampling=asked.resampling
+            mine, theirs, pairs.lead, clusters=clusters, resampling=question.resampling
         )
         losses = [
-            cross_entropies(each.logits(lead), found.votes[:, 0], found.votes[:, 1])
+            cross_entropies(each.logits(lead), pairs.votes[:, 0], pairs.votes[:, 1])
             for each, lead in ((one, mine), (other, theirs))
         ]
-        loss = mean_difference(losses[0], losses[1], clusters=clusters, resampling=asked.resampling)
+        loss = mean_difference(losses[0], losses[1], clusters=clusters, resampling=question.resampling)
         rows.append(
             [
                 one.name, other.name, accuracy.difference.n, measured_score(accuracy.difference, DIFFERENCES),
-                _verdict(accuracy, one, other), measured_score(_by_rater(asked, one, other).difference, DIFFERENCES),
+                _verdict(accuracy, one, other), measured_score(_by_rater(question, one, other).difference, DIFFERENCES),
                 measured_score(loss.difference, DIFFERENCES),
             ]
         )  # fmt: skip
     columns = [
-        *_who(), count_column("n", _("Pairs")), Column("accuracy", _("Accuracy, difference"), "percent", 1),
+        *_pair_columns(), count_column("n", _("Pairs")), Column("accuracy", _("Accuracy, difference"), "percent", 1),
         Column("verdict", _("Which is better")),
         Column("by_rater", _("Single votes, difference"), "percent", 1),
         number_column("cross_entropy", _("Cross-entropy, difference")),
@@ -255,16 +257,16 @@ def preference_differences(asked: ScoredQuestion, found: ComparedPairs) -> Table
             "with fewer than five there is no interval. Cross-entropy: less is better."
         )
     ]
-    return _table(asked, columns, rows, notes)
+    return _table(question, columns, rows, notes)
 
 
-def rating_differences(asked: ScoredQuestion, found: RatedCandidates) -> Table | None:
+def rating_differences(question: ScoredQuestion, rated: RatedCandidates) -> Table | None:
     rows: list[list[Cell]] = []
-    clusters, scale = found.prompt.tolist(), scale_bounds(asked.question)
-    humans = None if scale is None else (found.mean - scale[0]) / (scale[1] - scale[0])
-    for one, other in duels(asked.contenders):
-        mine, theirs = one.of(found.candidate), other.of(found.candidate)
-        ranks = rank_difference(mine, theirs, found.mean, clusters=clusters, resampling=asked.resampling)
+    clusters, scale = rated.prompt.tolist(), scale_bounds(question.question)
+    humans = None if scale is None else (rated.mean - scale[0]) / (scale[1] - scale[0])
+    for one, other in scorer_pairs(question.outputs):
+        mine, theirs = one.of(rated.candidate), other.of(rated.candidate)
+        ranks = rank_difference(mine, theirs, rated.mean, clusters=clusters, resampling=question.resampling)
         row: list[Cell] = [
             one.name, other.name, ranks.difference.n, measured_score(ranks.difference, DIFFERENCES),
             _verdict(ranks, one, other), None,
@@ -272,46 +274,51 @@ def rating_differences(asked: ScoredQuestion, found: RatedCandidates) -> Table |
         near, far = from_0_to_1(mine, scale), from_0_to_1(theirs, scale)
         if humans is not None and near is not None and far is not None:
             error = mean_difference(
-                np.abs(near - humans), np.abs(far - humans), clusters=clusters, resampling=asked.resampling
+                np.abs(near - humans), np.abs(far - humans), clusters=clusters, resampling=question.resampling
             )
             row[-1] = measured_score(error.difference, DIFFERENCES)
         rows.append(row)
     columns = [
-        *_who(), count_column("n", _("Items")), number_column("spearman", _("Spearman, difference")),
+        *_pair_columns(), count_column("n", _("Items")), number_column("spearman", _("Spearman, difference")),
         Column("verdict", _("Which is better")), number_column("mae", _("MAE, difference")),
     ]  # fmt: skip
-    return _table(asked, columns, rows, [_("MAE: less is better.")])
+    return _table(question, columns, rows, [_("MAE: less is better.")])
 
 
-def _by_rater(asked: ScoredQuestion, one: ScorerOutput, other: ScorerOutput) -> PairedDifference:
+def _by_rater(question: ScoredQuestion, one: ScorerOutput, other: ScorerOutput) -> PairedDifference:
     """Over single votes of named raters for either side."""
-    votes, units = asked.votes, asked.votes.units
+    votes, units = question.votes, question.votes.units
     sided = np.isin(votes.value, [Answer.Choice.FIRST, Answer.Choice.SECOND]) & (votes.rater != NOBODY)
-    said = votes.select(sided)
-    human = np.where(said.value == Answer.Choice.FIRST, 1.0, -1.0)
+    own_votes = votes.select(sided)
+    human = np.where(own_votes.value == Answer.Choice.FIRST, 1.0, -1.0)
 
     def leads(each: ScorerOutput) -> FloatArray:
-        return each.leads(units.candidate, units.other)[said.unit]
+        return each.leads(units.candidate, units.other)[own_votes.unit]
 
     return accuracy_difference(
-        leads(one), leads(other), human, clusters=said.rater.tolist(), resampling=asked.resampling, few=True
+        leads(one),
+        leads(other),
+        human,
+        clusters=own_votes.rater.tolist(),
+        resampling=question.resampling,
+        few=True,
     )
 
 
-def _verdict(found: PairedDifference, one: ScorerOutput, other: ScorerOutput) -> str:
-    if found.could_be_chance is None:
+def _verdict(difference: PairedDifference, one: ScorerOutput, other: ScorerOutput) -> str:
+    if difference.could_be_chance is None:
         return _("cannot be told")
-    if found.could_be_chance:
+    if difference.could_be_chance:
         return _("the difference could be chance")
-    return one.name if (found.difference.value or 0) > 0 else other.name
+    return one.name if (difference.difference.value or 0) > 0 else other.name
 
 
-def _who() -> list[Column]:
+def _pair_columns() -> list[Column]:
     return [Column("first", _("Scorer")), Column("second", _("Less this one"))]
 
 
 def _table(
-    asked: ScoredQuestion, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], notes: Sequence[str]
+    question: ScoredQuestion, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], notes: Sequence[str]
 ) -> Table | None:
     if not rows:
         return None
@@ -320,11 +327,11 @@ def _table(
         "comparison at a time."
     )
     return Table(
-        key=asked.key("differences"),
-        caption=_("One scorer less another, on the same votes: %(question)s") % asked.named,
+        key=question.key("differences"),
+        caption=_("One scorer less another, on the same votes: %(question)s") % question.title_params,
         columns=columns,
         rows=rows,
-        notes=[drawn_by_prompt(asked.resampling), *notes, *([several] if len(rows) > 1 else [])],
+        notes=[drawn_by_prompt(question.resampling), *notes, *([several] if len(rows) > 1 else [])],
     )
 
 
@@ -339,37 +346,37 @@ class AggregatedJudges:
     weights: Block
 
 
-def aggregate_judges(asked: ScoredQuestion, whole: RatedCandidates) -> AggregatedJudges | None:
+def aggregate_judges(question: ScoredQuestion, whole: RatedCandidates) -> AggregatedJudges | None:
     """`whole`: the held-out answers with everybody's ratings, which weights are learned from. None where fewer than two
     scorers foretell ratings on a scale that is known."""
-    scale = scale_bounds(asked.question)
+    scale = scale_bounds(question.question)
     if scale is None:
         return None
-    brought = [(one, from_0_to_1(one.of(whole.candidate), scale)) for one in asked.contenders]
+    brought = [(one, from_0_to_1(one.of(whole.candidate), scale)) for one in question.outputs]
     judges = [(one, scores) for one, scores in brought if scores is not None]
     if len(judges) < 2:
         return None
     names, scores = [one.name for one, _scores in judges], np.stack([own for _one, own in judges], axis=1)
     people = (whole.mean - scale[0]) / (scale[1] - scale[0])
-    learned = cross_fitted(scores, people, whole.prompt, seed=asked.resampling.seed)
-    mean = _contender(_("Mean of these %(n)s") % {"n": len(judges)}, whole, simple_mean(scores))
+    learned = cross_fitted(scores, people, whole.prompt, seed=question.resampling.seed)
+    mean = _combined_output(_("Mean of these %(n)s") % {"n": len(judges)}, whole, simple_mean(scores))
     if missing := reason_sentence(learned.reason, AGGREGATION):
-        return AggregatedJudges(replace(asked, contenders=[*asked.contenders, mean]), Paragraph(missing))
-    weighed = _contender(_("Learned weights"), whole, learned.scores)
-    joined = replace(asked, contenders=[*asked.contenders, mean, weighed])
-    return AggregatedJudges(joined, _weights(asked, names, learned))
+        return AggregatedJudges(replace(question, outputs=[*question.outputs, mean]), Paragraph(missing))
+    weighed = _combined_output(_("Learned weights"), whole, learned.scores)
+    joined = replace(question, outputs=[*question.outputs, mean, weighed])
+    return AggregatedJudges(joined, _weights(question, names, learned))
 
 
-def _contender(name: str, whole: RatedCandidates, scores: FloatArray) -> ScorerOutput:
+def _combined_output(name: str, whole: RatedCandidates, scores: FloatArray) -> ScorerOutput:
     """Its scorer is none that is stored: what several say together is nobody's version."""
     known = zip(whole.candidate.tolist(), scores.tolist(), strict=True)
     by_candidate = {(candidate, 0): score for candidate, score in known if np.isfinite(score)}
     return ScorerOutput(name, Scorer(key=name), "value", None, by_candidate)
 
 
-def _weights(asked: ScoredQuestion, names: Sequence[str], found: CrossFitted) -> Table:
+def _weights(question: ScoredQuestion, names: Sequence[str], fitted: CrossFitted) -> Table:
     weight, slope, intercept = (
-        np.array([getattr(part, name) for part in found.parts]) for name in ("weight", "slope", "intercept")
+        np.array([getattr(part, name) for part in fitted.parts]) for name in ("weight", "slope", "intercept")
     )
     rows: list[list[Cell]] = [
         [
@@ -379,8 +386,8 @@ def _weights(asked: ScoredQuestion, names: Sequence[str], found: CrossFitted) ->
         for at, name in enumerate(names)
     ]  # fmt: skip
     return Table(
-        key=asked.key("weights"),
-        caption=_("Learned weights: %(question)s") % asked.named,
+        key=question.key("weights"),
+        caption=_("Learned weights: %(question)s") % question.title_params,
         columns=[
             scorer_column(), number_column("weight", _("Weight")), number_column("least", _("Least")),
             number_column("most", _("Most")), number_column("slope", _("Calibration, slope")),
@@ -394,7 +401,7 @@ def _weights(asked: ScoredQuestion, names: Sequence[str], found: CrossFitted) ->
                 "no answer is foretold by weights that saw it. The table has their means over the parts, and the "
                 "least and the greatest weight."
             )
-            % {"parts": len(found.parts)},
+            % {"parts": len(fitted.parts)},
             _(
                 "Calibration: a scorer’s values from 0 to 1 become intercept + slope × value, cut to 0 to 1. Weights "
                 "are not negative and sum to 1. Where one has no score, the others share its weight."
@@ -411,11 +418,11 @@ def _weights(asked: ScoredQuestion, names: Sequence[str], found: CrossFitted) ->
 _BINS = (10.0, 30.0, 60.0, 120.0)
 
 
-def parts_of_pairs(pairs: ComparedPairs, made: CandidateFacts) -> Iterator[Group]:
+def parts_of_pairs(pairs: ComparedPairs, facts: CandidateFacts) -> Iterator[Group]:
     """By modality of the prompt (CMI-RewardBench, section 3.2), by vocal or instrumental (tables 20 to 22: a prompt
     with lyrics asks for vocals), and by the longer of the two clips."""
-    row, other = made.rows(pairs.first), made.rows(pairs.second)
-    lyrics, reference = made.lyrics[row], made.reference[row]
+    row, other = facts.rows(pairs.first), facts.rows(pairs.second)
+    lyrics, reference = facts.lyrics[row], facts.reference[row]
     if (lyrics | reference).any():
         by = _("prompt")
         yield Group(by, _("text alone"), ~lyrics & ~reference)
@@ -425,7 +432,7 @@ def parts_of_pairs(pairs: ComparedPairs, made: CandidateFacts) -> Iterator[Group
     if lyrics.any():
         yield Group(_("voice"), _("vocal"), lyrics)
         yield Group(_("voice"), _("instrumental"), ~lyrics)
-    seconds = np.fmax(made.seconds[row], made.seconds[other])
+    seconds = np.fmax(facts.seconds[row], facts.seconds[other])
     bin_of = np.digitize(seconds, _BINS)
     if not np.isfinite(seconds).any():
         return

@@ -27,14 +27,14 @@ from annotation.rating.rules import stopping
 
 
 def methods_section(material: ReportData) -> Section | None:
-    asked = [votes for votes in material.votes if len(votes)]
-    if not asked:
+    questions = [votes for votes in material.votes if len(votes)]
+    if not questions:
         return None
-    parts = [_data(material), _questions(asked), _agreement(material)]
-    if any(votes.question.is_preference for votes in asked):
+    parts = [_data(material), _questions(questions), _agreement(material)]
+    if any(votes.question.is_preference for votes in questions):
         parts.append(_preferences())
-    if any(not votes.question.is_preference for votes in asked):
-        parts.append(_ratings(material, asked))
+    if any(not votes.question.is_preference for votes in questions):
+        parts.append(_ratings(material, questions))
     parts.append(_resampled(material.settings))
     return Section("methods", _("Methods"), [Paragraph(join_sentences(list(part))) for part in parts])
 
@@ -50,14 +50,14 @@ def interval_words(settings: ReportSettings) -> str:
 
 def _data(material: ReportData) -> Iterator[str]:
     fates = counted_judgments.judgment_fates(material.study)
-    found = counted_judgments.material_counts(material.study)
+    counts = counted_judgments.material_counts(material.study)
     n = {name: sum(one.n for one in fates if one.fate == name) for name in (COUNTED, EXCLUDED, SURPLUS)}
-    values = {"judgments": f"{n[COUNTED]:,}", "tasks": f"{found.judged:,}", "raters": f"{found.raters:,}"}
+    values = {"judgments": f"{n[COUNTED]:,}", "tasks": f"{counts.judged:,}", "raters": f"{counts.raters:,}"}
     if any((votes.rater == NOBODY).any() for votes in material.votes):
         text = _(
             "We analysed %(judgments)s judgments of %(tasks)s tasks; the source does not name the raters."
         )
-        if found.raters:
+        if counts.raters:
             text = _(
                 "We analysed %(judgments)s judgments of %(tasks)s tasks; the source does not name all raters."
             )
@@ -96,8 +96,8 @@ def _data(material: ReportData) -> Iterator[str]:
         yield _("Overlap was adaptive, by the rule that the section on the data gives.")
 
 
-def _questions(asked: list[Votes]) -> Iterator[str]:
-    for votes in asked:
+def _questions(questions: list[Votes]) -> Iterator[str]:
+    for votes in questions:
         question = votes.question
         points = "" if question.is_preference else list_numbers(question.points)
         values = {
@@ -168,9 +168,9 @@ def _preferences() -> Iterator[str]:
     )
 
 
-def _ratings(material: ReportData, asked: list[Votes]) -> Iterator[str]:
+def _ratings(material: ReportData, questions: list[Votes]) -> Iterator[str]:
     values = {"level": _percent(material.settings)}
-    if any((votes.rater == NOBODY).any() for votes in asked if not votes.question.is_preference):
+    if any((votes.rater == NOBODY).any() for votes in questions if not votes.question.is_preference):
         text = _(
             "Mean ratings are over votes; their %(level)s intervals are clustered by prompt, as raters are not named."
         )
@@ -232,15 +232,15 @@ HOLM = (
 
 def references_section(material: ReportData) -> Section | None:
     """Titles of works are not translated."""
-    asked = [votes for votes in material.votes if len(votes)]
-    if not asked:
+    questions = [votes for votes in material.votes if len(votes)]
+    if not questions:
         return None
     works = [KRIPPENDORFF, EFRON]
     if material.settings.interval == "jackknife":
         works.append(HUGHES)
-    if any(votes.question.is_preference for votes in asked):
+    if any(votes.question.is_preference for votes in questions):
         works += [BRADLEY_TERRY, DAVIDSON, HESTERBERG]
-    if rated := [votes for votes in asked if not votes.question.is_preference]:
+    if rated := [votes for votes in questions if not votes.question.is_preference]:
         works.append(HOLM)
         if not any((votes.rater == NOBODY).any() for votes in rated):
             works.append(CAMERON)

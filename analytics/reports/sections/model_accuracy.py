@@ -43,38 +43,38 @@ MOST_PARTS = 60
 
 
 def rating_tables(
-    asked: ScoredQuestion, found: RatedCandidates, early: RatedCandidates, texts: dict[int, CandidateText]
+    question: ScoredQuestion, rated: RatedCandidates, early: RatedCandidates, texts: dict[int, CandidateText]
 ) -> Iterator[Block]:
-    """`early`: with the first ratings only, as `Asked.first_votes` has them."""
-    yield _over_items(asked, found)
-    if len(np.unique(found.system)) > 1:
-        yield _over_systems(asked, found)
-    groups = [*by_strata(asked.votes, found.unit), *_types(found, texts), *_systems(asked, found)]
+    """`early`: with the first ratings only, as `ScoredQuestion.first_votes` has them."""
+    yield _over_items(question, rated)
+    if len(np.unique(rated.system)) > 1:
+        yield _over_systems(question, rated)
+    groups = [*by_strata(question.votes, rated.unit), *_types(rated, texts), *_systems(question, rated)]
     if groups:
-        yield _ratings_by_part(asked, found, groups)
-    yield _rating_ceilings(asked, early)
-    yield from _variances(asked, early)
+        yield _ratings_by_part(question, rated, groups)
+    yield _rating_ceilings(question, early)
+    yield from _variances(question, early)
 
 
-def _over_items(asked: ScoredQuestion, found: RatedCandidates) -> Table:
+def _over_items(question: ScoredQuestion, rated: RatedCandidates) -> Table:
     rows: list[list[Cell]] = []
-    scale = scale_bounds(asked.question)
-    humans = None if scale is None else (found.mean - scale[0]) / (scale[1] - scale[0])
-    for one in asked.contenders:
-        scores, clusters = one.of(found.candidate), found.prompt.tolist()
-        three = correlations(scores, found.mean, clusters=clusters, resampling=asked.resampling)
+    scale = scale_bounds(question.question)
+    humans = None if scale is None else (rated.mean - scale[0]) / (scale[1] - scale[0])
+    for one in question.outputs:
+        scores, clusters = one.of(rated.candidate), rated.prompt.tolist()
+        three = correlations(scores, rated.mean, clusters=clusters, resampling=question.resampling)
         known = int(np.isfinite(scores).sum())
         row: list[Cell] = [
-            one.name, known, len(found) - known,
+            one.name, known, len(rated) - known,
             measured_score(three.lcc), measured_score(three.srcc), measured_score(three.ktau), None, None,
         ]  # fmt: skip
         if humans is not None and (near := from_0_to_1(scores, scale)) is not None:
-            error = absolute_error(near, humans, clusters=clusters, resampling=asked.resampling)
+            error = absolute_error(near, humans, clusters=clusters, resampling=question.resampling)
             row[-2:] = [measured_score(error.error), error.constant]
         rows.append(row)
     return Table(
-        key=asked.key("items"),
-        caption=_("Scores and mean ratings, over items: %(question)s") % asked.named,
+        key=question.key("items"),
+        caption=_("Scores and mean ratings, over items: %(question)s") % question.title_params,
         columns=[
             scorer_column(), count_column("n", _("Items")), count_column("missing", _("No score")),
             *correlation_columns(), number_column("kendall", _("Kendall (tau-b)")), number_column("mae", _("MAE")),
@@ -82,7 +82,7 @@ def _over_items(asked: ScoredQuestion, found: RatedCandidates) -> Table:
         ],
         rows=rows,
         notes=[
-            drawn_by_prompt(asked.resampling),
+            drawn_by_prompt(question.resampling),
             _("An item is one candidate; its human value is the mean of its ratings, however many there are."),
             _(
                 "MAE: mean absolute error with ratings brought to 0 to 1; for scores that all lie from 0 to 1, or all "
@@ -93,11 +93,11 @@ def _over_items(asked: ScoredQuestion, found: RatedCandidates) -> Table:
     )  # fmt: skip
 
 
-def _over_systems(asked: ScoredQuestion, found: RatedCandidates) -> Table:
+def _over_systems(question: ScoredQuestion, rated: RatedCandidates) -> Table:
     rows: list[list[Cell]] = []
-    for one in asked.contenders:
+    for one in question.outputs:
         three = system_correlations(
-            one.of(found.candidate), found.mean, found.system.tolist(), **asked.by_prompt(found)
+            one.of(rated.candidate), rated.mean, rated.system.tolist(), **question.by_prompt(rated)
         )
         rows.append(
             [
@@ -109,15 +109,15 @@ def _over_systems(asked: ScoredQuestion, found: RatedCandidates) -> Table:
             ]
         )
     return Table(
-        key=asked.key("systems"),
-        caption=_("Mean scores and mean ratings, over systems: %(question)s") % asked.named,
+        key=question.key("systems"),
+        caption=_("Mean scores and mean ratings, over systems: %(question)s") % question.title_params,
         columns=[
             scorer_column(), count_column("systems", _("Systems")),
             *correlation_columns(), number_column("kendall", _("Kendall (tau-b)")),
         ],
         rows=rows,
         notes=[
-            drawn_by_prompt(asked.resampling),
+            drawn_by_prompt(question.resampling),
             _(
                 "Each system’s mean over its items, then the correlation of these means: another figure than that over "
                 "items, never to be compared with it. The systems are taken as given."
@@ -126,19 +126,19 @@ def _over_systems(asked: ScoredQuestion, found: RatedCandidates) -> Table:
     )  # fmt: skip
 
 
-def _ratings_by_part(asked: ScoredQuestion, found: RatedCandidates, groups: Sequence[Group]) -> Table:
+def _ratings_by_part(question: ScoredQuestion, rated: RatedCandidates, groups: Sequence[Group]) -> Table:
     rows: list[list[Cell]] = []
-    varying = asked.varying(lambda one: one.of(found.candidate))
+    varying = question.varying(lambda one: one.of(rated.candidate))
     for group in groups:
         for one in varying:
             lcc, srcc = pearson_and_spearman(
-                one.of(found.candidate[group.rows]),
-                found.mean[group.rows],
-                clusters=found.prompt[group.rows].tolist(),
-                resampling=asked.resampling,
+                one.of(rated.candidate[group.rows]),
+                rated.mean[group.rows],
+                clusters=rated.prompt[group.rows].tolist(),
+                resampling=question.resampling,
             )
             rows.append([group.by, group.name, one.name, lcc.n, measured_score(lcc), measured_score(srcc)])
-    notes = [drawn_by_prompt(asked.resampling)]
+    notes = [drawn_by_prompt(question.resampling)]
     if any(group.by == _("answer") for group in groups):
         notes.append(
             _(
@@ -147,10 +147,10 @@ def _ratings_by_part(asked: ScoredQuestion, found: RatedCandidates, groups: Sequ
             )
         )
     return Table(
-        key=asked.key("parts"),
-        caption=_("Scores and mean ratings, by part of the items: %(question)s") % asked.named,
+        key=question.key("parts"),
+        caption=_("Scores and mean ratings, by part of the items: %(question)s") % question.title_params,
         columns=[
-            asked.by_column(), asked.part_column(), scorer_column(), count_column("n", _("Items")),
+            question.by_column(), question.part_column(), scorer_column(), count_column("n", _("Items")),
             *correlation_columns(),
         ],
         rows=rows,
@@ -158,8 +158,8 @@ def _ratings_by_part(asked: ScoredQuestion, found: RatedCandidates, groups: Sequ
     )  # fmt: skip
 
 
-def _types(found: RatedCandidates, texts: dict[int, CandidateText]) -> Iterator[Group]:
-    own = [texts.get(candidate) for candidate in found.candidate.tolist()]
+def _types(rated: RatedCandidates, texts: dict[int, CandidateText]) -> Iterator[Group]:
+    own = [texts.get(candidate) for candidate in rated.candidate.tolist()]
     written = [answer for answer in own if answer is not None]
     if not written:
         return
@@ -177,23 +177,23 @@ def _types(found: RatedCandidates, texts: dict[int, CandidateText]) -> Iterator[
             yield Group(_("answer"), names[kind], of_row == kind)
 
 
-def _systems(asked: ScoredQuestion, found: RatedCandidates) -> Iterator[Group]:
-    systems = present_systems(found, asked.votes)
+def _systems(question: ScoredQuestion, rated: RatedCandidates) -> Iterator[Group]:
+    systems = present_systems(rated, question.votes)
     if 1 < len(systems) <= MOST_PARTS:
         for name, rows in systems:
             yield Group(_("system"), name, rows)
 
 
-def _rating_ceilings(asked: ScoredQuestion, found: RatedCandidates) -> Table:
+def _rating_ceilings(question: ScoredQuestion, rated: RatedCandidates) -> Table:
     rows: list[list[Cell]] = []
-    for one in asked.contenders:
-        both = rating_ceiling(found.row, found.value, one.of(found.candidate), **asked.by_prompt(found))
+    for one in question.outputs:
+        both = rating_ceiling(rated.row, rated.value, one.of(rated.candidate), **question.by_prompt(rated))
         rows += [
             ceiling_row(one.name, _("Pearson"), both.lcc),
             ceiling_row(one.name, _("Spearman"), both.srcc),
         ]
     return ceiling_table(
-        asked,
+        question,
         rows,
         _("In turn, each rater of an item is compared with the mean of the others; so is the scorer."),
     )
@@ -206,12 +206,12 @@ def ceiling_row(name: str, statistic: str, ceiling: Ceiling) -> list[Cell]:
     ]  # fmt: skip
 
 
-def ceiling_table(asked: ScoredQuestion, rows: Sequence[Sequence[Cell]], how: str) -> Table:
+def ceiling_table(question: ScoredQuestion, rows: Sequence[Sequence[Cell]], how: str) -> Table:
     return Table(
-        key=asked.key("ceiling"),
-        caption=_("Scorers and one person, each against the rest of the raters: %(question)s") % asked.named,
+        key=question.key("ceiling"),
+        caption=_("Scorers and one person, each against the rest of the raters: %(question)s") % question.title_params,
         columns=[
-            scorer_column(), asked.statistic_column(), count_column("units", _("Items")),
+            scorer_column(), question.statistic_column(), count_column("units", _("Items")),
             count_column("answers", _("Answers")), number_column("person", _("One person")),
             number_column("model", _("Scorer")), number_column("ratio", _("Scorer / person")),
         ],
@@ -223,42 +223,42 @@ def ceiling_table(asked: ScoredQuestion, rows: Sequence[Sequence[Cell]], how: st
                 "others better than one person does. As the rest is fewer raters than all, figures are usually lower "
                 "than those above, and not to be compared with them."
             ),
-            *asked.first_votes_note(),
-            drawn_by_prompt(asked.resampling),
+            *question.first_votes_note(),
+            drawn_by_prompt(question.resampling),
         ],
     )  # fmt: skip
 
 
-def _variances(asked: ScoredQuestion, found: RatedCandidates) -> Iterator[Table]:
-    scale = scale_bounds(asked.question)
-    expecting = [one for scored in asked.scored if (one := scored.output(VARIANCE)) is not None]
+def _variances(question: ScoredQuestion, rated: RatedCandidates) -> Iterator[Table]:
+    scale = scale_bounds(question.question)
+    expecting = [one for scored in question.scored if (one := scored.output(VARIANCE)) is not None]
     if scale is None or not expecting:
         return
     rows: list[list[Cell]] = []
     for one in expecting:
         error = variance_error(
-            one.of(found.candidate),
-            found.row,
-            (found.value - scale[0]) / (scale[1] - scale[0]),
-            **asked.by_prompt(found),
+            one.of(rated.candidate),
+            rated.row,
+            (rated.value - scale[0]) / (scale[1] - scale[0]),
+            **question.by_prompt(rated),
         )
         rows.append([one.name, error.error.n, measured_score(error.error), error.constant, error.floor])
     yield Table(
-        key=asked.key("variance"),
-        caption=_("Expected and observed variance of ratings (MAE): %(question)s") % asked.named,
+        key=question.key("variance"),
+        caption=_("Expected and observed variance of ratings (MAE): %(question)s") % question.title_params,
         columns=[
             scorer_column(), count_column("n", _("Items")), number_column("mae", _("MAE")),
             number_column("constant", _("Best constant")), number_column("floor", _("If known")),
         ],
         rows=rows,
         notes=[
-            drawn_by_prompt(asked.resampling),
+            drawn_by_prompt(question.resampling),
             _(
                 "Against the unbiased variance of the ratings of items with %(n)s or more, on a scale from 0 to 1. “If "
                 "known”: the error that chance leaves to a scorer that knows each item’s distribution, by simulation."
             )
             % {"n": FEWEST_RATINGS},
-            *asked.first_votes_note(),
+            *question.first_votes_note(),
         ],
     )  # fmt: skip
 
@@ -268,42 +268,42 @@ def _variances(asked: ScoredQuestion, found: RatedCandidates) -> Iterator[Table]
 
 
 def preference_tables(
-    asked: ScoredQuestion, found: ComparedPairs, early: ComparedPairs, parts: Sequence[Group] = ()
+    question: ScoredQuestion, pairs: ComparedPairs, early: ComparedPairs, parts: Sequence[Group] = ()
 ) -> Iterator[Block]:
-    """`early`: the same pairs with their first votes only, as `Asked.first_votes` has them. `parts`: further parts of
-    the pairs to tell of, besides confidence and strata."""
-    yield _accuracies(asked, found)
-    groups = [*_by_confidence(asked, early), *parts, *by_strata(asked.votes, found.unit)]
+    """`early`: the same pairs with their first votes only, as `ScoredQuestion.first_votes` has them. `parts`: further
+    parts of the pairs, besides confidence and strata."""
+    yield _accuracies(question, pairs)
+    groups = [*_by_confidence(question, early), *parts, *by_strata(question.votes, pairs.unit)]
     if groups:
-        yield _preferences_by_part(asked, found, groups)
-    yield _preference_ceilings(asked, early)
-    yield from _regressions(asked, found)
+        yield _preferences_by_part(question, pairs, groups)
+    yield _preference_ceilings(question, early)
+    yield from _regressions(question, pairs)
 
 
-def _accuracies(asked: ScoredQuestion, found: ComparedPairs) -> Table:
+def _accuracies(question: ScoredQuestion, pairs: ComparedPairs) -> Table:
     rows: list[list[Cell]] = []
-    for one in asked.contenders:
-        leads = one.leads(found.first, found.second)
-        accuracy = pairwise_accuracy(leads, found.lead, **asked.by_prompt(found))
+    for one in question.outputs:
+        leads = one.leads(pairs.first, pairs.second)
+        accuracy = pairwise_accuracy(leads, pairs.lead, **question.by_prompt(pairs))
         n = accuracy.accuracy.n
-        missing = int((~np.isfinite(leads) & found.decided).sum())
+        missing = int((~np.isfinite(leads) & pairs.decided).sum())
         rows.append([one.name, n, missing, accuracy.metric_ties, measured_score(accuracy.accuracy)])
-    undecided = int((~found.decided).sum())
+    undecided = int((~pairs.decided).sum())
     return Table(
-        key=asked.key("pairs"),
-        caption=_("How often a scorer prefers what people prefer: %(question)s") % asked.named,
+        key=question.key("pairs"),
+        caption=_("How often a scorer prefers what people prefer: %(question)s") % question.title_params,
         columns=[
             scorer_column(), count_column("n", _("Pairs")), count_column("missing", _("No score")),
             count_column("ties", _("Scorer’s ties")), accuracy_column(),
         ],
         rows=rows,
         notes=[
-            drawn_by_prompt(asked.resampling),
+            drawn_by_prompt(question.resampling),
             _(
                 "People prefer what more votes are for. Pairs that they left undecided, here %(undecided)s of "
                 "%(all)s, do not count; a scorer’s tie counts one half."
             )
-            % {"undecided": f"{undecided:,}", "all": f"{len(found):,}"},
+            % {"undecided": f"{undecided:,}", "all": f"{len(pairs):,}"},
         ],
     )  # fmt: skip
 
@@ -312,31 +312,31 @@ def accuracy_column() -> Column:
     return Column("accuracy", _("Accuracy"), "percent", 1)
 
 
-def _by_confidence(asked: ScoredQuestion, found: ComparedPairs) -> Iterator[Group]:
+def _by_confidence(question: ScoredQuestion, pairs: ComparedPairs) -> Iterator[Group]:
     """Below, at and above the middle of the scale, as CMI-RewardBench has it (tables 21 and 22)."""
-    middle = middle_confidence(asked.question)
-    if middle is None or not np.isfinite(found.confidence).any():
+    middle = middle_confidence(question.question)
+    if middle is None or not np.isfinite(pairs.confidence).any():
         return
-    sure, by = found.confidence, _("confidence")
+    sure, by = pairs.confidence, _("confidence")
     yield Group(by, f"< {middle:g}", sure < middle)
     yield Group(by, f"= {middle:g}", sure == middle)
     yield Group(by, f"> {middle:g}", sure > middle)
 
 
-def _preferences_by_part(asked: ScoredQuestion, found: ComparedPairs, groups: list[Group]) -> Table:
+def _preferences_by_part(question: ScoredQuestion, compared: ComparedPairs, groups: list[Group]) -> Table:
     rows: list[list[Cell]] = []
-    varying = asked.varying(lambda one: one.leads(found.first, found.second))
+    varying = question.varying(lambda one: one.leads(compared.first, compared.second))
     for group in groups:
-        pairs = found.select(group.rows)
+        pairs = compared.select(group.rows)
         for one in varying:
             accuracy = pairwise_accuracy(
-                one.leads(pairs.first, pairs.second), pairs.lead, **asked.by_prompt(pairs)
+                one.leads(pairs.first, pairs.second), pairs.lead, **question.by_prompt(pairs)
             ).accuracy
             rows.append([group.by, group.name, one.name, accuracy.n, measured_score(accuracy)])
-    notes = [drawn_by_prompt(asked.resampling)]
+    notes = [drawn_by_prompt(question.resampling)]
     if any(group.by == _("confidence") for group in groups):
         notes.append(_("The confidence of a pair is the mean of what its voters gave."))
-        if (first := asked.question.first_votes) is not None:
+        if (first := question.question.first_votes) is not None:
             notes.append(
                 _(
                     "That of its first %(n)s, since more were asked while these differed; the accuracy is of all."
@@ -344,10 +344,10 @@ def _preferences_by_part(asked: ScoredQuestion, found: ComparedPairs, groups: li
                 % {"n": first}
             )
     return Table(
-        key=asked.key("parts"),
-        caption=_("Accuracy by part of the pairs: %(question)s") % asked.named,
+        key=question.key("parts"),
+        caption=_("Accuracy by part of the pairs: %(question)s") % question.title_params,
         columns=[
-            asked.by_column(), asked.part_column(), scorer_column(), count_column("n", _("Pairs")),
+            question.by_column(), question.part_column(), scorer_column(), count_column("n", _("Pairs")),
             accuracy_column(),
         ],
         rows=rows,
@@ -355,15 +355,15 @@ def _preferences_by_part(asked: ScoredQuestion, found: ComparedPairs, groups: li
     )  # fmt: skip
 
 
-def _preference_ceilings(asked: ScoredQuestion, found: ComparedPairs) -> Table:
+def _preference_ceilings(question: ScoredQuestion, pairs: ComparedPairs) -> Table:
     rows = []
-    for one in asked.contenders:
+    for one in question.outputs:
         ceiling = preference_ceiling(
-            found.votes, one.leads(found.first, found.second), **asked.by_prompt(found)
+            pairs.votes, one.leads(pairs.first, pairs.second), **question.by_prompt(pairs)
         )
         rows.append(ceiling_row(one.name, _("accuracy"), ceiling))
     return ceiling_table(
-        asked,
+        question,
         rows,
         _(
             "In turn, each vote on a pair is compared with the majority of the others; so is the scorer. A vote for "
@@ -372,18 +372,18 @@ def _preference_ceilings(asked: ScoredQuestion, found: ComparedPairs) -> Table:
     )
 
 
-def _regressions(asked: ScoredQuestion, found: ComparedPairs) -> Iterator[Table]:
-    for scored in asked.scored:
+def _regressions(question: ScoredQuestion, pairs: ComparedPairs) -> Iterator[Table]:
+    for scored in question.scored:
         heads = scored.heads()
         if heads is None:
             continue
-        differences = np.stack([head.leads(found.first, found.second) for head in heads], axis=1)
-        result = preference_regression(differences, found.lead, **asked.by_prompt(found))
+        differences = np.stack([head.leads(pairs.first, pairs.second) for head in heads], axis=1)
+        result = preference_regression(differences, pairs.lead, **question.by_prompt(pairs))
         if result is not None:
-            yield _regression(asked, str(scored.scorer), scored.scorer.digest[:8], result)
+            yield _regression(question, str(scored.scorer), scored.scorer.digest[:8], result)
 
 
-def _regression(asked: ScoredQuestion, name: str, digest: str, result: PreferenceRegression) -> Table:
+def _regression(question: ScoredQuestion, name: str, digest: str, result: PreferenceRegression) -> Table:
     labels = {
         "first": _("Musicality difference"),
         "second": _("Alignment difference"),
@@ -403,8 +403,9 @@ def _regression(asked: ScoredQuestion, name: str, digest: str, result: Preferenc
         "intercept": f"{result.intercept:.4f}",
     }
     return Table(
-        key=asked.key(f"heads_{digest}"),
-        caption=_("What it owes to the two outputs of %(scorer)s: %(question)s") % {**asked.named, "scorer": name},
+        key=question.key(f"heads_{digest}"),
+        caption=_("What it owes to the two outputs of %(scorer)s: %(question)s")
+        % {**question.title_params, "scorer": name},
         columns=[
             Column("predictor", _("Predictor")), accuracy_column(), number_column("auc", _("AUC")),
             number_column("mse", _("MSE")),
@@ -415,6 +416,6 @@ def _regression(asked: ScoredQuestion, name: str, digest: str, result: Preferenc
             % {"n": f"{result.n:,}"},
             weights,
             _("MSE: of 1 / (1 + exp(−difference)) and the preferred side. No support vector machines are fitted."),
-            drawn_by_prompt(asked.resampling),
+            drawn_by_prompt(question.resampling),
         ],
     )  # fmt: skip

@@ -44,37 +44,37 @@ class _Calibrated:
     again: Calibration | None
 
 
-def calibration_blocks(asked: ScoredQuestion, found: ComparedPairs) -> Iterator[Block]:
-    each = [_calibrated(asked, found, one) for one in asked.contenders]
+def calibration_blocks(question: ScoredQuestion, pairs: ComparedPairs) -> Iterator[Block]:
+    each = [_calibrated(question, pairs, one) for one in question.outputs]
     if not any(one.raw.n for one in each):
         return
-    yield _summary(asked, found, each)
-    yield _reliability(asked, each)
+    yield _summary(question, pairs, each)
+    yield _reliability(question, each)
     for number, one in enumerate([one for one in each if one.raw.n][:_DRAWN], start=1):
-        yield _diagram(asked, one, number)
+        yield _diagram(question, one, number)
 
 
-def _calibrated(asked: ScoredQuestion, found: ComparedPairs, one: ScorerOutput) -> _Calibrated:
-    leads = one.leads(found.first, found.second)
-    first, second = found.votes[:, 0], found.votes[:, 1]
+def _calibrated(question: ScoredQuestion, pairs: ComparedPairs, one: ScorerOutput) -> _Calibrated:
+    leads = one.leads(pairs.first, pairs.second)
+    first, second = pairs.votes[:, 0], pairs.votes[:, 1]
 
     def of(logits: FloatArray) -> Calibration:
-        return calibration(logits, first, second, **asked.by_prompt(found))
+        return calibration(logits, first, second, **question.by_prompt(pairs))
 
-    again = recalibrated_logits(leads, first, second, clusters=found.prompt, seed=asked.resampling.seed)
+    again = recalibrated_logits(leads, first, second, clusters=pairs.prompt, seed=question.resampling.seed)
     return _Calibrated(one, of(one.logits(leads)), None if again is None else of(again))
 
 
-def _summary(asked: ScoredQuestion, found: ComparedPairs, each: list[_Calibrated]) -> Table:
+def _summary(question: ScoredQuestion, pairs: ComparedPairs, each: list[_Calibrated]) -> Table:
     rows: list[list[Cell]] = []
     for one in each:
         rows.append(_summary_row(one.contender.name, _("as scored"), one.raw))
         if one.again is not None:
             rows.append(_summary_row(one.contender.name, _("rescaled"), one.again))
-        rows += _references(found, one)
+        rows += _references(pairs, one)
     return Table(
-        key=asked.key("calibration"),
-        caption=_("Scores as probabilities of votes: %(question)s") % asked.named,
+        key=question.key("calibration"),
+        caption=_("Scores as probabilities of votes: %(question)s") % question.title_params,
         columns=[
             scorer_column(), Column("scale", _("Probabilities")), count_column("n", _("Pairs")),
             number_column("cross_entropy", _("Cross-entropy")), number_column("brier", _("Brier")),
@@ -98,25 +98,25 @@ def _summary(asked: ScoredQuestion, found: ComparedPairs, each: list[_Calibrated
             )
             % {"bins": BINS},
             _("Below each scorer: what one half for every pair, and each pair’s own share, come to on its very pairs."),
-            *asked.first_votes_note(),
-            drawn_by_prompt(asked.resampling),
+            *question.first_votes_note(),
+            drawn_by_prompt(question.resampling),
         ],
     )  # fmt: skip
 
 
-def _summary_row(name: str, scale: str, found: Calibration) -> list[Cell]:
+def _summary_row(name: str, scale: str, calibrated: Calibration) -> list[Cell]:
     return [
-        name, scale, found.n, measured_score(found.cross_entropy), measured_score(found.brier),
-        found.ece, found.ece_by_chance
+        name, scale, calibrated.n, measured_score(calibrated.cross_entropy), measured_score(calibrated.brier),
+        calibrated.ece, calibrated.ece_by_chance
     ]  # fmt: skip
 
 
-def _references(found: ComparedPairs, one: _Calibrated) -> list[list[Cell]]:
+def _references(pairs: ComparedPairs, one: _Calibrated) -> list[list[Cell]]:
     """What its figures lie between, over the very pairs that it has a score of."""
     if not one.raw.n:
         return []
-    name, scored = one.contender.name, np.isfinite(one.contender.leads(found.first, found.second))
-    first, second = found.votes[scored, 0], found.votes[scored, 1]
+    name, scored = one.contender.name, np.isfinite(one.contender.leads(pairs.first, pairs.second))
+    first, second = pairs.votes[scored, 0], pairs.votes[scored, 1]
     voted = first + second > 0
     brier = float(((first[voted] / (first + second)[voted] - 0.5) ** 2).mean())
     least = vote_entropy(first, second)
@@ -126,7 +126,7 @@ def _references(found: ComparedPairs, one: _Calibrated) -> list[list[Cell]]:
     ]
 
 
-def _reliability(asked: ScoredQuestion, each: list[_Calibrated]) -> Table:
+def _reliability(question: ScoredQuestion, each: list[_Calibrated]) -> Table:
     rows: list[list[Cell]] = []
     for one in each:
         for scale, found in ((_("as scored"), one.raw), (_("rescaled"), one.again)):
@@ -141,8 +141,8 @@ def _reliability(asked: ScoredQuestion, each: list[_Calibrated]) -> Table:
                 for bin_ in (found.bins if found else ())
             ]
     return Table(
-        key=asked.key("reliability"),
-        caption=_("Probability and share of votes, by bin: %(question)s") % asked.named,
+        key=question.key("reliability"),
+        caption=_("Probability and share of votes, by bin: %(question)s") % question.title_params,
         columns=[
             scorer_column(), Column("scale", _("Scale")), count_column("n", _("Pairs")),
             number_column("predicted", _("Probability")), number_column("observed", _("Share of votes")),
@@ -150,13 +150,16 @@ def _reliability(asked: ScoredQuestion, each: list[_Calibrated]) -> Table:
         rows=rows,
         notes=[
             _("Intervals are Wilson’s for as many votes as there are pairs, rather too wide than too narrow."),
-            *asked.first_votes_note(),
+            *question.first_votes_note(),
         ],
     )  # fmt: skip
 
 
-def _diagram(asked: ScoredQuestion, one: _Calibrated, number: int) -> Figure:
-    caption = _("Reliability of %(scorer)s: %(question)s") % {**asked.named, "scorer": one.contender.name}
+def _diagram(question: ScoredQuestion, one: _Calibrated, number: int) -> Figure:
+    caption = _("Reliability of %(scorer)s: %(question)s") % {
+        **question.title_params,
+        "scorer": one.contender.name,
+    }
     lines = [_line(_("as scored"), one.raw)]
     if one.again is not None:
         lines.append(_line(_("rescaled"), one.again))
@@ -171,23 +174,23 @@ def _diagram(asked: ScoredQuestion, one: _Calibrated, number: int) -> Figure:
         x_range=(0.5, 1.0),
         y_range=(0.0, 1.0),
     )
-    return Figure(asked.key(f"reliability_{number}"), caption, svg)
+    return Figure(question.key(f"reliability_{number}"), caption, svg)
 
 
-def _line(name: str, found: Calibration) -> Line:
-    return Line(name, [(bin_.predicted, bin_.observed, bin_.low, bin_.high) for bin_ in found.bins])
+def _line(name: str, calibrated: Calibration) -> Line:
+    return Line(name, [(bin_.predicted, bin_.observed, bin_.low, bin_.high) for bin_ in calibrated.bins])
 
 
-def rating_curves(asked: ScoredQuestion, found: RatedCandidates) -> Iterator[Block]:
+def rating_curves(question: ScoredQuestion, rated: RatedCandidates) -> Iterator[Block]:
     """Mean ratings over scores: a scorer may be far from the line and still know the order."""
     each = [
         (
             one,
             binned_means(
-                one.of(found.candidate), found.mean, most_bins=BINS, **asked.by_prompt(found)
+                one.of(rated.candidate), rated.mean, most_bins=BINS, **question.by_prompt(rated)
             ),
         )
-        for one in asked.varying(lambda one: one.of(found.candidate))
+        for one in question.varying(lambda one: one.of(rated.candidate))
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [one.name, bin_.n, bin_.lowest, bin_.highest, bin_.x, measured_score(bin_.mean)]
@@ -197,8 +200,8 @@ def rating_curves(asked: ScoredQuestion, found: RatedCandidates) -> Iterator[Blo
     if not rows:
         return
     yield Table(
-        key=asked.key("curve"),
-        caption=_("Mean rating by score: %(question)s") % asked.named,
+        key=question.key("curve"),
+        caption=_("Mean rating by score: %(question)s") % question.title_params,
         columns=[
             scorer_column(), count_column("n", _("Items")), number_column("lowest", _("Scores from")),
             number_column("highest", _("Scores to")), number_column("score", _("Mean score")),
@@ -207,16 +210,19 @@ def rating_curves(asked: ScoredQuestion, found: RatedCandidates) -> Iterator[Blo
         rows=rows,
         notes=[
             _("At most %(bins)s bins of about equal counts by score; equal scores share a bin.") % {"bins": BINS},
-            drawn_by_prompt(asked.resampling),
+            drawn_by_prompt(question.resampling),
         ],
     )  # fmt: skip
     drawn = [(one, bins) for one, bins in each if len(bins) > 1][:_DRAWN]
     for number, (one, bins) in enumerate(drawn, start=1):
-        yield _curve(asked, one, bins, number)
+        yield _curve(question, one, bins, number)
 
 
-def _curve(asked: ScoredQuestion, one: ScorerOutput, bins: tuple[BinnedMean, ...], number: int) -> Figure:
-    caption = _("Mean rating by the score of %(scorer)s: %(question)s") % {**asked.named, "scorer": one.name}
+def _curve(question: ScoredQuestion, one: ScorerOutput, bins: tuple[BinnedMean, ...], number: int) -> Figure:
+    caption = _("Mean rating by the score of %(scorer)s: %(question)s") % {
+        **question.title_params,
+        "scorer": one.name,
+    }
     points = [(bin_.x, float(bin_.mean.value or 0.0), *(bin_.mean.interval or (None, None))) for bin_ in bins]
     svg = line_plot(caption, [Line(one.name, points)], x_label=_("Score"), y_label=_("Mean rating"))
-    return Figure(asked.key(f"curve_{number}"), caption, svg)
+    return Figure(question.key(f"curve_{number}"), caption, svg)

@@ -98,9 +98,9 @@ def rated_candidates(votes: Votes) -> RatedCandidates:
     """From votes that count, of each named rater the first on a candidate: tasks may share it, and a person who meets
     it twice is still one. One answer about several candidates together is about none of them."""
     units, unit = votes.units, votes.unit
-    kept = (units.candidate[unit] > 0) & np.isfinite(votes.value)
-    kept[kept] = ~is_repeated_vote(units.candidate[unit[kept]], votes.rater[kept])
-    unit, value = unit[kept], votes.value[kept]
+    counted = (units.candidate[unit] > 0) & np.isfinite(votes.value)
+    counted[counted] = ~is_repeated_vote(units.candidate[unit[counted]], votes.rater[counted])
+    unit, value = unit[counted], votes.value[counted]
     of, row = _by_unit(unit, units.candidate[unit])
     candidate = units.candidate[of]
     n = np.bincount(row, minlength=len(candidate))
@@ -115,9 +115,9 @@ def compared_pairs(votes: Votes) -> ComparedPairs:
     units = votes.units
     low, high = np.minimum(units.candidate, units.other), np.maximum(units.candidate, units.other)
     pair_of = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)[1].ravel()
-    kept = low[votes.unit] > 0
-    kept[kept] = ~is_repeated_vote(pair_of[votes.unit[kept]], votes.rater[kept])
-    unit, value, sure = votes.unit[kept], votes.value[kept], votes.confidence[kept]
+    counted = low[votes.unit] > 0
+    counted[counted] = ~is_repeated_vote(pair_of[votes.unit[counted]], votes.rater[counted])
+    unit, value, sure = votes.unit[counted], votes.value[counted], votes.confidence[counted]
     of, row = _by_unit(unit, pair_of[unit])
     side = np.where(value == Answer.Choice.FIRST, 0, np.where(value == Answer.Choice.SECOND, 1, 2))
     turned = units.candidate[unit] != units.candidate[of][row]
@@ -142,11 +142,11 @@ def by_strata(votes: Votes, unit: IntArray) -> Iterator[Group]:
                 yield Group(key, value, stratum.of_unit[unit] == number)
 
 
-def present_systems(found: RatedCandidates, votes: Votes) -> list[tuple[str, BoolArray]]:
+def present_systems(rated: RatedCandidates, votes: Votes) -> list[tuple[str, BoolArray]]:
     return [
-        (name, found.system == number)
+        (name, rated.system == number)
         for number, name in enumerate(votes.systems)
-        if number != NOBODY and (found.system == number).any()
+        if number != NOBODY and (rated.system == number).any()
     ]
 
 
@@ -202,7 +202,7 @@ class ScorerOutput:
         leads = self._leads(first, second)
         return leads if self.unseen is None else np.where(self.unseen.pairs(first, second), leads, np.nan)
 
-    def told(self) -> set[tuple[int, int]]:
+    def compared_keys(self) -> set[tuple[int, int]]:
         """Of which candidates, or pairs, its scores are held against people."""
         keys = np.array(list(self.scores), dtype=np.int64).reshape(-1, 2)
         if self.unseen is not None:
@@ -239,7 +239,7 @@ class ScoredBy:
     """A scorer version with all its outputs."""
 
     scorer: Scorer
-    contenders: tuple[ScorerOutput, ...]
+    outputs: tuple[ScorerOutput, ...]
 
     @property
     def title(self) -> str:
@@ -249,20 +249,20 @@ class ScoredBy:
     @property
     def n_scored(self) -> int:
         """How many candidates, or pairs of them, have any of its outputs."""
-        return len({key for one in self.contenders for key in one.scores})
+        return len({key for one in self.outputs for key in one.scores})
 
     @property
     def learned_here(self) -> bool:
         """Whether it was trained on votes of this study."""
-        return any(one.unseen is not None for one in self.contenders)
+        return any(one.unseen is not None for one in self.outputs)
 
     @property
-    def n_told(self) -> int:
+    def n_compared(self) -> int:
         """How many of what it scored it is held against people on: what it has not learned from."""
-        return len({key for one in self.contenders for key in one.told()})
+        return len({key for one in self.outputs for key in one.compared_keys()})
 
     def output(self, name: str) -> ScorerOutput | None:
-        return next((one for one in self.contenders if one.output == name), None)
+        return next((one for one in self.outputs if one.output == name), None)
 
     def heads(self) -> tuple[ScorerOutput, ScorerOutput] | None:
         """Musicality and alignment, of a scorer that has both."""
@@ -276,7 +276,7 @@ class ScoredBy:
             return [own]
         if heads := self.heads():
             return heads
-        scores = [one for one in self.contenders if one.output not in (ENSEMBLE_SPREAD, VARIANCE)]
+        scores = [one for one in self.outputs if one.output not in (ENSEMBLE_SPREAD, VARIANCE)]
         preferred = sorted(
             scores, key=lambda one: (_DEFAULT_OUTPUTS.get(one.output, len(_DEFAULT_OUTPUTS)), one.output)
         )
@@ -297,20 +297,20 @@ def scored_by(study: Study) -> list[ScoredBy]:
 def scores_of(
     study: Study, scorer: Scorer, *, name: str = "", unseen: NotLearnedFrom | None = None
 ) -> ScoredBy:
-    """`name`: what tables call it, instead of its key and digest. `unseen`: as `Contender` has it."""
-    found = data_scores.load_scores(study, scorer)
+    """`name`: what tables call it, instead of its key and digest. `unseen`: as `ScorerOutput` has it."""
+    loaded = data_scores.load_scores(study, scorer)
     entry = registry.METRICS.get(scorer.key)
-    pairs = bool(found.others.any()) or (entry is not None and entry.reads is Reads.PAIR)
+    pairs = bool(loaded.others.any()) or (entry is not None and entry.reads is Reads.PAIR)
     even = float(scorer.config.get("prefers_first_above", _EVEN)) if pairs else None
-    keys = list(zip(found.candidates.tolist(), found.others.tolist(), strict=True))
-    contenders = []
-    for number, output in sorted(enumerate(found.outputs), key=lambda one: one[1]):
-        column = found.values[:, number].tolist()
+    keys = list(zip(loaded.candidates.tolist(), loaded.others.tolist(), strict=True))
+    outputs = []
+    for number, output in sorted(enumerate(loaded.outputs), key=lambda one: one[1]):
+        column = loaded.values[:, number].tolist()
         scores = {key: value for key, value in zip(keys, column, strict=True) if np.isfinite(value)}
         called = name or str(scorer)
-        label = f"{called}, {output}" if len(found.outputs) > 1 else called
-        contenders.append(ScorerOutput(label, scorer, output, even, scores, unseen))
-    return ScoredBy(scorer, tuple(contenders))
+        label = f"{called}, {output}" if len(loaded.outputs) > 1 else called
+        outputs.append(ScorerOutput(label, scorer, output, even, scores, unseen))
+    return ScoredBy(scorer, tuple(outputs))
 
 
 # One question with those that scored what it asks about: what every table on models is made from.
@@ -323,11 +323,11 @@ class ResampledClusters(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class ScoredQuestion:
-    """`votes`: those that count. contenders: the outputs that are held against this question, one or two a scorer."""
+    """`votes`: those that count. outputs: the outputs that are held against this question, one or two a scorer."""
 
     votes: Votes
     scored: Sequence[ScoredBy]
-    contenders: Sequence[ScorerOutput]
+    outputs: Sequence[ScorerOutput]
     resampling: Resampling
 
     @property
@@ -348,24 +348,24 @@ class ScoredQuestion:
         return [text % {"n": self.question.first_votes}]
 
     @property
-    def named(self) -> dict[str, str]:
+    def title_params(self) -> dict[str, str]:
         return {"question": self.question.title}
 
     def key(self, table: str) -> str:
         return f"models_{self.question.key}_{table}"
 
-    def by_prompt(self, found: RatedCandidates | ComparedPairs) -> ResampledClusters:
+    def by_prompt(self, rows: RatedCandidates | ComparedPairs) -> ResampledClusters:
         """How every statistic of a row per candidate or pair is resampled."""
-        return {"clusters": found.prompt.tolist(), "resampling": self.resampling}
+        return {"clusters": rows.prompt.tolist(), "resampling": self.resampling}
 
     def with_scores(self, scores: Callable[[ScorerOutput], FloatArray]) -> ScoredQuestion | None:
         """Without those that have no score of anything people judged; None where nobody is left."""
-        left = [one for one in self.contenders if np.isfinite(scores(one)).any()]
-        return replace(self, contenders=left) if left else None
+        left = [one for one in self.outputs if np.isfinite(scores(one)).any()]
+        return replace(self, outputs=left) if left else None
 
     def varying(self, scores: Callable[[ScorerOutput], FloatArray]) -> list[ScorerOutput]:
         """Those whose scores differ: one that says the same of everything is told once, not for every part."""
-        return [one for one in self.contenders if _varies(scores(one))]
+        return [one for one in self.outputs if _varies(scores(one))]
 
     def by_column(self) -> Column:
         return Column("by", _("By"))
@@ -383,8 +383,8 @@ def _varies(scores: FloatArray) -> bool:
 
 
 def scored_question(votes: Votes, scored: Sequence[ScoredBy], resampling: Resampling) -> ScoredQuestion:
-    contenders = [one for each in scored for one in each.for_question(votes.question)]
-    return ScoredQuestion(votes, scored, contenders, resampling)
+    outputs = [one for each in scored for one in each.for_question(votes.question)]
+    return ScoredQuestion(votes, scored, outputs, resampling)
 
 
 # Where a question's scale and its confidence begin and end, and scores brought to 0 to 1 where that can be
@@ -401,8 +401,8 @@ def scale_bounds(question: MeasuredQuestion) -> tuple[float, float] | None:
 
 def middle_confidence(question: MeasuredQuestion) -> float | None:
     """Halfway between the least and the greatest confidence; None where none is asked for."""
-    asked = spec(question).confidence
-    return None if asked is None else (min(asked.values) + max(asked.values)) / 2
+    confidence = spec(question).confidence
+    return None if confidence is None else (min(confidence.values) + max(confidence.values)) / 2
 
 
 def from_0_to_1(scores: FloatArray, scale: tuple[float, float] | None) -> FloatArray | None:
@@ -421,9 +421,9 @@ def from_0_to_1(scores: FloatArray, scale: tuple[float, float] | None) -> FloatA
 def spec(question: MeasuredQuestion) -> QuestionSpec:
     """As the newest of the protocol versions that ask it alike has it."""
     row = Question.objects.get(pk=question.ids[0])
-    found = load_protocol(row.protocol_version_id).spec.question(question.key)
-    assert found is not None  # the row was made from it
-    return found
+    question_spec = load_protocol(row.protocol_version_id).spec.question(question.key)
+    assert question_spec is not None  # the row was made from it
+    return question_spec
 
 
 # What the sections on models say again and again: figures with their intervals, and why one is missing.

@@ -42,32 +42,32 @@ SHOWN = 20
 _ONCE = Resampling(replicates=1)
 
 
-def missed_ratings(asked: ScoredQuestion, found: RatedCandidates) -> Table | None:
+def missed_ratings(question: ScoredQuestion, rated: RatedCandidates) -> Table | None:
     """By how far apart the places of an item are among all items, by score and by mean rating: scores need not be on
     the question's scale for that."""
 
     def rank_correlation(one: ScorerOutput) -> float | None:
-        return pearson_and_spearman(one.of(found.candidate), found.mean, resampling=_ONCE)[1].value
+        return pearson_and_spearman(one.of(rated.candidate), rated.mean, resampling=_ONCE)[1].value
 
-    best = _best(asked.contenders, [rank_correlation(one) for one in asked.contenders])
+    best = _best(question.outputs, [rank_correlation(one) for one in question.outputs])
     if best is None:
         return None
-    scores = best.of(found.candidate)
-    apart = places_apart(scores, found.mean)
+    scores = best.of(rated.candidate)
+    apart = places_apart(scores, rated.mean)
     worst = _worst(apart)
     if not len(worst):
         return None
-    names = item_external_ids(found.item[worst].tolist())
+    names = item_external_ids(rated.item[worst].tolist())
     rows: list[list[Cell]] = [
         [
-            names[int(found.item[row])], _system(asked, int(found.system[row])), int(found.n[row]),
-            float(found.mean[row]), float(scores[row]), float(apart[row]),
+            names[int(rated.item[row])], _system(question, int(rated.system[row])), int(rated.n[row]),
+            float(rated.mean[row]), float(scores[row]), float(apart[row]),
         ]
         for row in worst
     ]  # fmt: skip
     return Table(
-        key=asked.key("missed"),
-        caption=_("What %(scorer)s misses: %(question)s") % {**asked.named, "scorer": best.name},
+        key=question.key("missed"),
+        caption=_("What %(scorer)s misses: %(question)s") % {**question.title_params, "scorer": best.name},
         columns=[
             Column("item", _("Item")), Column("system", _("System")), count_column("n", _("Ratings")),
             number_column("mean", _("Mean rating"), digits=2), number_column("score", _("Score")),
@@ -84,30 +84,32 @@ def missed_ratings(asked: ScoredQuestion, found: RatedCandidates) -> Table | Non
     )  # fmt: skip
 
 
-def missed_preferences(asked: ScoredQuestion, found: ComparedPairs) -> Table | None:
+def missed_preferences(question: ScoredQuestion, pairs: ComparedPairs) -> Table | None:
     """By how far the share of votes is from the scorer's probability."""
 
     def accuracy(one: ScorerOutput) -> float | None:
-        leads = one.leads(found.first, found.second)
-        return pairwise_accuracy(leads, found.lead, resampling=_ONCE).accuracy.value
+        leads = one.leads(pairs.first, pairs.second)
+        return pairwise_accuracy(leads, pairs.lead, resampling=_ONCE).accuracy.value
 
-    best = _best(asked.contenders, [accuracy(one) for one in asked.contenders])
+    best = _best(question.outputs, [accuracy(one) for one in question.outputs])
     if best is None:
         return None
-    leads = best.leads(found.first, found.second)
-    first, second = found.votes[:, 0], found.votes[:, 1]
+    leads = best.leads(pairs.first, pairs.second)
+    first, second = pairs.votes[:, 0], pairs.votes[:, 1]
     chance = probability(best.logits(leads))
-    share = np.divide(first, first + second, out=np.full(len(found), np.nan), where=first + second > 0)
+    share = np.divide(first, first + second, out=np.full(len(pairs), np.nan), where=first + second > 0)
     # Where people decide alike, this is the order of the leads.
-    apart = np.where(leads * found.lead < 0, np.abs(share - chance), np.nan)
+    apart = np.where(leads * pairs.lead < 0, np.abs(share - chance), np.nan)
     worst = _worst(apart)
     if not len(worst):
         return None
-    names = item_external_ids(found.item[worst].tolist())
-    rows = [_pair_row(asked, found, int(row), names, float(leads[row]), float(chance[row])) for row in worst]
+    names = item_external_ids(pairs.item[worst].tolist())
+    rows = [
+        _pair_row(question, pairs, int(row), names, float(leads[row]), float(chance[row])) for row in worst
+    ]
     return Table(
-        key=asked.key("missed"),
-        caption=_("What %(scorer)s misses: %(question)s") % {**asked.named, "scorer": best.name},
+        key=question.key("missed"),
+        caption=_("What %(scorer)s misses: %(question)s") % {**question.title_params, "scorer": best.name},
         columns=[
             Column("item", _("Item")), Column("preferred", _("People prefer")), Column("other", _("over")),
             count_column("for", _("Votes for it")), count_column("against", _("Votes for the other")),
@@ -130,19 +132,24 @@ def places_apart(scores: FloatArray, humans: FloatArray) -> FloatArray:
 
 
 def _pair_row(
-    asked: ScoredQuestion, found: ComparedPairs, row: int, names: dict[int, str], lead: float, chance: float
+    question: ScoredQuestion,
+    pairs: ComparedPairs,
+    row: int,
+    names: dict[int, str],
+    lead: float,
+    chance: float,
 ) -> list[Cell]:
-    unit, votes = found.unit[row], [int(n) for n in found.votes[row]]
-    units = asked.votes.units
-    systems = [_system(asked, int(side)) for side in (units.first[unit], units.second[unit])]
-    if found.lead[row] < 0:
+    unit, votes = pairs.unit[row], [int(n) for n in pairs.votes[row]]
+    units = question.votes.units
+    systems = [_system(question, int(side)) for side in (units.first[unit], units.second[unit])]
+    if pairs.lead[row] < 0:
         systems, votes, lead, chance = systems[::-1], [votes[1], votes[0], votes[2]], -lead, 1 - chance
-    return [names[int(found.item[row])], *systems, *votes, lead, chance]
+    return [names[int(pairs.item[row])], *systems, *votes, lead, chance]
 
 
-def _best(contenders: Sequence[ScorerOutput], figures: Sequence[float | None]) -> ScorerOutput | None:
+def _best(outputs: Sequence[ScorerOutput], figures: Sequence[float | None]) -> ScorerOutput | None:
     """The first of the best, in the order in which scorers are listed."""
-    known = [(figure, one) for figure, one in zip(figures, contenders, strict=True) if figure is not None]
+    known = [(figure, one) for figure, one in zip(figures, outputs, strict=True) if figure is not None]
     return max(known, key=lambda pair: pair[0])[1] if known else None
 
 
@@ -154,8 +161,8 @@ def _worst(apart: FloatArray) -> IntArray:
     )
 
 
-def _system(asked: ScoredQuestion, number: int) -> str:
-    return asked.votes.systems[number] if number >= 0 else ""
+def _system(question: ScoredQuestion, number: int) -> str:
+    return question.votes.systems[number] if number >= 0 else ""
 
 
 def models_section(material: ReportData) -> Section | None:
@@ -166,8 +173,8 @@ def models_section(material: ReportData) -> Section | None:
     texts = items.candidate_texts(material.study)
     blocks: list[Block] = []
     for votes in material.votes:
-        asked = scored_question(votes.counted(), scored, material.settings.resampling)
-        blocks += _blocks(asked, texts)
+        question = scored_question(votes.counted(), scored, material.settings.resampling)
+        blocks += _blocks(question, texts)
     if not blocks:
         return None
     return Section(
@@ -177,44 +184,44 @@ def models_section(material: ReportData) -> Section | None:
     )
 
 
-def _blocks(asked: ScoredQuestion, texts: dict[int, CandidateText]) -> Iterator[Block]:
-    if asked.question.is_preference:
-        pairs = compared_pairs(asked.votes)
-        if scored := asked.with_scores(lambda one: one.leads(pairs.first, pairs.second)):
+def _blocks(question: ScoredQuestion, texts: dict[int, CandidateText]) -> Iterator[Block]:
+    if question.question.is_preference:
+        pairs = compared_pairs(question.votes)
+        if scored := question.with_scores(lambda one: one.leads(pairs.first, pairs.second)):
             yield from _of_preferences(scored, pairs)
         return
-    found = rated_candidates(asked.votes)
-    if scored := asked.with_scores(lambda one: one.of(found.candidate)):
-        yield from _of_ratings(scored, found, texts)
+    rated = rated_candidates(question.votes)
+    if scored := question.with_scores(lambda one: one.of(rated.candidate)):
+        yield from _of_ratings(scored, rated, texts)
 
 
-def _of_preferences(asked: ScoredQuestion, pairs: ComparedPairs) -> Iterator[Block]:
-    early = compared_pairs(asked.first_votes)
-    yield from preference_tables(asked, pairs, early)
-    yield from calibration_blocks(asked, early)
-    if missed := missed_preferences(asked, pairs):
+def _of_preferences(question: ScoredQuestion, pairs: ComparedPairs) -> Iterator[Block]:
+    early = compared_pairs(question.first_votes)
+    yield from preference_tables(question, pairs, early)
+    yield from calibration_blocks(question, early)
+    if missed := missed_preferences(question, pairs):
         yield missed
 
 
 def _of_ratings(
-    asked: ScoredQuestion, found: RatedCandidates, texts: dict[int, CandidateText]
+    question: ScoredQuestion, rated: RatedCandidates, texts: dict[int, CandidateText]
 ) -> Iterator[Block]:
-    yield from rating_tables(asked, found, rated_candidates(asked.first_votes), texts)
-    yield from rating_curves(asked, found)
-    if missed := missed_ratings(asked, found):
+    yield from rating_tables(question, rated, rated_candidates(question.first_votes), texts)
+    yield from rating_curves(question, rated)
+    if missed := missed_ratings(question, rated):
         yield missed
 
 
 def _reading(scored: Sequence[ScoredBy]) -> Paragraph:
-    said = [_("Scores are taken as they are stored, each scorer version by itself.")]
+    sentences = [_("Scores are taken as they are stored, each scorer version by itself.")]
     if learned := [str(one.scorer) for one in scored if one.learned_here]:
         text = _(
             "%(scorer)s: trained on votes of this study, so all figures of it here rest on what was held out of that "
             "training; elsewhere it counts as having no score."
         )
-        said += [text % {"scorer": name} for name in learned]
+        sentences += [text % {"scorer": name} for name in learned]
     if len(learned) < len(scored):
-        said.append(
+        sentences.append(
             _("Whether other scorers were trained on this material elsewhere is not known here.")
             if learned
             else _(
@@ -222,14 +229,14 @@ def _reading(scored: Sequence[ScoredBy]) -> Paragraph:
                 "elsewhere is not known: if so, its figures say nothing about other material."
             )
         )
-    return Paragraph(join_sentences(said))
+    return Paragraph(join_sentences(sentences))
 
 
 def _scorers(scored: Sequence[ScoredBy]) -> Table:
     learned = any(one.learned_here for one in scored)
     rows: list[list[Cell]] = [
-        [str(one.scorer), one.title, ", ".join(output.output for output in one.contenders), one.n_scored,
-         *([one.n_told] if learned else [])]
+        [str(one.scorer), one.title, ", ".join(output.output for output in one.outputs), one.n_scored,
+         *([one.n_compared] if learned else [])]
         for one in scored
     ]  # fmt: skip
     return Table(

@@ -37,21 +37,21 @@ from annotation.studies.protocols import load_protocol
 _CHOSEN_SIDES = ReliabilityReading("nominal", symmetric=True)
 
 
-def agreement_blocks(asked: Sequence[PreferenceVotes], settings: ReportSettings) -> Iterator[Block]:
-    if not asked:
+def agreement_blocks(questions: Sequence[PreferenceVotes], settings: ReportSettings) -> Iterator[Block]:
+    if not questions:
         return
-    yield _vote_pairs(asked, settings)
-    both = [(one, other) for one, other in combinations(asked, 2)]
+    yield _vote_pairs(questions, settings)
+    both = [(one, other) for one, other in combinations(questions, 2)]
     if both:
         yield _same_preferences(both, settings)
-    with_confidence = [pairs for pairs in asked if not np.isnan(pairs.votes.confidence).all()]
+    with_confidence = [pairs for pairs in questions if not np.isnan(pairs.votes.confidence).all()]
     if len(with_confidence) == 2:
         yield _confidences_of_two(with_confidence[0], with_confidence[1])
     else:
         yield from map(_confidences, with_confidence)
 
 
-def _vote_pairs(asked: Sequence[PreferenceVotes], settings: ReportSettings) -> Table:
+def _vote_pairs(questions: Sequence[PreferenceVotes], settings: ReportSettings) -> Table:
     """Table 6."""
     columns = (
         Column("question", _("Question")),
@@ -65,21 +65,23 @@ def _vote_pairs(asked: Sequence[PreferenceVotes], settings: ReportSettings) -> T
     )
     rows: list[tuple[Cell, ...]] = []
     prompts = 0
-    for pairs in asked:
+    for pairs in questions:
         early = pairs.first_votes
         decided = early.select(early.decided)
         clusters = decided.clusters(PROMPT)
         prompts = max(prompts, len(np.unique(clusters)))
-        found = pair_agreement(
+        agreement = pair_agreement(
             decided.votes.unit, decided.second, clusters=clusters, resampling=settings.resampling
         )
-        counts = (found.units, found.votes, found.agreeing.hits, found.disagreements)
+        counts = (agreement.units, agreement.votes, agreement.agreeing.hits, agreement.disagreements)
         of_pairs = Measured(
-            found.alpha,
-            reason=reason_sentence(found.agreeing.reason if found.alpha is None else None, RANKING),
+            agreement.alpha,
+            reason=reason_sentence(agreement.agreeing.reason if agreement.alpha is None else None, RANKING),
         )
         alpha = measured_alpha(agreement_of(decided.votes, _CHOSEN_SIDES, settings))
-        rows.append((pairs.votes.question.title, *counts, measured_share(found.agreeing), of_pairs, alpha))
+        rows.append(
+            (pairs.votes.question.title, *counts, measured_share(agreement.agreeing), of_pairs, alpha)
+        )
     notes = [
         _(
             "All pairs of votes on the same comparison that each prefer a side; ties and both bad are left out."
@@ -90,7 +92,7 @@ def _vote_pairs(asked: Sequence[PreferenceVotes], settings: ReportSettings) -> T
             "takes chance as of a finite sample (Krippendorff)."
         ),
         resampled([(PROMPT, prompts)], settings.resampling),
-        *first_votes_note(asked),
+        *first_votes_note(questions),
     ]
     return Table("preferences-agreement", _("Agreement of pairs of votes"), columns, rows, notes)
 
@@ -184,13 +186,13 @@ def _levels(pairs: PreferenceVotes, settings: ReportSettings) -> Table:
     early = pairs.first_votes
     decided = early.select(early.decided)
     agrees = agrees_with_others(decided.votes.unit, decided.second)
-    found = {
+    by_clusters = {
         by: agreement_by_confidence(
             decided.votes.confidence, agrees, clusters=decided.clusters(by), resampling=settings.resampling
         )
         for by in pairs.clusterings
     }
-    given = ~np.isnan(confidence)
+    has_confidence = ~np.isnan(confidence)
     columns = [
         Column("confidence", _("Confidence")),
         Column("votes", _("Votes"), "count"),
@@ -199,26 +201,32 @@ def _levels(pairs: PreferenceVotes, settings: ReportSettings) -> Table:
     ]
     columns += [
         Column(
-            f"with_others_by_{by}", by_cluster(_("Agree with it"), by, clusterings=list(found)), "percent", 1
+            f"with_others_by_{by}",
+            by_cluster(_("Agree with it"), by, clusterings=list(by_clusters)),
+            "percent",
+            1,
         )
-        for by in found
+        for by in by_clusters
     ]
-    at = {by: {one.level: one for one in levels} for by, levels in found.items()}
+    at = {by: {one.level: one for one in levels} for by, levels in by_clusters.items()}
     rows: list[tuple[Cell, ...]] = []
-    for level in np.unique(confidence[given]).tolist():
+    for level in np.unique(confidence[has_confidence]).tolist():
         n = int((confidence == level).sum())
-        shares = [at[by][level].with_others if level in at[by] else None for by in found]
+        shares = [at[by][level].with_others if level in at[by] else None for by in by_clusters]
         compared = shares[0].n if shares[0] else 0
         cells = [Measured(None) if share is None else measured_share(share) for share in shares]
-        rows.append((f"{level:g}", n, n / int(given.sum()), compared, *cells))
+        rows.append((f"{level:g}", n, n / int(has_confidence.sum()), compared, *cells))
     notes = [
         _(
             "Agreement of a vote with the majority of the other votes on the same pair; votes whose others are evenly "
             "split, ties and both bad are left out of it."
         ),
         _("Mean confidence %(mean)s; %(missing)s votes have none.")
-        % {"mean": f"{np.sort(confidence[given]).mean():.3f}", "missing": f"{int((~given).sum()):,}"},
-        resampled([(by, _n_clusters(decided, by)) for by in found], settings.resampling),
+        % {
+            "mean": f"{np.sort(confidence[has_confidence]).mean():.3f}",
+            "missing": f"{int((~has_confidence).sum()):,}",
+        },
+        resampled([(by, _n_clusters(decided, by)) for by in by_clusters], settings.resampling),
         *first_votes_note([pairs]),
     ]
     caption = _("Confidence: %(question)s") % {"question": question.title}
@@ -250,12 +258,22 @@ def _strata(pairs: PreferenceVotes, settings: ReportSettings) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for name, here in strata:
         chosen = early.select(here & early.decided)
-        found = pair_agreement(
+        agreement = pair_agreement(
             chosen.votes.unit, chosen.second, clusters=chosen.clusters(PROMPT), resampling=settings.resampling
         )
         alpha = measured_alpha(agreement_of(chosen.votes, _CONFIDENT_SIDES, settings))
-        rate = measured_share(found.agreeing)
-        rows.append((name, found.units, found.votes, found.agreeing.hits, found.disagreements, rate, alpha))
+        rate = measured_share(agreement.agreeing)
+        rows.append(
+            (
+                name,
+                agreement.units,
+                agreement.votes,
+                agreement.agreeing.hits,
+                agreement.disagreements,
+                rate,
+                alpha,
+            )
+        )
     notes = [
         _("Among the votes of each row alone, where two or more of them prefer a side of the same pair."),
         _("Rates: prompts resampled; alpha: as in the section on agreement."),
@@ -268,7 +286,7 @@ def _strata(pairs: PreferenceVotes, settings: ReportSettings) -> Table:
 def _middle(question: MeasuredQuestion) -> float:
     """Of the scale of confidence, as the newest version that asks alike has it."""
     row = Question.objects.filter(pk__in=question.ids).order_by("-protocol_version__number")[0]
-    asked = load_protocol(row.protocol_version_id).spec.question(row.key)
-    assert asked is not None  # the row was made from it
-    assert asked.confidence is not None  # confidences were given
-    return (min(asked.confidence.values) + max(asked.confidence.values)) / 2
+    question_spec = load_protocol(row.protocol_version_id).spec.question(row.key)
+    assert question_spec is not None  # the row was made from it
+    assert question_spec.confidence is not None  # confidences were given
+    return (min(question_spec.confidence.values) + max(question_spec.confidence.values)) / 2

@@ -50,14 +50,14 @@ def ranking_blocks(votes: Votes, pairs: PreferenceVotes, settings: ReportSetting
     plain = _rankings(pairs, settings)
     yield from _warnings(plain[pairs.leading], pairs)
     ridged = "separated" in {group.reason for group in plain[pairs.leading].groups}
-    found = _rankings(pairs, settings, ridge=RIDGE) if ridged else plain
+    rankings = _rankings(pairs, settings, ridge=RIDGE) if ridged else plain
     caption = _("Systems ranked: %(question)s") % {"question": question.title}
     said = first_votes_note([pairs])
-    notes = [*_notes(found, settings), *said]
-    yield _strengths(f"preferences-{question.key}-ranking", caption, found, notes)
-    yield _figure(f"preferences-{question.key}-strengths", caption, found, settings)
+    notes = [*_notes(rankings, settings), *said]
+    yield _strengths(f"preferences-{question.key}-ranking", caption, rankings, notes)
+    yield _figure(f"preferences-{question.key}-strengths", caption, rankings, settings)
     yield _win_rates(votes, plain, settings, said)
-    if parameters := _parameters(votes, found, said):
+    if parameters := _parameters(votes, rankings, said):
         yield parameters
 
 
@@ -107,9 +107,9 @@ def _names(systems: Iterator[str] | tuple[str, ...]) -> str:
     return ", ".join(systems)
 
 
-def _strengths(key: str, caption: str, found: Rankings, notes: list[str]) -> Table:
-    clusterings = list(found)
-    grouped = len(next(iter(found.values())).groups) > 1
+def _strengths(key: str, caption: str, rankings: Rankings, notes: list[str]) -> Table:
+    clusterings = list(rankings)
+    grouped = len(next(iter(rankings.values())).groups) > 1
     columns = [Column("group", _("Group"), "count")] if grouped else []
     columns.append(Column("system", _("System")))
     measures: tuple[tuple[str, str, Kind, int], ...] = (
@@ -122,7 +122,7 @@ def _strengths(key: str, caption: str, found: Rankings, notes: list[str]) -> Tab
             for by in clusterings
         ]
     rows: list[tuple[Cell, ...]] = []
-    for number, groups in enumerate(zip(*(one.groups for one in found.values()), strict=True), start=1):
+    for number, groups in enumerate(zip(*(one.groups for one in rankings.values()), strict=True), start=1):
         for lines in zip(*(group.systems for group in groups), strict=True):
             strengths = [
                 measured(line.strength, line.interval, group.reason or group.interval_reason, RANKING)
@@ -136,16 +136,16 @@ def _strengths(key: str, caption: str, found: Rankings, notes: list[str]) -> Tab
     return Table(key, caption, columns, rows, notes)
 
 
-def _notes(found: Rankings, settings: ReportSettings) -> Iterator[str]:
+def _notes(rankings: Rankings, settings: ReportSettings) -> Iterator[str]:
     yield _(
         "Strengths are log-odds against the mean of the systems (Bradley and Terry; ties after Davidson): of votes "
         "that prefer one of two systems, the share for the first is 1 / (1 + exp(−difference)). Both bad says nothing "
         "about which is better and is no part of them."
     )
-    counts = [(by, ranking.clusters) for by, ranking in found.items()]
+    counts = [(by, ranking.clusters) for by, ranking in rankings.items()]
     yield resampled(counts, settings.resampling)
     yield _("Intervals of ranks hold the ranks that the systems had in these resamples, all ranked together.")
-    for by, ranking in found.items():
+    for by, ranking in rankings.items():
         lost = sum(group.degenerate for group in ranking.groups)
         if lost:
             text = _(
@@ -163,8 +163,8 @@ def _notes(found: Rankings, settings: ReportSettings) -> Iterator[str]:
             )
 
 
-def _figure(key: str, caption: str, found: Rankings, settings: ReportSettings) -> Figure:
-    leading = next(iter(found.values()))
+def _figure(key: str, caption: str, rankings: Rankings, settings: ReportSettings) -> Figure:
+    leading = next(iter(rankings.values()))
     several = len(leading.groups) > 1
     blocks = [
         PlotBlock(
@@ -182,8 +182,8 @@ def _point(line: RankedSystem) -> Point:
     return Point(line.system, line.strength, low, high, shown)
 
 
-def _win_rates(votes: Votes, found: Rankings, settings: ReportSettings, said: list[str]) -> Table:
-    clusterings = list(found)
+def _win_rates(votes: Votes, rankings: Rankings, settings: ReportSettings, notes: list[str]) -> Table:
+    clusterings = list(rankings)
     columns = [
         Column("system", _("System")),
         *(
@@ -196,22 +196,23 @@ def _win_rates(votes: Votes, found: Rankings, settings: ReportSettings, said: li
         Column("both_bad", _("Both bad"), "count"),
     ]
     lines = {
-        by: {line.system: line for group in one.groups for line in group.systems} for by, one in found.items()
+        by: {line.system: line for group in one.groups for line in group.systems}
+        for by, one in rankings.items()
     }
     leading = lines[clusterings[0]]
     order = sorted(leading, key=lambda name: (-_sortable(leading[name].win_rate), name))
     rows: list[tuple[Cell, ...]] = []
     for name in order:
-        rates = [_rate(lines[by][name], clusters=found[by].clusters) for by in clusterings]
+        rates = [_rate(lines[by][name], clusters=rankings[by].clusters) for by in clusterings]
         one = leading[name]
         rows.append((name, *rates, one.wins, one.losses, one.ties, one.both_bad))
     note = _(
         "(Wins + ties / 2) / (wins + losses + ties), whoever the opponents were. Both bad is part of no win rate."
     )
-    counts = [(by, ranking.clusters) for by, ranking in found.items()]
+    counts = [(by, ranking.clusters) for by, ranking in rankings.items()]
     caption = _("Win rates: %(question)s") % {"question": votes.question.title}
     key = f"preferences-{votes.question.key}-wins"
-    return Table(key, caption, columns, rows, [note, resampled(counts, settings.resampling), *said])
+    return Table(key, caption, columns, rows, [note, resampled(counts, settings.resampling), *notes])
 
 
 def _sortable(rate: float | None) -> float:
@@ -227,19 +228,21 @@ def _rate(line: RankedSystem, *, clusters: int) -> Cell:
     return measured(line.win_rate, interval, reason, RANKING)
 
 
-def _parameters(votes: Votes, found: Rankings, said: list[str]) -> Table | None:
+def _parameters(votes: Votes, rankings: Rankings, notes: list[str]) -> Table | None:
     """Davidson's tie parameter of every group that has ties."""
-    clusterings = list(found)
+    clusterings = list(rankings)
     columns = [Column("parameter", _("Parameter"))]
     columns += [
         Column(f"value_by_{by}", by_cluster(_("Value"), by, clusterings=clusterings), "number", 3)
         for by in clusterings
     ]
     rows: list[tuple[Cell, ...]] = []
-    for groups in zip(*(one.groups for one in found.values()), strict=True):
+    for groups in zip(*(one.groups for one in rankings.values()), strict=True):
         figures = [group.nu for group in groups]
         if figures[0] is not None:
-            name = "ν" if len(next(iter(found.values())).groups) == 1 else "ν: " + groups[0].systems[0].system
+            name = (
+                "ν" if len(next(iter(rankings.values())).groups) == 1 else "ν: " + groups[0].systems[0].system
+            )
             cells = [
                 measured(one.value, one.interval, group.interval_reason, RANKING)
                 for one, group in zip(figures, groups, strict=True)
@@ -250,7 +253,7 @@ def _parameters(votes: Votes, found: Rankings, said: list[str]) -> Table | None:
         return None
     note = _("The chance of a tie between two equal systems is ν / (2 + ν) (Davidson 1970).")
     caption = _("Ties: %(question)s") % {"question": votes.question.title}
-    return Table(f"preferences-{votes.question.key}-ties", caption, columns, rows, [note, *said])
+    return Table(f"preferences-{votes.question.key}-ties", caption, columns, rows, [note, *notes])
 
 
 # The same ranking made otherwise: with the raters that were excluded, and with confidence as a margin or a
@@ -322,7 +325,10 @@ def _by_confidence(pairs: PreferenceVotes, plain: Ranking, settings: ReportSetti
     uses: list[ConfidenceUse] = ["margin"]
     if pairs.comparisons.confidence_levels[0] > 0:  # else the least sure would weigh nothing, or less
         uses.append("weight")
-    found = [plain, *(rank_systems(pairs.comparisons, _settings(pairs, settings, use=use)) for use in uses)]
+    rankings = [
+        plain,
+        *(rank_systems(pairs.comparisons, _settings(pairs, settings, use=use)) for use in uses),
+    ]
     names = [_("plain"), _("margin"), _("weight")]
     columns = [Column("system", _("System"))]
     columns += [
@@ -333,31 +339,31 @@ def _by_confidence(pairs: PreferenceVotes, plain: Ranking, settings: ReportSetti
         Column(f"rank_{use}", _("Rank, %(use)s") % {"use": name}, "count")
         for use, name in zip(["plain", *uses], names, strict=False)
     ]
-    lines = [_lines(one) for one in found]
+    lines = [_lines(one) for one in rankings]
     rows: list[tuple[Cell, ...]] = [
         (name, *(_strength(one.get(name)) for one in lines), *(_rank(one.get(name)) for one in lines))
         for name in lines[0]
     ]
     caption = _("Confidence in the ranking: %(question)s") % {"question": pairs.votes.question.title}
-    notes = list(_confidence_notes(pairs, found, settings))
+    notes = list(_confidence_notes(pairs, rankings, settings))
     return Table(f"preferences-{pairs.votes.question.key}-by-confidence", caption, columns, rows, notes)
 
 
 def _confidence_notes(
-    pairs: PreferenceVotes, found: Sequence[Ranking], settings: ReportSettings
+    pairs: PreferenceVotes, rankings: Sequence[Ranking], settings: ReportSettings
 ) -> Iterator[str]:
     yield _(
         "Margin: confidence says by how much the preferred one is ahead, in ordered steps (cumulative logits, Agresti "
         "1992); its strengths are on another scale than the plain ones. Weight: each vote counts confidence / %(most)s."
     ) % {"most": f"{pairs.comparisons.confidence_levels[-1]:g}"}
-    thresholds = found[1].groups[0].thresholds
+    thresholds = rankings[1].groups[0].thresholds
     if thresholds:
         listed = ", ".join(f"{figure.value:.2f}".replace("-", "−") for figure in thresholds)
         yield _("Thresholds between the steps: %(thresholds)s.") % {"thresholds": listed}
-    if found[1].without_confidence:
+    if rankings[1].without_confidence:
         text = _("%(n)s votes without a confidence are part of the plain ranking only.")
-        yield text % {"n": f"{found[1].without_confidence:,}"}
-    yield resampled([(pairs.leading, found[0].clusters)], settings.resampling)
+        yield text % {"n": f"{rankings[1].without_confidence:,}"}
+    yield resampled([(pairs.leading, rankings[0].clusters)], settings.resampling)
     yield from first_votes_note([pairs])
 
 
@@ -365,15 +371,15 @@ def _lines(ranking: Ranking) -> Lines:
     return {line.system: (line, group) for group in ranking.groups for line in group.systems}
 
 
-def _strength(found: tuple[RankedSystem, RankedGroup] | None) -> Cell:
-    if found is None:
+def _strength(ranked: tuple[RankedSystem, RankedGroup] | None) -> Cell:
+    if ranked is None:
         return None
-    line, group = found
+    line, group = ranked
     return measured(line.strength, line.interval, group.reason or group.interval_reason, RANKING)
 
 
-def _rank(found: tuple[RankedSystem, RankedGroup] | None) -> Cell:
-    if found is None:
+def _rank(ranked: tuple[RankedSystem, RankedGroup] | None) -> Cell:
+    if ranked is None:
         return None
-    line, group = found
+    line, group = ranked
     return measured(line.rank, line.rank_interval, group.reason or group.interval_reason, RANKING)

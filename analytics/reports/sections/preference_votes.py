@@ -151,14 +151,14 @@ def by_cluster(label: str, by: str, *, clusterings: Sequence[str]) -> str:
     return text % {"label": label}
 
 
-def first_votes_note(asked: Sequence[PreferenceVotes]) -> list[str]:
+def first_votes_note(questions: Sequence[PreferenceVotes]) -> list[str]:
     """Said where a table rests on fewer votes than there are."""
     text = gettext(
         "%(question)s The first %(n)s votes of each comparison, since more were asked for while these differed."
     )
     return [
         text % {"question": pairs.votes.question.title, "n": pairs.votes.question.first_votes}
-        for pairs in asked
+        for pairs in questions
         if pairs.votes.question.first_votes is not None
     ]
 
@@ -176,12 +176,12 @@ def resampled(clusters: Sequence[tuple[str, int]], resampling: Resampling) -> st
         "%(level)s intervals: percentiles of %(times)s bootstrap resamples of %(clusters)s, each with all its votes, "
         "expanded for their number (Hesterberg, 2015)."
     )
-    said = text % {
+    sentence = text % {
         "level": f"{100 * resampling.level:g} %",
         "times": f"{resampling.replicates:,}",
         "clusters": listed,
     }
-    return join_sentences([said, *(_so_few(by, n) for by, n in clusters)])
+    return join_sentences([sentence, *(_so_few(by, n) for by, n in clusters)])
 
 
 def _so_few(by: str, n: int) -> str:

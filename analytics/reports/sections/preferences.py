@@ -38,12 +38,12 @@ from annotation.models import Answer
 
 
 def trial_blocks(material: ReportData) -> Iterator[Block]:
-    found = known_answer_trials.abx_report(material.study)
-    if found is not None:
-        yield _abx(found, level=material.settings.resampling.level)
+    report = known_answer_trials.abx_report(material.study)
+    if report is not None:
+        yield _abx(report, level=material.settings.resampling.level)
 
 
-def _abx(found: known_answer_trials.AbxReport, *, level: float) -> Table:
+def _abx(report: known_answer_trials.AbxReport, *, level: float) -> Table:
     columns = (
         Column("pair", _("Pair")),
         Column("answers", _("Answers"), "count"),
@@ -52,7 +52,7 @@ def _abx(found: known_answer_trials.AbxReport, *, level: float) -> Table:
         Column("p", _("p, by guessing"), "p", 4),
     )
     rows: list[tuple[Cell, ...]] = []
-    for name, one in [*((pair.name, pair) for pair in found.pairs), (_("All pairs"), found.total)]:
+    for name, one in [*((pair.name, pair) for pair in report.pairs), (_("All pairs"), report.total)]:
         share = Measured(one.share, *wilson_interval(one.correct, one.n, level=level))
         rows.append((name, one.n, one.correct, share, one.guessing))
     notes = [
@@ -88,10 +88,10 @@ def pair_blocks(votes: Votes, pairs: PreferenceVotes, settings: ReportSettings) 
     if not pairs.comparisons.votes:
         return
     order = _order(pairs)
-    found = _pairs(pairs, order, settings)
-    yield _table(pairs, found, settings)
-    yield _matrix(pairs, order, found)
-    yield _sequence(pairs, found, settings)
+    system_pairs = _pairs(pairs, order, settings)
+    yield _table(pairs, system_pairs, settings)
+    yield _matrix(pairs, order, system_pairs)
+    yield _sequence(pairs, system_pairs, settings)
 
 
 def _order(pairs: PreferenceVotes) -> list[str]:
@@ -127,7 +127,7 @@ def _pairs(pairs: PreferenceVotes, order: list[str], settings: ReportSettings) -
     return found
 
 
-def _table(pairs: PreferenceVotes, found: list[_Pair], settings: ReportSettings) -> Table:
+def _table(pairs: PreferenceVotes, system_pairs: list[_Pair], settings: ReportSettings) -> Table:
     columns = (
         Column("one", _("System")),
         Column("other", _("Against")),
@@ -139,7 +139,7 @@ def _table(pairs: PreferenceVotes, found: list[_Pair], settings: ReportSettings)
         Column("win_rate", _("Win rate"), "percent", 1),
     )
     rows: list[tuple[Cell, ...]] = []
-    for pair in found:
+    for pair in system_pairs:
         wins, losses = pair.of(pair.one)
         ties, both_bad = pair.counts.ties, pair.counts.both_bad
         votes = wins + losses + ties + both_bad
@@ -157,9 +157,9 @@ def _table(pairs: PreferenceVotes, found: list[_Pair], settings: ReportSettings)
     return Table(f"preferences-{pairs.votes.question.key}-pairs", caption, columns, rows, notes)
 
 
-def _matrix(pairs: PreferenceVotes, order: list[str], found: list[_Pair]) -> Figure:
+def _matrix(pairs: PreferenceVotes, order: list[str], system_pairs: list[_Pair]) -> Figure:
     cells = {}
-    for pair in found:
+    for pair in system_pairs:
         if pair.rate.value is not None:
             n, one, other = pair.rate.n // 2, order.index(pair.one), order.index(pair.other)
             cells[one, other] = MatrixCell(pair.rate.value, n)
@@ -172,7 +172,7 @@ def _matrix(pairs: PreferenceVotes, order: list[str], found: list[_Pair]) -> Fig
     return Figure(f"preferences-{pairs.votes.question.key}-matrix", caption, drawing)
 
 
-def _sequence(pairs: PreferenceVotes, found: list[_Pair], settings: ReportSettings) -> Block:
+def _sequence(pairs: PreferenceVotes, system_pairs: list[_Pair], settings: ReportSettings) -> Block:
     if not pairs.order_known[pairs.ranks_systems].all():
         # Whoever recorded which side came first recorded when, too; other imports bring times of any meaning.
         return Paragraph(
@@ -191,7 +191,7 @@ def _sequence(pairs: PreferenceVotes, found: list[_Pair], settings: ReportSettin
         Column("settled_after", _("Settled after"), "count"),
         Column("ahead", _("Ahead then")),
     )
-    rows = [_sequential_row(pair, sequential_comparison(pair.won, level=level)) for pair in found]
+    rows = [_sequential_row(pair, sequential_comparison(pair.won, level=level)) for pair in system_pairs]
     caption = _("Pairs compared while votes come in: %(question)s") % {"question": pairs.votes.question.title}
     notes = [
         _(
@@ -203,28 +203,28 @@ def _sequence(pairs: PreferenceVotes, found: list[_Pair], settings: ReportSettin
         % {
             "level": f"{100 * level:g} %",
             "limit": f"{1 / (1 - level):.4g}",
-            "pairs": f"{len(found):,}",
-            "all": f"{len(found) / (1 - level):.4g}",
+            "pairs": f"{len(system_pairs):,}",
+            "all": f"{len(system_pairs) / (1 - level):.4g}",
             "log_limit": f"{-math.log10(1 - level):.2f}",
-            "log_all": f"{math.log10(len(found) / (1 - level)):.2f}",
+            "log_all": f"{math.log10(len(system_pairs) / (1 - level)):.2f}",
         },
         *first_votes_note([pairs]),
     ]
     return Table(f"preferences-{pairs.votes.question.key}-sequential", caption, columns, rows, notes)
 
 
-def _sequential_row(pair: _Pair, found: SequentialComparison) -> tuple[Cell, ...]:
-    low, high = found.interval or (None, None)
-    ahead = {"first": pair.one, "second": pair.other}.get(found.direction or "")
-    reason = None if found.votes else _("No vote prefers one of the two.")
-    share = Measured(found.share, low, high, reason)
+def _sequential_row(pair: _Pair, comparison: SequentialComparison) -> tuple[Cell, ...]:
+    low, high = comparison.interval or (None, None)
+    ahead = {"first": pair.one, "second": pair.other}.get(comparison.direction or "")
+    reason = None if comparison.votes else _("No vote prefers one of the two.")
+    share = Measured(comparison.share, low, high, reason)
     return (
         pair.one,
         pair.other,
-        found.votes,
+        comparison.votes,
         share,
-        found.log_e_value / math.log(10),
-        found.decided_at,
+        comparison.log_e_value / math.log(10),
+        comparison.decided_at,
         ahead,
     )
 
@@ -297,15 +297,15 @@ def _effects(known: PreferenceVotes, settings: ReportSettings) -> Iterator[tuple
     comparisons = known.ordered_comparisons
     if not comparisons.votes:
         return
-    found = [
+    rankings = [
         rank_systems(
             comparisons, RankingSettings(intervals=by, position=True, resampling=settings.resampling)
         )
         for by in known.clusterings
     ]
-    for groups in zip(*(one.groups for one in found), strict=True):
+    for groups in zip(*(one.groups for one in rankings), strict=True):
         name = _("Effect of being shown first (log-odds)")
-        if len(found[0].groups) > 1:
+        if len(rankings[0].groups) > 1:
             name = f"{name}: {', '.join(line.system for line in groups[0].systems)}"
         votes = sum(line.wins + line.losses + line.ties for line in groups[0].systems) // 2
         yield (name, *(_effect(group) for group in groups), votes)
@@ -345,22 +345,22 @@ def _by_order(known: PreferenceVotes) -> Table:
 def _balance(votes: Votes) -> Paragraph:
     """Of everything that was shown and answered, whether or not it counts: exclusions are no matter of the draw."""
     shown = votes.select((votes.shown_first != NOBODY) & ~votes.again)
-    found = order_balance(shown.units.task[shown.unit], np.asarray(shown.shown_first == 1))
-    return Paragraph(_balance_text(found))
+    balance = order_balance(shown.units.task[shown.unit], np.asarray(shown.shown_first == 1))
+    return Paragraph(_balance_text(balance))
 
 
-def _balance_text(found: OrderBalance) -> str:
+def _balance_text(balance: OrderBalance) -> str:
     text = _(
         "Orders shown, excluded votes among them: A first %(listed)s times, B first %(swapped)s times. For %(even)s of "
         "%(pairs)s pairs of candidates the two orders were shown equally often or one of them once more; the largest "
         "difference is %(largest)s."
     )
     return text % {
-        "listed": f"{found.listed:,}",
-        "swapped": f"{found.swapped:,}",
-        "even": f"{found.even_pairs:,}",
-        "pairs": f"{found.pairs:,}",
-        "largest": f"{found.largest:,}",
+        "listed": f"{balance.listed:,}",
+        "swapped": f"{balance.swapped:,}",
+        "even": f"{balance.even_pairs:,}",
+        "pairs": f"{balance.pairs:,}",
+        "largest": f"{balance.largest:,}",
     }
 
 
@@ -372,16 +372,16 @@ _OF_ALL: tuple[_Part, ...] = (position_blocks, confidence_blocks)
 
 
 def preferences_section(material: ReportData) -> Section | None:
-    asked = [votes for votes in material.votes if votes.question.is_preference and len(votes.counted())]
+    questions = [votes for votes in material.votes if votes.question.is_preference and len(votes.counted())]
     blocks: list[Block] = []
-    for votes in asked:
+    for votes in questions:
         pairs = PreferenceVotes(votes.counted())
         blocks.append(_introduction(pairs))
         for part in _OF_FIRST_VOTES:
             blocks += part(votes, pairs.first_votes, material.settings)
         for part in _OF_ALL:
             blocks += part(votes, pairs, material.settings)
-    blocks += agreement_blocks([PreferenceVotes(votes.counted()) for votes in asked], material.settings)
+    blocks += agreement_blocks([PreferenceVotes(votes.counted()) for votes in questions], material.settings)
     blocks += trial_blocks(material)
     return Section("preferences", _("Preferences"), blocks) if blocks else None
 

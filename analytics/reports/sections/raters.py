@@ -80,7 +80,7 @@ def _cells(
     votes: Votes,
     counted: Votes,
     number: int,
-    found: RaterAgreement | None,
+    agreement: RaterAgreement | None,
     alpha: float | None,
     *,
     scale: bool,
@@ -89,13 +89,15 @@ def _cells(
     yield votes.raters[number]
     yield int(own.sum())
     yield int((their & (votes.status != COUNTED)).sum())
-    yield found.equal if found else None
-    yield found.pairs if found else 0
-    without = found.alpha_without if found else None
-    yield Measured(without, reason=reason_sentence(found.reason) if found and without is None else None)
+    yield agreement.equal if agreement else None
+    yield agreement.pairs if agreement else 0
+    without = agreement.alpha_without if agreement else None
+    yield Measured(
+        without, reason=reason_sentence(agreement.reason) if agreement and without is None else None
+    )
     yield None if alpha is None or without is None else without - alpha
     if scale:
-        yield found.above_others if found else None
+        yield agreement.above_others if agreement else None
     if votes.question.is_preference:
         yield _for_first_shown(counted, own)
         yield _share((counted.value == Answer.Choice.TIE)[own])
@@ -108,10 +110,10 @@ def _left_out(votes: Votes, reading: ReliabilityReading) -> tuple[dict[int, Rate
     """What is known of each named rater, and alpha of everybody at the same reading."""
     values = values_of(votes, reading)
     level: AnyLevel = "symmetric" if reading.symmetric else reading.level
-    found = one_left_out(votes.unit, _everybody(votes), values, level=level)
+    agreement = one_left_out(votes.unit, _everybody(votes), values, level=level)
     patterns = patterns_from_long(votes.unit, values)
     whole = alpha_at(patterns, level)
-    return {int(one.rater): one for one in found if one.rater < len(votes.raters)}, whole.alpha
+    return {int(one.rater): one for one in agreement if one.rater < len(votes.raters)}, whole.alpha
 
 
 def _everybody(votes: Votes) -> IntArray:

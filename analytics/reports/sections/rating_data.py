@@ -68,7 +68,7 @@ class QuestionRatings:
         return self.settings.resampling.level
 
     @property
-    def named(self) -> int:
+    def n_named_raters(self) -> int:
         """How many raters are known by name."""
         return len(np.unique(self.ratings.rater[self.ratings.rater != NOBODY]))
 
@@ -103,20 +103,20 @@ def load_ratings(material: ReportData, votes: Votes) -> QuestionRatings:
 def distribution_blocks(rated: QuestionRatings, order: list[int]) -> Iterator[Block]:
     """`order`: the systems as the other tables list them."""
     before, after = before_review_blocks(rated.votes), rated.counted
-    found = rating_bins(
+    bins = rating_bins(
         np.concatenate([before.value, after.value]), points=rated.question.points, ends=rated.ends
     )
-    if not found.labels:
+    if not bins.labels:
         return
-    yield _histogram(rated, found, before)
-    rows = [(_("All"), found.counts(after.value))]
+    yield _histogram(rated, bins, before)
+    rows = [(_("All"), bins.counts(after.value))]
     if len(order) > 1:
         of = rated.ratings.system
-        rows += [(rated.votes.systems[one], found.counts(after.value[of == one])) for one in order]
-    yield _table(rated, found, rows)
+        rows += [(rated.votes.systems[one], bins.counts(after.value[of == one])) for one in order]
+    yield _table(rated, bins, rows)
     if len(rows) > 1:
         title = _("Shares of ratings by system: %(question)s") % {"question": rated.question.title}
-        svg = stacked_bars(title, found.labels, [(name, n.tolist()) for name, n in rows])
+        svg = stacked_bars(title, bins.labels, [(name, n.tolist()) for name, n in rows])
         yield Figure(rated.key("shares"), title, svg)
 
 
@@ -131,28 +131,28 @@ def reviewed(votes: Votes) -> bool:
     return bool((votes.status == EXCLUDED_BY_REVIEW).any() or votes.units.corrected[votes.unit].any())
 
 
-def _histogram(rated: QuestionRatings, found: RatingBins, before: Votes) -> Figure:
-    after = found.counts(rated.ratings.value)
+def _histogram(rated: QuestionRatings, bins: RatingBins, before: Votes) -> Figure:
+    after = bins.counts(rated.ratings.value)
     if not reviewed(rated.votes):
         title = _("How often each value was given: %(question)s") % {"question": rated.question.title}
-        svg = value_bars(title, list(zip(found.labels, after.tolist(), strict=True)))
+        svg = value_bars(title, list(zip(bins.labels, after.tolist(), strict=True)))
         return Figure(rated.key("values"), title, svg)
     title = _("How often each value was given, before and after the review: %(question)s") % {
         "question": rated.question.title
     }
-    rows = list(zip(found.labels, found.counts(before.value).tolist(), after.tolist(), strict=True))
+    rows = list(zip(bins.labels, bins.counts(before.value).tolist(), after.tolist(), strict=True))
     svg = paired_bars(title, (_("Before the review"), _("After the review")), rows)
     return Figure(rated.key("values"), title, svg)
 
 
-def _table(rated: QuestionRatings, found: RatingBins, rows: list[tuple[str, IntArray]]) -> Table:
+def _table(rated: QuestionRatings, bins: RatingBins, rows: list[tuple[str, IntArray]]) -> Table:
     columns = [Column("system", _("System")), Column("ratings", _("Ratings"), "count")]
-    columns += [Column(f"n_{label}", label, "count") for label in found.labels]
+    columns += [Column(f"n_{label}", label, "count") for label in bins.labels]
     cells: list[list[Cell]] = [[name, int(n.sum()), *map(int, n)] for name, n in rows]
     notes = []
     if reviewed(rated.votes):
         notes.append(_("Ratings that count now, after the review."))
-    if found.ranges:
+    if bins.ranges:
         notes.append(_("A range holds its lower end; the last one holds both ends."))
     title = _("Ratings by value: %(question)s") % {"question": rated.question.title}
     return Table(rated.key("distribution"), title, columns, cells, notes)

@@ -24,8 +24,8 @@ from analytics.statistics.ratings.rater_severity import Severities, rater_severi
 # How strict each rater is, beside what others say of the same outputs.
 
 
-def severity_table(rated: QuestionRatings, ratings: Ratings, found: Severities) -> Table:
-    """`found`: of the named raters of `ratings`, in the order of their numbers there."""
+def severity_table(rated: QuestionRatings, ratings: Ratings, severities: Severities) -> Table:
+    """`severities`: of the named raters of `ratings`, in the order of their numbers there."""
     numbers = np.unique(ratings.rater)
     columns = (
         Column("rater", _("Rater")),
@@ -37,12 +37,12 @@ def severity_table(rated: QuestionRatings, ratings: Ratings, found: Severities) 
     rows: list[list[Cell]] = [
         [
             rated.votes.raters[numbers[one]],
-            _severity(rated, float(found.severity[one]), found.se[one]),
-            int(found.n[one]),
-            int(found.shared[one]),
-            found.residual_sd[one],
+            _severity(rated, float(severities.severity[one]), severities.se[one]),
+            int(severities.n[one]),
+            int(severities.shared[one]),
+            severities.residual_sd[one],
         ]
-        for one in np.argsort(-np.round(found.severity, 12), kind="stable").tolist()
+        for one in np.argsort(-np.round(severities.severity, 12), kind="stable").tolist()
     ]
     title = _("Raters' severity: %(question)s") % {"question": rated.question.title}
     notes = [
@@ -107,9 +107,9 @@ def severities_of(ratings: Ratings) -> tuple[Severities, bool]:
     compared by systems instead, as if all outputs of a system were equally good."""
     number = np.unique(ratings.rater, return_inverse=True)[1]
     unit = np.unique(ratings.unit, return_inverse=True)[1]
-    found = rater_severities(unit, number, ratings.value)
-    if found.shared.any():
-        return found, True
+    severities = rater_severities(unit, number, ratings.value)
+    if severities.shared.any():
+        return severities, True
     return rater_severities(np.unique(ratings.system, return_inverse=True)[1], number, ratings.value), False
 
 
@@ -173,7 +173,7 @@ def _rank_changes(
     }
 
 
-def _notes(found: Severities, *, shared: bool, left_out: int) -> Iterator[str]:
+def _notes(severities: Severities, *, shared: bool, left_out: int) -> Iterator[str]:
     yield _(
         "z-scored: each rater's ratings less their mean, divided by their standard deviation, brought back to the "
         "scale. This takes away differences too that come from having rated other systems."
@@ -185,13 +185,13 @@ def _notes(found: Severities, *, shared: bool, left_out: int) -> Iterator[str]:
     yield _(
         "Without severity: rating = unit less the rater's severity, by least squares with a slight pull of "
         "severities to zero; severities reach from %(low)+.2f to %(high)+.2f."
-    ) % {"low": found.severity.min(), "high": found.severity.max()}
+    ) % {"low": severities.severity.min(), "high": severities.severity.max()}
     if not shared:
         yield _(
             "No output was rated by two people, so severity was told from systems, as if all outputs of one were "
             "equally good."
         )
-    if not found.converged:
+    if not severities.converged:
         yield _("The severities were not solved to full precision.")
 
 
@@ -220,11 +220,13 @@ def _company_table(rated: QuestionRatings, groups: Sequence[tuple[str, SystemExp
     return Table(rated.key("company"), title, columns, rows, notes)
 
 
-def _overlap(found: SystemExposure) -> Measured:
-    return Measured(found.overlap, reason=None if found.overlap is not None else _("There is only one."))
+def _overlap(exposure: SystemExposure) -> Measured:
+    return Measured(
+        exposure.overlap, reason=None if exposure.overlap is not None else _("There is only one.")
+    )
 
 
-def _company_warning(rated: QuestionRatings, found: SystemExposure) -> Paragraph:
+def _company_warning(rated: QuestionRatings, exposure: SystemExposure) -> Paragraph:
     text = _(
         "%(question)s: raters did not all meet the same systems. Of %(raters)s raters %(all)s met all %(systems)s "
         "systems, %(most)s met half of them or more and %(few)s met fewer. Raters spread what they meet over the "
@@ -232,11 +234,11 @@ def _company_warning(rated: QuestionRatings, found: SystemExposure) -> Paragraph
         "Systems dealt out by chance even this out on average; anything else does not."
     ) % {
         "question": rated.question.title,
-        "raters": found.groups,
-        "all": found.all,
-        "systems": found.systems,
-        "most": found.most,
-        "few": found.few,
+        "raters": exposure.groups,
+        "all": exposure.all,
+        "systems": exposure.systems,
+        "most": exposure.most,
+        "few": exposure.few,
     }
     return Paragraph(text, warning=True)
 
@@ -244,13 +246,13 @@ def _company_warning(rated: QuestionRatings, found: SystemExposure) -> Paragraph
 def _absence_warnings(
     rated: QuestionRatings, system: np.ndarray[tuple[int], np.dtype[np.int64]], at: FloatArray
 ) -> Iterator[Paragraph]:
-    found = system_absences(system, at)
-    if not found:
+    absences = system_absences(system, at)
+    if not absences:
         return
     listed = "; ".join(
         _("%(system)s (quarter %(windows)s)")
         % {"system": rated.votes.systems[one.system], "windows": ", ".join(map(str, one.windows))}
-        for one in found
+        for one in absences
     )
     text = _(
         "%(question)s: the set of systems changed while the study ran. With the ratings in four quarters by time, "

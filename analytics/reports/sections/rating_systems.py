@@ -24,15 +24,15 @@ from analytics.statistics.ratings.mean_opinion import (
 )
 
 
-def system_blocks(rated: QuestionRatings, found: list[MeanOpinionScore]) -> Iterator[Block]:
-    """`found`: the systems, the best first."""
-    order = [one.system for one in found]
+def system_blocks(rated: QuestionRatings, means: list[MeanOpinionScore]) -> Iterator[Block]:
+    """`means`: the systems, the best first."""
+    order = [one.system for one in means]
     pairs, paired = _pairs(rated, order)
-    yield _means_table(rated, found, compact_letters(order, pairs, level=rated.level))
-    if len(found) > 1:
-        yield _figure(rated, found)
+    yield _means_table(rated, means, compact_letters(order, pairs, level=rated.level))
+    if len(means) > 1:
+        yield _figure(rated, means)
         yield _pair_table(rated, pairs, paired=paired)
-    elif found:
+    elif means:
         yield Paragraph(_("Only one system was rated, so there is nothing to compare it with."))
 
 
@@ -45,14 +45,14 @@ def measured_mean(one: MeanOpinionScore) -> Measured:
 
 
 def _pairs(rated: QuestionRatings, order: list[int]) -> tuple[list[SystemPair], bool]:
-    kept = rated.ratings.of(rated.ratings.system >= 0)
-    items = rated.counted.units.item[kept.unit]
-    paired = mostly_shared(kept, items)
-    found = system_pairs(kept, order, shared=items, paired=paired, resampling=rated.settings.resampling)
-    return found, paired
+    counted = rated.ratings.of(rated.ratings.system >= 0)
+    items = rated.counted.units.item[counted.unit]
+    paired = mostly_shared(counted, items)
+    pairs = system_pairs(counted, order, shared=items, paired=paired, resampling=rated.settings.resampling)
+    return pairs, paired
 
 
-def _means_table(rated: QuestionRatings, found: list[MeanOpinionScore], marks: dict[int, str]) -> Table:
+def _means_table(rated: QuestionRatings, means: list[MeanOpinionScore], marks: dict[int, str]) -> Table:
     names = rated.votes.systems
     # Outputs of which the import brought neither a text nor a clip count as having no words.
     with_words = any(row.words for row in rated.answers.values())
@@ -64,7 +64,7 @@ def _means_table(rated: QuestionRatings, found: list[MeanOpinionScore], marks: d
         Column("answers", _("Outputs"), "count"),
         *([Column("raters", _("Raters"), "count")] if rated.all_named else []),
         Column("mean", _("Mean"), "number", 2),
-        *([Column("groups", _("Groups"))] if len(found) > 1 else []),
+        *([Column("groups", _("Groups"))] if len(means) > 1 else []),
         Column("median", _("Median"), "number", 1),
         Column("sd", _("SD"), "number", 2),
         *([Column("words", _("Words"), "number", 1)] if with_words else []),
@@ -83,18 +83,18 @@ def _means_table(rated: QuestionRatings, found: list[MeanOpinionScore], marks: d
             _outputs(rated, units),
             *([one.uncertainty.raters] if rated.all_named else []),
             measured_mean(one),
-            *([mark] if len(found) > 1 else []),
+            *([mark] if len(means) > 1 else []),
             one.median,
             one.sd,
             *([answer.words if answer else None] if with_words else []),
             *([answer.seconds if answer else None] if with_seconds else []),
         ]
 
-    rows = [cells(one, names[one.system], marks[one.system]) for one in found]
-    if len(found) != 1:
+    rows = [cells(one, names[one.system], marks[one.system]) for one in means]
+    if len(means) != 1:
         rows.append(cells(mean_opinion_score(rated.ratings, level=rated.level), _("All"), ""))
     title = _("Ratings by system: %(question)s") % {"question": rated.question.title}
-    notes = list(_notes(rated, found, words=with_words, seconds=with_seconds))
+    notes = list(_notes(rated, means, words=with_words, seconds=with_seconds))
     return Table(rated.key("systems"), title, columns, rows, notes)
 
 
@@ -106,7 +106,7 @@ def _outputs(rated: QuestionRatings, unit: np.ndarray[tuple[int], np.dtype[np.in
 
 
 def _notes(
-    rated: QuestionRatings, found: Sequence[MeanOpinionScore], *, words: bool, seconds: bool
+    rated: QuestionRatings, means: Sequence[MeanOpinionScore], *, words: bool, seconds: bool
 ) -> Iterator[str]:
     percent = f"{100 * rated.level:g}\N{NO-BREAK SPACE}%"
     if rated.all_named:
@@ -122,17 +122,17 @@ def _notes(
             "differences between raters are not in them, so they may be too narrow. Items with the same prompt or "
             "question are one cluster."
         ) % {"level": percent}
-    if rated.all_named and rated.named == 1:
+    if rated.all_named and rated.n_named_raters == 1:
         yield _("One rater gave all ratings: the intervals say nothing about what others would have said.")
-    if len(found) > 1:
+    if len(means) > 1:
         yield _("Systems that share a letter do not differ significantly in the comparison of all pairs.")
     if words or seconds:
         yield _("Words and seconds are means over outputs; a word is what stands between blanks.")
 
 
-def _figure(rated: QuestionRatings, found: Sequence[MeanOpinionScore]) -> Figure:
+def _figure(rated: QuestionRatings, means: Sequence[MeanOpinionScore]) -> Figure:
     title = _("Mean ratings by system: %(question)s") % {"question": rated.question.title}
-    points = [_point(rated, one) for one in found]
+    points = [_point(rated, one) for one in means]
     svg = interval_plot(title, [PlotBlock(_("Mean"), points)])
     return Figure(rated.key("means"), title, svg)
 

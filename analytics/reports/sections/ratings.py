@@ -41,14 +41,14 @@ def disagreement_blocks(rated: QuestionRatings, order: Sequence[int]) -> Iterato
     thresholds = ((width / 4) ** 2, width**2 / 8)
     yield _readings(rated, thresholds[0])
     yield from _noise(rated, thresholds)
-    found = _contested(rated, thresholds[0])
-    if found.pairable.any():
-        yield _shares(rated, found, order, thresholds[0])
-        yield from _listed(rated, found)
+    contested = _contested(rated, thresholds[0])
+    if contested.pairable.any():
+        yield _shares(rated, contested, order, thresholds[0])
+        yield from _listed(rated, contested)
 
 
 def _readings(rated: QuestionRatings, threshold: float) -> Table:
-    found = variance_counts(patterns_from_long(rated.ratings.unit, rated.ratings.value), threshold=threshold)
+    counts = variance_counts(patterns_from_long(rated.ratings.unit, rated.ratings.value), threshold=threshold)
     columns = (
         Column("variance", _("Variance")),
         Column("units", _("Outputs"), "count"),
@@ -58,17 +58,17 @@ def _readings(rated: QuestionRatings, threshold: float) -> Table:
     above, reaching = _("above %(threshold)s"), _("%(threshold)s or more")
     rows: list[list[Cell]] = []
     for divided, how, n in (
-        (_("divided by n"), above, found.population_above),
-        (_("divided by n"), reaching, found.population_reaching),
-        (_("divided by n − 1"), above, found.unbiased_above),
-        (_("divided by n − 1"), reaching, found.unbiased_reaching),
+        (_("divided by n"), above, counts.population_above),
+        (_("divided by n"), reaching, counts.population_reaching),
+        (_("divided by n − 1"), above, counts.unbiased_above),
+        (_("divided by n − 1"), reaching, counts.unbiased_reaching),
     ):
-        of_pairable = n / found.pairable_units if found.pairable_units else None
-        rows.append([f"{divided}, {how % {'threshold': f'{threshold:g}'}}", n, of_pairable, n / found.units])
+        of_pairable = n / counts.pairable_units if counts.pairable_units else None
+        rows.append([f"{divided}, {how % {'threshold': f'{threshold:g}'}}", n, of_pairable, n / counts.units])
     title = _("Outputs with ratings far apart: %(question)s") % {"question": rated.question.title}
     notes = [
         _("%(units)s outputs were rated, %(pairable)s of them twice or more.")
-        % {"units": f"{found.units:,}", "pairable": f"{found.pairable_units:,}"},
+        % {"units": f"{counts.units:,}", "pairable": f"{counts.pairable_units:,}"},
         _(
             "“A variance above” can be read in these ways; figures from elsewhere compare with the one they use."
         ),
@@ -78,15 +78,15 @@ def _readings(rated: QuestionRatings, threshold: float) -> Table:
 
 def _noise(rated: QuestionRatings, thresholds: tuple[float, ...]) -> Iterator[Block]:
     unit = np.unique(rated.ratings.unit, return_inverse=True)[1]
-    found = noise_reference(
+    noise = noise_reference(
         unit, rated.ratings.value, thresholds=thresholds, resampling=rated.settings.resampling
     )
-    if found.reason is not None:
+    if noise.reason is not None:
         sentences = {
             NO_PAIRABLE: _("No output was rated twice, so nothing can be said about disagreement."),
             NO_VARIATION: _("All ratings of outputs that were rated twice are equal: there is no disagreement."),
         }  # fmt: skip
-        yield Paragraph(f"{rated.question.title}: {sentences[found.reason]}")
+        yield Paragraph(f"{rated.question.title}: {sentences[noise.reason]}")
         return
     columns = (
         Column("threshold", _("Variance above"), "number", 2),
@@ -96,8 +96,8 @@ def _noise(rated: QuestionRatings, thresholds: tuple[float, ...]) -> Iterator[Bl
         Column("p", _("p"), "p", 4),
     )
     rows: list[list[Cell]] = [
-        [one.threshold, one.above, one.above / found.units, Measured(one.expected, one.low, one.high), one.p]
-        for one in found.shares
+        [one.threshold, one.above, one.above / noise.units, Measured(one.expected, one.low, one.high), one.p]
+        for one in noise.shares
     ]
     title = _("Disagreement, and what noise alone would lead to: %(question)s") % {
         "question": rated.question.title
@@ -111,9 +111,9 @@ def _noise(rated: QuestionRatings, thresholds: tuple[float, ...]) -> Iterator[Bl
             "%(level)s, each beside noise as large as fits itself."
         )
         % {
-            "units": f"{found.units:,}",
-            "r": found.consistency,
-            "repetitions": f"{found.repetitions:,}",
+            "units": f"{noise.units:,}",
+            "r": noise.consistency,
+            "repetitions": f"{noise.repetitions:,}",
             "level": f"{100 * rated.level:g}\N{NO-BREAK SPACE}%",
         },
         _(
@@ -126,7 +126,7 @@ def _noise(rated: QuestionRatings, thresholds: tuple[float, ...]) -> Iterator[Bl
 
 def _contested(rated: QuestionRatings, threshold: float) -> ContestedUnits:
     units, ratings = rated.counted.units, rated.ratings
-    adjusted = severities_of(ratings)[0].adjusted if rated.all_named and rated.named > 1 else None
+    adjusted = severities_of(ratings)[0].adjusted if rated.all_named and rated.n_named_raters > 1 else None
     remarks = rated.remarks
     reported = np.isin(units.task, remarks.task[remarks.coded > 0])
     return contested_units(
@@ -134,7 +134,9 @@ def _contested(rated: QuestionRatings, threshold: float) -> ContestedUnits:
     )
 
 
-def _shares(rated: QuestionRatings, found: ContestedUnits, order: Sequence[int], threshold: float) -> Table:
+def _shares(
+    rated: QuestionRatings, contested: ContestedUnits, order: Sequence[int], threshold: float
+) -> Table:
     columns = (
         Column("by", _("By")),
         Column("part", _("Part")),
@@ -145,36 +147,40 @@ def _shares(rated: QuestionRatings, found: ContestedUnits, order: Sequence[int],
     )
     units = rated.counted.units
     everything = np.zeros(len(units), dtype=np.int64)
-    rows = [_part(found, "", _("All"), everything, 0)]
-    rows += [_part(found, _("system"), rated.votes.systems[one], units.first, one) for one in order]
+    rows = [_part(contested, "", _("All"), everything, 0)]
+    rows += [_part(contested, _("system"), rated.votes.systems[one], units.first, one) for one in order]
     for key in sorted(units.strata):
         stratum = units.strata[key]
-        rows += [_part(found, key, value, stratum.of_unit, n) for n, value in enumerate(stratum.values)]
+        rows += [_part(contested, key, value, stratum.of_unit, n) for n, value in enumerate(stratum.values)]
     title = _("Contested outputs: %(question)s") % {"question": rated.question.title}
     notes = [
         _("Far apart: variance (divided by n) above %(threshold)s.") % {"threshold": f"{threshold:g}"},
         _("Contested: far apart, nobody gave a feedback code, and still far apart without raters' severity.")
-        if rated.all_named and rated.named > 1
+        if rated.all_named and rated.n_named_raters > 1
         else _("Contested: far apart, and nobody gave a feedback code. Raters' severity cannot be taken out here."),
     ]  # fmt: skip
     return Table(rated.key("contested"), title, columns, rows, notes)
 
 
-def _part(found: ContestedUnits, by: str, part: str, of_unit: IntArray, number: int) -> list[Cell]:
-    here = found.pairable & (of_unit == number)
-    n, far, disputed = int(here.sum()), int((here & found.far).sum()), int((here & found.contested).sum())
+def _part(contested: ContestedUnits, by: str, part: str, of_unit: IntArray, number: int) -> list[Cell]:
+    here = contested.pairable & (of_unit == number)
+    n, far, disputed = (
+        int(here.sum()),
+        int((here & contested.far).sum()),
+        int((here & contested.contested).sum()),
+    )
     return [by, part, n, far, disputed, disputed / n if n else None]
 
 
-def _listed(rated: QuestionRatings, found: ContestedUnits) -> Iterator[Block]:
+def _listed(rated: QuestionRatings, contested: ContestedUnits) -> Iterator[Block]:
     units, remarks = rated.counted.units, rated.remarks
-    listed = found.listed()
+    listed = contested.listed()
     if not len(listed):
         return
     shown = listed[:MOST_LISTED].tolist()
     names = rated.item_names(units.item_ids[shown].tolist())
     commented = dict(zip(remarks.task.tolist(), remarks.commented.tolist(), strict=True))
-    given = _given(rated, shown)
+    votes_by_unit = _given(rated, shown)
     columns = (
         Column("item", _("Item")),
         Column("system", _("System")),
@@ -183,14 +189,14 @@ def _listed(rated: QuestionRatings, found: ContestedUnits) -> Iterator[Block]:
         Column("rest", _("without severity"), "number", 2),
         Column("comments", _("Comments"), "count"),
     )
-    severity = rated.all_named and rated.named > 1
+    severity = rated.all_named and rated.n_named_raters > 1
     rows: list[list[Cell]] = [
         [
             names.get(int(units.item_ids[one]), ""),
             rated.votes.systems[units.first[one]] if units.first[one] >= 0 else "",
-            ", ".join(f"{value:g}" for value in given[one]),
-            float(found.variance[one]),
-            *([float(found.rest[one])] if severity else []),
+            ", ".join(f"{value:g}" for value in votes_by_unit[one]),
+            float(contested.variance[one]),
+            *([float(contested.rest[one])] if severity else []),
             commented.get(int(units.task[one]), 0),
         ]
         for one in shown
@@ -207,8 +213,10 @@ def _given(rated: QuestionRatings, units: Sequence[int]) -> dict[int, FloatArray
 
 
 def ratings_section(material: ReportData) -> Section | None:
-    asked = [load_ratings(material, votes) for votes in material.votes if not votes.question.is_preference]
-    blocks = [block for one in asked if len(one.votes) for block in question_blocks(one)]
+    questions = [
+        load_ratings(material, votes) for votes in material.votes if not votes.question.is_preference
+    ]
+    blocks = [block for one in questions if len(one.votes) for block in question_blocks(one)]
     return Section("ratings", _("Ratings"), blocks) if blocks else None
 
 
@@ -219,12 +227,12 @@ def question_blocks(rated: QuestionRatings) -> Iterator[Block]:
             _("%(question)s: no rating counts.") % {"question": rated.question.title}, warning=True
         )
         return
-    found = by_mean(rated)
-    order = [one.system for one in found]
+    means = by_mean(rated)
+    order = [one.system for one in means]
     if rated.question.level == "nominal":
         yield from distribution_blocks(rated, order)
         return
-    yield from system_blocks(rated, found)
+    yield from system_blocks(rated, means)
     yield from mushra_blocks(rated)
     yield from distribution_blocks(rated, order)
     yield from same_systems(rated)

@@ -54,7 +54,7 @@ def test_a_mushra_study_brings_roles_listeners_and_the_ends_of_its_scale(tmp_pat
     assert scale_ends(votes.question) == found.ends == (0.0, 100.0)
     assert sorted(set(found.roles.values())) == ["Anchor, 3.5 kHz", "Anchor, 7 kHz", "Hidden reference"]
     assert {name for name, one in found.listeners.items() if one.marks} == {deaf}
-    assert (found.all_named, found.named) == (True, 2)
+    assert (found.all_named, found.n_named_raters) == (True, 2)
     section = ratings_section(made)
     (table,) = [b for b in section.blocks if isinstance(b, Table) and b.key == "ratings-mushra-quality"]
     keys = [column.key for column in table.columns]
