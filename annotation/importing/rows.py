@@ -18,6 +18,7 @@ from annotation.importing.clips import IngestedAudio
 from annotation.importing.records import (
     TEXT_FIELDS,
     CandidateRecord,
+    ItemRecord,
     JudgmentRecord,
     TaskRecord,
     content_sha256,
@@ -43,9 +44,8 @@ from annotation.rating.rules.exclusions import TaskPlaces
 from annotation.review import barred_reviewers
 from annotation.studies.protocols import LoadedProtocol, load_protocol
 
-# What an import brings to items that were corrected, or withdrawn, since the source was written. The source
-# speaks of the first version (an import checks that it does). What it says of a task that is about another
-# one, or about none any more, is kept but does not count.
+# Outdated judgments. A source is about the first versions of items (an import checks that). Its judgments of tasks
+# that are about a later version, or withdrawn, are stored but do not count.
 
 
 def lock_items(study: Study, external_ids: Sequence[str]) -> Iterable[Item]:
@@ -164,35 +164,27 @@ class RowWriter:
         item_ids = bulk_queries.reserve_ids(Item, len(new))
         version_ids = bulk_queries.reserve_ids(ItemVersion, len(new))
         ids = list(zip(item_ids, version_ids, new, strict=True))
+        study_id, clips = self.study.pk, audio.clips
         bulk_queries.copy_columns(
             Item,
             _ITEM_COLUMNS,
             (
-                (
-                    item_id,
-                    self.study.pk,
-                    item.external_id,
-                    json.dumps(item.strata) if item.strata else "{}",
-                    version_id,
-                )
-                for item_id, version_id, item in ids
+                (pk, study_id, item.external_id, _strata_json(item), version_id)
+                for pk, version_id, item in ids
             ),
         )
-        bulk_queries.copy_columns(
-            ItemVersion,
-            _VERSION_COLUMNS,
+        versions = (
             (
-                (
-                    version_id,
-                    item_id,
-                    *(item.texts.get(name, "") for name in TEXT_FIELDS),
-                    audio.clips[item.reference_audio].pk if item.reference_audio else None,
-                    audio.clips[item.audio].pk if item.audio else None,
-                    content_sha256(item, audio.hashes),
-                )
-                for item_id, version_id, item in ids
-            ),
+                version_id,
+                item_id,
+                *(item.texts.get(name, "") for name in TEXT_FIELDS),
+                clips[item.reference_audio].pk if item.reference_audio else None,
+                clips[item.audio].pk if item.audio else None,
+                content_sha256(item, audio.hashes),
+            )
+            for item_id, version_id, item in ids
         )
+        bulk_queries.copy_columns(ItemVersion, _VERSION_COLUMNS, versions)
         self.counts.items += len(new)
         placements = {
             item.external_id: _TaskPlacement(version_id, Task.State.READY, True)
@@ -212,22 +204,12 @@ class RowWriter:
         task_placements = [placements[record.item.external_id] for record in new]
         ids = bulk_queries.reserve_ids(Task, len(new))
         keys = self._keys([record.external_id for record in new])
-        bulk_queries.copy_columns(
-            Task,
-            _TASK_COLUMNS,
-            (
-                (
-                    number,
-                    self.study.pk,
-                    place.version_id,
-                    int(place.state),
-                    record.external_id,
-                    self._wanted(record),
-                    key,
-                )
-                for number, place, record, key in zip(ids, task_placements, new, keys, strict=True)
-            ),
+        study_id = self.study.pk
+        rows = (
+            (pk, study_id, to.version_id, int(to.state), record.external_id, self._wanted(record), key)
+            for pk, to, record, key in zip(ids, task_placements, new, keys, strict=True)
         )
+        bulk_queries.copy_columns(Task, _TASK_COLUMNS, rows)
         self._candidates(new, ids, task_placements, audio)
         versions = zip(ids, task_placements, strict=True)
         barred_reviewers.bar_reviewers_from_tasks(
@@ -304,6 +286,10 @@ class RowWriter:
         System.objects.bulk_create(systems, ignore_conflicts=True)
         existing = System.objects.filter(study=self.study, name__in=roles)
         self._systems.update(existing.values_list("name", "pk"))
+
+
+def _strata_json(item: ItemRecord) -> str:
+    return json.dumps(item.strata) if item.strata else "{}"
 
 
 def analyze_tables() -> None:

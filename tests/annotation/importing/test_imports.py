@@ -238,34 +238,26 @@ def test_a_file_half_written_by_a_killed_worker_is_replaced(tmp_path, settings):
     assert stale.stat().st_size == taken.clips[path].n_bytes > 4
 
 
-def test_what_cannot_begin_is_refused_at_once(study, tmp_path):
-    source = write(tmp_path / "x.csv", {})
-    with pytest.raises(InvalidInput, match="not a format"):
-        import_jobs.start(study, source, format="xml", actor=None)
-    with pytest.raises(InvalidInput, match="not there"):
-        import_jobs.start(study, tmp_path / "gone.csv", format="csv", actor=None)
-    with pytest.raises(InvalidInput, match="columns of orca are fixed"):
-        import_jobs.start(study, source, format="orca", actor=None, column_map={"a": "b"})
-    with pytest.raises(InvalidInput, match="is a folder"):
-        import_jobs.start(study, tmp_path, format="csv", actor=None)
-    with pytest.raises(InvalidInput, match="cannot be read as"):
-        import_jobs.start(study, source, format="csv", actor=None, column_map={"a": "b"})
-    with pytest.raises(InvalidInput, match="address cannot be used"):
-        import_jobs.start(
-            None, source, format="csv", actor=None, new_study=options.NewStudy("a b", "A", "orca")
-        )
-    with pytest.raises(InvalidInput, match="1 to 1000"):
-        import_jobs.start(
-            None, source, format="csv", actor=None, new_study=options.NewStudy("a", "A", "orca", 0)
-        )
-    with pytest.raises(InvalidInput, match="not a protocol"):
-        import_jobs.start(
-            None, source, format="csv", actor=None, new_study=options.NewStudy("a", "A", "nothing")
-        )
-    with pytest.raises(Conflict, match="exists already"):
-        import_jobs.start(
-            None, source, format="csv", actor=None, new_study=options.NewStudy(study.slug, "A", "orca")
-        )
+@pytest.mark.parametrize(
+    ("file", "more", "message"),
+    [
+        ("x.csv", {"format": "xml"}, "not a format"),
+        ("gone.csv", {}, "not there"),
+        ("x.csv", {"format": "orca", "column_map": {"a": "b"}}, "columns of orca are fixed"),
+        ("", {}, "is a folder"),
+        ("x.csv", {"column_map": {"a": "b"}}, "cannot be read as"),
+        ("x.csv", {"new_study": options.NewStudy("a b", "A", "orca")}, "address cannot be used"),
+        ("x.csv", {"new_study": options.NewStudy("a", "A", "orca", 0)}, "1 to 1000"),
+        ("x.csv", {"new_study": options.NewStudy("a", "A", "nothing")}, "not a protocol"),
+        ("x.csv", {"new_study": options.NewStudy("taken", "A", "orca")}, "exists already"),
+    ],
+)
+def test_what_cannot_begin_is_refused_at_once(tmp_path, file, more, message):
+    taken = factories.StudyFactory(slug="taken")
+    write(tmp_path / "x.csv", {})
+    study = None if "new_study" in more else taken
+    with pytest.raises((InvalidInput, Conflict), match=message):
+        import_jobs.start(study, tmp_path / file, actor=None, **{"format": "csv", **more})
 
 
 def test_an_orca_file_keeps_its_raters_unnamed(study, tmp_path):
