@@ -1,4 +1,4 @@
-"""Which code made a file."""
+"""Code version: the commit that manifests and records name."""
 
 from __future__ import annotations
 

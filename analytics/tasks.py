@@ -1,4 +1,4 @@
-"""Background work of analysis: look up, call one service. Each is safe to run twice."""
+"""Celery tasks of analysis: each looks up, calls one service and is safe to run twice."""
 
 from __future__ import annotations
 

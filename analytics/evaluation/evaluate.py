@@ -1,6 +1,6 @@
-"""A scorer applied to a published benchmark: opened, scored as far as it is not yet, and kept as figures in a folder.
+"""Evaluation of a scorer on a published benchmark: missing scores, figures and tables in one folder.
 
-DIR/scores/<scorer>-<digest>.jsonl       what it said of every example, shared by all benchmarks
+DIR/scores/<scorer>-<digest>.jsonl       its scores of every example, shared by all benchmarks
 DIR/results/<benchmark>-<scorer>-<digest>.json   the figures
 DIR/<table>.md, .csv, .svg and <table>-templates.…   the tables over all results in DIR
 """
@@ -225,7 +225,7 @@ def _store_result(path: Path, result: BenchmarkResult) -> None:
     os.replace(draft, path)
 
 
-# A table and its drawings over all results in a folder of evaluations, written anew with each.
+# Tables and plots over all results in a folder.
 
 
 def write_tables(folder: Path, benchmark: Benchmark) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What a scorer's scores of a benchmark come to: the paper's figures, each with its interval and what it rests on."""
+"""Benchmark results: the AQAScore paper's figures of a scorer, each with its interval and counts."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from analytics.statistics.bootstrap import Estimate, Resampling
 from analytics.statistics.correlation import correlations
 from analytics.statistics.judges.accuracy import auc, composition_scores, pairwise_accuracy
 
-# Which figures the paper's tables show: their columns, in their order (AQAScore, tables 2 to 6).
-
+# Columns of the paper's tables, in their order (AQAScore, tables 2 to 6).
 
 Statistic = Literal["lcc", "srcc", "ktau", "auc", "accuracy", "text", "audio", "group"]
 
@@ -217,8 +216,7 @@ def _composition_figures(
     return {name: BenchmarkFigure(estimate, missing) for name, estimate in each.items()}
 
 
-# What became of one scorer at one benchmark, as kept between runs.
-
+# Stored results.
 
 # What a scorer's usual question is called; one without it is shown by its first output.
 DEFAULT_OUTPUT = "default"

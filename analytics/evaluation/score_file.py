@@ -1,4 +1,4 @@
-"""Scores kept in a file as they come, so that an evaluation goes on where it stopped."""
+"""Resumable score cache: a JSON Lines file of scores, from which an interrupted evaluation goes on."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from annotation.errors import Conflict, InvalidInput
 from scoring.metrics.batching import score_batch
 from scoring.metrics.contract import BatchLimits, Example, Metric, Outcome
 
-# What may go away by itself, on a larger machine or when a share is mounted again; everything else would only fail
-# again.
-_PASSING = frozenset(
+# Transient faults, which may pass on a larger machine or once a share is mounted again; others would only fail again.
+_TRANSIENT = frozenset(
     {
         "missing",
         "no_answer",
@@ -42,7 +41,7 @@ class CachedScore:
 
     @property
     def is_settled(self) -> bool:
-        return self.fault not in _PASSING
+        return self.fault not in _TRANSIENT
 
 
 def content_key(example: Example) -> str:
@@ -132,8 +131,7 @@ def _line(key: str, one: CachedScore) -> dict[str, Any]:
     return {"example": key, "values": dict(one.values), **fault, **bounded}
 
 
-# A metric applied to examples in even batches, each batch kept as soon as it is scored.
-
+# Scoring in even batches, each stored as soon as it is scored.
 
 # How many of how many are scored.
 ScoringProgress = Callable[[int, int], None]

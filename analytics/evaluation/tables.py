@@ -26,8 +26,7 @@ from analytics.reports.render.interval_plot import Block, Point, interval_plot
 from analytics.statistics.bootstrap import SENTENCES
 from annotation.csv_escaping import escape_formula
 
-# Which results make up a row of the paper's tables, and what the row is called.
-
+# Rows: results of one scorer through all benchmarks of a table.
 
 _DIGEST_SHOWN = 8
 
@@ -319,7 +318,7 @@ def _plain(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-# The tables of metrics as drawings: a block per figure, a line per scorer or per template.
+# Plots: a block per figure, a line per scorer or per template.
 
 
 def scorers_plot(table: MetricTable) -> str:

@@ -1,4 +1,4 @@
-"""What analysis keeps: figures that pages show without recomputing, and releases."""
+"""Models of analysis: cached figures, and releases."""
 
 from analytics.models.figure import AgreementFigure, StudyFigure
 from analytics.models.release import Release

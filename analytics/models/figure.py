@@ -1,4 +1,4 @@
-"""Figures computed in the background, so that opening a page never recomputes."""
+"""Cached figures: computed in the background, so that no page recomputes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An immutable, content-hashed export of a study."""
+"""Release: an immutable, content-hashed dataset of a study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the planner's endpoints take and give. Shares are from 0 to 1; standard deviations in the units of the scale."""
+"""API of the planner. Shares are from 0 to 1; standard deviations in the units of the scale."""
 
 from __future__ import annotations
 
@@ -142,9 +142,6 @@ def plan_problems(numbers: dict[str, Any], *, kind: str, goal: str) -> dict[str,
     if (kind == "preference" or goal == "alpha") and numbers["half_width"] > 1:
         found["half_width"] = "This is a share: give a number up to 1."
     return {f"numbers.{name}": text for name, text in found.items()}
-
-
-# How many votes a study needs: for those who run it.
 
 
 class PlanView(APIView):

@@ -1,4 +1,4 @@
-"""What a plan starts from: figures of the study's own votes, or published ones that say where they are from."""
+"""Pilot figures of a plan: variances and agreement of the study's own votes, or published ones; and the plan's jobs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RATING_AGREEMENT = {"alpha": 0.82, "alpha_error": 0.364, "pilot_overlap": 3.0}
 PREFERENCE_SHARES = {"ties": 0.03, "between_items": 0.38, "between_raters": 0.02}
 PREFERENCE_AGREEMENT = {"alpha": 0.38, "alpha_error": 0.92, "pilot_overlap": 2.0}
 
-# Beyond, a rater has left the page and come back.
+# A longer time means that the rater left the page and came back.
 _LONGEST_SECONDS = 1800
 
 _SECONDS = f"""
@@ -59,7 +59,7 @@ WHERE j.study_id = %(study)s AND j.effective AND NOT j.excluded AND j.origin = {
 
 
 def published_figures(question_kind: str, width: float) -> dict[str, float]:
-    """Starting values where there are no votes: names as in `plan.Asked`."""
+    """Starting values where there are no votes: names as in `PlanRequest`."""
     if question_kind == "preference":
         return {**PREFERENCE_SHARES, **PREFERENCE_AGREEMENT}
     scaled = {name: float(f"{share * width:.2g}") for name, share in RATING_SHARES.items()}
@@ -67,7 +67,7 @@ def published_figures(question_kind: str, width: float) -> dict[str, float]:
 
 
 def pilot_figures(study: Study) -> dict[str, Any]:
-    """By question what its votes say, and how long a judgment takes; reads all votes, so it belongs in a job."""
+    """Figures of each question's votes, and the seconds of a judgment; reads all votes, so it belongs in a job."""
     questions = {question.key: question_pilot(question) for question in measured_questions(study)}
     return {"questions": questions, "seconds": median_seconds(study)}
 
@@ -151,9 +151,7 @@ def _described(pilot: PilotComponents) -> dict[str, Any]:
     }
 
 
-# Plans' background work: what the study's votes say of its variances, and the planned study with synthetic
-# raters.
-
+# Jobs: the pilot figures, and the planned study with synthetic raters.
 
 PILOT, SIMULATION = "plan_pilot", "plan_simulation"
 
@@ -202,9 +200,7 @@ def latest_simulation(study: Study, asked: PlanRequest) -> tuple[Job | None, Job
     return jobs.last_done_and_newest(newest)
 
 
-# Where a plan's numbers start: what the study's own votes say, as last computed, or figures that were
-# published.
-
+# Starting values: the study's own figures as last computed, or published ones.
 
 # A continuous scale is put on so many points for synthetic raters.
 _POINTS = 101

@@ -1,4 +1,4 @@
-"""How many votes a study needs: what is asked, what answers it, and what else would.
+"""Sample size: how many votes a study needs, for alpha, means, win rates and majorities, and the alternatives.
 
 Everything here follows from a few numbers by formulas; what reads votes is in `pilot`.
 """
@@ -42,7 +42,7 @@ GOALS: Mapping[Kind, tuple[Goal, ...]] = {
 _AGREEMENT = ("alpha", "alpha_error", "pilot_overlap")
 _RATINGS = ("sd_raters", "sd_items", "sd_outputs", "sd_residual")
 _PREFERENCES = ("ties", "between_items", "between_raters")
-# The numbers that a pilot, or somebody's paper, tells for each goal.
+# The numbers of a pilot, or of a paper, that each goal needs.
 PILOT_FIELDS: Mapping[tuple[Kind, Goal], tuple[str, ...]] = {
     ("rating", "width"): _RATINGS,
     ("rating", "power"): _RATINGS,
@@ -212,8 +212,7 @@ def _majority(asked: PlanRequest, found: MajorityPlan) -> SamplePlan:
     return SamplePlan(replace(asked.design, blocks=1, overlap=found.votes), found.accuracy, words)
 
 
-# The planned study tried with synthetic raters, and its curves.
-
+# Simulated pilot: the planned study with synthetic raters, and its curves.
 
 RUNS = 200
 MOST_VOTES = 200_000

@@ -1,4 +1,4 @@
-"""What the endpoints of learned models take and give."""
+"""API of learned models: trainable kinds, training, promotion."""
 
 from __future__ import annotations
 
@@ -113,9 +113,6 @@ class LearnedModelInFullOut(LearnedModelOut):
         help_text="The training record; empty until it has been trained to the end."
     )
     curves = serializers.DictField(help_text="Points by name: [[step, value], …].")
-
-
-# Models that learn from a study's votes: for those who run the study.
 
 
 class TrainableModelsView(APIView):

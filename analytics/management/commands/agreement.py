@@ -19,7 +19,7 @@ from analytics.statistics.agreement.alpha import IntervalSettings
 from analytics.statistics.agreement.alpha_intervals import INTERVAL_CAVEATS, IntervalMethod
 from analytics.statistics.bootstrap import REPLICATES, Resampling
 from annotation.errors import DomainError
-from annotation.models import Study
+from annotation.management.lookup import study_by_slug
 
 # What an option calls the methods: a prompt, or else an item, is what units are clustered by.
 _INTERVALS: dict[str, IntervalMethod] = {
@@ -72,9 +72,7 @@ class Command(BaseCommand):
 
 
 def _agreement(slug: str, *, level: str | None, interval: IntervalSettings) -> list[QuestionAgreement]:
-    study = Study.objects.filter(slug=slug).first()
-    if study is None:
-        raise CommandError(f"There is no study with the address {slug!r}.")
+    study = study_by_slug(slug)
     try:
         return study_agreement(study, level=level, interval=interval)
     except DomainError as error:

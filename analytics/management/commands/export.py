@@ -11,7 +11,7 @@ from analytics.datasets import exports
 from analytics.datasets.formats import EXPORT_FORMATS
 from analytics.datasets.item_records import TEXT_VERSIONS
 from annotation.errors import DomainError
-from annotation.models import Study
+from annotation.management.lookup import study_by_slug
 
 
 class Command(BaseCommand):
@@ -33,9 +33,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["slug"]).first()
-        if study is None:
-            raise CommandError(f"There is no study with the address {options['slug']!r}.")
+        study = study_by_slug(options["slug"])
         try:
             manifest = exports.write_audited_export(
                 study, format=options["format"], texts=options["texts"], out=options["out"].absolute()

@@ -25,7 +25,7 @@ from analytics.planning.rules import (
 )
 from analytics.reports.agreement import study_agreement
 from analytics.statistics.planning.sample_size import explain_plan_code
-from annotation.models import Study
+from annotation.management.lookup import study_by_slug
 
 # Options that are numbers of the plan, by type, with what they mean.
 _NUMBERS: dict[str, tuple[type, str]] = {
@@ -103,9 +103,7 @@ def _published(options: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
 
 
 def _of_study(options: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    study = Study.objects.filter(slug=options["study"]).first()
-    if study is None:
-        raise CommandError(f"There is no study with the address {options['study']!r}.")
+    study = study_by_slug(options["study"])
     questions = {one.key: one for one in measured_questions(study)}
     question = questions.get(options["question"] or next(iter(questions), ""))
     if question is None:

@@ -13,7 +13,8 @@ from analytics.datasets import releases
 from analytics.datasets.snapshot import AUDIO_CHOICES, ReleaseOptions
 from annotation.errors import DomainError
 from annotation.jobs import jobs
-from annotation.models import Job, Study
+from annotation.management.lookup import study_by_slug
+from annotation.models import Job
 
 
 class Command(BaseCommand):
@@ -56,7 +57,7 @@ class Command(BaseCommand):
             ) from error
 
     def _make(self, options: dict[str, Any]) -> None:
-        study = _study(options["slug"])
+        study = study_by_slug(options["slug"])
         names = ("audio", "note", "license", "creator", "url")
         wishes = ReleaseOptions(
             **{name: options[name] for name in names}, language=tuple(options["language"])
@@ -73,7 +74,7 @@ class Command(BaseCommand):
 
         told = release_manifest.read_manifest(options["manifest"])
         cut = StudySnapshot.from_json(told["cut"])
-        study = _study(str(cut.study["slug"]))
+        study = study_by_slug(str(cut.study["slug"]))
         if since := releases.withdrawn_since_snapshot(cut, study):
             who = "1 rater has" if since == 1 else f"{since} raters have"
             self.stderr.write(
@@ -106,10 +107,3 @@ class Command(BaseCommand):
         found = diff.diff_summary(options["before"], options["after"])
         shown = diff.diff_json if options["json"] else diff.diff_text
         self.stdout.write(shown(found))
-
-
-def _study(slug: str) -> Study:
-    study = Study.objects.filter(slug=slug).first()
-    if study is None:
-        raise CommandError(f"There is no study with the address {slug!r}.")
-    return study

@@ -14,6 +14,7 @@ from analytics.reports.render.html import render_standalone
 from analytics.reports.study_report import INTERVALS, STEPS, report_settings, study_report
 from analytics.statistics.bootstrap import REPLICATES
 from annotation.errors import DomainError
+from annotation.management.lookup import study_by_slug
 from annotation.models import Study
 
 
@@ -34,9 +35,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["slug"]).first()
-        if study is None:
-            raise CommandError(f"There is no study with the address {options['slug']!r}.")
+        study = study_by_slug(options["slug"])
         try:
             made = self._made(study, options)
         except DomainError as error:

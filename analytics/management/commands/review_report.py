@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from analytics.data.postgres import consistent_snapshot
 from analytics.reports.render.text import document_text
 from analytics.reports.review_document import review_document
 from analytics.reports.review_report import review_report
-from annotation.models import Study
+from annotation.management.lookup import study_by_slug
 from annotation.studies.protocols import load_protocol
 
 
@@ -25,9 +25,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["slug"]).first()
-        if study is None:
-            raise CommandError(f"There is no study with the address {options['slug']!r}.")
+        study = study_by_slug(options["slug"])
         with consistent_snapshot():
             report = review_report(study)
         if options["json"]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.errors import DomainError
+from annotation.management.lookup import study_by_slug
 from annotation.models import Study
 from annotation.raters import simulation
 from annotation.raters.simulation import SimulationOptions, SimulationResult
@@ -116,12 +117,7 @@ class Command(BaseCommand):
 
 
 def _study(slug: str | None) -> Study | None:
-    if slug is None:
-        return None
-    study = Study.objects.filter(slug=slug).first()
-    if study is None:
-        raise CommandError(f"There is no study with the address {slug!r}.")
-    return study
+    return None if slug is None else study_by_slug(slug)
 
 
 def _setting(options: Mapping[str, Any]) -> SimulationSettings:

@@ -11,7 +11,8 @@ from analytics.training import jobs
 from analytics.training.dataset import GROUPS, SYSTEMS
 from annotation.errors import DomainError
 from annotation.jobs import jobs as jobs_jobs
-from annotation.models import Job, Study
+from annotation.management.lookup import study_by_slug
+from annotation.models import Job
 from scoring.models import LearnedModel
 from scoring.training.catalogue import TRAINABLE
 
@@ -56,9 +57,7 @@ class Command(BaseCommand):
         if options["list"]:
             self._list()
             return
-        study = Study.objects.filter(slug=options["slug"] or "").first()
-        if study is None:
-            raise CommandError(f"There is no study with the address {options['slug'] or ''!r}.")
+        study = study_by_slug(options["slug"] or "")
         if options["model"] is None:
             raise CommandError(f"Say what to train: --model {' or --model '.join(sorted(TRAINABLE))}.")
         try:

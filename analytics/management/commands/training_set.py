@@ -17,7 +17,7 @@ from analytics.datasets.formats.contract import (
 )
 from analytics.datasets.formats.training import TRAINING_FORMATS
 from annotation.errors import DomainError
-from annotation.models import Study
+from annotation.management.lookup import study_by_slug
 
 _SEVERAL = ("questions", "votes", "groups", "hold_out_systems")
 
@@ -53,9 +53,7 @@ class Command(BaseCommand):
         parser.add_argument("--audio", action="store_true", default=None, help="with the sounds themselves")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["slug"]).first()
-        if study is None:
-            raise CommandError(f"There is no study with the address {options['slug']!r}.")
+        study = study_by_slug(options["slug"])
         named = {
             name: options[name]
             for name in TrainingSetOptions.__dataclass_fields__

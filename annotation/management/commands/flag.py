@@ -6,8 +6,9 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
+from annotation.management.lookup import study_by_slug
 from annotation.models import Study
 from annotation.review import flagging
 from annotation.review.flag_rules import FlagRules
@@ -22,9 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["slug"]).first()
-        if study is None:
-            raise CommandError(f"There is no study with the address {options['slug']!r}.")
+        study = study_by_slug(options["slug"])
         if options["preview"]:
             found, line = self._preview(study)
         else:

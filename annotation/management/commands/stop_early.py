@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.models import Study
+from annotation.management.lookup import study_by_slug
 from annotation.rating import stopping
 
 
@@ -24,9 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["slug"]).first()
-        if study is None:
-            raise CommandError(f"There is no study with the address {options['slug']!r}.")
+        study = study_by_slug(options["slug"])
         if "stopping" not in study.rules:
             raise CommandError("This study does not stop early; set a rule on its settings page first.")
         asked = stopping.apply_stopping_rule(study)

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.errors import DomainError
+from annotation.management.lookup import study_by_slug
 from annotation.models import Study
 from scoring.management.terminal import (
     ProgressLine,
@@ -56,9 +57,7 @@ class Command(BaseCommand):
         parser.add_argument("--detach", action="store_true", help="leave the work to a worker")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["study"]).first()
-        if study is None:
-            raise CommandError(f"There is no study with the address {options['study']!r}.")
+        study = study_by_slug(options["study"])
         try:
             self._do(study, options)
         except DomainError as error:

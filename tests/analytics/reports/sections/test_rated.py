@@ -15,7 +15,7 @@ from analytics.reports.sections.rating_data import load_ratings
 from analytics.reports.sections.ratings import ratings_section
 from annotation.models import Judgment, Rater, Study
 from tests import factories, presets
-from tests.analytics.data.test_trials import listener
+from tests.analytics.data.test_known_answer_trials import listener
 from tests.analytics.votes import vote
 
 pytestmark = pytest.mark.django_db

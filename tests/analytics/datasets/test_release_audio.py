@@ -21,7 +21,7 @@ from annotation.errors import Conflict
 from annotation.models import AuditEvent, Clip, Study
 from tests import factories
 from tests.analytics.datasets.released import release, rows
-from tests.analytics.datasets.test_jobs import Silent
+from tests.analytics.datasets.test_release_jobs import Silent
 from tests.annotation.importing.formats import sounds
 from tests.annotation.importing.importing import bring, write
 from tests.buckets import kept_in_bucket, keys, s3, s3_server
