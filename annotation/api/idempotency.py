@@ -1,4 +1,4 @@
-"""Idempotency-Key: a write that is repeated with its key is done once and answered the same.
+"""Idempotency keys: a write that is repeated with its Idempotency-Key is done once and gets the stored response.
 
 Rating needs none and ignores it: judgments carry a `client_id`, and the other calls may be repeated as they are.
 """
@@ -32,10 +32,6 @@ from annotation.api.authentication import Scope
 from annotation.api.errors import problem_response
 from annotation.errors import DomainError
 from annotation.models import KeptAnswer, User
-
-# Writes that may be repeated: the answer to the first is kept for a day, and no two of the same key run at
-# once.
-
 
 KEPT_FOR = timedelta(hours=24)
 _BATCH = 10_000

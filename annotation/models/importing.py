@@ -64,7 +64,7 @@ class StagedSound(models.Model):
         constraints = [models.UniqueConstraint(fields=["job", "sound"], name="staged_sound_once")]
 
 
-# Files on their way into a study: received, looked at, not imported yet.
+# ── Uploads ──────────────────────────────────────────────────────────────────
 
 
 class Upload(models.Model):

@@ -9,8 +9,6 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-# Which tasks come first: the versions of a study's ordering, as assignments name them.
-
 
 class OrderingPolicy(models.Model):
     """One version of how tasks are chosen. It never changes: other settings, or priorities reckoned from another

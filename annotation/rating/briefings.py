@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import json
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
@@ -14,8 +13,9 @@ from django.db import connection
 
 from annotation.listening import coverage, signed_clips, spectrograms
 from annotation.listening.coverage import ClipMeasurements
-from annotation.listening.rules.coverage import Conditions, page_settings
+from annotation.listening.rules.coverage import Conditions, ListeningRules, page_settings
 from annotation.listening.signed_clips import CLIP_FIELDS
+from annotation.protocols import Protocol as ProtocolSpec
 from annotation.rating.rules import hints
 from annotation.rating.rules.counterbalancing import candidate_labels
 from annotation.studies.protocols import load_protocol
@@ -69,61 +69,59 @@ class ShownTask(signed_clips.ShownTask, Protocol):
 
 
 def brief(shown: ShownTask, *, routes: signed_clips.Routes = signed_clips.RATING_ROUTES) -> dict[str, Any]:
-    """The task as its rater may see it: `content` in protocol order, then `candidates` as A, B, …
+    """All that may leave the server before the vote: `content` in protocol order, then `candidates` as A, B, … in the
+    order drawn for this rater. No system, no gold key, no score, no answer of others.
 
-    `note` is there while an expert asks for more judgments of it: their own words, which might tell what others said.
-    So it is for whoever judges the task now, and not for experts who judge it blind. `hint` is there where the study
-    shows what a model says of the task, and it was not drawn to be kept from this rater.
+    `note` is there while an expert asks for more judgments of the task: their own words, which might tell what others
+    answered. So it is for raters, and not for experts who judge it blind. `hint` is there where the study shows model
+    predictions and the draw did not withhold this one.
     """
     protocol = load_protocol(shown.protocol_version_id)
-    with connection.cursor() as cursor:
-        cursor.execute(_CONTENT, {"task": shown.task_id, "assignment": shown.id})
-        *texts, reference_clip, clip, candidate_texts, candidate_clips, rules_text, note, hint = (
-            cursor.fetchone()
-        )
-    parts = dict(zip(_TEXT_FIELDS, texts, strict=True)) | {"reference_clip": reference_clip, "clip": clip}
+    task = _task_content(shown)
     letters = candidate_labels(protocol.spec.layout)
-    shown_clips = {
-        CLIP_FIELDS[field]: parts[field]
-        for field in protocol.spec.content
-        if field in CLIP_FIELDS and parts[field]
-    } | {
-        letter.lower(): candidate_clips[slot]
-        for letter, slot in zip(letters, shown.presentation, strict=False)
-        if candidate_clips[slot]
-    }
-    facts = _clip_facts(shown_clips)
-    rules = coverage.listening_rules_in(rules_text)
-    conditions = coverage.conditions_of(
-        protocol.spec, rules=rules, measured={name: fact.measured for name, fact in facts.items()}
-    )
-    if protocol.spec.repeats_a_sound:
-        facts = {name: fact._replace(peaks=NO_PEAKS) for name, fact in facts.items()}
-    clips = _clips(shown.id, facts, conditions, routes)
-    if spectrograms.shows_spectrograms(protocol.spec, rules):
-        for name, clip in clips.items():
-            clip["spectrogram"] = routes.to(routes.spectrogram, shown.id, name)
-    instructed = any(parts[field] for field in protocol.spec.content if field in _TEXT_FIELDS)
+    clips, conditions = _clips(shown, protocol.spec, task, letters, routes)
+    instructed = any(task.parts[field] for field in protocol.spec.content if field in _TEXT_FIELDS)
     briefing = {
         "id": str(shown.id),
         "protocol_version": protocol.number,
         "expires_at": shown.expires_at,
-        "content": list(_content(protocol.spec.content, parts, clips)),
+        "content": list(_content(protocol.spec.content, task.parts, clips)),
         "candidates": [
-            _candidate(letter, candidate_texts[slot], clips.get(letter.lower()))
+            _candidate(letter, task.candidate_texts[slot], clips.get(letter.lower()))
             for letter, slot in zip(letters, shown.presentation, strict=False)
         ],
         "listening": page_settings(
-            rules, conditions=conditions, instruction_first=instructed and any(candidate_clips)
+            task.rules, conditions=conditions, instruction_first=instructed and any(task.candidate_clips)
         ),
     }
-    if note is not None:
-        briefing["note"] = note
-    if hint is not None and (
-        said := hints.hint_as_shown(json.loads(hint), protocol.spec, shown.presentation)
-    ):
-        briefing["hint"] = said
+    if task.note is not None:
+        briefing["note"] = task.note
+    if task.hint and (hint := hints.hint_as_shown(json.loads(task.hint), protocol.spec, shown.presentation)):
+        briefing["hint"] = hint
     return briefing
+
+
+class _TaskContent(NamedTuple):
+    """A task's item fields (texts and clip ids), its candidates by slot, and what its study shows."""
+
+    parts: dict[str, Any]
+    candidate_texts: list[str]
+    candidate_clips: list[int | None]
+    rules: ListeningRules
+    note: str | None
+    hint: str | None
+
+
+def _task_content(shown: ShownTask) -> _TaskContent:
+    with connection.cursor() as cursor:
+        cursor.execute(_CONTENT, {"task": shown.task_id, "assignment": shown.id})
+        row = cursor.fetchone()
+    fields = (*_TEXT_FIELDS, "reference_clip", "clip")
+    candidate_texts, candidate_clips, rules, note, hint = row[len(fields) :]
+    parts = dict(zip(fields, row, strict=False))
+    return _TaskContent(
+        parts, candidate_texts, candidate_clips, coverage.listening_rules_in(rules), note, hint
+    )
 
 
 def _content(
@@ -158,25 +156,37 @@ def _clip_facts(shown: Mapping[str, int]) -> dict[str, _ClipFacts]:
 
 
 def _clips(
-    assignment_id: uuid.UUID,
-    facts: Mapping[str, _ClipFacts],
-    conditions: Conditions,
-    routes: signed_clips.Routes,
-) -> dict[str, dict[str, Any]]:
-    """By the name of each clip, what a browser may know of it."""
-    offsets = {name: fact.part_offsets for name, fact in facts.items()}
-    delivered = signed_clips.clip_links(assignment_id, offsets, routes=routes)
-    return {
-        clip.name: {
+    shown: ShownTask, spec: ProtocolSpec, task: _TaskContent, letters: str, routes: signed_clips.Routes
+) -> tuple[dict[str, dict[str, Any]], Conditions]:
+    """By the name of each clip, what a browser may know of it; and the listening conditions of all of them."""
+    item_clips = {field: task.parts[field] for field in spec.content if field in CLIP_FIELDS}
+    slots = zip(letters, shown.presentation, strict=False)
+    clip_ids = {CLIP_FIELDS[field]: clip_id for field, clip_id in item_clips.items() if clip_id} | {
+        letter.lower(): clip_id for letter, slot in slots if (clip_id := task.candidate_clips[slot])
+    }
+    facts = _clip_facts(clip_ids)
+    conditions = coverage.conditions_of(
+        spec, rules=task.rules, measured={name: fact.measured for name, fact in facts.items()}
+    )
+    links = signed_clips.clip_links(
+        shown.id, {name: fact.part_offsets for name, fact in facts.items()}, routes=routes
+    )
+    shows_spectrograms = spectrograms.shows_spectrograms(spec, task.rules)
+    clips: dict[str, dict[str, Any]] = {}
+    for clip in conditions.clips:
+        fact, link = facts[clip.name], links[clip.name]
+        peaks = NO_PEAKS if spec.repeats_a_sound else fact.peaks
+        clips[clip.name] = {
             "name": clip.name,
             "duration": round(clip.duration, 3),
-            "channels": facts[clip.name].channels,
-            "samples": facts[clip.name].n_samples,
-            "peaks": base64.b64encode(facts[clip.name].peaks).decode(),
-            "url": delivered[clip.name].url,
-            "parts": delivered[clip.name].parts,
+            "channels": fact.channels,
+            "samples": fact.n_samples,
+            "peaks": base64.b64encode(peaks).decode(),
+            "url": link.url,
+            "parts": link.parts,
             "gain_db": clip.gain_db,
             "must_hear": clip.must_hear,
         }
-        for clip in conditions.clips
-    }
+        if shows_spectrograms:
+            clips[clip.name]["spectrogram"] = routes.to(routes.spectrogram, shown.id, clip.name)
+    return clips, conditions

@@ -17,9 +17,6 @@ from annotation.listening.rules.loudness import ClipLevel
 from annotation.studies.settings import from_stored, setting, validate
 from annotation.studies.settings import gettext_noop as _
 
-# What a study asks of listening: its settings, and what they come to for the clips of one task.
-
-
 # Up to here a clip is short: half of it is a lot of it. A song is judged from less of it, but for longer.
 SHORT_CLIP_SECONDS = 60.0
 
@@ -163,7 +160,7 @@ class Conditions:
     clips: tuple[ClipConditions, ...]
     min_switches: int
 
-    def named(self, name: str) -> ClipConditions | None:
+    def clip_by_name(self, name: str) -> ClipConditions | None:
         return next((clip for clip in self.clips if clip.name == name), None)
 
 
@@ -309,7 +306,7 @@ def _impossible_playback(log: PlaybackLog, conditions: Conditions, wall_seconds:
     problems = []
     passed, claimed = _format_seconds(wall_seconds), _format_seconds(log.seconds)
     for name, intervals in log.heard.items():
-        clip = conditions.named(name)
+        clip = conditions.clip_by_name(name)
         end = max((end for _, end in intervals), default=0.0)
         if clip is None:
             problems.append(FieldProblem(f"telemetry.heard.{name}", "This task has no clip of this name."))
