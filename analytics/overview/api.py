@@ -1,4 +1,4 @@
-"""What the endpoints about a study as a whole give: its overview, what has scored it, how scores lie."""
+"""Overview endpoints: a study's progress and figures, its scorers, score distributions, and agreement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures kept in step with what raters say, so that opening a page computes nothing."""
+"""Stored figures of a study, recomputed in the background: agreement, means, win rates, early stopping."""
 
 from __future__ import annotations
 

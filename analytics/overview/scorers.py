@@ -1,4 +1,4 @@
-"""What has scored a study, and how much of it."""
+"""Scorer coverage of a study, failed rows of a scoring run, and score distributions."""
 
 from __future__ import annotations
 

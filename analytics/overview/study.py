@@ -1,4 +1,4 @@
-"""A study at a glance: progress from counters, everything else as last computed."""
+"""Study overview: progress from counters, raters, and the figures as last computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison of versions as a document; of one version alone, its evaluation."""
+"""Comparison of versions of learned models on held-out votes, as a document; of one version alone, its evaluation."""
 
 from __future__ import annotations
 

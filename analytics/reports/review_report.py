@@ -1,4 +1,4 @@
-"""What was corrected: by field, stratum, reason and origin (ORCA, table 1), and what became of models' drafts."""
+"""Review report: corrections, drafts, feedback codes, case flow, and agreement before and after adjudication (ORCA)."""
 
 from __future__ import annotations
 

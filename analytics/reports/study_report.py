@@ -1,4 +1,4 @@
-"""Reports of a study, made in the background: they read every vote, and opening a page never does."""
+"""Study report: assembles the sections into a document, in a background job."""
 
 from __future__ import annotations
 

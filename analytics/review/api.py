@@ -1,4 +1,4 @@
-"""A review case in full, as its desk shows it once its expert has judged; and an item's history."""
+"""Review endpoints: a case in full, once its expert has judged blind, and an item's history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was said of one version of an item, by people and by models: for whoever reviews it.
+"""Votes and scores on one version of an item, for its reviewer.
 
 Everything an expert must not know before they have judged blind: ask for it only where that is settled.
 """

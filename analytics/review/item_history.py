@@ -1,4 +1,4 @@
-"""Everything that happened to one item, in the order in which it happened: from its import to being judged again."""
+"""Item history: the events of one item in order, from its import to being judged again."""
 
 from __future__ import annotations
 

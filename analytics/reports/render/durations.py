@@ -1,4 +1,4 @@
-"""How fast something goes and how long it still takes, in words."""
+"""Durations, throughput and time left, in words."""
 
 from __future__ import annotations
 

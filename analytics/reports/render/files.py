@@ -1,4 +1,4 @@
-"""What of a document can be had as a file: each table for programs and for papers, each figure."""
+"""Files of a document: CSV and LaTeX of each table, SVG of each figure, and the whole as HTML, JSON or ZIP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points with their intervals on lines of one scale, one block below the other."""
+"""Interval plot (forest plot): points with their confidence intervals on one scale, in blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines with their bands over one pair of axes."""
+"""Line plot: lines with confidence bands over one pair of axes."""
 
 from __future__ import annotations
 

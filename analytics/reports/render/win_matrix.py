@@ -1,4 +1,4 @@
-"""How often each system is preferred to each other: a square of cells, row against column."""
+"""Win matrix: how often each system is preferred to each other, row against column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people, and scorers, make of longer answers: decay with length, where candidates are texts."""
+"""Length bias: how ratings, votes and scorers' errors go with the length of an answer."""
 
 from __future__ import annotations
 

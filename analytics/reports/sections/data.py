@@ -1,4 +1,4 @@
-"""What was collected, what of it counts, and why the rest does not."""
+"""Data section: the judgments collected, those that count, and why the others are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several versions may be compared on: items, and if possible raters, that none of them has learned from."""
+"""Held-out sets of learned versions: items, and if possible raters, that none of them was trained on."""
 
 from __future__ import annotations
 

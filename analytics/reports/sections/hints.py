@@ -1,4 +1,4 @@
-"""Scores that raters were shown, and what showing them did to the votes."""
+"""Anchoring: scores that raters were shown, and the effect on their votes."""
 
 from __future__ import annotations
 

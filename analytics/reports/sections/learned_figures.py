@@ -1,4 +1,4 @@
-"""The figures that a version is known by, one line each, on held-out votes."""
+"""Figures of learned versions on held-out votes: summary, paired differences, aggregated judges, parts of the pairs."""
 
 from __future__ import annotations
 

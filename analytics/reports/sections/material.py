@@ -1,4 +1,4 @@
-"""What every section of a report is made from: the study, its votes, and how figures are asked for."""
+"""Report settings and the data that every section reads: the study and its votes by question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the figures were computed, in sentences that a paper can print, written from the settings that were used."""
+"""Methods section: how figures are computed, in sentences for a paper, and the references."""
 
 from __future__ import annotations
 

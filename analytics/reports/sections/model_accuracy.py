@@ -1,4 +1,4 @@
-"""Scorers against ratings: over items, over systems, by part of the items, and how far off they are."""
+"""Scorer accuracy: correlation with ratings and agreement with preferences, overall, by system and by part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether scores mean what they say: probabilities beside shares of votes, and mean ratings over scores."""
+"""Scorer calibration: probabilities against shares of votes, and mean ratings over scores."""
 
 from __future__ import annotations
 

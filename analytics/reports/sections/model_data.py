@@ -1,4 +1,4 @@
-"""The scores that a report holds against people: one output of one scorer version, looked up by what people judged."""
+"""Scores joined with judgments: rated candidates, compared pairs, and the outputs of each scorer version."""
 
 from __future__ import annotations
 

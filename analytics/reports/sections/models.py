@@ -1,4 +1,4 @@
-"""Models against people: every scorer version with scores in the study, beside what people said of the same things."""
+"""Models section: every scorer version with scores in the study against people, and the largest disagreements."""
 
 from __future__ import annotations
 

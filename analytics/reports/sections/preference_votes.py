@@ -1,4 +1,4 @@
-"""What the section on preferences says again and again: units, intervals, and why a figure is missing."""
+"""Preference votes as the ranking statistics take them: units, clusters, and notes that several tables share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question's ratings with all that the sections on ratings say about them, read once."""
+"""Ratings of one question, read once for all sections: values, raters, systems, prompts; and their distribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Means with the raters' own use of the scale taken out, and whether raters met the same systems at all."""
+"""Rater severity: means with the raters' own use of the scale removed, and whether raters met the same systems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Systems by their mean ratings, and which of them differ."""
+"""Mean opinion scores by system, and paired tests between systems."""
 
 from __future__ import annotations
 
