@@ -151,31 +151,29 @@ class UploadsView(APIView):
         study = access.managed_study(request.user, body["study"]) if body["study"] else None
         files, paths = body["file"], body["path"]
         names = paths if len(paths) == len(files) else [file.name or "file" for file in files]
-        brought = uploads.receive_upload(
-            list(zip(names, files, strict=True)), actor=request.user, study=study
-        )
-        where = {"Location": reverse("api_upload", args=[brought.pk])}
-        return Response(UploadOut(_upload_out(brought, "")).data, status=201, headers=where)
+        upload = uploads.receive_upload(list(zip(names, files, strict=True)), actor=request.user, study=study)
+        headers = {"Location": reverse("api_upload", args=[upload.pk])}
+        return Response(UploadOut(_upload_out(upload, "")).data, status=201, headers=headers)
 
 
 class UploadView(APIView):
     @operation("uploaded", UploadOut, 400, 403, 404, parameters=[UploadLookIn])
     def get(self, request: Request, upload_id: uuid.UUID) -> Response:
         """The format that the files look like, and the columns and first rows when they are read so."""
-        brought = access.upload_of(request.user, upload_id)
-        asked = UploadLookIn.parsed(request.query_params.dict())
-        return Response(UploadOut(_upload_out(brought, asked["format"])).data)
+        upload = access.upload_of(request.user, upload_id)
+        query = UploadLookIn.parsed(request.query_params.dict())
+        return Response(UploadOut(_upload_out(upload, query["format"])).data)
 
 
 class UploadImportView(APIView):
     @operation("import_upload", JobOut, 400, 403, 404, 409, status=202, request=UploadImportIn)
     def post(self, request: Request, upload_id: uuid.UUID) -> Response:
         """Import what was brought, into its study or a new one, in the background."""
-        brought = access.upload_of(request.user, upload_id)
+        upload = access.upload_of(request.user, upload_id)
         body = UploadImportIn.parsed(request.data)
-        new = body.pop("new_study")
-        made = None if new is None else NewStudy(**new)
-        job = uploads.import_upload(brought, actor=request.user, new_study=made, **body)
+        new_values = body.pop("new_study")
+        new_study = None if new_values is None else NewStudy(**new_values)
+        job = uploads.import_upload(upload, actor=request.user, new_study=new_study, **body)
         return Response(JobOut(job).data, status=202, headers={"Location": reverse("api_job", args=[job.pk])})
 
 
@@ -185,24 +183,24 @@ def _form_fields(request: Request) -> dict[str, Any]:
     return {**form.dict(), **{name: form.getlist(name) for name in ("file", "path") if name in form}}
 
 
-def _upload_out(brought: Upload, format: str) -> dict[str, Any]:
-    guessed = uploads.detect_upload_format(brought)
-    likely, why = ("", "") if isinstance(guessed, RowProblem) else guessed
+def _upload_out(upload: Upload, format: str) -> dict[str, Any]:
+    detected = uploads.detect_upload_format(upload)
+    likely, why = ("", "") if isinstance(detected, RowProblem) else detected
     read_as = format or likely
-    look = uploads.preview_upload(brought, format=read_as) if read_as in FORMATS else None
+    preview = uploads.preview_upload(upload, format=read_as) if read_as in FORMATS else None
     return {
-        "id": brought.pk,
-        "study": brought.study.slug if brought.study else None,
-        "name": brought.name,
-        "n_files": brought.n_files,
-        "n_bytes": brought.n_bytes,
+        "id": upload.pk,
+        "study": upload.study.slug if upload.study else None,
+        "name": upload.name,
+        "n_files": upload.n_files,
+        "n_bytes": upload.n_bytes,
         "format": read_as,
         "why": why if read_as == likely else "",
         "columns": [
-            {"name": name, "type": look.types[name], "suggested": look.suggested.get(name, "")}
-            for name in look.columns
+            {"name": name, "type": preview.types[name], "suggested": preview.suggested.get(name, "")}
+            for name in preview.columns
         ]
-        if look
+        if preview
         else [],
-        "rows": [list(row) for row in look.rows] if look else [],
+        "rows": [list(row) for row in preview.rows] if preview else [],
     }
