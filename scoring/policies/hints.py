@@ -80,9 +80,9 @@ def refresh(study: Study) -> int:
     scorer = predictions.study_scorer(study, rule.scorer)
     if scorer is None or study.protocol_version_id is None:
         return hints.clear_hints(study)
-    voice, changed, after = _predictor(study, scorer), 0, 0
+    predictor, changed, after = _predictor(study, scorer), 0, 0
     while tasks := _tasks_without_hint(study, scorer, after=after):
-        changed += hints.store_hints(study, _hints_for(voice, tasks))
+        changed += hints.store_hints(study, _hints_for(predictor, tasks))
         after = max(tasks)
     # What another scorer said where this one is silent, or has not come to yet.
     return changed + hints.clear_hints(study, unless_by=str(scorer))
@@ -107,10 +107,12 @@ def _tasks_without_hint(study: Study, scorer: Scorer, *, after: int) -> dict[int
         return dict(cursor.fetchall())
 
 
-def _hints_for(voice: Predictor, tasks: dict[int, list[int]]) -> dict[int, dict[str, Any]]:
-    values = _score_values(voice.scorer, {one for slots in tasks.values() for one in slots})
-    said = {pk: voice.says(slots, values) for pk, slots in tasks.items()}
-    return {pk: {"scorer": str(voice.scorer), "answers": answers} for pk, answers in said.items() if answers}
+def _hints_for(predictor: Predictor, tasks: dict[int, list[int]]) -> dict[int, dict[str, Any]]:
+    values = _score_values(predictor.scorer, {one for slots in tasks.values() for one in slots})
+    said = {pk: predictor.predict(slots, values) for pk, slots in tasks.items()}
+    return {
+        pk: {"scorer": str(predictor.scorer), "answers": answers} for pk, answers in said.items() if answers
+    }
 
 
 def _score_values(scorer: Scorer, candidates: set[int]) -> ScoreValues:

@@ -70,19 +70,19 @@ class Predictor:
     @property
     def questions(self) -> list[QuestionSpec]:
         """The questions that it can predict, once there are scores."""
-        return [spec for spec in hints.eligible_questions(self.protocol) if self._can_tell(spec)]
+        return [spec for spec in hints.eligible_questions(self.protocol) if self._covers(spec)]
 
-    def says(self, slots: Sequence[int], values: ScoreValues) -> dict[str, float | list[float | None]]:
+    def predict(self, slots: Sequence[int], values: ScoreValues) -> dict[str, float | list[float | None]]:
         """The predictions for a task with these candidates, by question, as `annotation.rating.rules.hints` stores
         them; none for a question whose scores are missing."""
-        answers: dict[str, float | list[float | None]] = {}
+        predictions: dict[str, float | list[float | None]] = {}
         for spec in self.questions:
-            said = self._said(spec, slots, values)
-            if said is not None:
-                answers[spec.key] = said
-        return answers
+            prediction = self._prediction(spec, slots, values)
+            if prediction is not None:
+                predictions[spec.key] = prediction
+        return predictions
 
-    def _can_tell(self, spec: QuestionSpec) -> bool:
+    def _covers(self, spec: QuestionSpec) -> bool:
         key = self.scorer.key
         if spec.kind == "preference":
             return reads_pairs(key) or (key in LOG_ODDS_SCORERS and spec.key in self._heads)
@@ -92,7 +92,7 @@ class Predictor:
     def _heads(self) -> dict[str, str]:
         return heads_by_question([spec.key for spec in self.protocol.questions if spec.kind == "preference"])
 
-    def _said(
+    def _prediction(
         self, spec: QuestionSpec, slots: Sequence[int], values: ScoreValues
     ) -> float | list[float | None] | None:
         if spec.kind != "preference":
@@ -105,7 +105,8 @@ class Predictor:
             one, other = (values.get((slot, 0), {}).get(self._heads[spec.key]) for slot in slots)
             return None if one is None or other is None else sigmoid(one - other)
         ahead, behind = (
-            self._chance(spec, values.get(pair, {})) for pair in ((first, second), (second, first))
+            self._preference_probability(spec, values.get(pair, {}))
+            for pair in ((first, second), (second, first))
         )
         return ahead if ahead is not None else None if behind is None else 1 - behind
 
@@ -115,7 +116,7 @@ class Predictor:
             return None
         return ends[0] + min(1.0, max(0.0, outputs[name])) * (ends[1] - ends[0])
 
-    def _chance(self, spec: QuestionSpec, outputs: Mapping[str, float]) -> float | None:
+    def _preference_probability(self, spec: QuestionSpec, outputs: Mapping[str, float]) -> float | None:
         """The probability that the first is preferred: the value itself where one half is the middle of it, else from
         the difference as log-odds."""
         name, middle = output_of_question(spec.key, outputs), preference_threshold(self.scorer)

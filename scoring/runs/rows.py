@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,8 +68,8 @@ def _example(row: ScoringRow, entry: MetricEntry) -> Example | Fault:
         return Fault("no_sound", NO_SOUND)
     if entry.reads_text and not (texts and all(text.strip() for text in texts)):
         return Fault("no_text", NO_TEXT)
-    reference = _sound(version.reference_clip) if version.reference_clip else None
-    return Example(row.pk, tuple(map(_sound, clips)), tuple(texts), _fields(version), reference)
+    reference = sound_of(version.reference_clip) if version.reference_clip else None
+    return Example(row.pk, tuple(map(sound_of, clips)), tuple(texts), _fields(version), reference)
 
 
 def _clips_and_texts(
@@ -85,7 +85,7 @@ def _clips_and_texts(
     return [version.clip] if version.clip else [], [candidate.text for candidate in candidates]
 
 
-def _sound(clip: Clip) -> Sound:
+def sound_of(clip: Clip) -> Sound:
     """The original clip, not the canonical copy: that is what the hash names, and what others have scored."""
     return Sound(clip.sha256, clip_cache.local_original(clip), clip.duration_s)
 
@@ -193,18 +193,25 @@ def delay_row_creation(run: ScoringRun) -> bool:
 def row_query(run: ScoringRun) -> tuple[str, dict[str, Any]]:
     """A query for (candidate, other, seconds, text) of all that a run's scorer reads in its part of the study."""
     part = run.filter
-    chosen, values = ["i.study_id = %(study)s", "i.state = 'active'"], {"study": run.study_id}
-    if "items" in part:
-        chosen.append("i.external_id = ANY(%(items)s)")
-    for number, (key, wanted) in enumerate(part.get("strata", {}).items()):
-        chosen.append(f"i.strata ->> %(key{number})s = ANY(%(values{number})s)")
-        values |= {f"key{number}": key, f"values{number}": wanted}
+    condition, values = filter_condition(part)
+    chosen = f"i.study_id = %(study)s AND i.state = 'active'{condition}"
     entry = registry.entry(run.metric)
     reads = entry.reads
-    values |= {"hears": entry.hears, "reads_text": entry.reads_text}
+    values |= {"study": run.study_id, "hears": entry.hears, "reads_text": entry.reads_text}
     systems = "s.name = ANY(%(systems)s) AND " if "systems" in part else ""
     if systems and reads is Reads.PAIR:
         systems += "r.name = ANY(%(systems)s) AND "
-    values |= {name: part[name] for name in ("systems", "items") if name in part}
+    values |= {"systems": part["systems"]} if "systems" in part else {}
     values |= {"withdrawn": Task.State.WITHDRAWN.value} if reads is Reads.PAIR else {}
-    return ROW_QUERIES[reads].format(chosen=" AND ".join(chosen), systems=systems), values
+    return ROW_QUERIES[reads].format(chosen=chosen, systems=systems), values
+
+
+def filter_condition(part: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The condition on items for a part of the study, as `validate_filter` has checked it, with its parameters."""
+    clauses, values = "", dict[str, Any]()
+    if "items" in part:
+        clauses, values = " AND i.external_id = ANY(%(items)s)", {"items": part["items"]}
+    for number, (key, strata) in enumerate(part.get("strata", {}).items()):
+        clauses += f" AND i.strata ->> %(key{number})s = ANY(%(values{number})s)"
+        values |= {f"key{number}": key, f"values{number}": strata}
+    return clauses, values

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.db import connection
 
-from annotation.listening import clip_cache
-from annotation.models import Clip, Draft, Item, ItemVersion
-from scoring.metrics.contract import ExampleError, Sound
+from annotation.models import Draft, Item
+from scoring.metrics.contract import ExampleError
 from scoring.models import Writer, WritingRow, WritingRun
+from scoring.runs.rows import filter_condition, sound_of
 from scoring.writing.contract import WritingRequest
 from scoring.writing.kinds import FIELDS
 
@@ -43,7 +42,7 @@ _UNJUDGED = """
 
 def create_rows(run: WritingRun, writer: Writer) -> int:
     """Give a run its rows, in its transaction; how many they are."""
-    chosen, values = _filter_condition(run.filter)
+    chosen, values = filter_condition(run.filter)
     if writer.system_id is not None:
         lacks = _NO_ANSWER
     else:
@@ -69,17 +68,6 @@ def _column(writes: str) -> str:
     return writes
 
 
-def _filter_condition(part: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The condition for a part of the study, as `orders.checked_filter` has checked it."""
-    clauses, values = "", {}
-    if "items" in part:
-        clauses, values = " AND i.external_id = ANY(%(items)s)", {"items": part["items"]}
-    for number, (key, wanted) in enumerate(part.get("strata", {}).items()):
-        clauses += f" AND i.strata ->> %(key{number})s = ANY(%(values{number})s)"
-        values |= {f"key{number}": key, f"values{number}": wanted}
-    return clauses, values
-
-
 # ── requests of rows ──
 
 
@@ -103,12 +91,4 @@ def _request(run: WritingRun, row: WritingRow) -> WritingRequest:
     fields = {name: text for name in FIELDS if (text := getattr(version, name).strip())}
     if note := run.filter.get("note"):
         fields["note"] = note
-    return WritingRequest(row.pk, _sound(version), fields)
-
-
-def _sound(version: ItemVersion) -> Sound | None:
-    """The original clip, not the canonical copy: that is what the hash names, and what models have heard of it."""
-    clip: Clip | None = version.clip
-    if clip is None:
-        return None
-    return Sound(clip.sha256, clip_cache.local_original(clip), clip.duration_s)
+    return WritingRequest(row.pk, sound_of(version.clip) if version.clip else None, fields)

@@ -7,18 +7,14 @@ of 75 of a text's own tokens.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from scoring.backbones.clap.checkpoints import open_clap
 from scoring.backbones.clap.embeddings import Clap, ClapParts
-from scoring.backbones.encoders.contract import Span
-from scoring.backbones.encoders.music_features import MusicFeatures, Samples
+from scoring.backbones.encoders.music_features import CachedMusicEncoder, Samples
 from scoring.backbones.loading.feature_cache import FeatureCache
-from scoring.metrics.contract import ExampleError
 
 # A change of this code that changes tokens takes a new number.
 _VERSION = 1
@@ -31,27 +27,18 @@ def open_clap_music(
     return ClapMusic(open_clap(checkpoint, folder=folder, device=device), device=device, cache=cache)
 
 
-class ClapMusic:
-    """A music_encoders.MusicEncoder."""
-
+class ClapMusic(CachedMusicEncoder):
     def __init__(self, parts: ClapParts, *, device: torch.device, cache: FeatureCache) -> None:
         self._clap = Clap(parts, long_sounds="windows", device=device, cache=cache)
-        self.width = int(parts.model.config.projection_dim)
-        self.identity: Mapping[str, Any] = {"encoder": f"clap-music/{_VERSION}", **self._clap.identity}
-        self._features = MusicFeatures(
-            identity=self.identity, rate=int(parts.extractor.sampling_rate), cache=cache
+        super().__init__(
+            width=int(parts.model.config.projection_dim),
+            identity={"encoder": f"clap-music/{_VERSION}", **self._clap.identity},
+            rate=int(parts.extractor.sampling_rate),
+            cache=cache,
         )
 
-    def prepare(self, spans: Sequence[Span]) -> None:
-        self._features.prepare(spans)
+    def _encode_sound(self, samples: Samples) -> torch.Tensor:
+        return self._clap.of_windows(samples)
 
-    def of_spans(self, spans: Sequence[Span]) -> list[torch.Tensor | ExampleError]:
-        return self._features.of_spans(spans, self._encode)
-
-    def of_texts(self, texts: Sequence[str]) -> list[torch.Tensor]:
-        return self._features.of_texts(
-            texts, lambda unknown: [self._clap.of_pieces(text) for text in unknown]
-        )
-
-    def _encode(self, sounds: Sequence[Samples]) -> list[torch.Tensor]:
-        return [self._clap.of_windows(samples) for samples in sounds]
+    def _encode_text(self, text: str) -> torch.Tensor:
+        return self._clap.of_pieces(text)

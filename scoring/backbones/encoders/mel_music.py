@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import torch
@@ -28,7 +27,7 @@ from scoring.backbones.encoders.mel_features import (
     spectrogram,
     tempo_points,
 )
-from scoring.backbones.encoders.music_features import MusicFeatures, Samples
+from scoring.backbones.encoders.music_features import CachedMusicEncoder, Samples
 from scoring.backbones.loading.feature_cache import FeatureCache
 from scoring.metrics.contract import ExampleError
 
@@ -118,25 +117,23 @@ _MOST = 3.0
 _SLACK_SECONDS = 0.1
 
 
-class MelMusic:
+class MelMusic(CachedMusicEncoder):
     """A MusicEncoder. The same sound gives the same tokens, up to rounding, at any loudness and sampling rate, in one
     channel or several."""
 
-    width = _SOUND_WIDTH + FACT_WIDTH + WORD_WIDTH
-
     def __init__(self, cache: FeatureCache) -> None:
-        self.identity: Mapping[str, Any] = {"code": f"mel-music/{_VERSION}"}
-        self._features = MusicFeatures(identity=self.identity, rate=RATE, cache=cache)
-
-    def prepare(self, spans: Sequence[Span]) -> None:
-        self._features.prepare(spans)
+        width = _SOUND_WIDTH + FACT_WIDTH + WORD_WIDTH
+        super().__init__(width=width, identity={"code": f"mel-music/{_VERSION}"}, rate=RATE, cache=cache)
 
     def of_spans(self, spans: Sequence[Span]) -> list[torch.Tensor | ExampleError]:
-        found = self._features.of_spans(spans, lambda heard: [_encode_sound(samples) for samples in heard])
+        found = super().of_spans(spans)
         return [_mask_ending(tokens, span) for tokens, span in zip(found, spans, strict=True)]
 
-    def of_texts(self, texts: Sequence[str]) -> list[torch.Tensor]:
-        return self._features.of_texts(texts, lambda unknown: [_encode_text(text) for text in unknown])
+    def _encode_sound(self, samples: Samples) -> torch.Tensor:
+        return _encode_sound(samples)
+
+    def _encode_text(self, text: str) -> torch.Tensor:
+        return _encode_text(text)
 
 
 def _encode_text(text: str) -> torch.Tensor:

@@ -13,7 +13,6 @@ Each chunk and each text goes through alone, so that nothing is padded and nothi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from scoring.backbones.encoders.contract import Span
-from scoring.backbones.encoders.music_features import MusicFeatures, Samples
+from scoring.backbones.encoders.music_features import CachedMusicEncoder, Samples
 from scoring.backbones.loading.checkpoints import find_model_folder
 from scoring.backbones.loading.feature_cache import FeatureCache
 from scoring.backbones.loading.pretrained import first_line
-from scoring.metrics.contract import ExampleError, SetupError
+from scoring.metrics.contract import SetupError
 
 RATE = 24_000
 CHUNK_SECONDS = 30
@@ -56,8 +54,8 @@ def open_muq_mulan(
     return MuqMulan(model, device=device, cache=cache)
 
 
-class MuqMulan:
-    """A music_encoders.MusicEncoder. `model` is the package's MuQMuLan."""
+class MuqMulan(CachedMusicEncoder):
+    """`model` is the package's MuQMuLan."""
 
     def __init__(self, model: Any, *, device: torch.device, cache: FeatureCache) -> None:
         model = model.float().eval().requires_grad_(False).to(device)
@@ -65,31 +63,21 @@ class MuqMulan:
         self._device = device
         if model.sr != RATE:
             raise SetupError(f"This model hears at {model.sr} Hz; MuQ-MuLan is read here at {RATE} Hz.")
-        self.width = int(self._audio.dim)
-        self.identity: Mapping[str, Any] = {
+        identity = {
             "encoder": f"muq-mulan/{_VERSION}",
             "weights": f"sha256:{_digest(model)}",
             "chunk_seconds": CHUNK_SECONDS,
             "text_tokens": self._text_tokens,
             "dtype": "float32",
         }
-        self._features = MusicFeatures(identity=self.identity, rate=RATE, cache=cache)
+        super().__init__(width=int(self._audio.dim), identity=identity, rate=RATE, cache=cache)
 
     @property
     def _text_tokens(self) -> int:
         return min(int(self._text.max_seq_len), _MAX_TOKENS)
 
-    def prepare(self, spans: Sequence[Span]) -> None:
-        self._features.prepare(spans)
-
-    def of_spans(self, spans: Sequence[Span]) -> list[torch.Tensor | ExampleError]:
-        return self._features.of_spans(spans, lambda sounds: [self._hear(samples) for samples in sounds])
-
-    def of_texts(self, texts: Sequence[str]) -> list[torch.Tensor]:
-        return self._features.of_texts(texts, lambda unknown: [self._read(text) for text in unknown])
-
     @torch.inference_mode()
-    def _hear(self, samples: Samples) -> torch.Tensor:
+    def _encode_sound(self, samples: Samples) -> torch.Tensor:
         size = CHUNK_SECONDS * RATE
         chunks = [samples[start : start + size] for start in range(0, len(samples), size)]
         return torch.cat([self._hear_chunk(chunk) for chunk in chunks])
@@ -100,7 +88,7 @@ class MuqMulan:
         return _tokens(self._audio.transformer(self._audio.proj(frames)))
 
     @torch.inference_mode()
-    def _read(self, text: str) -> torch.Tensor:
+    def _encode_text(self, text: str) -> torch.Tensor:
         tokens = self._text.tokenizer(
             text, return_tensors="pt", truncation=True, max_length=self._text_tokens
         ).to(self._device)

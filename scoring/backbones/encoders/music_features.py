@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -114,6 +115,31 @@ class MusicFeatures:
                 "length is wrong: export it again.",
             )
         return samples[first:last]
+
+
+class CachedMusicEncoder(ABC):
+    """A MusicEncoder whose tokens are cached: a subclass encodes the samples of one sound, and one text."""
+
+    def __init__(self, *, width: int, identity: Mapping[str, Any], rate: int, cache: FeatureCache) -> None:
+        self.width, self.identity = width, identity
+        self._features = MusicFeatures(identity=identity, rate=rate, cache=cache)
+
+    @abstractmethod
+    def _encode_sound(self, samples: Samples) -> Tokens: ...
+
+    @abstractmethod
+    def _encode_text(self, text: str) -> Tokens: ...
+
+    def prepare(self, spans: Sequence[Span]) -> None:
+        self._features.prepare(spans)
+
+    def of_spans(self, spans: Sequence[Span]) -> list[Tokens | ExampleError]:
+        return self._features.of_spans(
+            spans, lambda sounds: [self._encode_sound(samples) for samples in sounds]
+        )
+
+    def of_texts(self, texts: Sequence[str]) -> list[Tokens]:
+        return self._features.of_texts(texts, lambda unknown: [self._encode_text(text) for text in unknown])
 
 
 def _key(span: Span) -> str:
