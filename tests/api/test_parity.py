@@ -126,6 +126,7 @@ NONE = {
     "sign_out": "a browser's session",
     "password_change": "a password is for people; a token cannot change it",
     "api_docs": "the API's own description, for people",
+    "javascript_catalog": "the texts of scripts in the page's language",
     "set_language": "the language of pages",
     "review_report_figure": "a drawing of what `review_report` says in numbers",
 }
