@@ -4,7 +4,15 @@ A pure island: no Django. Nothing is fetched and nothing is guessed; a folder th
 names of what is missing and of where it is published.
 """
 
-from analytics.benchmarks.contract import Benchmark, BenchmarkError, Choice, Rating, Square, Unit, limited
+from analytics.benchmarks.contract import (
+    Benchmark,
+    BenchmarkError,
+    Choice,
+    Rating,
+    Square,
+    Unit,
+    limit_benchmark,
+)
 from analytics.benchmarks.registry import BENCHMARKS, open_benchmark
 
 __all__ = [
@@ -15,6 +23,6 @@ __all__ = [
     "Rating",
     "Square",
     "Unit",
-    "limited",
+    "limit_benchmark",
     "open_benchmark",
 ]

@@ -68,7 +68,7 @@ def _judged(folder: Folder) -> list[_Judged]:
         for column, known in (("events", ("2", "3")), ("preferred", ("0", "1"))):
             if row[column].strip() not in known:
                 what = f"{column} is {row[column]!r}, not {' or '.join(known)}"
-                raise folder.wrong(table, f"line {line}", what)
+                raise folder.invalid_row(table, f"line {line}", what)
         vote = 1 if row["preferred"].strip() == "1" else -1
         given.append((row["audio"].strip(), row["text"], row["events"].strip(), vote))
     sounds = {name: folder.sound(name) for name in dict.fromkeys(name for name, *_ in given)}

@@ -58,7 +58,7 @@ def _pairs(folder: Folder, name: str, track: str) -> Iterator[Pair]:
                 yield from _published(clip, track)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             what = f"does not have the form of BRACE ({type(error).__name__}: {error})"
-            raise folder.wrong(path, f"clip {number}", what) from error
+            raise folder.invalid_row(path, f"clip {number}", what) from error
 
 
 def _published(clip: Mapping[str, Any], track: str) -> Iterator[Pair]:

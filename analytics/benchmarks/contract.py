@@ -85,16 +85,16 @@ class Benchmark:
 class Units:
     """Collects units without repeating any."""
 
-    found: dict[Unit, int] = field(default_factory=dict)
+    numbers: dict[Unit, int] = field(default_factory=dict)
 
     def number(self, sound: Path, text: str) -> int:
-        return self.found.setdefault(Unit(sound, text), len(self.found))
+        return self.numbers.setdefault(Unit(sound, text), len(self.numbers))
 
     def all(self) -> tuple[Unit, ...]:
-        return tuple(self.found)
+        return tuple(self.numbers)
 
 
-def limited(benchmark: Benchmark, n: int) -> Benchmark:
+def limit_benchmark(benchmark: Benchmark, n: int) -> Benchmark:
     """The first n ratings, choices or squares of each part, and the units they need: for trying things out."""
     ratings = _first_of_each_part(benchmark.ratings, [one.part for one in benchmark.ratings], n)
     choices = _first_of_each_part(benchmark.choices, [one.parts[0] for one in benchmark.choices], n)
@@ -158,23 +158,23 @@ class Folder:
         for place in places:
             if (self.path / place).is_file():
                 return self.path / place
-        raise self.error(f"has no file {' or '.join(places)}")
+        raise self.invalid(f"has no file {' or '.join(places)}")
 
     def named(self, suffix: str, words: Sequence[str]) -> Path:
         """The one file of this kind whose name holds all the words, in any case."""
-        found = [
+        matches = [
             place
             for place in self._walk()
             if place.suffix.lower() == suffix and all(word in place.name.lower() for word in words)
         ]
         described = f"{suffix} file with {' and '.join(repr(word) for word in words)} in its name"
-        if len(found) > 1:
-            raise self.error(
-                f"has more than one {described} ({', '.join(map(str, found[:_MOST_NAMED]))}); keep one"
+        if len(matches) > 1:
+            raise self.invalid(
+                f"has more than one {described} ({', '.join(map(str, matches[:_MOST_NAMED]))}); keep one"
             )
-        if not found:
-            raise self.error(f"has no {described}")
-        return self.path / found[0]
+        if not matches:
+            raise self.invalid(f"has no {described}")
+        return self.path / matches[0]
 
     def rows(self, path: Path, *, columns: Sequence[str]) -> list[dict[str, str]]:
         """A CSV table. A column that occurs twice keeps its name the first time and is called `name.1` the second."""
@@ -184,14 +184,14 @@ class Folder:
                 header = _distinct_headers(next(lines, []))
                 rows = [dict(zip(header, line, strict=False)) for line in lines if line]
         except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise self.error(f"has a {self._place(path)} that cannot be read ({error})") from error
+            raise self.invalid(f"has a {self._place(path)} that cannot be read ({error})") from error
         if absent := [column for column in columns if column not in header]:
-            raise self.error(
+            raise self.invalid(
                 f"has a {self._place(path)} without the column {', '.join(map(repr, absent))}; "
                 f"its columns are {', '.join(header) or 'none'}"
             )
         if short := next((n for n, row in enumerate(rows, 2) if any(c not in row for c in columns)), None):
-            raise self.error(f"has a {self._place(path)} that breaks off in line {short}")
+            raise self.invalid(f"has a {self._place(path)} that breaks off in line {short}")
         return rows
 
     def json(self, path: Path) -> list[dict[str, Any]]:
@@ -199,62 +199,62 @@ class Folder:
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise self.error(f"has a {self._place(path)} that cannot be read ({error})") from error
+            raise self.invalid(f"has a {self._place(path)} that cannot be read ({error})") from error
         if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
-            raise self.error(f"has a {self._place(path)} that is not a list of objects")
+            raise self.invalid(f"has a {self._place(path)} that is not a list of objects")
         for number, entry in enumerate(content):
             try:
                 json.dumps(entry, ensure_ascii=False).encode()
             except UnicodeEncodeError as error:
                 half = f"holds half a character (\\u{ord(error.object[error.start]):04x})"
-                raise self.wrong(path, f"clip {number}", half) from error
+                raise self.invalid_row(path, f"clip {number}", half) from error
         return content
 
     def sound(self, name: str) -> Path | None:
         """The sound whose path ends with this, or None and it is noted as missing."""
-        return self._only(self._ending(name), name)
+        return self._unique_match(self._suffix_matches(name), name)
 
     def holds(self, name: str) -> bool:
         """Whether a sound's path ends with this."""
-        return bool(self._ending(name))
+        return bool(self._suffix_matches(name))
 
     def recording(self, name: str) -> Path | None:
         """The sound of this name, whatever its suffix and wherever it lies."""
-        return self._only(self._by_stem.get(PurePosixPath(name).stem, []), name)
+        return self._unique_match(self._by_stem.get(PurePosixPath(name).stem, []), name)
 
     def video(self, name: str) -> Path | None:
         """The sound of a YouTube video, named by its id, with or without a Y before it and a time after it."""
-        return self._only(self._by_video.get(name, []), name)
+        return self._unique_match(self._by_video.get(name, []), name)
 
     def check(self, *, part: str) -> None:
         """Raises BenchmarkError if sounds asked for are not there."""
         if self.missing and not self.skip_missing:
             names = list(self.missing)
-            raise self.error(
+            raise self.invalid(
                 f"lacks {len(names):,} of the sounds of {part}: {', '.join(names[:_MOST_NAMED])}"
                 + (", …" if len(names) > _MOST_NAMED else "")
             )
 
-    def error(self, what: str) -> BenchmarkError:
+    def invalid(self, what: str) -> BenchmarkError:
         return BenchmarkError(f"{self.path} {what}. {self.published}")
 
-    def wrong(self, path: Path, where: str, what: str) -> BenchmarkError:
+    def invalid_row(self, path: Path, where: str, what: str) -> BenchmarkError:
         return BenchmarkError(f"{self._place(path)}, {where}: {what}. {self.published}")
 
-    def _ending(self, name: str) -> list[PurePosixPath]:
-        wanted = PurePosixPath(name).parts
-        places = self._by_name.get(wanted[-1], []) if wanted else []
-        return [place for place in places if place.parts[-len(wanted) :] == wanted]
+    def _suffix_matches(self, name: str) -> list[PurePosixPath]:
+        suffix = PurePosixPath(name).parts
+        places = self._by_name.get(suffix[-1], []) if suffix else []
+        return [place for place in places if place.parts[-len(suffix) :] == suffix]
 
-    def _only(self, found: Sequence[PurePosixPath], name: str) -> Path | None:
-        if len(found) > 1:
-            raise self.error(
-                f"has more than one file that could be {name} ({', '.join(map(str, found[:_MOST_NAMED]))}); keep one"
+    def _unique_match(self, matches: Sequence[PurePosixPath], name: str) -> Path | None:
+        if len(matches) > 1:
+            raise self.invalid(
+                f"has more than one file that could be {name} ({', '.join(map(str, matches[:_MOST_NAMED]))}); keep one"
             )
-        if not found:
+        if not matches:
             self.missing[name] = None
             return None
-        return self.path / found[0]
+        return self.path / matches[0]
 
     def _place(self, path: Path) -> str:
         return path.relative_to(self.path).as_posix()

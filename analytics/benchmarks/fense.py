@@ -59,13 +59,17 @@ def caption_pairs(folder: Folder, name: str) -> Iterator[CaptionPair]:
     path = folder.file((f"{name}_eval.json", f"dataset/{name}_eval.json"))
     for number, clip in enumerate(folder.json(path)):
         if not _name(clip):
-            raise folder.wrong(path, f"clip {number}", "neither raw_name nor audio_id says which sound it is")
+            raise folder.invalid_row(
+                path, f"clip {number}", "neither raw_name nor audio_id says which sound it is"
+            )
         for key, pair in clip.items():
             category = key.partition("_")[0]
             if category not in CATEGORIES or pair is None:
                 continue
             if not _is_pair(pair):
-                raise folder.wrong(path, f"clip {number}, {key}", "is not two captions, sources and votes")
+                raise folder.invalid_row(
+                    path, f"clip {number}, {key}", "is not two captions, sources and votes"
+                )
             yield CaptionPair(clip, category, (pair[0], pair[1]), tuple(pair[-1]))
 
 

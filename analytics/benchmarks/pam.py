@@ -27,7 +27,7 @@ def open_pam(folder: Folder) -> Benchmark:
         except ValueError:
             score = math.nan
         if not math.isfinite(score):
-            raise folder.wrong(table, f"line {line}", f"the REL {row['REL']!r} is no number")
+            raise folder.invalid_row(table, f"line {line}", f"the REL {row['REL']!r} is no number")
         name = f"audio/{row['Model'].strip()}/{row['File Name'].strip().removesuffix('.wav')}.wav"
         given.setdefault((name, row["Text"]), []).append(score)
     sounds = {name: folder.sound(name) for name, _text in given}

@@ -63,10 +63,12 @@ def _means(folder: Folder) -> Means:
         try:
             score = _number(row["score"])
         except ValueError:
-            raise folder.wrong(table, f"line {line}", f"the score {row['score']!r} is no number") from None
+            raise folder.invalid_row(
+                table, f"line {line}", f"the score {row['score']!r} is no number"
+            ) from None
         given.append((_place(row["wavname"]), row["text"], score))
     if not given:
-        raise folder.error(f"has a {table.name} in which {_SPLIT!r} is nowhere 'test'")
+        raise folder.invalid(f"has a {table.name} in which {_SPLIT!r} is nowhere 'test'")
     sounds = {place: folder.sound(place) for place in dict.fromkeys(place for place, _text, _score in given)}
     folder.check(part="RELATE")
     # By where the sound lies: one table may spell its path in two ways.

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from analytics.benchmarks import BENCHMARKS, Benchmark, BenchmarkError, limited, open_benchmark
+from analytics.benchmarks import BENCHMARKS, Benchmark, BenchmarkError, limit_benchmark, open_benchmark
 from analytics.evaluation.evaluate import evaluate, write_tables
 from analytics.evaluation.results import BenchmarkResult
 from analytics.statistics.bootstrap import REPLICATES, Resampling
@@ -79,7 +79,7 @@ class Command(BaseCommand):
         if given["limit"] is not None:
             if given["limit"] < 1:
                 raise CommandError("--limit: give a number of 1 or more.")
-            benchmark = limited(benchmark, given["limit"])
+            benchmark = limit_benchmark(benchmark, given["limit"])
         result = evaluate(
             benchmark,
             given["scorer"],

@@ -166,7 +166,7 @@ def _part(contested: ContestedUnits, by: str, part: str, of_unit: IntArray, numb
     here = contested.pairable & (of_unit == number)
     n, far, disputed = (
         int(here.sum()),
-        int((here & contested.far).sum()),
+        int((here & contested.above_threshold).sum()),
         int((here & contested.contested).sum()),
     )
     return [by, part, n, far, disputed, disputed / n if n else None]
@@ -174,7 +174,7 @@ def _part(contested: ContestedUnits, by: str, part: str, of_unit: IntArray, numb
 
 def _listed(rated: QuestionRatings, contested: ContestedUnits) -> Iterator[Block]:
     units, remarks = rated.counted.units, rated.remarks
-    listed = contested.listed()
+    listed = contested.ranked_units()
     if not len(listed):
         return
     shown = listed[:MOST_LISTED].tolist()
@@ -196,7 +196,7 @@ def _listed(rated: QuestionRatings, contested: ContestedUnits) -> Iterator[Block
             rated.votes.systems[units.first[one]] if units.first[one] >= 0 else "",
             ", ".join(f"{value:g}" for value in votes_by_unit[one]),
             float(contested.variance[one]),
-            *([float(contested.rest[one])] if severity else []),
+            *([float(contested.adjusted_variance[one])] if severity else []),
             commented.get(int(units.task[one]), 0),
         ]
         for one in shown

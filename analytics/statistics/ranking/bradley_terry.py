@@ -27,15 +27,15 @@ from analytics.statistics.arrays import BoolArray, FloatArray, IntArray
 class Curvature:
     """First derivatives of the log-likelihood and second ones with their sign turned.
 
-    slope, bend: by d, (B, P). shared_slope (B, Q), shared_bend (B, Q, Q): by the Q shared parameters.
-    cross_bend: by d and each of those, (B, P, Q).
+    gradient, information: by d, (B, P). shared_gradient (B, Q), shared_information (B, Q, Q): by the Q shared
+    parameters. cross_information: by d and each of those, (B, P, Q).
     """
 
-    slope: FloatArray
-    bend: FloatArray
-    shared_slope: FloatArray
-    cross_bend: FloatArray
-    shared_bend: FloatArray
+    gradient: FloatArray
+    information: FloatArray
+    shared_gradient: FloatArray
+    cross_information: FloatArray
+    shared_information: FloatArray
 
 
 class PairModel(Protocol):
@@ -82,14 +82,16 @@ class Davidson:
         scale = np.logaddexp(np.logaddexp(d / 2, -d / 2), log_nu)
         one, other, tie = np.exp(d / 2 - scale), np.exp(-d / 2 - scale), np.exp(log_nu - scale)
         lead, q = one - other, shared.shape[1]
-        shared_bend = (n * tie * (1 - tie)).sum(axis=1)
+        shared_information = (n * tie * (1 - tie)).sum(axis=1)
         return Curvature(
-            slope=(counts[..., 0] - counts[..., 1] - n * lead) / 2,
-            bend=n * (one + other - lead**2) / 4,
-            shared_slope=(counts[..., 2] - n * tie).sum(axis=1)[:, None][:, :q],
-            cross_bend=(-n * tie * lead / 2)[:, :, None][:, :, :q],
+            gradient=(counts[..., 0] - counts[..., 1] - n * lead) / 2,
+            information=n * (one + other - lead**2) / 4,
+            shared_gradient=(counts[..., 2] - n * tie).sum(axis=1)[:, None][:, :q],
+            cross_information=(-n * tie * lead / 2)[:, :, None][:, :, :q],
             # Without ties the log of nu has nothing to go by: it stays, whatever it is divided by.
-            shared_bend=np.where(shared_bend > 0, shared_bend, 1)[:, None, None][:, :q, :q],
+            shared_information=np.where(shared_information > 0, shared_information, 1)[:, None, None][
+                :, :q, :q
+            ],
         )
 
     def _log_nu(self, shared: FloatArray, counts: FloatArray) -> FloatArray:
@@ -134,20 +136,20 @@ class OrderedMargin:
     def curvature(self, d: FloatArray, shared: FloatArray, counts: FloatArray) -> Curvature:
         x, above, below = self._regressions(d, shared, counts)
         chance = np.exp(-np.logaddexp(0, -x))
-        slope, bend = above - (above + below) * chance, (above + below) * chance * (1 - chance)
+        gradient, information = above - (above + below) * chance, (above + below) * chance * (1 - chance)
         sides = np.array([1.0, -1.0])[:, None]
         gaps, by_shared = self._gaps(shared)
         between, opened = self._between(counts), np.expm1(gaps)
         free = slice(0 if self.ties else 1, None)
         own = np.zeros((len(d), shared.shape[1], shared.shape[1]))
         diagonal = np.arange(shared.shape[1])
-        own[:, diagonal, diagonal] = bend.sum(axis=(1, 2))[:, free]
+        own[:, diagonal, diagonal] = information.sum(axis=(1, 2))[:, free]
         return Curvature(
-            slope=(sides * slope).sum(axis=(2, 3)),
-            bend=bend.sum(axis=(2, 3)),
-            shared_slope=-slope.sum(axis=(1, 2))[:, free] + (between / opened) @ by_shared,
-            cross_bend=-(sides * bend).sum(axis=2)[..., free],
-            shared_bend=own
+            gradient=(sides * gradient).sum(axis=(2, 3)),
+            information=information.sum(axis=(2, 3)),
+            shared_gradient=-gradient.sum(axis=(1, 2))[:, free] + (between / opened) @ by_shared,
+            cross_information=-(sides * information).sum(axis=2)[..., free],
+            shared_information=own
             + np.einsum("bg,gq,gr->bqr", between * (opened + 1) / opened**2, by_shared, by_shared),
         )
 
@@ -188,7 +190,7 @@ class OrderedMargin:
 TOLERANCE = 1e-16
 # Log-odds beyond this (1 : 1e13) between compared systems have no end: there is no maximum. What a side that was never
 # beaten can still gain falls as they grow, but reaches the tolerance only beyond.
-_ENDLESS = 30.0
+_UNBOUNDED = 30.0
 _STEPS = 100
 _HALVINGS = 40
 # A smallest eigenvalue below this part of the largest means that some difference rests on no vote.
@@ -248,9 +250,9 @@ def _newton_step(
     design: PairDesign, model: PairModel, counts: FloatArray, parameters: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """One Newton step, halved for a table as long as it would lose; and twice the gain it promised."""
-    slope, bend = _derivatives(design, model, counts, parameters)
-    step = np.linalg.solve(bend + _hold_mean(design, bend), slope[..., None])[..., 0]
-    gain = (slope * step).sum(axis=1)
+    gradient, information = _derivatives(design, model, counts, parameters)
+    step = np.linalg.solve(information + _hold_mean(design, information), gradient[..., None])[..., 0]
+    gain = (gradient * step).sum(axis=1)
     before = _penalised_likelihood(design, model, counts, parameters)
     slack = 1e-10 * (1 + np.abs(before))  # rounding
     for _ in range(_HALVINGS):
@@ -277,20 +279,20 @@ def _derivatives(
     """The gradient (B, M) and the negative Hessian (B, M, M)."""
     found = model.curvature(*_strength_differences(design, parameters), counts)
     n, lead = design.n, design.n + design.position
-    slope, bend = np.zeros_like(parameters), np.zeros((*parameters.shape, parameters.shape[1]))
-    slope[:, :n] = _per_system(design, found.slope) - design.ridge * parameters[:, :n]
-    slope[:, lead:] = found.shared_slope
-    bend[:, :n, :n] = _laplacian(design, found.bend) + design.ridge * np.eye(n)
-    bend[:, lead:, lead:] = found.shared_bend
-    borders = [(lead + q, found.cross_bend[..., q]) for q in range(found.cross_bend.shape[2])]
+    gradient, information = np.zeros_like(parameters), np.zeros((*parameters.shape, parameters.shape[1]))
+    gradient[:, :n] = _per_system(design, found.gradient) - design.ridge * parameters[:, :n]
+    gradient[:, lead:] = found.shared_gradient
+    information[:, :n, :n] = _laplacian(design, found.information) + design.ridge * np.eye(n)
+    information[:, lead:, lead:] = found.shared_information
+    borders = [(lead + q, found.cross_information[..., q]) for q in range(found.cross_information.shape[2])]
     if design.position:
-        slope[:, n] = found.slope.sum(axis=1)
-        bend[:, n, n] = found.bend.sum(axis=1)
-        bend[:, n, lead:] = bend[:, lead:, n] = found.cross_bend.sum(axis=1)
-        borders.append((n, found.bend))
+        gradient[:, n] = found.gradient.sum(axis=1)
+        information[:, n, n] = found.information.sum(axis=1)
+        information[:, n, lead:] = information[:, lead:, n] = found.cross_information.sum(axis=1)
+        borders.append((n, found.information))
     for place, by_pair in borders:
-        bend[:, place, :n] = bend[:, :n, place] = _per_system(design, by_pair)
-    return slope, bend
+        information[:, place, :n] = information[:, :n, place] = _per_system(design, by_pair)
+    return gradient, information
 
 
 def _strength_differences(design: PairDesign, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -322,10 +324,10 @@ def _square(design: PairDesign, by_pair: FloatArray) -> FloatArray:
     return square
 
 
-def _hold_mean(design: PairDesign, bend: FloatArray) -> FloatArray:
+def _hold_mean(design: PairDesign, information: FloatArray) -> FloatArray:
     """(B, M, M), added to the Hessian: holds the mean of the strengths, which no vote tells about, where it is."""
-    held = np.zeros_like(bend)
-    size = np.trace(bend, axis1=1, axis2=2) / bend.shape[1] / design.n
+    held = np.zeros_like(information)
+    size = np.trace(information, axis1=1, axis2=2) / information.shape[1] / design.n
     held[:, : design.n, : design.n] = size[:, None, None]
     return held
 
@@ -340,8 +342,8 @@ def _identified(
     plain = PairDesign(design.n, design.one, design.other, design.position)
     even = np.hstack([np.zeros((len(d), design.n + design.position)), shared])
     kept = design.n + design.position
-    bend = _derivatives(plain, model, counts, even)[1][:, :kept, :kept]
-    values = np.linalg.eigvalsh(bend + _hold_mean(plain, bend))
+    information = _derivatives(plain, model, counts, even)[1][:, :kept, :kept]
+    values = np.linalg.eigvalsh(information + _hold_mean(plain, information))
     return np.asarray(values[:, 0] > _FLAT * values[:, -1])
 
 
@@ -351,14 +353,14 @@ def _unbounded(design: PairDesign, counts: FloatArray, parameters: FloatArray) -
     free = parameters[:, design.n : design.n + design.position] if design.ridge else d * counts.any(axis=2)
     # Odds are of sums of d and shared parameters, or of two of these.
     reach = np.abs(free).max(axis=1, initial=0) + 2 * np.abs(shared).max(axis=1, initial=0)
-    return np.asarray(reach > _ENDLESS)
+    return np.asarray(reach > _UNBOUNDED)
 
 
 def _covariance(
     design: PairDesign, model: PairModel, counts: FloatArray, parameters: FloatArray
 ) -> FloatArray:
-    _, bend = _derivatives(design, model, counts, parameters)
-    inverse = np.linalg.inv(bend + _hold_mean(design, bend))
-    centre = np.eye(bend.shape[1])
+    _, information = _derivatives(design, model, counts, parameters)
+    inverse = np.linalg.inv(information + _hold_mean(design, information))
+    centre = np.eye(information.shape[1])
     centre[: design.n, : design.n] -= 1 / design.n
     return np.asarray(centre @ inverse @ centre)

@@ -67,29 +67,29 @@ def variance_counts(patterns: Patterns, *, threshold: float) -> VarianceCounts:
 class ContestedUnits:
     """Columns with a row per unit number. variance: of the ratings as given, divided by their number; NaN below two.
 
-    rest: the same after severities, which `variance` is again where raters are unnamed. far: above the threshold as
-    given; explained: of these, those with a reported fault, or whose ratings are not far apart without severities.
+    adjusted_variance: the same after severities, which is `variance` again where raters are unnamed. above_threshold:
+    as given; explained: of these, those with a reported fault, or whose ratings are not far apart without severities.
     """
 
     ratings: IntArray
     variance: FloatArray
-    rest: FloatArray
-    far: BoolArray
+    adjusted_variance: FloatArray
+    above_threshold: BoolArray
     reported: BoolArray
     explained: BoolArray
 
     @property
     def contested(self) -> BoolArray:
-        return self.far & ~self.explained
+        return self.above_threshold & ~self.explained
 
     @property
     def pairable(self) -> BoolArray:
         return self.ratings > 1
 
-    def listed(self) -> IntArray:
+    def ranked_units(self) -> IntArray:
         """The contested units: most apart after severities first, then most ratings, then by number."""
         found = np.flatnonzero(self.contested)
-        return found[np.lexsort((found, -self.ratings[found], -np.round(self.rest[found], 9)))]
+        return found[np.lexsort((found, -self.ratings[found], -np.round(self.adjusted_variance[found], 9)))]
 
 
 def contested_units(
@@ -106,16 +106,16 @@ def contested_units(
         raise ValueError(f"A variance is compared with a number above zero; got {threshold}.")
     units = len(reported)
     variance = group_variances(unit, value, size=units, ddof=0)
-    rest = variance if adjusted is None else group_variances(unit, adjusted, size=units, ddof=0)
+    adjusted_variance = variance if adjusted is None else group_variances(unit, adjusted, size=units, ddof=0)
     with np.errstate(invalid="ignore"):
-        far, still = variance > threshold, rest > threshold
+        above_threshold, still_above = variance > threshold, adjusted_variance > threshold
     return ContestedUnits(
         ratings=np.bincount(unit, minlength=units),
         variance=variance,
-        rest=rest,
-        far=far,
+        adjusted_variance=adjusted_variance,
+        above_threshold=above_threshold,
         reported=reported,
-        explained=far & (reported | ~still),
+        explained=above_threshold & (reported | ~still_above),
     )
 
 

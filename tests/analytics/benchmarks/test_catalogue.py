@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analytics.benchmarks import BENCHMARKS, BenchmarkError, limited, open_benchmark
+from analytics.benchmarks import BENCHMARKS, BenchmarkError, limit_benchmark, open_benchmark
 from tests.analytics.benchmarks import miniature
 
 
@@ -260,7 +260,7 @@ def test_an_unknown_benchmark_is_told_which_there_are(tmp_path):
 
 
 def test_a_limit_keeps_the_first_of_each_part_and_what_they_need(tmp_path):
-    found = limited(open_benchmark("compa", miniature.compa(tmp_path)), 1)
+    found = limit_benchmark(open_benchmark("compa", miniature.compa(tmp_path)), 1)
     assert [one.part for one in found.squares] == ["CompA-Order", "CompA-Attribute"]
     assert (len(found.units), found.limit) == (8, 1)
     assert {unit.sound.stem for unit in found.units} == {"o1", "o2", "a1", "a2"}

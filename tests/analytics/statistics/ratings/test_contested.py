@@ -19,20 +19,20 @@ def found(**fields):
 
 def test_far_apart_and_unreported_is_contested():
     result = found()
-    assert result.far.tolist() == [True, False, True, False, True, True]
+    assert result.above_threshold.tolist() == [True, False, True, False, True, True]
     assert result.explained.tolist() == [False, False, True, False, False, False]
     assert result.pairable.tolist() == [True, True, True, False, True, True]
 
 
 def test_the_furthest_apart_come_first_then_those_with_more_ratings():
-    assert found().listed().tolist() == [4, 0, 5]
+    assert found().ranked_units().tolist() == [4, 0, 5]
 
 
 def test_what_severity_explains_is_not_contested():
     strict = np.where(VALUE == 1, 2.5, VALUE)  # whoever gives a 1 rates so throughout
     result = found(adjusted=strict)
-    assert result.listed().tolist() == [4, 0]
-    assert result.rest[5] == pytest.approx(np.var([2.5, 4]))
+    assert result.ranked_units().tolist() == [4, 0]
+    assert result.adjusted_variance[5] == pytest.approx(np.var([2.5, 4]))
 
 
 def test_a_threshold_is_above_zero():
