@@ -73,8 +73,8 @@ Refusal = type[DomainError] | tuple[type[DomainError], ...]
 def translated_message(error: DomainError) -> str:
     """An error's sentence in the reader's language; as the service wrote it where it is not listed here."""
     for pattern in ERROR_MESSAGE_PATTERNS:
-        if found := re.fullmatch(pattern_regex(pattern, r"(?P<\1>.*)"), error.message):
-            return look_up(pattern) % found.groupdict()
+        if match := re.fullmatch(pattern_regex(pattern, r"(?P<\1>.*)"), error.message):
+            return look_up(pattern) % match.groupdict()
     return look_up(error.message)
 
 

@@ -39,8 +39,8 @@ def _list_items(lines: list[str], mark: re.Pattern[str]) -> list[str]:
     """One text per list item; a line without the mark continues the item before it."""
     items: list[str] = []
     for line in lines:
-        if found := mark.match(line):
-            items.append(line[found.end() :])
+        if match := mark.match(line):
+            items.append(line[match.end() :])
         else:
             items[-1] += f" {line.strip()}"
     return items

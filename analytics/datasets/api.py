@@ -182,7 +182,7 @@ class ReleaseFileView(APIView):
             filename=releases.file_name(release),
             content_type="application/zip",
             sha256=release.file_sha256,
-            told=downloads.DownloadEvent("release.fetched", release.study, f"release {release.number}"),
+            event=downloads.DownloadEvent("release.fetched", release.study, f"release {release.number}"),
         )
 
     @operation("delete_release_file", None, 403, 404, status=204)
@@ -326,7 +326,7 @@ class TrainingSetFileView(APIView):
             filename=f"{training_sets.training_set_file_stem(job)}.zip",
             content_type="application/zip",
             sha256=job.report.get("sha256", ""),
-            told=downloads.DownloadEvent("training_set.fetched", job.study, f"job {job.pk}"),
+            event=downloads.DownloadEvent("training_set.fetched", job.study, f"job {job.pk}"),
         )
 
 
@@ -370,5 +370,5 @@ class ExportFileView(APIView):
             filename=f"{exports.export_file_stem(job)}.zip",
             content_type="application/zip",
             sha256=job.report.get("sha256", ""),
-            told=downloads.DownloadEvent("export.fetched", job.study, f"job {job.pk}"),
+            event=downloads.DownloadEvent("export.fetched", job.study, f"job {job.pk}"),
         )

@@ -99,14 +99,14 @@ class TokenLine:
 @never_cache
 def tokens(request: HttpRequest) -> HttpResponse:
     """A new token stands in the answer to its POST and nowhere else."""
-    form, made, secret = TokenForm(request.POST or None, user=request.user), None, None
+    form, token, secret = TokenForm(request.POST or None, user=request.user), None, None
     if form.is_valid():
         with errors_in_form(form):
-            made, secret = access_tokens.create_token(request.user, **form.cleaned_data)
+            token, secret = access_tokens.create_token(request.user, **form.cleaned_data)
             form = TokenForm(user=request.user)
     context = {
         "form": form,
-        "made": made,
+        "made": token,
         "secret": secret,
         "first_call": request.build_absolute_uri(reverse("api_me")),
         "lines": list(_token_lines(request.user)),

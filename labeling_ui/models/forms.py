@@ -214,8 +214,8 @@ class ScopeForm(forms.Form):
         for pair in self.cleaned_data["strata"]:
             key, _equals, value = pair.partition("=")
             strata.setdefault(key, []).append(value)
-        found = {"systems": self.cleaned_data["systems"], "strata": strata}
-        return {name: wanted for name, wanted in found.items() if wanted}
+        parts_chosen = {"systems": self.cleaned_data["systems"], "strata": strata}
+        return {name: values for name, values in parts_chosen.items() if values}
 
 
 # Setting up a writer, starting it, and handing in texts that were written elsewhere.
@@ -290,12 +290,12 @@ class WriterForm(forms.Form):
         if writer is None or not writer.prompt:
             del self.fields["plain_words"]
 
-    def wanted(self, writes: str, options: OptionsForm) -> WriterSettings:
-        values, said = {**options.values}, {**self.cleaned_data}
+    def settings(self, writes: str, options: OptionsForm) -> WriterSettings:
+        values, fields = {**options.values}, {**self.cleaned_data}
         prompt = values.pop("prompts", {})
-        if said.pop("plain_words", False):
+        if fields.pop("plain_words", False):
             prompt = {}
-        return WriterSettings(writes=writes, options=values, prompt=prompt, **said)
+        return WriterSettings(writes=writes, options=values, prompt=prompt, **fields)
 
 
 def writer_options_form(
@@ -348,15 +348,15 @@ class StartForm(forms.Form):
             del self.fields["anew"], self.fields["judged"]
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         """As runs take it."""
         strata: dict[str, list[str]] = {}
         for pair in self.cleaned_data["strata"]:
             key, _equals, value = pair.partition("=")
             strata.setdefault(key, []).append(value)
-        found: dict[str, Any] = {"filter": {"strata": strata} if strata else {}}
-        found |= {name: self.cleaned_data.get(name, False) for name in ("anew", "judged")}
-        return found | {"publishes": self.cleaned_data["publishes"] == "yes"}
+        request: dict[str, Any] = {"filter": {"strata": strata} if strata else {}}
+        request |= {name: self.cleaned_data.get(name, False) for name in ("anew", "judged")}
+        return request | {"publishes": self.cleaned_data["publishes"] == "yes"}
 
 
 class TextsFileForm(forms.Form):
@@ -393,5 +393,5 @@ def _writer_initial(writer: Writer | None) -> dict[str, Any]:
     if writer is None:
         return {}
     names = ("name", "backbone", "per_minute", "price_in", "price_out", "drafts")
-    found = {name: getattr(writer, name) for name in names}
-    return found | {"system": writer.system.name if writer.system else ""}
+    initial = {name: getattr(writer, name) for name in names}
+    return initial | {"system": writer.system.name if writer.system else ""}

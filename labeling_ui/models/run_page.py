@@ -85,12 +85,12 @@ def non_default_options(metric: str, options: Mapping[str, Any]) -> list[str]:
     """What tells runs of one scorer and model apart: settings that are not the default."""
     entry = registry.METRICS.get(metric)
     usual = {option.name: option.default for option in entry.options} if entry else {}
-    found = {
+    non_default = {
         name: value
         for name, value in options.items()
         if name not in (*MODEL_OPTIONS, "prompts") and value != usual.get(name)
     }
-    return [f"{name} {value}" for name, value in sorted(flatten_options(found))]
+    return [f"{name} {value}" for name, value in sorted(flatten_options(non_default))]
 
 
 @dataclass(frozen=True)
@@ -103,22 +103,22 @@ class PrescoreLine:
 def prescore_lines(study: Study) -> list[PrescoreLine]:
     """The scorers that a study's new items get by themselves, in their order."""
     return [
-        PrescoreLine(each["metric"], scorer_title(each["metric"]), model_name(each["options"]))
-        for each in study.rules.get("prescore", [])
+        PrescoreLine(scorer["metric"], scorer_title(scorer["metric"]), model_name(scorer["options"]))
+        for scorer in study.rules.get("prescore", [])
     ]
 
 
 def run_options(run: ScoringRun) -> list[tuple[str, str]]:
     """The settings a run was asked for with, as text. Prompts are told by their source: the version has them whole."""
-    found = [
+    pairs = [
         pair
         for name, value in run.options.items()
         if name != "prompts"
         for pair in flatten_options({name: value})
     ]
     if prompts := run.options.get("prompts"):
-        found.append(("prompts", prompts.get("source", "").strip() or "–"))
-    return found
+        pairs.append(("prompts", prompts.get("source", "").strip() or "–"))
+    return pairs
 
 
 def run_filter(run: ScoringRun) -> list[tuple[str, str]]:
@@ -202,16 +202,19 @@ class Histogram:
     mean_at: float
 
 
-def histograms(found: Sequence[ScoreDistribution], *, first: Sequence[str] = ()) -> list[Histogram]:
+def histograms(distributions: Sequence[ScoreDistribution], *, first: Sequence[str] = ()) -> list[Histogram]:
     """One for each output: those named `first` in that order, the others by name."""
     places = {output: place for place, output in enumerate(first)}
-    ordered = sorted(found, key=lambda one: (places.get(one.output, len(places)), one.output))
-    return [_histogram(one) for one in ordered]
+    ordered = sorted(
+        distributions,
+        key=lambda row: (places.get(row.output, len(places)), row.output),
+    )
+    return [_histogram(distribution) for distribution in ordered]
 
 
-def _histogram(one: ScoreDistribution) -> Histogram:
-    step, tallest = 100 / len(one.bins), max(one.bins)
-    span = one.high - one.low
+def _histogram(distribution: ScoreDistribution) -> Histogram:
+    step, tallest = 100 / len(distribution.bins), max(distribution.bins)
+    span = distribution.high - distribution.low
     columns = tuple(
         Column(
             x=index * step,
@@ -219,13 +222,13 @@ def _histogram(one: ScoreDistribution) -> Histogram:
             y=round(HISTOGRAM_HEIGHT - _column_height(n, tallest), 2),
             height=_column_height(n, tallest),
             n=n,
-            low=one.low + span * index / len(one.bins),
-            high=one.low + span * (index + 1) / len(one.bins),
+            low=distribution.low + span * index / len(distribution.bins),
+            high=distribution.low + span * (index + 1) / len(distribution.bins),
         )
-        for index, n in enumerate(one.bins)
+        for index, n in enumerate(distribution.bins)
         if n
     )
-    return Histogram(one, columns, round(100 * (one.mean - one.low) / span, 2))
+    return Histogram(distribution, columns, round(100 * (distribution.mean - distribution.low) / span, 2))
 
 
 def _column_height(n: int, tallest: int) -> float:

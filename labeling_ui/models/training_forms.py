@@ -69,13 +69,13 @@ class PlanForm(forms.Form):
 
     def __init__(self, study: Study, entry: Trainable, data: QueryDict | None = None) -> None:
         super().__init__(data, prefix="plan")
-        asked = learnable(study, entry.name, language=get_language() or "en")
-        if entry.learns is TrainingSignal.RATINGS and len(asked) > 1:
-            self.fields["question"].choices = [(one.key, one.title) for one in asked]
+        questions = learnable(study, entry.name, language=get_language() or "en")
+        if entry.learns is TrainingSignal.RATINGS and len(questions) > 1:
+            self.fields["question"].choices = [(row.key, row.title) for row in questions]
         else:
             del self.fields["question"]
         scorers = scorers_of(study).order_by("key", "pk")[:_SCORERS_LISTED]
-        self.fields["pseudo"].choices = [(f"{one.key}@{one.digest}", str(one)) for one in scorers]
+        self.fields["pseudo"].choices = [(f"{row.key}@{row.digest}", str(row)) for row in scorers]
 
     def clean_holdout_raters(self) -> float:
         share: float = self.cleaned_data["holdout_raters"] / 100

@@ -149,9 +149,9 @@ class Curves:
 def training_curves(curves: Mapping[str, Sequence[Sequence[float]]]) -> list[Curves]:
     """ "train loss" and "dev loss" are two lines of one drawing, named by their last word."""
     by_title: dict[str, list[Line]] = {}
-    for name, points in sorted(curves.items(), key=lambda one: not one[0].startswith("train")):
-        if counted := _thinned_points(points):
-            by_title.setdefault(name.rpartition(" ")[2], []).append(Line(look_up(name), counted))
+    for name, points in sorted(curves.items(), key=lambda curve: not curve[0].startswith("train")):
+        if thinned := _thinned_points(points):
+            by_title.setdefault(name.rpartition(" ")[2], []).append(Line(look_up(name), thinned))
     return [Curves(look_up(title), _curve_svg(look_up(title), lines)) for title, lines in by_title.items()]
 
 

@@ -164,7 +164,7 @@ def demote_model(request: HttpRequest, model_id: int) -> HttpResponse:
 
 def _training_results(model: LearnedModel) -> dict[str, Any]:
     record = model.record
-    standing = learned.promoted_version(model.study, model.kind)
+    promoted = learned.promoted_version(model.study, model.kind)
     return {
         "tables": [
             (_("Held-out items"), test_metrics(record.get("figures", {}))),
@@ -172,7 +172,7 @@ def _training_results(model: LearnedModel) -> dict[str, Any]:
             (_("People on the same items"), test_metrics(record.get("ceiling", {}))),
         ],
         "record": record_lines(record),
-        "standing": learned_line(standing) if standing and standing.pk != model.pk else None,
+        "standing": learned_line(promoted) if promoted and promoted.pk != model.pk else None,
         "evaluation": learned_comparison.newest_with(model),
     }
 
@@ -190,16 +190,16 @@ COMPARISONS_SHOWN = 20
 def comparisons(request: HttpRequest, slug: str) -> HttpResponse:
     """What was compared, and asking for more; `?versions=` ticks some."""
     study = access.managed_study(request.user, slug)
-    asked = request.GET.getlist("versions")
+    versions = request.GET.getlist("versions")
     form = ComparisonForm(
-        study, request.POST or None, initial={"language": get_language(), "versions": asked}
+        study, request.POST or None, initial={"language": get_language(), "versions": versions}
     )
     if form.is_valid():
         with errors_in_form(form, InvalidInput, field="versions"):
             job = learned_comparison.start_comparison(study, actor=request.user, **form.cleaned_data)
             return redirect("comparison", slug, job.pk)
-    made = list(learned_comparison.comparisons_of_study(study)[:COMPARISONS_SHOWN])
-    context = {"study": study, "form": form, "made": _with_version_names(study, made)}
+    jobs = list(learned_comparison.comparisons_of_study(study)[:COMPARISONS_SHOWN])
+    context = {"study": study, "form": form, "made": _with_version_names(study, jobs)}
     return render(request, "labeling_ui/models/training/comparisons.html", context)
 
 
@@ -211,9 +211,9 @@ def comparison(request: HttpRequest, slug: str, job_id: uuid.UUID) -> HttpRespon
     if is_part_request(request):
         return render_part(request, "models/training/comparison_live", context, finished=job.is_finished)
     if job.state == Job.State.DONE:
-        context["document"] = found = learned_comparison.document_of_comparison(job)
+        context["document"] = document = learned_comparison.document_of_comparison(job)
         context["shown"] = html.render_part(
-            found,
+            document,
             most_rows=ROWS_SHOWN,
             address=lambda key, extension: reverse("comparison_file", args=[slug, job_id, key, extension]),
         )
@@ -238,10 +238,11 @@ def _comparison_of(request: HttpRequest, slug: str, job_id: uuid.UUID) -> tuple[
     return study, learned_comparison.comparison_of(access.job_of(request.user, job_id), study)
 
 
-def _with_version_names(study: Study, made: list[Job]) -> list[tuple[Job, str]]:
+def _with_version_names(study: Study, comparisons: list[Job]) -> list[tuple[Job, str]]:
     """Each comparison with the versions that it is of."""
-    wanted = {pk for job in made for pk in job.params["versions"]}
+    version_ids = {pk for job in comparisons for pk in job.params["versions"]}
     names = {
-        model.pk: version_name(model) for model in LearnedModel.objects.filter(study=study, pk__in=wanted)
+        model.pk: version_name(model)
+        for model in LearnedModel.objects.filter(study=study, pk__in=version_ids)
     }
-    return [(job, ", ".join(names.get(pk, "–") for pk in job.params["versions"])) for job in made]
+    return [(job, ", ".join(names.get(pk, "–") for pk in job.params["versions"])) for job in comparisons]

@@ -80,13 +80,13 @@ def _edit_writer(request: HttpRequest, study: Study, writes: str, writer: Writer
     form = WriterForm(study, writes, data, writer=writer)
     options = writer_options_form(writes, data, request.FILES, writer=writer)
     if request.method == "POST" and all([form.is_valid(), options.is_valid()]):
-        wanted = form.wanted(writes, options)
+        settings = form.settings(writes, options)
         with errors_in_form(form, place=lambda path: _form_and_field(path, form, options)):
             if writer is None:
-                service.add(study, wanted, actor=request.user)
+                service.add(study, settings, actor=request.user)
             else:
-                service.change(writer, wanted, actor=request.user)
-            messages.success(request, _("Saved: %(name)s.") % {"name": wanted.name})
+                service.change(writer, settings, actor=request.user)
+            messages.success(request, _("Saved: %(name)s.") % {"name": settings.name})
             return redirect("writers", study.slug)
     context = {"study": study, "writer": writer, "kind": KINDS[writes], "form": form, "options": options}
     return render(request, "labeling_ui/models/writers/writer.html", context)
@@ -116,7 +116,9 @@ def start_writer(request: HttpRequest, slug: str, writer_id: int) -> HttpRespons
     form = StartForm(data, parts=scorers.study_parts(writer.study), answers=writer.system_id is not None)
     if request.method == "POST" and form.is_valid():
         with errors_in_form(form):
-            return redirect("writing_run", writing_runs.request(writer, **form.asked, actor=request.user).pk)
+            return redirect(
+                "writing_run", writing_runs.request(writer, **form.options, actor=request.user).pk
+            )
     context = {"study": writer.study, "writer": writer, "form": form}
     return render(request, "labeling_ui/models/writers/start.html", context)
 

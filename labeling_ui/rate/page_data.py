@@ -30,38 +30,39 @@ def own_answers(user: User, assignment_id: uuid.UUID) -> list[OwnAnswer]:
     assignment = access.assignment_of(user, assignment_id)
     spec, language = load_protocol(assignment.protocol_version_id).spec, get_language() or "en"
     questions = {question.key: question for question in spec.questions}
-    given = revisions.own_judgment(user, assignment_id)
+    judgment = revisions.own_judgment(user, assignment_id)
     is_panel = len(assignment.presentation) > 1
-    found = [
-        _own_answer(questions[one["question"]], one, language, is_panel=is_panel) for one in given.answers
+    answers = [
+        _own_answer(questions[answer["question"]], answer, language, is_panel=is_panel)
+        for answer in judgment.answers
     ]
     codes = {code.key: code.title.in_language(language) for code in spec.codes}
-    if given.codes:
-        found.append(OwnAnswer(_("Codes"), ", ".join(codes.get(code, code) for code in given.codes)))
-    if given.comment:
-        found.append(OwnAnswer(_("Comment"), given.comment))
-    return found
+    if judgment.codes:
+        answers.append(OwnAnswer(_("Codes"), ", ".join(codes.get(code, code) for code in judgment.codes)))
+    if judgment.comment:
+        answers.append(OwnAnswer(_("Comment"), judgment.comment))
+    return answers
 
 
 def _own_answer(
-    question: QuestionSpec, given: Mapping[str, Any], language: str, *, is_panel: bool
+    question: QuestionSpec, answer: Mapping[str, Any], language: str, *, is_panel: bool
 ) -> OwnAnswer:
-    title, position = question.title.in_language(language), given.get("position")
+    title, position = question.title.in_language(language), answer.get("position")
     if is_panel and position is not None:
         title = f"{title} ({chr(ord('A') + position)})"
-    said = _answer_text(question, given, language)
-    if "confidence" in given:
-        said = _("{answer} (confidence {n})").format(answer=said, n=f"{given['confidence']:g}")
-    return OwnAnswer(title, said)
+    text = _answer_text(question, answer, language)
+    if "confidence" in answer:
+        text = _("{answer} (confidence {n})").format(answer=text, n=f"{answer['confidence']:g}")
+    return OwnAnswer(title, text)
 
 
-def _answer_text(question: QuestionSpec, given: Mapping[str, Any], language: str) -> str:
-    if "choice" in given:
-        return {"tie": _("Tie"), "both_bad": _("Both bad")}.get(given["choice"], str(given["choice"]))
-    if "value" in given:
+def _answer_text(question: QuestionSpec, answer: Mapping[str, Any], language: str) -> str:
+    if "choice" in answer:
+        return {"tie": _("Tie"), "both_bad": _("Both bad")}.get(answer["choice"], str(answer["choice"]))
+    if "value" in answer:
         labels = {point.value: point.label.in_language(language) for point in question.points}
-        return f"{given['value']:g} {labels.get(given['value'], '')}".strip()
-    return str(given.get("text", ""))
+        return f"{answer['value']:g} {labels.get(answer['value'], '')}".strip()
+    return str(answer.get("text", ""))
 
 
 # What a study asks of listening, told to its raters before they begin.
@@ -71,18 +72,18 @@ def listening_requirements(protocol: Protocol, rules: ListeningRules) -> list[st
     """A sentence for each requirement; none where answers may be given without listening."""
     if not protocol.listening.must_hear:
         return []
-    told = []
+    sentences = []
     if amount := _required_listening(rules.short_seconds, rules.short_share):
-        told.append(_("Of each clip of up to a minute, hear at least {amount}.").format(amount=amount))
+        sentences.append(_("Of each clip of up to a minute, hear at least {amount}.").format(amount=amount))
     if amount := _required_listening(rules.long_seconds, rules.long_share):
-        told.append(_("Of each longer clip, hear at least {amount}.").format(amount=amount))
+        sentences.append(_("Of each longer clip, hear at least {amount}.").format(amount=amount))
     compares = protocol.candidates[1] > 1 and "candidates" in protocol.listening.must_hear
     if compares and (n := rules.min_switches):
         switch = ngettext(
             "Switch between the clips at least once.", "Switch between the clips at least {n} times.", n
         )
-        told.append(switch.format(n=n))
-    return told
+        sentences.append(switch.format(n=n))
+    return sentences
 
 
 def _required_listening(seconds: float, share: float) -> str:

@@ -36,16 +36,16 @@ GUIDELINES_READ = "guidelines_read"
 @login_required
 def guidelines(request: HttpRequest, slug: str) -> HttpResponse:
     """What a study asks and how to answer it. Going on to the work counts as having read it."""
-    mine = access.study_of(request.user, slug)
-    protocol = load_protocol(mine.study.protocol_version_id)
+    study_access = access.study_of(request.user, slug)
+    protocol = load_protocol(study_access.study.protocol_version_id)
     if request.method == "POST":
         request.session[GUIDELINES_READ] = {**request.session.get(GUIDELINES_READ, {}), slug: protocol.number}
         return redirect("work", slug)
     context = {
-        "study": mine.study,
+        "study": study_access.study,
         "protocol": protocol.spec,
-        "rates": mine.rates,
-        "listening": listening_requirements(protocol.spec, ListeningRules.of(mine.study.rules)),
+        "rates": study_access.rates,
+        "listening": listening_requirements(protocol.spec, ListeningRules.of(study_access.study.rules)),
     }
     return render(request, "labeling_ui/rate/guidelines.html", context)
 
@@ -179,11 +179,11 @@ RETURNS_SHOWN = 20
 def returned(request: HttpRequest, slug: str) -> HttpResponse:
     rater = access.rater_of(request.user, slug)
     waiting = returns.waiting_returns(request.user, slug)
-    shown = waiting[:RETURNS_SHOWN]
+    returns_shown = waiting[:RETURNS_SHOWN]
     context = {
         "study": rater.study,
-        "rows": [(each, own_answers(request.user, each.assignment_id)) for each in shown],
-        "n_more": len(waiting) - len(shown),
+        "rows": [(row, own_answers(request.user, row.assignment_id)) for row in returns_shown],
+        "n_more": len(waiting) - len(returns_shown),
     }
     return render(request, "labeling_ui/rate/returned.html", context)
 

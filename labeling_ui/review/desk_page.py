@@ -117,21 +117,21 @@ class TaskCard:
     scores: tuple[ScoreLine, ...]
 
 
-def task_card(found: TaskVotes, *, protocol: Protocol, mine: Judgment | None) -> TaskCard:
+def task_card(task_votes: TaskVotes, *, protocol: Protocol, own: Judgment | None) -> TaskCard:
     """`mine`: the reader's own blind judgment: its order of the candidates names them for the whole card."""
-    order = list(range(len(found.candidates)))
-    if mine is not None and mine.task_id == found.task.pk and mine.presentation:
-        order = list(mine.presentation)
+    order = list(range(len(task_votes.candidates)))
+    if own is not None and own.task_id == task_votes.task.pk and own.presentation:
+        order = list(own.presentation)
     letters = candidate_labels(protocol.layout)
     by_slot = {slot: letter for letter, slot in zip(letters, order, strict=False)}
-    names = {candidate.pk: by_slot.get(slot, "?") for slot, candidate in enumerate(found.candidates)}
-    several = len(found.candidates) > 1
+    names = {candidate.pk: by_slot.get(slot, "?") for slot, candidate in enumerate(task_votes.candidates)}
+    several = len(task_votes.candidates) > 1
     return TaskCard(
-        task=found.task,
+        task=task_votes.task,
         candidates=tuple(
             CandidateLine(
                 label=by_slot.get(slot, "?") if several else "",
-                system=(candidate := found.candidates[slot]).system.name,
+                system=(candidate := task_votes.candidates[slot]).system.name,
                 take=candidate.take,
                 text=candidate.text,
                 clip=by_slot.get(slot, "?").lower() if candidate.clip_id else "",
@@ -139,16 +139,16 @@ def task_card(found: TaskVotes, *, protocol: Protocol, mine: Judgment | None) ->
             for slot in order
         ),
         votes=tuple(
-            _vote_line(vote, names=names if several else {}, by_slot=by_slot, mine=mine)
-            for vote in found.votes
+            _vote_line(vote, names=names if several else {}, by_slot=by_slot, own=own)
+            for vote in task_votes.votes
         ),
-        distributions=tuple(_distributions(found, names=names if several else {}, by_slot=by_slot)),
-        scores=tuple(_score_line(score, names=names if several else {}) for score in found.scores),
+        distributions=tuple(_distributions(task_votes, names=names if several else {}, by_slot=by_slot)),
+        scores=tuple(_score_line(score, names=names if several else {}) for score in task_votes.scores),
     )
 
 
 def _vote_line(
-    vote: CaseVote, *, names: Mapping[int, str], by_slot: Mapping[int, str], mine: Judgment | None
+    vote: CaseVote, *, names: Mapping[int, str], by_slot: Mapping[int, str], own: Judgment | None
 ) -> VoteLine:
     judgment = vote.judgment
     protocol = load_protocol(judgment.protocol_version_id).spec
@@ -156,7 +156,7 @@ def _vote_line(
     return VoteLine(
         judgment=judgment,
         who=judgment.rater.pseudonym if judgment.rater else _("an imported rater"),
-        is_mine=mine is not None and judgment.pk == mine.pk,
+        is_mine=own is not None and judgment.pk == own.pk,
         is_experts=vote.is_experts,
         at=judgment.submitted_at,
         answers=tuple(
@@ -206,12 +206,12 @@ def _scale_point_text(value: float, points: Sequence[Point]) -> str:
 
 
 def _distributions(
-    found: TaskVotes, *, names: Mapping[int, str], by_slot: Mapping[int, str]
+    task_votes: TaskVotes, *, names: Mapping[int, str], by_slot: Mapping[int, str]
 ) -> Iterator[Distribution]:
     """Of what counts: raters' answers that are neither excluded nor surplus, by question and candidate."""
     counted: dict[tuple[str, int], list[Answer]] = {}
     specs: dict[str, QuestionSpec] = {}
-    for vote in found.votes:
+    for vote in task_votes.votes:
         if vote.is_experts or vote.judgment.excluded or vote.judgment.surplus:
             continue
         protocol = load_protocol(vote.judgment.protocol_version_id).spec
@@ -231,7 +231,7 @@ def _distributions(
 def _answer_bars(
     answers: Sequence[Answer], spec: QuestionSpec, *, by_slot: Mapping[int, str]
 ) -> Iterator[Bar]:
-    said = Counter(_answer_text(answer, spec, by_slot=by_slot) for answer in answers)
+    n_by_text = Counter(_answer_text(answer, spec, by_slot=by_slot) for answer in answers)
     if spec.kind == "preference":
         kinds = [Answer.Choice.FIRST, Answer.Choice.SECOND]
         kinds += [Answer.Choice.TIE] if spec.tie else []
@@ -245,7 +245,7 @@ def _answer_bars(
             f"{value:g}" for value in sorted({answer.value for answer in answers if answer.value is not None})
         ]
     for face in faces:
-        yield Bar(face, said[face], 100 * said[face] / len(answers))
+        yield Bar(face, n_by_text[face], 100 * n_by_text[face] / len(answers))
 
 
 def _score_line(score: Score, *, names: Mapping[int, str]) -> ScoreLine:
@@ -304,25 +304,25 @@ class FieldDrafts:
 
 
 def drafts_of_field(case: ReviewCase, field: str) -> FieldDrafts:
-    found = case.drafts.filter(field=field, item_version_id=case.item_version_id).order_by("-pk")
-    return field_drafts(field, found, draft_requests.writers_for(case))
+    drafts = case.drafts.filter(field=field, item_version_id=case.item_version_id).order_by("-pk")
+    return field_drafts(field, drafts, draft_requests.writers_for(case))
 
 
 def drafts_of_case(case: ReviewCase, fields: Sequence[str]) -> dict[str, FieldDrafts]:
     """By field, in the queries of one."""
-    found = list(case.drafts.filter(item_version_id=case.item_version_id).order_by("-pk"))
+    drafts = list(case.drafts.filter(item_version_id=case.item_version_id).order_by("-pk"))
     writers = draft_requests.writers_for(case)
     return {
-        field: field_drafts(field, [draft for draft in found if draft.field == field], writers)
+        field: field_drafts(field, [draft for draft in drafts if draft.field == field], writers)
         for field in fields
     }
 
 
-def field_drafts(field: str, found: Iterable[Draft], writers: Iterable[Writer]) -> FieldDrafts:
+def field_drafts(field: str, drafts: Iterable[Draft], writers: Iterable[Writer]) -> FieldDrafts:
     return FieldDrafts(
         name=field,
         title=str(FIELD_LABELS.get(field, field)),
-        lines=tuple(DraftLine(draft, tuple(_draft_provenance(draft))) for draft in found),
+        lines=tuple(DraftLine(draft, tuple(_draft_provenance(draft))) for draft in drafts),
         writers=tuple(writer for writer in writers if writer.writes == field),
     )
 
@@ -330,11 +330,11 @@ def field_drafts(field: str, found: Iterable[Draft], writers: Iterable[Writer]) 
 def _draft_provenance(draft: Draft) -> Iterable[str]:
     """What people can tell a draft's origin by; the rest of its provenance is kept with it."""
     for name in ("model", "backbone", "prompt"):
-        told = draft.provenance.get(name)
-        if isinstance(told, dict):
-            told = told.get("name")
-        if isinstance(told, str) and told:
-            yield told
+        origin = draft.provenance.get(name)
+        if isinstance(origin, dict):
+            origin = origin.get("name")
+        if isinstance(origin, str) and origin:
+            yield origin
 
 
 @dataclass(frozen=True)
@@ -383,8 +383,8 @@ class DeskPage:
 
 def build_desk_page(case: ReviewCase, *, reader: User, decides: bool) -> DeskPage:
     protocol = load_protocol(case.study.protocol_version_id).spec
-    mine = _own_blind_judgment(case, reader)
-    found = case_votes.votes_on_version(case.item_version, first=case.task)
+    own = _own_blind_judgment(case, reader)
+    tasks = case_votes.votes_on_version(case.item_version, first=case.task)
     writes = Writer.Writes
     can_rewrite = (
         decides and Writer.objects.filter(study=case.study, writes=writes.ANSWER, retired=False).exists()
@@ -392,7 +392,7 @@ def build_desk_page(case: ReviewCase, *, reader: User, decides: bool) -> DeskPag
     return DeskPage(
         case=case,
         reasons=tuple(case.reasons.order_by("fired_at", "pk")),
-        tasks=tuple(task_card(task, protocol=protocol, mine=mine) for task in found),
+        tasks=tuple(task_card(task, protocol=protocol, own=own) for task in tasks),
         versions=tuple(_version_lines(case)),
         returns=tuple(case.returns.select_related("rater", "created_by").order_by("pk")),
         fields=tuple(_field_lines(case, protocol, decides=decides)),
@@ -428,13 +428,13 @@ def _field_lines(case: ReviewCase, protocol: Protocol, *, decides: bool) -> list
 
 def _version_lines(case: ReviewCase) -> list[VersionLine]:
     """Every version of the item, the newest first."""
-    made: dict[int, list[Correction]] = {}
+    corrections: dict[int, list[Correction]] = {}
     for correction in (
         Correction.objects.select_related("author").filter(version_after__item=case.item_id).order_by("pk")
     ):
-        made.setdefault(correction.version_after_id, []).append(correction)
+        corrections.setdefault(correction.version_after_id, []).append(correction)
     versions = ItemVersion.objects.filter(item=case.item_id).order_by("-number")
-    return [VersionLine(version, tuple(made.get(version.pk, ()))) for version in versions]
+    return [VersionLine(version, tuple(corrections.get(version.pk, ()))) for version in versions]
 
 
 # What the desk says after a decision: what was decided, and for how long it can be taken back.
@@ -467,10 +467,10 @@ def decision_toast(user: User, case_id: int) -> Toast | None:
 def _decision_text(case: ReviewCase) -> str:
     name = case.item.external_id
     if case.decision == ReviewCase.Decision.CORRECTED:
-        made = Correction.objects.filter(case=case, version_after__retracted=False).values_list(
+        corrected = Correction.objects.filter(case=case, version_after__retracted=False).values_list(
             "field", flat=True
         )
-        fields = ", ".join(str(title) for field, title in FIELD_LABELS.items() if field in set(made))
+        fields = ", ".join(str(title) for field, title in FIELD_LABELS.items() if field in set(corrected))
         return _("%(item)s corrected: %(fields)s.") % {"item": name, "fields": fields}
     if case.decision == ReviewCase.Decision.FINE:
         return _("%(item)s: fine as it is.") % {"item": name}
@@ -478,9 +478,9 @@ def _decision_text(case: ReviewCase) -> str:
 
 
 def _return_text(case: ReviewCase, user: User) -> str:
-    asked = list(Return.objects.filter(case=case, created_by=user, state=Return.State.WAITING))
-    raters = sum(one.rater_id is not None for one in asked)
-    if not asked:
+    requests = list(Return.objects.filter(case=case, created_by=user, state=Return.State.WAITING))
+    raters = sum(request.rater_id is not None for request in requests)
+    if not requests:
         return ""
     if not raters:
         return _("%(item)s returned to the pool.") % {"item": case.item.external_id}

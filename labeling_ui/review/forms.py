@@ -99,14 +99,14 @@ class AssignForm(forms.Form):
     def __init__(self, data: Any, *, experts: Iterable[tuple[str, str]]) -> None:
         super().__init__(data, auto_id="assign_%s")
         self.fields["expert"].choices = [*experts, ("nobody", _("Nobody"))]
-        given = data.getlist("cases") if data else []
-        self.fields["cases"].choices = [(one, one) for one in given if one.isdecimal()]
+        case_ids = data.getlist("cases") if data else []
+        self.fields["cases"].choices = [(case_id, case_id) for case_id in case_ids if case_id.isdecimal()]
 
 
 def expert_choices(study: Study) -> list[tuple[str, str]]:
     """E-mail address and name of each expert of a study."""
     members = Membership.objects.filter(study=study, role=Role.EXPERT).select_related("user")
-    return [(one.user.email, str(one.user)) for one in members.order_by("user__name", "user__email")]
+    return [(member.user.email, str(member.user)) for member in members.order_by("user__name", "user__email")]
 
 
 # Asked for in per cent.
@@ -207,26 +207,26 @@ class ReviewRulesForm(forms.Form):
 
     @property
     def rules(self) -> list[RuleFields]:
-        found = []
+        rules = []
         for key, kind in KINDS.items():
             title, meaning = RULE_LABELS[key]
             names = [*(parameter.name for parameter in kind.parameters), "weight"]
             rest = [self[_field_name(key, name)] for name in names]
-            found.append(RuleFields(key, title, meaning, self[_field_name(key, "on")], rest))
-        return found
+            rules.append(RuleFields(key, title, meaning, self[_field_name(key, "on")], rest))
+        return rules
 
     @property
     def flags(self) -> dict[str, dict[str, Any]]:
         """The rules as the services take them."""
-        wanted: dict[str, dict[str, Any]] = {key: {} for key in KINDS}
+        flags: dict[str, dict[str, Any]] = {key: {} for key in KINDS}
         for name, value in self.cleaned_data.items():
             if name.startswith("flags."):
                 _flags, key, parameter = name.split(".")
-                wanted[key][parameter] = value / 100 if (key, parameter) in _PERCENT_FIELDS else value
-        return wanted
+                flags[key][parameter] = value / 100 if (key, parameter) in _PERCENT_FIELDS else value
+        return flags
 
     @property
-    def wanted(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in self.base_fields}
 
 

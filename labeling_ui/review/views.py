@@ -125,13 +125,15 @@ def case_drafts(request: HttpRequest, case_id: int, field: str) -> HttpResponse:
 @transaction.atomic
 def _change_drafts(request: HttpRequest, case: ReviewCase, field: str) -> None:
     if draft := request.POST.get("reject", ""):
-        found = case.drafts.filter(pk=int(draft)).first() if draft.isdecimal() else None
-        if found is None:
+        draft_row = case.drafts.filter(pk=int(draft)).first() if draft.isdecimal() else None
+        if draft_row is None:
             raise NotFound
-        drafts.reject_draft(request.user, found.pk)
+        drafts.reject_draft(request.user, draft_row.pk)
         return
-    wanted = request.POST.get("ask", "")
-    writer = next((one for one in draft_requests.writers_for(case) if str(one.pk) == wanted), None)
+    writer_id = request.POST.get("ask", "")
+    writer = next(
+        (writer for writer in draft_requests.writers_for(case) if str(writer.pk) == writer_id), None
+    )
     if writer is None:
         raise NotFound
     note = request.POST.get(f"note-{field}", "").replace("\x00", "")
@@ -186,8 +188,10 @@ def _render_desk(
     return render(request, f"labeling_ui/review/desk/{name}.html", context, status=status)
 
 
-def _desk_url(case_id: int, **told: str) -> str:
-    query = urlencode({name.replace("came_from", "from"): value for name, value in told.items() if value})
+def _desk_url(case_id: int, **query_values: str) -> str:
+    query = urlencode(
+        {name.replace("came_from", "from"): value for name, value in query_values.items() if value}
+    )
     return f"{reverse('desk', args=[case_id])}?{query}".rstrip("?")
 
 
@@ -195,20 +199,20 @@ def _desk_url(case_id: int, **told: str) -> str:
 @never_cache
 @require_safe
 def review_queue(request: HttpRequest, slug: str) -> HttpResponse:
-    found = access.study_with_review_queue(request.user, slug)
-    experts = expert_choices(found.study) if found.manages else []
-    form = _queue_form(found.study, request.GET, experts)
+    study_access = access.study_with_review_queue(request.user, slug)
+    experts = expert_choices(study_access.study) if study_access.manages else []
+    form = _queue_form(study_access.study, request.GET, experts)
     after = page_cursor(request)
-    page = queue.queue_page(found.study, form.filters, reader=request.user, after=after or None)
+    page = queue.queue_page(study_access.study, form.filters, reader=request.user, after=after or None)
     query = query_string(form.filters)
-    counts = queue.queue_counts(found.study, reader=request.user)
-    tabs, saved = _tabs(found, counts), _saved_views(request, slug)
+    counts = queue.queue_counts(study_access.study, reader=request.user)
+    tabs, saved = _tabs(study_access, counts), _saved_views(request, slug)
     context = {
-        "study": found.study,
-        "access": found,
+        "study": study_access.study,
+        "access": study_access,
         "form": form,
         "page": page,
-        "at_work": queue.claimed_rows(found.study, user=request.user) if found.reviews else (),
+        "at_work": queue.claimed_rows(study_access.study, user=request.user) if study_access.reviews else (),
         "after": after,
         "query": query,
         "filtered": bool(query),
@@ -218,7 +222,7 @@ def review_queue(request: HttpRequest, slug: str) -> HttpResponse:
         "is_tab": query in {tab["query"] for tab in [*tabs, *saved]},
         "save_form": SaveViewForm(auto_id="view_%s"),
         "assign_form": AssignForm(None, experts=experts) if experts else None,
-        "has_rules": bool(FlagRules.of(found.study.rules).in_force()),
+        "has_rules": bool(FlagRules.of(study_access.study.rules).in_force()),
     }
     return render(request, "labeling_ui/review/queue.html", context)
 
@@ -227,8 +231,8 @@ def review_queue(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def review_next(request: HttpRequest, slug: str) -> HttpResponse:
     """Claim the next case that the filters let through, and go to it."""
-    found = access.study_with_review_queue(request.user, slug)
-    filters = _queue_form(found.study, request.POST, []).filters
+    study_access = access.study_with_review_queue(request.user, slug)
+    filters = _queue_form(study_access.study, request.POST, []).filters
     case = cases.claim_next(request.user, slug, filters)
     if case is None:
         messages.info(request, _("Nothing is left here: every case is settled, or somebody is at it."))
@@ -240,9 +244,9 @@ def review_next(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 def save_view(request: HttpRequest, slug: str) -> HttpResponse:
-    found = access.study_with_review_queue(request.user, slug)
+    study_access = access.study_with_review_queue(request.user, slug)
     filters = _queue_form(
-        found.study, request.POST, expert_choices(found.study) if found.manages else []
+        study_access.study, request.POST, expert_choices(study_access.study) if study_access.manages else []
     ).filters
     form = SaveViewForm(request.POST)
     if not form.is_valid():
@@ -287,16 +291,20 @@ def assign_cases(request: HttpRequest, slug: str) -> HttpResponse:
     return _back_to_queue(slug, filters)
 
 
-def _queue_form(study: Study, given: QueryDict, experts: list[tuple[str, str]]) -> QueueForm:
-    return QueueForm(given, strata=study_parts(study).strata, experts=experts)
+def _queue_form(study: Study, data: QueryDict, experts: list[tuple[str, str]]) -> QueueForm:
+    return QueueForm(data, strata=study_parts(study).strata, experts=experts)
 
 
-def _tabs(found: StudyAccess, counts: QueueCounts) -> list[dict[str, Any]]:
+def _tabs(study_access: StudyAccess, counts: QueueCounts) -> list[dict[str, Any]]:
     """The views that everybody has; what is assigned to oneself, only who reviews."""
-    mine = [(_("Mine"), QueueFilters(state=UNRESOLVED, assigned="me"), counts.mine)] if found.reviews else []
+    own_tab = (
+        [(_("Mine"), QueueFilters(state=UNRESOLVED, assigned="me"), counts.mine)]
+        if study_access.reviews
+        else []
+    )
     tabs = [
         (_("Open"), QueueFilters(), counts.open),
-        *mine,
+        *own_tab,
         (_("At work"), QueueFilters(state=ReviewCase.State.CLAIMED), counts.claimed),
         (_("With raters"), QueueFilters(state=ReviewCase.State.RETURNED), counts.returned),
         (_("Resolved"), QueueFilters(state=ReviewCase.State.RESOLVED), counts.resolved),
@@ -334,7 +342,7 @@ def review_rules(request: HttpRequest, slug: str) -> HttpResponse:
     form = _rules_form(request, study)
     if form.is_valid():
         with errors_in_form(form, InvalidInput):
-            settings.change_review_settings(study, actor=request.user, flags=form.flags, **form.wanted)
+            settings.change_review_settings(study, actor=request.user, flags=form.flags, **form.values)
             return _after_saving(request, study)
     return render(request, "labeling_ui/review/rules.html", {"study": study, "form": form, "found": {}})
 
@@ -391,7 +399,11 @@ def _protocol_choices(study: Study) -> dict[str, list[Choice]]:
     spec, language = load_protocol(study.protocol_version_id).spec, get_language() or "en"
     return {
         "codes": [(code.key, f"{code.key} {code.title.in_language(language)}") for code in spec.codes],
-        "question": [(one.key, one.title.in_language(language)) for one in spec.questions if one.level],
+        "question": [
+            (question.key, question.title.in_language(language))
+            for question in spec.questions
+            if question.level
+        ],
     }
 
 
@@ -461,14 +473,14 @@ def review_report_figure(request: HttpRequest, slug: str, key: str) -> HttpRespo
 @never_cache
 @require_safe
 def item_history(request: HttpRequest, slug: str, item_id: int) -> HttpResponse:
-    found = access.item_in_review_queue(request.user, slug, item_id)
-    study = found.access.study
+    item_access = access.item_in_review_queue(request.user, slug, item_id)
+    study = item_access.access.study
     questions = load_protocol(study.protocol_version_id).spec.questions if study.protocol_version_id else ()
     context = {
         "study": study,
-        "access": found.access,
-        "item": found.item,
-        "history": history_of(found.item, votes_up_to=found.votes_up_to),
+        "access": item_access.access,
+        "item": item_access.item,
+        "history": history_of(item_access.item, votes_up_to=item_access.votes_up_to),
         "questions": {question.key: question.title for question in questions},
     }
     return render(request, "labeling_ui/review/item_history.html", context)

@@ -85,10 +85,10 @@ class ReleaseForm(forms.Form):
     creator = forms.CharField(label=_("Published by"), required=False, max_length=200)
     url = forms.URLField(label=_("Published at"), required=False, max_length=500, assume_scheme="https")
 
-    def wishes(self) -> ReleaseOptions:
-        said: dict[str, Any] = dict(self.cleaned_data)
-        codes = [code.strip() for code in said.pop("language").split(",")]
-        return ReleaseOptions(**said, language=tuple(code for code in codes if code))
+    def options(self) -> ReleaseOptions:
+        values: dict[str, Any] = dict(self.cleaned_data)
+        codes = [code.strip() for code in values.pop("language").split(",")]
+        return ReleaseOptions(**values, language=tuple(code for code in codes if code))
 
 
 TRAINING_SET_FORMAT_LABELS = {

@@ -51,12 +51,12 @@ def releases(request: HttpRequest, slug: str) -> HttpResponse:
     form = ReleaseForm(request.POST or None, initial={"audio": ""})
     if form.is_valid():
         with errors_in_form(form, field="note"):
-            return redirect("job", service.start_release(study, form.wishes(), actor=request.user).pk)
-    made = list(study.releases.select_related("study").order_by("-number")[:RELEASES_SHOWN])
+            return redirect("job", service.start_release(study, form.options(), actor=request.user).pk)
+    rows = list(study.releases.select_related("study").order_by("-number")[:RELEASES_SHOWN])
     context = {
         "study": study,
         "form": form,
-        "releases": [(release, service.withdrawn_since(release)) for release in made],
+        "releases": [(release, service.withdrawn_since(release)) for release in rows],
         "preview": service.preview_release(study),
         "under_way": study.jobs.filter(kind=service.RELEASE_JOB, state__in=Job.UNFINISHED).first(),
     }
@@ -65,14 +65,14 @@ def releases(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    found = service.managed_release(request.user, slug, number)
+    row = service.managed_release(request.user, slug, number)
     context = {
-        "study": found.study,
-        "release": found,
-        "withdrawn_since": service.withdrawn_since(found),
-        "manifest": found.manifest,
-        "tables": _release_tables(found),
-        "differences": _release_differences(found),
+        "study": row.study,
+        "release": row,
+        "withdrawn_since": service.withdrawn_since(row),
+        "manifest": row.manifest,
+        "tables": _release_tables(row),
+        "differences": _release_differences(row),
     }
     return render(request, "labeling_ui/study/datasets/release.html", context)
 
@@ -80,8 +80,8 @@ def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 @login_required
 @require_POST
 def delete_release_file(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    found = service.managed_release(request.user, slug, number)
-    service.delete_file(found, actor=request.user)
+    release_row = service.managed_release(request.user, slug, number)
+    service.delete_file(release_row, actor=request.user)
     messages.success(request, _("The file is deleted. What was released, and its hash, stay on record."))
     return redirect("release", slug, number)
 
@@ -98,9 +98,9 @@ def _release_differences(release: Release) -> list[tuple[str, str, int, str]]:
     """Table, kind, rows, and why, as the comparison tells them."""
     tables = release.differences.get("tables", {})
     return [
-        (name, kind, told["rows"], ", ".join(f"{why} ({n})" for why, n in told["why"].items()))
+        (name, kind, change["rows"], ", ".join(f"{why} ({n})" for why, n in change["why"].items()))
         for name, kinds in tables.items()
-        for kind, told in kinds.items()
+        for kind, change in kinds.items()
     ]
 
 
@@ -131,8 +131,8 @@ def training_sets(request: HttpRequest, slug: str) -> HttpResponse:
             context |= _training_set_preview(study, form)
         except InvalidInput as error:
             form.add_error(None, error.message)
-    made = study.jobs.filter(kind=datasets_training_sets.TRAINING_SET_JOB).exclude(state=Job.State.CANCELLED)
-    context["sets"] = made.order_by("-created_at")[:SETS_SHOWN]
+    jobs = study.jobs.filter(kind=datasets_training_sets.TRAINING_SET_JOB).exclude(state=Job.State.CANCELLED)
+    context["sets"] = jobs.order_by("-created_at")[:SETS_SHOWN]
     return render(request, "labeling_ui/study/datasets/training_sets.html", context)
 
 
@@ -142,9 +142,9 @@ def _training_set_defaults(study: Study) -> dict[str, Any]:
 
 
 def _training_set_preview(study: Study, form: TrainingSetForm) -> dict[str, Any]:
-    found = datasets_training_sets.preview_training_set(study, form.options)
-    shown = [(table, [_cells(row, found.columns) for row in table.first]) for table in found.tables]
-    return {"tried": found, "shown": shown}
+    preview = datasets_training_sets.preview_training_set(study, form.options)
+    rows = [(table, [_cells(row, preview.columns) for row in table.first]) for table in preview.tables]
+    return {"tried": preview, "shown": rows}
 
 
 def _cells(row: Row, columns: tuple[str, ...]) -> list[str]:

@@ -193,8 +193,8 @@ class MappingForm(forms.Form):
         for place, name in enumerate(self._names):
             field = cleaned.get(f"column-{place}") or IGNORED_COLUMN
             if field in chosen:
-                told = _("%(column)s holds this already.") % {"column": chosen[field]}
-                self.add_error(f"column-{place}", told)
+                message = _("%(column)s holds this already.") % {"column": chosen[field]}
+                self.add_error(f"column-{place}", message)
             elif field not in (IGNORED_COLUMN, STRATUM_COLUMN):
                 chosen[field] = name
         if self._names and "item_id" not in chosen and not self.errors:

@@ -88,40 +88,38 @@ def _uploaded_files(request: HttpRequest) -> Sequence[tuple[str, File[bytes]]]:
 @login_required
 def upload(request: HttpRequest, upload_id: uuid.UUID) -> HttpResponse:
     """Say what the files hold, with their first rows in view."""
-    brought = access.upload_of(request.user, upload_id)
-    asked = request.POST or request.GET
-    guessed = uploads.detect_upload_format(brought)
-    format = asked.get("format") or ("csv" if isinstance(guessed, RowProblem) else guessed[0])
-    trouble = guessed.problem if isinstance(guessed, RowProblem) and "format" not in asked else ""
-    look, unreadable = _first_rows(brought, format)
-    preset_key = _suggested_preset(brought, format, asked.get("preset", ""), look)
+    files = access.upload_of(request.user, upload_id)
+    request_values = request.POST or request.GET
+    guessed = uploads.detect_upload_format(files)
+    format = request_values.get("format") or ("csv" if isinstance(guessed, RowProblem) else guessed[0])
+    trouble = guessed.problem if isinstance(guessed, RowProblem) and "format" not in request_values else ""
+    preview, unreadable = _first_rows(files, format)
+    preset_key = _suggested_preset(files, format, request_values.get("preset", ""), preview)
     protocol = (
-        load_protocol(brought.study.protocol_version_id).spec
-        if brought.study
-        else protocols.preset(preset_key)
+        load_protocol(files.study.protocol_version_id).spec if files.study else protocols.preset(preset_key)
     )
     if format == AUDIO_FOLDER_FORMAT and not unreadable:
-        look = uploads.preview_upload(brought, format=format, protocol=protocol)
+        preview = uploads.preview_upload(files, format=format, protocol=protocol)
     reading = ReadingForm(
-        initial={"format": format, "preset": preset_key}, study=brought.study, preset_key=preset_key
+        initial={"format": format, "preset": preset_key}, study=files.study, preset_key=preset_key
     )
-    mapping = MappingForm(request.POST or None, look=look, protocol=protocol)
-    part = None if brought.study else NewStudyPart(request.POST or None, initial=_suggested_title(brought))
+    mapping = MappingForm(request.POST or None, look=preview, protocol=protocol)
+    part = None if files.study else NewStudyPart(request.POST or None, initial=_suggested_title(files))
     if request.method == "POST" and not unreadable and _all_valid(mapping, part):
         try:
-            return redirect("job", _start_import(request, brought, format, preset_key, mapping, part).pk)
+            return redirect("job", _start_import(request, files, format, preset_key, mapping, part).pk)
         except DomainError as error:
             add_form_errors(part if part and error.code in ("slug_taken", "bad_slug") else mapping, error)
     context = {
-        "study": brought.study,
-        "upload": brought,
+        "study": files.study,
+        "upload": files,
         "why": "" if isinstance(guessed, RowProblem) else guessed[1],
         "guessed": not isinstance(guessed, RowProblem) and format == guessed[0],
         "problem": unreadable or trouble,
         "reading": reading,
         "mapping": mapping,
         "part": part,
-        "look": look,
+        "look": preview,
         "controls": format in FORMATS and FORMATS[format].control_prefix,
         "format": format,
         "preset_key": preset_key,
@@ -131,36 +129,36 @@ def upload(request: HttpRequest, upload_id: uuid.UUID) -> HttpResponse:
     return render(request, "labeling_ui/study/imports/upload.html", context)
 
 
-def _first_rows(brought: Upload, format: str) -> tuple[TablePreview | None, str]:
+def _first_rows(upload: Upload, format: str) -> tuple[TablePreview | None, str]:
     """The first rows, and why there are none."""
     if format not in FORMATS:
         return None, f"{format!r} is not a format."
     try:
-        return uploads.preview_upload(brought, format=format), ""
+        return uploads.preview_upload(upload, format=format), ""
     except DomainError as error:
         return None, problem_sentences(error)
 
 
-def _suggested_preset(brought: Upload, format: str, asked: str, look: TablePreview | None) -> str:
-    if brought.study is not None:
-        return load_protocol(brought.study.protocol_version_id).spec.key
-    if asked in protocols.preset_keys():
-        return asked
+def _suggested_preset(upload: Upload, format: str, requested: str, preview: TablePreview | None) -> str:
+    if upload.study is not None:
+        return load_protocol(upload.study.protocol_version_id).spec.key
+    if requested in protocols.preset_keys():
+        return requested
     if own := FORMATS[format].protocol if format in FORMATS else "":
         return own
-    if look is None:
+    if preview is None:
         return DEFAULT_PRESET
-    fields = {look.suggested[name]: place for place, name in enumerate(look.columns)}
+    fields = {preview.suggested[name]: place for place, name in enumerate(preview.columns)}
     items = (
-        [row[fields["item_id"]] for row in look.rows]
+        [row[fields["item_id"]] for row in preview.rows]
         if format == AUDIO_FOLDER_FORMAT and "item_id" in fields
         else ()
     )
     return suggest_preset(fields, items=items)
 
 
-def _suggested_title(brought: Upload) -> dict[str, str]:
-    stem = PurePath(brought.name).stem
+def _suggested_title(upload: Upload) -> dict[str, str]:
+    stem = PurePath(upload.name).stem
     title = re.sub(r"[_\-.]+", " ", stem).strip().capitalize()[:200]
     return {"title": title, "slug": slugify(stem)[:80]}
 
@@ -171,18 +169,18 @@ def _all_valid(mapping: MappingForm, part: NewStudyPart | None) -> bool:
 
 def _start_import(
     request: HttpRequest,
-    brought: Upload,
+    upload: Upload,
     format: str,
     preset_key: str,
     mapping: MappingForm,
     part: NewStudyPart | None,
 ) -> Any:
     return uploads.import_upload(
-        brought,
+        upload,
         format=format,
         actor=request.user,
         new_study=part.study(preset_key) if part else None,
-        column_map=mapping.column_map() if FORMATS[format].fields else None,
+        column_map=mapping.column_map() if FORMATS[format].fields else {},
         **mapping.options,
     )
 

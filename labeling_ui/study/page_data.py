@@ -187,9 +187,9 @@ def _bars(rows: Iterable[tuple[str, int]]) -> Iterator[Bar]:
 def _mean_ratings(question: QuestionOverview, spec: QuestionSpec | None) -> Iterator[SystemRow]:
     """The bar begins at the scale's lowest value and fills it at the highest."""
     low, high = _scale_range(question, spec)
-    for one in question.means:
-        length = 100 * (one.mean - low) / (high - low) if high > low else 0.0
-        yield SystemRow(one.system, one.n, one.mean, round(length, 2), sd=one.sd)
+    for row in question.means:
+        length = 100 * (row.mean - low) / (high - low) if high > low else 0.0
+        yield SystemRow(row.system, row.n, row.mean, round(length, 2), sd=row.sd)
 
 
 def _scale_range(question: QuestionOverview, spec: QuestionSpec | None) -> tuple[float, float]:
@@ -197,21 +197,21 @@ def _scale_range(question: QuestionOverview, spec: QuestionSpec | None) -> tuple
         return min(spec.values), max(spec.values)
     if spec is not None and spec.minimum is not None and spec.maximum is not None:
         return spec.minimum, spec.maximum
-    return 0.0, max((one.mean for one in question.means), default=0.0)
+    return 0.0, max((row.mean for row in question.means), default=0.0)
 
 
 def _win_rates(question: QuestionOverview) -> Iterator[SystemRow]:
-    for one in question.wins:
-        length = round(100 * one.win_rate, 2) if one.win_rate is not None else 0.0
+    for row in question.wins:
+        length = round(100 * row.win_rate, 2) if row.win_rate is not None else 0.0
         yield SystemRow(
-            one.system,
-            one.n,
-            one.win_rate,
+            row.system,
+            row.n,
+            row.win_rate,
             length,
-            wins=one.wins,
-            ties=one.ties,
-            losses=one.losses,
-            strength=one.strength,
+            wins=row.wins,
+            ties=row.ties,
+            losses=row.losses,
+            strength=row.strength,
         )
 
 

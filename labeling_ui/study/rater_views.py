@@ -102,12 +102,12 @@ def withdraw_rater(request: HttpRequest, slug: str, pseudonym: str) -> HttpRespo
     rater = access.rater_by_pseudonym(request.user, slug, pseudonym)
     if rater.state == Rater.State.WITHDRAWN:
         complete = releases.is_withdrawal_complete(rater)
-        told = {
+        certificate = {
             "study": rater.study,
             "rater": rater,
             "certificate": releases.withdrawal_certificate(rater) if complete else None,
         }
-        return render(request, "labeling_ui/study/people/certificate.html", told)
+        return render(request, "labeling_ui/study/people/certificate.html", certificate)
     form = WithdrawalForm(request.POST or None, initial={"mode": "removed"})
     if form.is_valid():
         wish = {name: form.cleaned_data[name] for name in ("mode", "note")}

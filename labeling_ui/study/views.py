@@ -46,21 +46,21 @@ _STATE_CHANGED_MESSAGES = {
 @require_safe
 def study(request: HttpRequest, slug: str) -> HttpResponse:
     study = access.managed_study(request.user, slug)
-    found = study_overview(study, raters_after=request.GET.get("raters_after", ""))
+    overview = study_overview(study, raters_after=request.GET.get("raters_after", ""))
     protocol = load_protocol(study.protocol_version_id).spec
     jobs = list(study.jobs.order_by("-created_at")[:5])
-    pending = _figures_pending(found, jobs)
+    pending = _figures_pending(overview, jobs)
     shows_checks = bool(CheckRules.of(study.rules).require)
     context = {
         "study": study,
-        "overview": found,
+        "overview": overview,
         "shows_checks": shows_checks,
-        "checks": _latest_checks(study, found) if shows_checks else {},
-        "progress": found.progress,
-        "step": next_step(_situation(study, found.progress, jobs)).value,
-        "questions": page_data.question_cards(found, protocol),
-        "stopped_early": page_data.stopped_early(found, protocol),
-        "codes": page_data.code_bars(found, protocol),
+        "checks": _latest_checks(study, overview) if shows_checks else {},
+        "progress": overview.progress,
+        "step": next_step(_situation(study, overview.progress, jobs)).value,
+        "questions": page_data.question_cards(overview, protocol),
+        "stopped_early": page_data.stopped_early(overview, protocol),
+        "codes": page_data.code_bars(overview, protocol),
         "jobs": jobs,
         "hints_withheld": _hints_withheld(study),
         "pending": pending,
@@ -79,8 +79,8 @@ def study_state(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("study", slug)
 
 
-def _latest_checks(study: Study, found: StudyOverview) -> dict[str, list[ListeningCheck]]:
-    return checks.latest_checks(study, [row.pseudonym for row in found.raters.rows])
+def _latest_checks(study: Study, overview: StudyOverview) -> dict[str, list[ListeningCheck]]:
+    return checks.latest_checks(study, [row.pseudonym for row in overview.raters.rows])
 
 
 def _hints_withheld(study: Study) -> str | None:
@@ -89,11 +89,11 @@ def _hints_withheld(study: Study) -> str | None:
     return None if rule is None else f"{100 * rule.withheld:g}"
 
 
-def _figures_pending(found: StudyOverview, jobs: Sequence[Job]) -> bool:
+def _figures_pending(overview: StudyOverview, jobs: Sequence[Job]) -> bool:
     """Whether an import has brought in what the stored figures do not know yet."""
-    if found.computed_at is None:
+    if overview.computed_at is None:
         return True
-    since = max(found.computed_at, timezone.now() - FIGURES_DEADLINE)
+    since = max(overview.computed_at, timezone.now() - FIGURES_DEADLINE)
     return any(job.report.get("created") and job.finished_at > since for job in jobs if job.finished_at)
 
 

@@ -29,38 +29,38 @@ DELIVERIES_SHOWN = 50
 def webhooks(request: HttpRequest, slug: str) -> HttpResponse:
     """A new webhook's secret stands in the answer to its POST and nowhere else."""
     study = access.managed_study(request.user, slug)
-    form, secret, made = WebhookForm(request.POST or None), None, None
+    form, secret, webhook = WebhookForm(request.POST or None), None, None
     if form.is_valid():
         with errors_in_form(form):
-            made, secret = service.add(study, actor=request.user, **form.cleaned_data)
+            webhook, secret = service.add(study, actor=request.user, **form.cleaned_data)
             form = WebhookForm()
     failed = Count("deliveries", filter=Q(deliveries__state=WebhookDelivery.State.FAILED))
     rows = study.webhooks.annotate(n_failed=failed).order_by("pk")
-    context = {"study": study, "form": form, "secret": secret, "made": made, "webhooks": rows}
+    context = {"study": study, "form": form, "secret": secret, "made": webhook, "webhooks": rows}
     return render(request, "labeling_ui/study/webhooks/webhooks.html", context)
 
 
 @login_required
 @never_cache
 def webhook(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
-    found = access.webhook_of(request.user, slug, webhook_id)
-    form = WebhookChangeForm(request.POST or None, initial=WebhookChangeForm.initial_of(found))
+    webhook = access.webhook_of(request.user, slug, webhook_id)
+    form = WebhookChangeForm(request.POST or None, initial=WebhookChangeForm.initial_of(webhook))
     if form.is_valid():
         with errors_in_form(form):
-            service.change(found, actor=request.user, **form.cleaned_data)
+            service.change(webhook, actor=request.user, **form.cleaned_data)
             messages.success(request, _("Saved."))
             return redirect("webhook", slug, webhook_id)
-    return _render_webhook(request, found, form=form)
+    return _render_webhook(request, webhook, form=form)
 
 
 @login_required
 @never_cache
 @require_POST
 def webhook_secret(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
-    found = access.webhook_of(request.user, slug, webhook_id)
-    secret = service.change_secret(found, actor=request.user)
-    found.refresh_from_db()
-    return _render_webhook(request, found, secret=secret)
+    webhook = access.webhook_of(request.user, slug, webhook_id)
+    secret = service.change_secret(webhook, actor=request.user)
+    webhook.refresh_from_db()
+    return _render_webhook(request, webhook, secret=secret)
 
 
 @login_required
@@ -110,10 +110,14 @@ def webhook_replay_failed(request: HttpRequest, slug: str, webhook_id: int) -> H
 
 
 def _render_webhook(
-    request: HttpRequest, found: Webhook, *, form: WebhookChangeForm | None = None, secret: str | None = None
+    request: HttpRequest,
+    webhook: Webhook,
+    *,
+    form: WebhookChangeForm | None = None,
+    secret: str | None = None,
 ) -> HttpResponse:
     state, after = request.GET.get("state", ""), page_cursor(request)
-    rows = found.deliveries.all()
+    rows = webhook.deliveries.all()
     if state in WebhookDelivery.State.values:
         rows = rows.filter(state=state)
     if after:
@@ -125,15 +129,15 @@ def _render_webhook(
         else ""
     )
     context = {
-        "study": found.study,
-        "webhook": found,
-        "form": form or WebhookChangeForm(initial=WebhookChangeForm.initial_of(found)),
+        "study": webhook.study,
+        "webhook": webhook,
+        "form": form or WebhookChangeForm(initial=WebhookChangeForm.initial_of(webhook)),
         "secret": secret,
         "deliveries": deliveries[:DELIVERIES_SHOWN],
         "states": WebhookDelivery.State.choices,
         "state": state,
         "older": older,
-        "n_failed": found.deliveries.filter(state=WebhookDelivery.State.FAILED).count(),
-        "n_waiting": found.deliveries.filter(state=WebhookDelivery.State.WAITING).count(),
+        "n_failed": webhook.deliveries.filter(state=WebhookDelivery.State.FAILED).count(),
+        "n_waiting": webhook.deliveries.filter(state=WebhookDelivery.State.WAITING).count(),
     }
     return render(request, "labeling_ui/study/webhooks/webhook.html", context)

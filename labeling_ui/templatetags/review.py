@@ -40,9 +40,9 @@ def evidence_value(value: Any) -> str:
 
 
 @register.filter
-def answer_title(said: str | float) -> Promise | str:
+def answer_title(answer: str | float) -> Promise | str:
     """A choice in words, a number as people write it, a text as it is."""
-    return f"{said:g}" if isinstance(said, float) else labels.CHOICE_LABELS.get(said, said)
+    return f"{answer:g}" if isinstance(answer, float) else labels.CHOICE_LABELS.get(answer, answer)
 
 
 @register.filter

@@ -37,7 +37,7 @@ def pair():
 def card(task, presentation):
     (found,) = votes_on_version(task.item_version)
     mine = Judgment(task=task, presentation=presentation)
-    return task_card(found, protocol=load_protocol(task.study.protocol_version_id).spec, mine=mine)
+    return task_card(found, protocol=load_protocol(task.study.protocol_version_id).spec, own=mine)
 
 
 @pytest.mark.parametrize(("presentation", "letter"), [([0, 1], "A"), ([1, 0], "B")])
