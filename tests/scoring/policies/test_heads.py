@@ -67,7 +67,7 @@ class TestOverallPreferences:
     def test_they_teach_musicality(self, study, tasks):
         vote(tasks[0], question="overall", choice=1)
         said = music_examples(study, [read(one) for one in measured_questions(study)])
-        assert [list(one.thing.votes) for one in said] == [["musicality"]]
+        assert [list(one.example.votes) for one in said] == [["musicality"]]
 
     def test_tasks_are_ordered_by_how_sure_of_them_the_model_is(self, study, tasks):
         assert by(study, uncertainty=1) == {"a": 0.0, "b": 1.0, "c": 0.5}
