@@ -108,13 +108,7 @@ class Rating(Resource):
         **further: Any,
     ) -> Record:
         """Store an answer. `client_id` (a UUID) names it: sent again, it is stored once, whoever sends it again."""
-        body = {
-            "client_id": client_id or str(uuid.uuid4()),
-            "answers": [*answers],
-            "codes": [*codes],
-            "comment": comment,
-            **further,
-        }
+        body = {**_judgment(answers, codes, comment), "client_id": client_id or str(uuid.uuid4()), **further}
         return self._send("POST", f"assignments/{assignment_id}/judgment/", body)
 
     def skip(self, assignment_id: str, reason: str, *, comment: str = "") -> None:
@@ -124,6 +118,10 @@ class Rating(Resource):
     def give_back(self, assignment_id: str) -> None:
         """Return an unanswered task to the queue."""
         self._send("POST", f"assignments/{assignment_id}/give-back/")
+
+
+def _judgment(answers: Sequence[Record], codes: Sequence[str], comment: str) -> dict[str, Any]:
+    return {"client_id": str(uuid.uuid4()), "answers": [*answers], "codes": [*codes], "comment": comment}
 
 
 # The review of a study: its queue, its rules, and one case after the other.
@@ -202,13 +200,7 @@ class Previews(Resource):
         **further: Any,
     ) -> Record:
         """Have an answer checked as a rater's would be. Raises ConcordError with what would be refused."""
-        body = {
-            "client_id": str(uuid.uuid4()),
-            "answers": [*answers],
-            "codes": [*codes],
-            "comment": comment,
-            **further,
-        }
+        body = {**_judgment(answers, codes, comment), **further}
         return self._send("POST", f"studies/{study}/preview/{preview_id}/judgment/", body)
 
 
