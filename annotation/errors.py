@@ -51,7 +51,7 @@ class NotFound(DomainError):
     status = 404
     code = "not_found"
 
-    def __init__(self, message: str = "There is nothing here, or it is not yours to see.") -> None:
+    def __init__(self, message: str = "This does not exist, or you do not have access to it.") -> None:
         super().__init__(message)
 
 

@@ -75,7 +75,7 @@ def files(page: Page, address: str, target: Path) -> None:
     """A table that was brought, and what its columns hold."""
     page.goto(f"{address}/studies/from-files/")
     page.locator("main input[type=file]").first.set_input_files(EXAMPLE)
-    page.get_by_role("button", name="Look at it").click()
+    page.get_by_role("button", name="Upload and preview").click()
     page.wait_for_url("**/uploads/**")
     page.wait_for_load_state("networkidle")
     page.screenshot(path=target)

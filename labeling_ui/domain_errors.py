@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop as _
 from annotation.errors import DomainError
 
 ERROR_MESSAGES = (
-    _("There is nothing here, or it is not yours to see."),
+    _("This does not exist, or you do not have access to it."),
     _("Only researchers and admins of this study can do this."),
     _("Only admins of this study can do this."),
     _("Only admins of this study can invite researchers and admins."),
@@ -37,13 +37,13 @@ ERROR_MESSAGES = (
     _("You run this study and see its votes; reviewing is for its experts."),
     _("Some cases are not there; nothing was changed."),
     _("This case cannot be given to them."),
-    _("This is not awaited any more: it was answered, or the case was settled."),
+    _("This request is closed: it was answered, or the case was decided."),
     _("Drafts are published by the expert who decides the case."),
     _("Nothing in this run waits to be published."),
     _("This text does not wait to be published any more."),
     _("There is nothing to write: each of these items has it, has been judged, or is waited for already."),
     _("A draft is asked for anew at the review desk."),
-    _("Your time with this case ran out, or you put it back. Claim it again."),
+    _("Your claim of this case has expired, or you released it. Claim it again."),
     _("This draft is not there to be rejected (any more)."),
     _("This model has not been trained to the end."),
     _("Choose one version to evaluate, or several to compare."),

@@ -297,7 +297,11 @@ def sensitivity_document(
             Section("templates", _("Compared with each other"), list(_template_blocks(report, templates))),
         ]
         if report["widest"]:
-            widest = Section("widest", _("Where the wording matters most"), [_widest_table(report["widest"])])
+            widest = Section(
+                "widest",
+                _("Items with the largest spread between templates"),
+                [_widest_table(report["widest"])],
+            )
             sections.append(widest)
         return Document(title, language, _facts(report), sections)
 
@@ -392,7 +396,7 @@ def _widest_table(widest: Sequence[StoredReport]) -> Table:
         )
         for row in widest
     ]
-    return Table("items", _("Where the wording matters most"), columns, rows)
+    return Table("items", _("Items with the largest spread between templates"), columns, rows)
 
 
 # Comparisons of a scorer's templates, made in the background: with many items they take minutes, and the

@@ -16,7 +16,7 @@ from rest_framework.views import exception_handler
 from annotation.api.serializers import PROBLEM_JSON
 from annotation.errors import DomainError
 
-NOTHING_HERE = "There is nothing here, or it is not yours to see."
+NOTHING_HERE = "This does not exist, or you do not have access to it."
 
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:

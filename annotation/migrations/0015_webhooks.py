@@ -45,8 +45,8 @@ class Migration(migrations.Migration):
                         blank=True,
                         choices=[
                             ("", "Not paused"),
-                            ("gone", "The address said that it is gone"),
-                            ("failing", "Nothing got through for days"),
+                            ("gone", "The address answered 410 Gone"),
+                            ("failing", "No delivery succeeded for days"),
                         ],
                         default="",
                         max_length=10,

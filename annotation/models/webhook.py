@@ -21,8 +21,8 @@ class Webhook(Mark):
 
     class Pause(models.TextChoices):
         NONE = "", _("Not paused")
-        GONE = "gone", _("The address said that it is gone")
-        FAILING = "failing", _("Nothing got through for days")
+        GONE = "gone", _("The address answered 410 Gone")
+        FAILING = "failing", _("No delivery succeeded for days")
 
     study = models.ForeignKey("annotation.Study", models.CASCADE, related_name="webhooks")
     address = models.CharField(max_length=2000)

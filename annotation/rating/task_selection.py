@@ -204,7 +204,7 @@ def set_ordering(study: Study, *, actor: User | None, on: bool = True, **setting
     after = {**all_values(Ordering, before), **settings}
     problems = ordering.validate_ordering(after)
     if on and study.order == Study.Order.LISTED:
-        message = "The tasks of this study come as they are listed, for everybody."
+        message = "This study presents its tasks in the listed order, to every rater."
         problems.append(FieldProblem("on", message, "Make a study whose tasks are shuffled."))
     changes = save_settings(
         study, "ordering", actor=actor, before=before, after=after if on else {}, problems=problems

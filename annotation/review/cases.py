@@ -247,7 +247,7 @@ def claimed_case(user: User, case_id: int) -> ReviewCase:
     _refuse_resolved(case)
     if not _is_claim_alive(case):
         raise Conflict(
-            "Your time with this case ran out, or you put it back. Claim it again.", code="claim_lost"
+            "Your claim of this case has expired, or you released it. Claim it again.", code="claim_lost"
         )
     if case.claimed_by_id != user.pk:
         raise _claimed_by_other(case)

@@ -24,11 +24,11 @@ RULE_LABELS: dict[str, tuple[Promise, Promise]] = {
     ),
     "model_conflict": (
         _("Model against people"),
-        _("A model’s score says something else than the raters do."),
+        _("A model’s score disagrees with the raters."),
     ),
     "failed_gold": (
         _("Failed gold"),
-        _("Many raters failed a task whose answer is known: its key may be wrong."),
+        _("Many raters failed a gold task: its answer key may be wrong."),
     ),
     "unannotated": (
         _("Not annotated"),

@@ -143,9 +143,7 @@ def keep_judgment(user: User, return_id: int, reply: str = "") -> None:
     case = ReviewCase.objects.select_for_update().get(pk=case_id)
     access.check_token_study(user, case.study_id)
     if not _close_returns(own.filter(state=State.WAITING), State.KEPT, reply=reply.strip()):
-        raise Conflict(
-            "This is not awaited any more: it was answered, or the case was settled.", code="closed"
-        )
+        raise Conflict("This request is closed: it was answered, or the case was decided.", code="closed")
     subject = f"assignment {assignment_id}"
     audit.record("judgment.kept", actor=user, study=case.study, subject=subject, case=case.pk)
     _reopen_returned(case, actor=user)

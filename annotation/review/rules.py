@@ -27,19 +27,19 @@ class ReviewSettings:
 
     undo_minutes: int = setting(
         10,
-        label=_("Minutes in which an expert can take a decision back"),
-        help_text=_("0 for never."),
+        label=_("Minutes in which an expert can undo a decision"),
+        help_text=_("Enter 0 for never."),
         most=10_080,
     )
     claim_minutes: int = setting(
-        30, label=_("Minutes that a case stays with an expert who does nothing"), least=5, most=1440
+        30, label=_("Minutes until the claim of an inactive expert expires"), least=5, most=1440
     )
     same_raters: bool = setting(
         False,
         label=_("Raters who saw an item may judge its corrected version"),
-        help_text=_("Otherwise it goes to raters who have not met it."),
+        help_text=_("Otherwise it goes to raters who have not seen the item."),
     )
-    pool_votes: int = setting(1, label=_("Judgments that a return to all raters asks for"), least=1, most=20)
+    pool_votes: int = setting(1, label=_("Judgments requested by a return to the pool"), least=1, most=20)
 
     @classmethod
     def of(cls, rules: Mapping[str, Any]) -> ReviewSettings:

@@ -110,7 +110,7 @@ def resume(webhook: Webhook, *, actor: User) -> Webhook:
 
 @transaction.atomic
 def send_test(webhook: Webhook, *, actor: User) -> WebhookDelivery:
-    """An event that tells of nothing, sent at once."""
+    "Sends an empty test event at once."
     name = uuid.uuid4()
     body = delivery_body(
         name, TEST_EVENT, timezone.now().isoformat(), webhook.study.slug, {"message": "This is a test."}

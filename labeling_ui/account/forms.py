@@ -114,7 +114,7 @@ SCOPE_LABELS = {
 
 class TokenForm(forms.Form):
     name = forms.CharField(
-        label=_("What it is for"),
+        label=_("Purpose"),
         max_length=100,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
         help_text=_("So that you know later which program uses it."),

@@ -167,7 +167,7 @@ class PromptFileForm(forms.Form):
 
     file = forms.FileField(
         label=gettext_lazy("A prompt file of your own"),
-        help_text=gettext_lazy("TOML, shaped as the file that can be downloaded here."),
+        help_text=gettext_lazy("TOML, in the layout of the file that you can download here."),
         widget=forms.FileInput({"accept": ".toml"}),
     )
 
@@ -191,9 +191,9 @@ class ScopeForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
     )
     again = forms.BooleanField(
-        label=gettext_lazy("Score again what this scorer has scored already"),
+        label=gettext_lazy("Score again what this scorer has already scored"),
         required=False,
-        help_text=gettext_lazy("Otherwise only what has no score by exactly this scorer is scored."),
+        help_text=gettext_lazy("Otherwise only rows without a score by exactly this scorer are scored."),
     )
 
     prescore = forms.BooleanField(
@@ -258,13 +258,13 @@ class WriterForm(forms.Form):
         label=gettext_lazy("Most texts a minute"),
         required=False,
         min_value=1,
-        help_text=gettext_lazy("Empty: as fast as it goes."),
+        help_text=gettext_lazy("Leave empty for no rate limit."),
     )
     price_in = forms.FloatField(
         label=gettext_lazy("Price of a million tokens read"),
         required=False,
         min_value=0,
-        help_text=gettext_lazy("In whatever currency you reckon. Empty: only tokens are counted."),
+        help_text=gettext_lazy("In any currency. Leave empty to count tokens only."),
     )
     price_out = forms.FloatField(
         label=gettext_lazy("Price of a million tokens written"), required=False, min_value=0
@@ -273,12 +273,12 @@ class WriterForm(forms.Form):
         label=gettext_lazy("Draft for every case at the review desk"),
         required=False,
         help_text=gettext_lazy(
-            "Asked for by itself once the expert has judged. Otherwise an expert can ask for it."
+            "Requested automatically once the expert has judged. Otherwise the expert can request it."
         ),
     )
 
     plain_words = forms.BooleanField(
-        label=gettext_lazy("Use the prompt that comes along instead of the file that is kept"), required=False
+        label=gettext_lazy("Use the shipped prompt instead of the stored file"), required=False
     )
 
     def __init__(
@@ -338,7 +338,9 @@ class StartForm(forms.Form):
     judged = forms.BooleanField(
         label=gettext_lazy("Also items that people have judged"),
         required=False,
-        help_text=gettext_lazy("Their new version is judged anew; the votes so far are set aside."),
+        help_text=gettext_lazy(
+            "Their new version is judged again; the votes so far are excluded from the figures."
+        ),
     )
 
     def __init__(self, data: Any = None, *, parts: StudyParts, answers: bool) -> None:
@@ -368,24 +370,24 @@ class TextsFileForm(forms.Form):
         widget=forms.FileInput({"accept": ".csv,.tsv,.jsonl"}),
     )
     new_systems = forms.BooleanField(
-        label=gettext_lazy("It may name systems that the study does not have yet"), required=False
+        label=gettext_lazy("The file may name systems that the study does not have yet"), required=False
     )
-    anew = forms.BooleanField(label=gettext_lazy("It may replace texts that are there"), required=False)
+    anew = forms.BooleanField(label=gettext_lazy("The file may replace existing texts"), required=False)
     judged = forms.BooleanField(
-        label=gettext_lazy("It may change items that people have judged"),
+        label=gettext_lazy("The file may change items that people have judged"),
         required=False,
-        help_text=gettext_lazy("Their new version is judged anew; the votes so far are set aside."),
+        help_text=gettext_lazy(
+            "Their new version is judged again; the votes so far are excluded from the figures."
+        ),
     )
     look_first = forms.BooleanField(
-        label=gettext_lazy("Let me look before anything is published"), required=False
+        label=gettext_lazy("Let me review the texts before they are published"), required=False
     )
 
     def clean_file(self) -> UploadedFile:
         file: UploadedFile = self.cleaned_data["file"]
         if file.size is None or file.size > MOST_UPLOAD_BYTES:
-            raise forms.ValidationError(
-                _("Such a file has 50 MB at most; make several of it, or use the command.")
-            )
+            raise forms.ValidationError(_("The file may have 50 MB at most. Split it, or use the command."))
         return file
 
 

@@ -254,8 +254,8 @@ FAULTS: dict[str, tuple[Promise, Promise]] = {
         _("Replace the file and import the item again, then retry."),
     ),
     "missing": (
-        _("The sound file is not where it was."),
-        _("Bring the file back into the media storage, then retry."),
+        _("The sound file is missing from the storage."),
+        _("Restore the file in the media storage, then retry."),
     ),
     "too_long": (
         _("The text is longer than the model can read."),
@@ -266,7 +266,7 @@ FAULTS: dict[str, tuple[Promise, Promise]] = {
         _("Cut the clip, or choose a scorer that hears more."),
     ),
     "no_sound": (
-        _("There is no sound to hear."),
+        _("There is no sound."),
         _("This scorer needs a clip: limit the run to items that have one."),
     ),
     "no_text": (
@@ -278,52 +278,52 @@ FAULTS: dict[str, tuple[Promise, Promise]] = {
         _("Write it otherwise, without what a picture or the like is written as, and import the item again."),
     ),
     "control_token": (
-        _("The text holds a word that steers the model instead of being read by it."),
-        _("Take it out of the text and import the item again; a new run then scores it."),
+        _("The text contains a control token of the model."),
+        _("Remove the token from the text and import the item again; a new run then scores it."),
     ),
     "not_finite": (
         _("The model gave a value that is no number."),
         _("Half precision overflows: score again with bfloat16 or float32."),
     ),
     "out_of_memory": (
-        _("Even alone it does not fit into the device’s memory."),
+        _("It does not fit into the device’s memory, even in a batch of one."),
         _("Shorten the sound, or run the worker on a larger device, then retry."),
     ),
     "unparsable": (
-        _("The model’s answer is not one of those it was asked for. Nothing is guessed."),
+        _("The model’s answer is not one of the requested ones, so it was not counted."),
         _("Read some of the answers; other prompts or another backbone may do better."),
     ),
     "server_refused": (
         _("The model’s server refused the request."),
-        _("Read what it said; its log says more. Then retry."),
+        _("Read its message and its log, then retry."),
     ),
     "server_unreachable": (
         _("The model’s server did not answer."),
-        _("See that it runs and that the worker can reach its address, then retry."),
+        _("Check that the server runs and that the worker can reach its address, then retry."),
     ),
     "no_logprobs": (
         _("The model’s server gives no log-probabilities."),
         _("Start it so that it returns them, or use a local checkpoint."),
     ),
     "worker_died": (
-        _("The worker died at it again and again."),
-        _("The worker’s log says why; often it is memory. Then retry."),
+        _("The worker died on this row several times."),
+        _("See the worker’s log for the cause; often it is memory. Then retry."),
     ),
     "no_answer": (
         _("The scorer returned nothing for it."),
-        _("This is a fault of the scorer: tell whoever looks after it."),
+        _("This is a bug in the scorer. Report it to its maintainer."),
     ),
     "empty": (
         _("The model wrote nothing."),
         _("Where nobody speaks a transcript may well be empty; otherwise try another prompt or model."),
     ),
     "not_wanted": (
-        _("Its case was settled before the draft was written."),
-        _("Nothing is to be done."),
+        _("Its case was decided before the draft was written."),
+        _("No action is needed."),
     ),
     "unforeseen": (
-        _("Something nobody foresaw."),
-        _("The reason beside each row and the worker’s log say more."),
+        _("Unexpected error."),
+        _("See the reason beside each row and the worker’s log."),
     ),
 }
 

@@ -28,7 +28,7 @@ class PlanForm(forms.Form):
 
     question = forms.ChoiceField(
         label=_("Question whose ratings it learns"),
-        help_text=_("It foretells how people would answer this one."),
+        help_text=_("The model predicts how people would answer this question."),
     )
     split = forms.ChoiceField(
         label=_("Held out for its figures"),
@@ -42,7 +42,9 @@ class PlanForm(forms.Form):
     )
     holdout_raters = forms.FloatField(
         label=_("Raters held out as well, per cent"),
-        help_text=_("So that figures tell how it does for people it has not met. 0: none."),
+        help_text=_(
+            "Figures then show how the model does for raters it has not learned from. Enter 0 for none."
+        ),
         min_value=0,
         max_value=100 * MOST_HELD_OUT,
         initial=f"{100 * HELD_OUT_RATERS:g}",
@@ -51,8 +53,8 @@ class PlanForm(forms.Form):
     repeats = forms.IntegerField(
         label=_("Trainings"),
         help_text=_(
-            "Each on another split and from another seed: figures then come with a standard deviation. The first is "
-            "the version that is kept. Papers repeat it five times."
+            "Each with another split and seed: figures then come with a standard deviation. The first one "
+            "becomes the version. Papers repeat training five times."
         ),
         min_value=1,
         max_value=MOST_REPEATS,

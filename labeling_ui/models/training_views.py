@@ -147,7 +147,7 @@ def promote_model(request: HttpRequest, model_id: int) -> HttpResponse:
     with errors_as_messages(request):
         learned.promote(model, actor=request.user)
         messages.success(
-            request, _("It is the study’s scorer now; everything is scored with it in the background.")
+            request, _("It is the study’s scorer now. The whole study is scored with it in the background.")
         )
     return redirect("learned_model", model_id)
 

@@ -207,7 +207,7 @@ def retry_run(request: HttpRequest, run_id: int) -> HttpResponse:
     run = scoring_access.run_of(request.user, run_id)
     with errors_as_messages(request):
         run = scoring_runs.retry(run, actor=request.user)
-        messages.success(request, _("What failed is tried again."))
+        messages.success(request, _("The failed rows are being retried."))
     return redirect("scoring_run", run.pk)
 
 
@@ -236,7 +236,7 @@ def prompt_file(request: HttpRequest, slug: str, family: str) -> HttpResponse:
     if form.is_valid():
         with errors_in_form(form, InvalidInput, field="file"):
             study_prompts.set_prompts(study, family, form.cleaned_data["file"], actor=request.user)
-            messages.success(request, _("Saved. Runs asked for from now on use these prompts."))
+            messages.success(request, _("Saved. New runs use these prompts."))
             return redirect("model_prompts", slug)
     return _render_prompts(request, study, form)
 
@@ -247,7 +247,7 @@ def remove_prompts(request: HttpRequest, slug: str, family: str) -> HttpResponse
     study = access.managed_study(request.user, slug)
     study_prompts.check_family(family)
     study_prompts.set_prompts(study, family, None, actor=request.user)
-    messages.success(request, _("Runs asked for from now on use the prompts that come with the scorer."))
+    messages.success(request, _("New runs use the prompts that come with the scorer."))
     return redirect("model_prompts", slug)
 
 

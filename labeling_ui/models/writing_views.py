@@ -200,7 +200,7 @@ def publish_run(request: HttpRequest, run_id: int) -> HttpResponse:
     cut = request.POST.get("cut") == "yes"
     return _change_run(
         request, run_id, lambda run: publishing.publish(run, cut=cut, actor=request.user),
-        _("Published in the background, one after the other."),
+        _("The texts are published in the background."),
     )  # fmt: skip
 
 
@@ -214,7 +214,10 @@ def cancel_writing(request: HttpRequest, run_id: int) -> HttpResponse:
 @require_POST
 def retry_writing(request: HttpRequest, run_id: int) -> HttpResponse:
     return _change_run(
-        request, run_id, lambda run: writing_runs.retry(run, actor=request.user), _("What failed is tried again.")
+        request,
+        run_id,
+        lambda run: writing_runs.retry(run, actor=request.user),
+        _("The failed rows are being retried."),
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from labeling_ui.domain_errors import add_form_errors
 
 CASE_STATE_LABELS = [
     (ReviewCase.State.OPEN, _("Open")),
-    (ReviewCase.State.CLAIMED, _("Somebody is at it")),
+    (ReviewCase.State.CLAIMED, _("Claimed")),
     (ReviewCase.State.RETURNED, _("Waiting for raters")),
     (UNRESOLVED, _("All that is unresolved")),
     (ReviewCase.State.RESOLVED, _("Resolved")),
@@ -42,7 +42,7 @@ class QueueForm(forms.Form):
 
     state = forms.ChoiceField(label=_("State"), required=False, choices=CASE_STATE_LABELS)
     rule = forms.ChoiceField(label=_("Rule that fired"), required=False)
-    assigned = forms.ChoiceField(label=_("Given to"), required=False)
+    assigned = forms.ChoiceField(label=_("Assigned to"), required=False)
     text = forms.CharField(
         label=_("Words of name or text"),
         required=False,
@@ -58,7 +58,7 @@ class QueueForm(forms.Form):
             ("", _("Any")),
             *((key, words[0]) for key, words in RULE_LABELS.items()),
         ]
-        people = [("", _("Anybody or nobody")), ("me", _("Me")), ("nobody", _("Nobody")), *experts]
+        people = [("", _("Anyone, or unassigned")), ("me", _("Me")), ("nobody", _("Unassigned")), *experts]
         self.fields["assigned"].choices = people
         values: dict[str, list[str]] = {}
         for name, value in strata:
@@ -87,18 +87,18 @@ def query_string(filters: QueueFilters) -> str:
 
 class SaveViewForm(forms.Form):
     name = forms.CharField(label=_("Name"), max_length=80)
-    shared = forms.BooleanField(label=_("Everybody who reviews here sees it"), required=False)
+    shared = forms.BooleanField(label=_("Shared with all reviewers of this study"), required=False)
 
 
 class AssignForm(forms.Form):
     """Cases and the expert they go to; nobody stands for taking them back."""
 
-    expert = forms.ChoiceField(label=_("Give the chosen cases to"))
+    expert = forms.ChoiceField(label=_("Assign the selected cases to"))
     cases = forms.TypedMultipleChoiceField(coerce=int, widget=forms.MultipleHiddenInput)
 
     def __init__(self, data: Any, *, experts: Iterable[tuple[str, str]]) -> None:
         super().__init__(data, auto_id="assign_%s")
-        self.fields["expert"].choices = [*experts, ("nobody", _("Nobody"))]
+        self.fields["expert"].choices = [*experts, ("nobody", _("Unassigned"))]
         case_ids = data.getlist("cases") if data else []
         self.fields["cases"].choices = [(case_id, case_id) for case_id in case_ids if case_id.isdecimal()]
 
@@ -137,7 +137,7 @@ _PARAMETER_LABELS: dict[tuple[str, str], tuple[Promise, Promise | str]] = {
 }
 
 # What no choice means, of those that can be left open.
-_EMPTY_LABELS = {"scorer": _("None chosen"), "question": _("The first that it can be compared with")}
+_EMPTY_LABELS = {"scorer": _("None chosen"), "question": _("The first comparable question")}
 
 
 @dataclass(frozen=True)
@@ -160,25 +160,25 @@ _SETTINGS = declared(ReviewSettings)
 
 class ReviewRulesForm(forms.Form):
     undo_minutes = forms.IntegerField(
-        label=_("Minutes in which an expert can take a decision back"),
+        label=_("Minutes in which an expert can undo a decision"),
         min_value=int(_SETTINGS["undo_minutes"].least),
         max_value=int(_SETTINGS["undo_minutes"].most),
-        help_text=_("0 for never."),
+        help_text=_("Enter 0 for never."),
     )
     claim_minutes = forms.IntegerField(
-        label=_("Minutes that a case stays with an expert who does nothing"),
+        label=_("Minutes until the claim of an inactive expert expires"),
         min_value=int(_SETTINGS["claim_minutes"].least),
         max_value=int(_SETTINGS["claim_minutes"].most),
     )
     pool_votes = forms.IntegerField(
-        label=_("Judgments that a return to all raters asks for"),
+        label=_("Judgments requested by a return to the pool"),
         min_value=int(_SETTINGS["pool_votes"].least),
         max_value=int(_SETTINGS["pool_votes"].most),
     )
     same_raters = forms.BooleanField(
         label=_("Raters who saw an item may judge its corrected version"),
         required=False,
-        help_text=_("Otherwise it goes to raters who have not met it."),
+        help_text=_("Otherwise it goes to raters who have not seen the item."),
     )
 
     def __init__(self, data: Any, *, study: Study, choices: Mapping[str, Sequence[tuple[str, str]]]) -> None:

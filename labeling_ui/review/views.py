@@ -235,7 +235,7 @@ def review_next(request: HttpRequest, slug: str) -> HttpResponse:
     filters = _queue_form(study_access.study, request.POST, []).filters
     case = cases.claim_next(request.user, slug, filters)
     if case is None:
-        messages.info(request, _("Nothing is left here: every case is settled, or somebody is at it."))
+        messages.info(request, _("No case is left: every case is decided or claimed."))
         return _back_to_queue(slug, filters)
     query = query_string(filters)
     return redirect(reverse("desk", args=[case.pk]) + (f"?{urlencode({'from': query})}" if query else ""))
@@ -266,7 +266,7 @@ def save_view(request: HttpRequest, slug: str) -> HttpResponse:
 def delete_view(request: HttpRequest, slug: str, view_id: int) -> HttpResponse:
     access.study_with_review_queue(request.user, slug)
     queue.delete_view(request.user, slug, view_id)
-    messages.success(request, _("The view is gone."))
+    messages.success(request, _("The view is removed."))
     return redirect("review_queue", slug)
 
 
@@ -286,7 +286,7 @@ def assign_cases(request: HttpRequest, slug: str) -> HttpResponse:
         n = cases.assign(
             request.user, slug, form.cleaned_data["cases"], expert=None if expert == "nobody" else expert
         )
-        changed = ngettext("%(n)s case has changed hands.", "%(n)s cases have changed hands.", n)
+        changed = ngettext("%(n)s case is assigned.", "%(n)s cases are assigned.", n)
         messages.success(request, changed % {"n": n})
     return _back_to_queue(slug, filters)
 
@@ -305,7 +305,7 @@ def _tabs(study_access: StudyAccess, counts: QueueCounts) -> list[dict[str, Any]
     tabs = [
         (_("Open"), QueueFilters(), counts.open),
         *own_tab,
-        (_("At work"), QueueFilters(state=ReviewCase.State.CLAIMED), counts.claimed),
+        (_("In progress"), QueueFilters(state=ReviewCase.State.CLAIMED), counts.claimed),
         (_("With raters"), QueueFilters(state=ReviewCase.State.RETURNED), counts.returned),
         (_("Resolved"), QueueFilters(state=ReviewCase.State.RESOLVED), counts.resolved),
     ]

@@ -41,7 +41,7 @@ class ExportForm(forms.Form):
     )
     texts = forms.ChoiceField(
         label=_("Texts of the items"),
-        help_text=_("Judgments and corrections are always all there, and name the version they are about."),
+        help_text=_("All judgments and corrections are included; each names its item version."),
         choices=list(ITEM_VERSION_LABELS.items()),
         initial="both",
         widget=forms.RadioSelect,
@@ -53,7 +53,7 @@ class ExportForm(forms.Form):
 
 class ReleaseForm(forms.Form):
     note = forms.CharField(
-        label=_("What it is for"),
+        label=_("Purpose"),
         required=False,
         max_length=2000,
         help_text=_("Stands in its card, such as “the data of our paper”."),
@@ -118,7 +118,7 @@ WEIGHT_LABELS = {
     "agreement": _("By how far the rater agrees with the others"),
 }
 CONFIDENCE_LABELS = {
-    "column": _("Told, and changes nothing else"),
+    "column": _("Add a column, and change nothing else"),
     "weight": _("Multiplies the weight of the vote"),
 }
 ROW_LABELS = {"": _("A row per vote"), "aggregate": _("A row per pair")}

@@ -47,7 +47,7 @@ class NewStudyForm(forms.Form):
         initial=3,
         min_value=1,
         max_value=1000,
-        help_text=_("By so many different raters. Agreement needs at least two."),
+        help_text=_("Each by a different rater. Agreement needs at least two."),
     )
     order = forms.ChoiceField(
         label=_("Order of tasks"),
@@ -64,7 +64,7 @@ class NewStudyForm(forms.Form):
         min_value=1,
         max_value=600,
         help_text=_(
-            "Then the task goes to somebody else. An answer that comes later is kept, but may not count."
+            "After that the task goes to another rater. A later answer is stored, but may not count."
         ),
     )
 
@@ -85,7 +85,7 @@ class NewStudyForm(forms.Form):
     def clean_slug(self) -> str:
         slug = str(self.cleaned_data["slug"])
         if slug in RESERVED_SLUGS:
-            raise forms.ValidationError(_("This address is taken by a page of Concord; choose another."))
+            raise forms.ValidationError(_("A page of Concord uses this address. Choose another one."))
         return slug
 
 
@@ -102,7 +102,7 @@ class SettingsForm(forms.Form):
         label=_("Minutes to finish a task"),
         min_value=1,
         max_value=600,
-        help_text=_("Holds for tasks handed out from now on."),
+        help_text=_("Applies to tasks assigned from now on."),
     )
 
 
@@ -146,7 +146,9 @@ class RaterStateForm(forms.Form):
         ],
         widget=forms.RadioSelect,
     )
-    reason = forms.CharField(label=_("Reason"), max_length=2000, help_text=_("Kept in the study's log."))
+    reason = forms.CharField(
+        label=_("Reason"), max_length=2000, help_text=_("Stored in the study's audit log.")
+    )
 
 
 class RaterJudgmentsForm(forms.Form):
@@ -195,7 +197,7 @@ class WebhookChangeForm(WebhookForm):
     active = forms.BooleanField(
         label=_("Switched on"),
         required=False,
-        help_text=_("While it is off nothing is collected, and what happens meanwhile is not made up for."),
+        help_text=_("While the webhook is off, events are not collected, and they are not sent later."),
     )
 
     @classmethod
@@ -206,7 +208,7 @@ class WebhookChangeForm(WebhookForm):
 
 class WithdrawalForm(forms.Form):
     mode = forms.ChoiceField(
-        label=_("What becomes of what they said"),
+        label=_("What happens to their judgments"),
         choices=RaterWithdrawal.Mode.choices,
         initial=RaterWithdrawal.Mode.REMOVED,
         widget=forms.RadioSelect,

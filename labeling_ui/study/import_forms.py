@@ -154,9 +154,9 @@ class MappingForm(forms.Form):
 
     skip_bad_rows = forms.BooleanField(label=_("Leave bad rows out and import the rest"), required=False)
     archive = forms.BooleanField(
-        label=_("Finished data: want no more judgments for tasks that bring some"), required=False
+        label=_("Finished data: request no more judgments for tasks that already have some"), required=False
     )
-    dry_run = forms.BooleanField(label=_("Only try: check everything, change nothing"), required=False)
+    dry_run = forms.BooleanField(label=_("Dry run: check everything, change nothing"), required=False)
 
     def __init__(self, *args: Any, look: TablePreview | None, protocol: Protocol, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -233,7 +233,7 @@ class NewStudyPart(forms.Form):
         initial=3,
         min_value=1,
         max_value=1000,
-        help_text=_("By so many different raters. Agreement needs at least two."),
+        help_text=_("Each by a different rater. Agreement needs at least two."),
     )
 
     def study(self, preset_key: str) -> NewStudy:

@@ -197,6 +197,6 @@ def import_for_real(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
         with errors_as_messages(request, Conflict):
             return redirect("job", import_jobs.start_from_dry_run(trial, actor=request.user).pk)
     except InvalidInput:
-        messages.error(request, _("The file of this trial is not kept any more: upload it again."))
+        messages.error(request, _("The file of this dry run was deleted: upload it again."))
         return redirect("import", trial.study.slug) if trial.study else redirect("from_files")
     return redirect("job", trial.pk)

@@ -31,7 +31,7 @@ def rater(request: HttpRequest, slug: str, pseudonym: str) -> HttpResponse:
     form = RaterStateForm(request.POST or None, initial={"state": rater.state})
     if form.is_valid():
         members.set_rater_state(rater, actor=request.user, **form.cleaned_data)
-        messages.success(request, _("Done. What this rater has said so far is untouched."))
+        messages.success(request, _("Done. The rater's judgments so far stay as they are."))
         return redirect("rater", slug, pseudonym)
     return _render_rater(request, rater, state_form=form)
 

@@ -177,12 +177,12 @@ class OrderingForm(SectionForm):
     declaration, key, required = ordering.Ordering, "ordering", False
 
     order = forms.ChoiceField(
-        label=_("Which task comes next"),
+        label=_("Order of tasks (active learning)"),
         required=False,
         widget=forms.RadioSelect,
         choices=[
             (SHUFFLED_ORDER, _("The next one on the rater’s way through the shuffled list")),
-            (ACTIVE_LEARNING_ORDER, _("One on which a vote would teach a model most")),
+            (ACTIVE_LEARNING_ORDER, _("The task whose vote teaches a model most (active learning)")),
         ],
     )
 
@@ -192,7 +192,7 @@ class OrderingForm(SectionForm):
         super().__init__(data, study=study, values=values | {"order": order})
         self.is_available = study.order == Study.Order.SHUFFLED
         self.policy = task_selection.ordering_policy_of(study)
-        own = ("", _("The one that was made this study’s scorer, if any"))
+        own = ("", _("The study’s promoted scorer, if any"))
         self.offer("scorer", [own, *((name, scorer_title(name)) for name in _scorer_names(study))])
 
     def clean(self) -> dict[str, Any]:
@@ -224,7 +224,7 @@ class HintsForm(SectionForm):
     def __init__(self, data: Any = None, *, study: Study) -> None:
         super().__init__(data, study=study, values=hint_rules.as_json(study.rules))
         self.is_available = bool(hint_rules.eligible_questions(load_protocol(study.protocol_version_id).spec))
-        nothing = ("", _("Nothing: raters judge for themselves"))
+        nothing = ("", _("No prediction: raters judge for themselves"))
         self.offer("scorer", [nothing, *scorer_choices(hints.eligible_scorers(study))])
         self.can_be_saved = len(self.fields["scorer"].choices) > 1
 

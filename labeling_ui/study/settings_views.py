@@ -80,7 +80,7 @@ SECTIONS = {
             gettext_lazy("Which tasks come first"),
             OrderingForm,
             task_selection.set_ordering,
-            gettext_lazy("The tasks of this study come as they are listed, for everybody."),
+            gettext_lazy("This study presents its tasks in the listed order, to every rater."),
         ),
         Section(
             "hints",
@@ -88,7 +88,7 @@ SECTIONS = {
             gettext_lazy("Scores shown to raters"),
             HintsForm,
             hints.set_rule,
-            gettext_lazy("This study asks nothing that a model’s opinion could be shown of."),
+            gettext_lazy("No question of this study can have a model prediction."),
         ),
     )
 }
@@ -135,6 +135,6 @@ def new_study(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         with errors_in_form(form, Conflict, field="slug"):
             study = studies.create_study(actor=request.user, **form.cleaned_data)
-            messages.success(request, _("The study is made. Now give it something to rate."))
+            messages.success(request, _("The study is created. Now import items to rate."))
             return redirect("import", study.slug)
     return render(request, "labeling_ui/study/new.html", {"form": form})

@@ -77,7 +77,7 @@ def webhook_test(request: HttpRequest, slug: str, webhook_id: int) -> HttpRespon
 @require_POST
 def webhook_resume(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
     service.resume(access.webhook_of(request.user, slug, webhook_id), actor=request.user)
-    messages.success(request, _("It goes on with what has happened meanwhile."))
+    messages.success(request, _("Delivery resumes with the events since then."))
     return redirect("webhook", slug, webhook_id)
 
 
@@ -95,7 +95,7 @@ def webhook_replay(request: HttpRequest, slug: str, webhook_id: int, delivery_id
     delivery = access.delivery_of(request.user, slug, webhook_id, delivery_id)
     with errors_as_messages(request):
         service.replay(delivery, actor=request.user)
-        messages.success(request, _("It is sent again."))
+        messages.success(request, _("The delivery is being retried."))
     return redirect("webhook", slug, webhook_id)
 
 

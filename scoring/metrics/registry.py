@@ -99,7 +99,7 @@ _PROMPTS = Option("prompts", "table", "A study's own prompt file, in place of th
 _TASK = Option(
     "task",
     "choice",
-    "What is asked: relate for 0 to 10, pam for 1 to 5, baton for preferred (1) or rejected (0).",
+    "The rating scale: relate for 0 to 10, pam for 1 to 5, baton for preferred (1) or rejected (0).",
     default="relate",
     choices=("relate", "pam", "baton"),
 )
@@ -109,7 +109,10 @@ ENTRIES: tuple[MetricEntry, ...] = (
     MetricEntry(
         name="aqascore",
         title="AQAScore",
-        summary="How likely an audio language model says yes when asked whether a sound holds what a text says.",
+        summary=(
+            "The probability that an audio language model answers Yes when asked whether a sound contains"
+            " what a text describes."
+        ),
         reads=Reads.SINGLE,
         opens="scoring.metrics.aqascore:open_aqascore",
         checks="scoring.metrics.aqascore:questions_of",
@@ -141,7 +144,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
     MetricEntry(
         name="clapscore",
         title="CLAPScore",
-        summary="How near a text lies to a sound for a contrastive model: the cosine of their embeddings.",
+        summary="The cosine similarity of text and sound embeddings of a contrastive model.",
         reads=Reads.SINGLE,
         opens="scoring.metrics.clapscore:open_clapscore",
         options=(
@@ -179,8 +182,8 @@ ENTRIES: tuple[MetricEntry, ...] = (
             Option(
                 "strategy",
                 "choice",
-                "What is heard of a clip: its first 10 or 120 seconds, or those 120 in pieces of 10 whose scores are "
-                "averaged.",
+                "The part of a clip that is read: its first 10 or 120 seconds, or those 120 in windows of 10 "
+                "whose scores are averaged.",
                 default="first-120",
                 choices=("first-120", "first-10", "mean-10"),
             ),
@@ -204,7 +207,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
     MetricEntry(
         name="prompting",
         title="Direct prompting",
-        summary="The model hears a sound and writes how well it fits a text.",
+        summary="The model reads a sound and writes how well it matches a text.",
         reads=Reads.SINGLE,
         opens="scoring.metrics.prompting:open_prompting",
         options=(_BACKBONE, _TASK, DTYPE, _PROMPTS),
@@ -212,7 +215,10 @@ ENTRIES: tuple[MetricEntry, ...] = (
     MetricEntry(
         name="prompting-pairs",
         title="Direct prompting, pairs",
-        summary="The model hears and writes which of two sounds fits a text better, or which of two texts a sound.",
+        summary=(
+            "The model reads and writes which of two sounds matches a text better, or which of two texts "
+            "matches a sound."
+        ),
         reads=Reads.PAIR,
         opens="scoring.metrics.prompting:open_pairs",
         options=(_BACKBONE, DTYPE, _PROMPTS),
@@ -236,7 +242,9 @@ ENTRIES: tuple[MetricEntry, ...] = (
     MetricEntry(
         name="orca",
         title="ORCA",
-        summary="How people would rate an answer, foretold from its text beside question, reference and rationale.",
+        summary=(
+            "Predicts how people would rate an answer, from its text with question, reference and rationale."
+        ),
         reads=Reads.SINGLE,
         opens="scoring.metrics.orca.scorer:open_orca",
         hears=False,

@@ -30,7 +30,7 @@ CMI_RM_OPTIONS: tuple[Option, ...] = (
     Option(
         "joint_depth",
         "number",
-        f"Layers that hear the sound beside the prompt. {_CMI_RM_DEFAULT}: 1.",
+        f"Joint layers over audio and prompt. {_CMI_RM_DEFAULT}: 1.",
         minimum=0,
     ),
     Option("batch", "number", "Pairs and rated clips per step.", default=48, above=0),
@@ -41,7 +41,7 @@ CMI_RM_OPTIONS: tuple[Option, ...] = (
     Option(
         "dropout",
         "decimal",
-        f"The share of numbers in tokens that are left out in training, drawn anew each time. {_CMI_RM_DEFAULT}: 0.",
+        f"Dropout in training. {_CMI_RM_DEFAULT}: 0.",
         minimum=0,
         below=1,
     ),
@@ -57,7 +57,7 @@ CMI_RM_OPTIONS: tuple[Option, ...] = (
     Option(
         "smoothing",
         "decimal",
-        "How far the labels of pairs that a model judged are softened: 0.2 makes 0.9 and 0.1 of 1 and 0.",
+        "Label smoothing for pairs that a model judged: 0.2 turns 1 and 0 into 0.9 and 0.1.",
         default=0.2,
         minimum=0,
         below=1,
@@ -65,11 +65,15 @@ CMI_RM_OPTIONS: tuple[Option, ...] = (
     Option(
         "validate_every",
         "number",
-        f"Steps between two looks at the development part. {_CMI_RM_DEFAULT}: 50.",
+        f"Steps between two validations on the development set. {_CMI_RM_DEFAULT}: 50.",
         above=0,
     ),
     Option(
-        "patience", "number", "So many looks without a lower loss end the second stage.", default=5, above=0
+        "patience",
+        "number",
+        "Early stopping: the second stage ends after this many validations without a lower loss.",
+        default=5,
+        above=0,
     ),
     Option(
         "by_confidence",
@@ -97,8 +101,8 @@ ORCA_OPTIONS: tuple[Option, ...] = (
     Option(
         "head",
         "choice",
-        "The distribution of ratings that is foretold: beta as in the paper, or multinomial, the five ratings' own "
-        "probabilities, as in the released judges.",
+        "The predicted distribution of ratings: beta as in the paper, or multinomial, a probability for each "
+        "of the five ratings, as in the released judges.",
         default="beta",
         choices=("beta", "multinomial"),
     ),
@@ -113,8 +117,8 @@ ORCA_OPTIONS: tuple[Option, ...] = (
     Option(
         "input",
         "text",
-        "How a language model is given the fields: paper, code, or an own wording such as "
-        "“{question} | {reference} | {candidate}”.",
+        "The input template of a language model: paper, code, or your own, such as “{question} | {reference} "
+        "| {candidate}”.",
         default="paper",
     ),
     Option("question", "flag", "Whether the question is read.", default=True),
@@ -131,8 +135,8 @@ ORCA_OPTIONS: tuple[Option, ...] = (
     Option(
         "longest",
         "number",
-        "Of a language model: answers that make longer texts, in characters, are left out of what it learns from, as "
-        "the published code does; 0 for none.",
+        "For a language model: answers with longer texts, in characters, are left out of the training "
+        "examples, as in the published code; 0 for none.",
         default=1000,
         minimum=0,
     ),
@@ -149,13 +153,14 @@ ORCA_OPTIONS: tuple[Option, ...] = (
     Option(
         "validate_every",
         "number",
-        f"Steps between two looks at the development part. {_ORCA_DEFAULT}: 200.",
+        f"Steps between two validations on the development set. {_ORCA_DEFAULT}: 200.",
         above=0,
     ),
     Option(
         "patience",
         "number",
-        f"So many looks without a better Spearman end the training. {_ORCA_DEFAULT}: 5.",
+        "Early stopping: the training ends after this many validations without a better Spearman correlation. "
+        f"{_ORCA_DEFAULT}: 5.",
         above=0,
     ),
     Option(
@@ -201,7 +206,10 @@ TRAINABLE: dict[str, Trainable] = {
         Trainable(
             name="orca",
             title="ORCA",
-            summary="Reads question, reference, rationale, transcript and answer, and foretells how people rate it.",
+            summary=(
+                "Reads question, reference, rationale, transcript and answer, and predicts how people "
+                "rate the answer."
+            ),
             learns=TrainingSignal.RATINGS,
             trains="scoring.training.orca.recipe:train",
             options=ORCA_OPTIONS,
@@ -209,7 +217,10 @@ TRAINABLE: dict[str, Trainable] = {
         Trainable(
             name="cmi-rm",
             title="CMI-RM",
-            summary="Hears a clip beside its prompt, lyrics and reference, and foretells which of two people prefer.",
+            summary=(
+                "Reads a clip with its prompt, lyrics and reference, and predicts which of two clips "
+                "people prefer."
+            ),
             learns=TrainingSignal.PREFERENCES,
             trains="scoring.training.cmi_rm.recipe:train",
             options=CMI_RM_OPTIONS,

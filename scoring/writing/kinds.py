@@ -62,7 +62,7 @@ KINDS: Mapping[str, Kind] = {
             "Rationale",
             "Why the reference answer is right, for those who judge without listening.",
         ),
-        Kind("question", "Question", "The question written anew so that it can be understood on its own."),
+        Kind("question", "Question", "The question rewritten so that it can be understood on its own."),
         Kind("reference", "Reference answer", "The right answer, short and complete."),
         Kind("answer", "Candidate answer", "A system's answer to the question, to be judged."),
     )

@@ -326,7 +326,7 @@ def _field_problem_of(problem: RowProblem) -> FieldProblem:
 # ── uploads ──
 
 MOST_UPLOAD_BYTES = 50_000_000
-UPLOAD_TOO_LARGE = "Such a file has 50 MB at most; make several of it, or use the command."
+UPLOAD_TOO_LARGE = "The file may have 50 MB at most. Split it, or use the command."
 
 
 def import_uploaded_texts(

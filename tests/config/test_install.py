@@ -97,7 +97,7 @@ def test_packages_are_compiled_but_for_their_tests_whatever_is_no_python(
 
 def test_what_failed_is_tried_again(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: str) -> None:
-        raise SystemExit("This did not work")
+        raise SystemExit("This failed")
 
     monkeypatch.setattr(install, "_pip", fail)
     with pytest.raises(SystemExit):

@@ -32,7 +32,7 @@ def import_page(page, signed_in, settings, tmp_path):
 
 def bring(page, folder) -> None:
     page.get_by_label("Or a whole folder").set_input_files(folder)
-    page.get_by_role("button", name="Look at it").click()
+    page.get_by_role("button", name="Upload and preview").click()
 
 
 def test_a_folder_of_hundreds_of_files_arrives_whole(import_page, folder):
@@ -49,11 +49,11 @@ def test_a_folder_of_too_many_files_is_to_come_as_an_archive(import_page, folder
     import_page.reload()
     bring(import_page, folder)
     import_page.get_by_text("200 files at most are taken at once").wait_for()
-    assert import_page.get_by_role("button", name="Look at it").is_enabled()
+    assert import_page.get_by_role("button", name="Upload and preview").is_enabled()
     assert "POST" not in sent
 
 
 def test_without_a_file_the_page_leads_to_the_field_that_takes_one(import_page):
-    import_page.get_by_role("button", name="Look at it").click()
+    import_page.get_by_role("button", name="Upload and preview").click()
     import_page.get_by_role("alert").get_by_text("No file came with this.").wait_for()
     assert import_page.get_by_label("A file").evaluate("node => node === document.activeElement")

@@ -129,7 +129,7 @@ def test_an_answer_fetched_too_late_is_not_put_beside_the_next_task(page, signed
         page.route(what, lambda route: held.append(route))
     page.get_by_role("button", name="Change my last answer").click()
     with page.expect_request(NEXT):
-        page.get_by_role("button", name="Look for more").click()
+        page.get_by_role("button", name="Check for new tasks").click()
     vote, following = held
     with page.expect_response(VOTES):
         vote.continue_()

@@ -111,7 +111,7 @@ def test_players_wait_until_the_instruction_has_been_on_screen(page, signed_in):
     page.keyboard.press("Space")
     assert page.locator(".clip-row.playing").count() == 0
     hold.wait_for(state="detached")
-    assert said.inner_text() == "The players are open."
+    assert said.inner_text() == "You can play the clips now."
     page.get_by_role("button", name="Play A", exact=True).click()
     page.get_by_role("button", name="Pause A", exact=True).wait_for()
 

@@ -68,7 +68,7 @@ def test_who_fails_hears_what_may_help_and_how_many_tries_are_left(page, study, 
     for number in range(4):
         page.locator("[data-part=run-progress]").get_by_text(f"{number + 1} of 4", exact=True).wait_for()
         answer(page, right=number > 0)
-    page.get_by_role("heading", name="That was not quite it").wait_for()
+    page.get_by_role("heading", name="Not quite right").wait_for()
     assert page.get_by_text("3 of 4 right.").is_visible()
     assert page.get_by_text("Tries left today: 2.").is_visible()
     assert page.get_by_role("button", name="Try again").is_visible()

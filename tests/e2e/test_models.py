@@ -40,8 +40,8 @@ def test_a_study_is_scored_and_the_page_follows_without_a_reload(page, signed_in
     page.get_by_role("link", name="Show these rows").press("Enter")
     expect(page.get_by_role("row", name="item-2")).to_contain_text("decoding broke at 0.50 s")
 
-    page.get_by_role("button", name="Retry what failed").press("Enter")
-    page.get_by_text("What failed is tried again.").wait_for()
+    page.get_by_role("button", name="Retry failed rows").press("Enter")
+    page.get_by_text("The failed rows are being retried.").wait_for()
     page.get_by_role("button", name="Cancel").press("Enter")
     page.get_by_text("Stopped. What has been scored stays.").wait_for()
     page.get_by_role("link", name="Models").first.click()

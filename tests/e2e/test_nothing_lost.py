@@ -268,7 +268,7 @@ def test_a_vote_left_behind_that_is_refused_waits_until_its_rater_has_read_why(p
     chip(again).click()
     expect(again.get_by_role("listitem")).to_contain_text("You skipped this task")
     again.get_by_role("button", name="Understood").click()
-    expect(again.get_by_role("listitem")).to_have_text("Everything of yours is saved.")
+    expect(again.get_by_role("listitem")).to_have_text("All your answers are saved.")
     expect(chip(again)).to_have_count(0)
 
 

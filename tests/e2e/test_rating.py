@@ -154,7 +154,7 @@ def test_stopping_in_the_middle_of_an_answer_asks_first(page, signed_in):
     page.get_by_role("button", name="Keep working").click()
     assert page.get_by_role("button", name="Submit").is_visible()
     page.get_by_role("button", name="Stop for now").click()
-    page.get_by_role("button", name="Stop and throw them away").click()
+    page.get_by_role("button", name="Stop and discard my answers").click()
     page.get_by_role("heading", name="My studies").wait_for()
 
 

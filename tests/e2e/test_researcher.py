@@ -39,7 +39,7 @@ def make_study(page) -> None:
     page.goto("/")
     page.get_by_role("link", name="New study from files").click()
     choose_file(page, TABLE)
-    page.get_by_role("button", name="Look at it").click()
+    page.get_by_role("button", name="Upload and preview").click()
     page.get_by_role("cell", name="A gong.").wait_for()
     assert page.get_by_label("id", exact=True).input_value() == "item_id"
     page.get_by_label("Title").fill("Bird calls, pilot")
@@ -59,7 +59,7 @@ def look_as_raters_do(page) -> None:
 
 def invite(page) -> str:
     page.get_by_role("link", name="Invite raters").first.click()
-    page.get_by_role("button", name="Make a link").click()
+    page.get_by_role("button", name="Create a link").click()
     return str(page.get_by_label("The invitation is ready").get_by_role("textbox").input_value())
 
 
@@ -80,7 +80,7 @@ def test_a_study_from_its_making_to_the_first_judgment(page, browser, live_serve
     make_study(page)
     page.get_by_text("Waiting for a worker.").wait_for()
     jobs.run(Job.objects.get().pk)
-    page.get_by_text("Everything is in.").wait_for()  # without a reload
+    page.get_by_text("Import finished.").wait_for()  # without a reload
     look_as_raters_do(page)
     page.get_by_role("button", name="Start the study").click()
     link = invite(page)
@@ -105,7 +105,7 @@ def test_bad_rows_are_listed_and_nothing_is_imported(page, signed_in, no_worker)
     signed_in(member(study, "admin"))
     page.goto("/studies/s/import/")
     choose_file(page, BROKEN)
-    page.get_by_role("button", name="Look at it").click()
+    page.get_by_role("button", name="Upload and preview").click()
     page.get_by_role("button", name="Import", exact=True).click()
     page.get_by_text("Waiting for a worker.").wait_for()
     jobs.run(Job.objects.get().pk)
@@ -149,7 +149,7 @@ def test_a_job_can_be_followed_by_reloading_without_scripts(browser, live_server
         page.goto(f"/jobs/{job.pk}/")
         assert page.get_by_text("30 of 120").is_visible()
         Job.objects.filter(pk=job.pk).update(done=90)
-        page.get_by_role("link", name="Reload to see how far it is").click()
+        page.get_by_role("link", name="Reload to see the progress").click()
         assert page.get_by_text("90 of 120").is_visible()
     finally:
         plain.close()
@@ -169,7 +169,7 @@ def test_the_link_is_copied(page, context, signed_in):
     rating_task(study, "one")
     signed_in(member(study, "admin"))
     page.goto("/studies/s/people/")
-    page.get_by_role("button", name="Make a link").click()
+    page.get_by_role("button", name="Create a link").click()
     page.get_by_role("button", name="Copy the link").click()
     page.get_by_text("Copied.").wait_for()
     assert "/join/" in page.evaluate("navigator.clipboard.readText()")

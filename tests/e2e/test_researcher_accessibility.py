@@ -89,11 +89,11 @@ def test_every_page_of_those_who_run_a_study(looked_at, boss):
     visit(looked_at, "/account/tokens/", press="Make the token")  # with everything missing
     looked_at.goto("/api/v1/docs/?#op-make_token")
     check_widths(looked_at, wide=1440)
-    visit(looked_at, "/studies/new/", press="Make this study")  # with everything missing
-    visit(looked_at, "/studies/from-files/", press="Look at it")  # with nothing chosen
+    visit(looked_at, "/studies/new/", press="Create this study")  # with everything missing
+    visit(looked_at, "/studies/from-files/", press="Upload and preview")  # with nothing chosen
     visit(looked_at, f"/uploads/{brought(boss).pk}/", press="Make the study")  # with a column unsaid
     visit(looked_at, "/studies/pairs/preview/")
-    visit(looked_at, "/studies/ratings/people/", press="Make a link")
+    visit(looked_at, "/studies/ratings/people/", press="Create a link")
     visit(looked_at, f"/studies/ratings/people/{membership(boss, study).pk}/")
     visit(
         looked_at, f"/studies/ratings/raters/{study.raters.first().pseudonym}/", press="Save"

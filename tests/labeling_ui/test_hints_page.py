@@ -57,7 +57,7 @@ def test_it_is_switched_off_with_an_empty_share_which_stays_as_it_was(client):
 
 
 @pytest.mark.parametrize(
-    ("preset", "said"), [("orca", "No model that foretells"), ("mushra", "asks nothing")]
+    ("preset", "said"), [("orca", "No model that predicts"), ("mushra", "No question of this study")]
 )
 def test_where_nothing_can_be_shown_the_page_says_why(client, preset, said):
     study = StudyFactory(preset=preset)
@@ -68,10 +68,10 @@ def test_where_nothing_can_be_shown_the_page_says_why(client, preset, said):
 def test_the_page_of_the_study_says_that_scores_are_shown(client, study):
     comparison_task(study, "one")
     Study.objects.update(n_tasks=1)
-    assert "Raters see what a model says" not in client.get(reverse("study", args=["s"])).content.decode()
+    assert "Raters see a model's prediction" not in client.get(reverse("study", args=["s"])).content.decode()
     client.post(reverse(PAGE, args=["s"]), {"scorer": "cmi-rm", "withheld": "12.5"})
     page = client.get(reverse("study", args=["s"])).content.decode()
-    assert "Raters see what a model says, except in 12.5 % of tasks." in page
+    assert "Raters see a model's prediction, except in 12.5 % of tasks." in page
 
 
 def test_raters_cannot_change_it(client, study):

@@ -92,7 +92,7 @@ def test_the_way_from_a_flag_to_being_judged_again_is_on_one_page(client, flagge
     vote(Task.objects.get(replaces=flagged.task), 4, rater=rater(flagged.study))
     page = page_of(client, researcher, flagged.item)
     chain = [
-        "Imported", "Judged 2 times", "Flagged", "Eva Expert took it on", "A model was asked for a draft",
+        "Imported", "Judged 2 times", "Flagged", "Eva Expert claimed it", "A model was asked for a draft",
         "Eva Expert asked for more judgments", "Eva Expert judged it, before seeing",
         "Eva Expert corrected it: version 2", "2 judgments of version 1 were set aside",
         "One task about version 2 took the place", "Judged once",

@@ -53,7 +53,7 @@ def test_the_whole_page_and_its_part_are_not_mistaken_for_each_other_by_a_cache(
 
 def test_progress_is_shown_as_numbers(signed_in, study):
     shown = page(signed_in, make(study, state="running", stage="audio", done=340, total=1200))
-    assert "Taking in sound files:" in shown
+    assert "Importing sound files:" in shown
     assert "340 of 1,200" in shown
     assert '<progress max="1200" value="340"' in shown
 
@@ -97,7 +97,7 @@ def test_what_a_source_says_cannot_put_markup_on_the_page(signed_in, study):
 def test_an_import_that_found_everything_there_says_so(signed_in, study):
     created = {"items": 0, "tasks": 0, "judgments": 0, "raters": 0}
     report = {"tasks": 5, "judgments": 0, "notes": [], "created": created}
-    assert "All of it was here before" in page(signed_in, make(study, state="done", report=report))
+    assert "Everything was imported before" in page(signed_in, make(study, state="done", report=report))
 
 
 def test_an_unfinished_job_can_be_cancelled(signed_in, study):

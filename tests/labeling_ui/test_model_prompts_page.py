@@ -35,7 +35,7 @@ def taken(client, family: str = "prompting"):
 
 def test_without_its_own_a_study_uses_the_prompts_that_come_along(signed_in, study):
     assert taken(signed_in) == shipped("prompting")
-    assert "as they come" in signed_in.get(reverse("model_prompts", args=["s"])).content.decode()
+    assert "as shipped" in signed_in.get(reverse("model_prompts", args=["s"])).content.decode()
 
 
 def test_a_studys_own_prompts_are_used_by_runs_asked_for_from_then_on(signed_in, study):

@@ -82,4 +82,4 @@ def test_a_study_worked_through_as_listed_is_not_asked(client):
         reverse(PAGE, args=[listed.slug])
         not in client.get(reverse("settings", args=[listed.slug])).content.decode()
     )
-    assert "as they are listed" in client.get(reverse(PAGE, args=[listed.slug])).content.decode()
+    assert "in the listed order" in client.get(reverse(PAGE, args=[listed.slug])).content.decode()

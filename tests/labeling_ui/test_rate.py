@@ -83,7 +83,7 @@ def test_strangers_hear_that_nothing_is_there(client, urls):
     for url in urls.values():
         answer = client.get(url)
         assert answer.status_code == 404
-        assert "it is not yours to see" in answer.text
+        assert "you do not have access to it" in answer.text
 
 
 def test_a_study_without_a_protocol_says_so(client, study, urls):

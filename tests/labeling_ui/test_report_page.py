@@ -52,7 +52,7 @@ class TestReport(TestCase):
         return self.client.get(ADDRESS, headers=headers)
 
     def test_the_form_asks_for_a_report_with_these_settings(self):
-        assert "Make the report" in self.shown().content.decode()
+        assert "Generate the report" in self.shown().content.decode()
         self.client.post(ADDRESS, ASKED)
         assert Job.objects.get().params == ASKED
 

@@ -66,9 +66,9 @@ def test_an_answer_that_is_kept_waits_no_more_and_the_reply_is_told(client, aske
     asked.refresh_from_db()
     assert (asked.state, asked.reply) == ("kept", "I listened again: it is.")
     assert "stays as it is" in answer.text
-    assert "Nothing waits for you here" in answer.text
+    assert "There are no more requests for you" in answer.text
     again = client.post(path, {"reply": "twice"}, follow=True)
-    assert "not awaited any more" in again.text
+    assert "This request is closed" in again.text
 
 
 def test_nobody_keeps_what_was_returned_to_somebody_else(client, asked, study):

@@ -64,8 +64,8 @@ def test_those_who_run_the_study_are_led_to_the_history_and_not_to_the_desk(clie
 
 def test_filters_say_what_is_shown(client, flagged, expert):
     assert "bird-1" in page_of(client, expert, rule="codes", text="dawn", **{"strata.category": "birds"})
-    assert "No case fits what you asked for" in page_of(client, expert, rule="audit")
-    assert "No case fits" in page_of(client, expert, text="dusk")
+    assert "No case matches the filter" in page_of(client, expert, rule="audit")
+    assert "No case matches" in page_of(client, expert, text="dusk")
 
 
 def test_a_filter_that_makes_no_sense_is_said_and_the_queue_shown_as_it_is(client, flagged, expert):
@@ -84,7 +84,7 @@ def test_the_next_case_is_claimed_and_opened(client, flagged, expert):
 
 def test_the_next_case_is_one_that_the_filters_let_through(client, flagged, expert):
     answer = post(client, expert, "review_next", rule="audit")
-    assert "Nothing is left here" in answer.text
+    assert "No case is left" in answer.text
     assert ReviewCase.objects.get().state == "open"
 
 
@@ -116,8 +116,8 @@ def test_a_view_without_a_name_is_refused_in_words(client, flagged, expert):
 
 def test_chosen_cases_are_given_to_an_expert_and_taken_back(client, flagged, expert, researcher):
     page = post(client, researcher, "assign_cases", cases=[flagged.pk], expert=expert.email).text
-    assert "1 case has changed hands." in page
-    assert "Given to Eva Expert" in page
+    assert "1 case is assigned." in page
+    assert "Assigned to Eva Expert" in page
     assert "bird-1" in page_of(client, expert, assigned="me")
     post(client, researcher, "assign_cases", cases=[flagged.pk], expert="nobody")
     assert ReviewCase.objects.get().assigned_to is None
@@ -133,7 +133,7 @@ def test_to_give_nothing_or_to_somebody_else_changes_nothing(client, flagged, ex
     ("flags", "role", "said"),
     [
         ({}, Role.EXPERT, "Nothing is flagged"),
-        ({}, Role.RESEARCHER, "See what the rules would find"),
+        ({}, Role.RESEARCHER, "Preview the flag rules"),
         ("off", Role.EXPERT, "A researcher of this study chooses them"),
         ("off", Role.RESEARCHER, "Choose rules"),
     ],

@@ -43,7 +43,7 @@ class TestReport(TestCase):
     def test_opening_the_page_computes_nothing(self):
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(review_report, "review_report", None)
-            assert "Make the report" in self.client.get(ADDRESS).content.decode()
+            assert "Generate the report" in self.client.get(ADDRESS).content.decode()
         assert not Job.objects.exists()
 
     def test_it_is_made_once_however_often_the_button_is_pressed(self):

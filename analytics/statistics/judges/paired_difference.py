@@ -28,7 +28,7 @@ from analytics.statistics.correlation import spearman, undefined_reason
 from analytics.statistics.intervals import FEWEST_CLUSTERS, expanded_percentiles
 
 SENTENCES = {
-    "nothing_shared": "There is nothing that both have a score of and people have judged.",
+    "nothing_shared": "No item has a score from both and votes by people.",
     "few_clusters": "Fewer than five raters or prompts cannot say how uncertain this is.",
 }
 

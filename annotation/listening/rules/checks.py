@@ -68,14 +68,14 @@ class CheckRules:
     recheck_minutes: int = setting(
         0,
         label=_("Minutes of work until a check is due again"),
-        help_text=_("0 leaves it to the hours."),
+        help_text=_("Enter 0 to use the hours only."),
         least=0,
         most=600,
     )
     gate: bool = setting(
         True,
         label=_("Only raters who pass may work"),
-        help_text=_("Otherwise the result is noted with the rater, and the work goes on."),
+        help_text=_("Otherwise the result is recorded and the rater continues."),
     )
 
     @classmethod

@@ -30,22 +30,26 @@ class ListeningRules:
     """
 
     short_seconds: float = setting(
-        10.0, label=_("Seconds to hear of a clip of up to a minute"), least=0, most=60
+        10.0, label=_("Seconds a rater must hear of a clip of up to one minute"), least=0, most=60
     )
     short_share: float = setting(
         0.5,
-        label=_("Or this much of it, in %"),
+        label=_("Or this share of the clip, in %"),
         help_text=_("The larger of the two holds, and never more than the clip."),
         least=0,
         most=1,
         percent=True,
     )
-    long_seconds: float = setting(30.0, label=_("Seconds to hear of a longer clip"), least=0, most=3600)
-    long_share: float = setting(0.25, label=_("Or this much of it, in %"), least=0, most=1, percent=True)
+    long_seconds: float = setting(
+        30.0, label=_("Seconds a rater must hear of a longer clip"), least=0, most=3600
+    )
+    long_share: float = setting(
+        0.25, label=_("Or this share of the clip, in %"), least=0, most=1, percent=True
+    )
     min_switches: int = setting(
         1,
         label=_("Switches between the clips of a comparison"),
-        help_text=_("0 in these fields leaves it to the rater."),
+        help_text=_("Enter 0 to require nothing."),
         least=0,
         most=20,
     )
@@ -53,7 +57,9 @@ class ListeningRules:
     loudness: str = setting(
         "match",
         label=_("Loudness"),
-        help_text=_("Louder is often taken for better. It can be chosen only while the study is a draft."),
+        help_text=_(
+            "Listeners often prefer the louder clip. You can change this only while the study is a draft."
+        ),
         choices=(
             ("match", _("Play the clips of a task equally loud, at -23 LUFS or below")),
             ("off", _("Leave loudness as it is: for studies of mastering or level")),
@@ -69,21 +75,21 @@ class ListeningRules:
     stop_minutes: int = setting(
         45,
         label=_("Minutes of work until no more tasks are shown for a while"),
-        help_text=_("0 for never. A pause of five minutes starts the count anew."),
+        help_text=_("Enter 0 for never. A pause of five minutes restarts the count."),
         least=0,
         most=480,
     )
     change_minutes: int = setting(
         10,
         label=_("Minutes in which a rater may change an answer"),
-        help_text=_("0 for never."),
+        help_text=_("Enter 0 for never."),
         least=0,
         most=1440,
     )
     spectrogram: bool = setting(
         False,
         label=_("Raters may see spectrograms"),
-        help_text=_("They show what a system leaves out, such as high frequencies, to the eye as well."),
+        help_text=_("Spectrograms also show what a system leaves out, such as high frequencies."),
     )
 
     @classmethod

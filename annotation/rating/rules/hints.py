@@ -34,14 +34,17 @@ class Hints:
 
     scorer: str = setting(
         "",
-        label=_("Show raters what a model says"),
+        label=_("Show raters a model's prediction"),
         max_length=64,
         message="Give a scorer's name or the digest of one of its versions.",
     )
     withheld: float = setting(
         0.1,
-        label=_("Share of tasks where it is kept from the rater, in %"),
-        help_text=_("Drawn at random for each rater and task. It tells what showing does to the answers."),
+        label=_("Share of tasks without the prediction (control group), in %"),
+        help_text=_(
+            "Drawn at random for each rater and task. The control group measures the effect of the "
+            "prediction (anchoring)."
+        ),
         least=0.1,
         most=0.9,
         percent=True,

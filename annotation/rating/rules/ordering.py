@@ -43,9 +43,7 @@ class Ordering:
     uniform: float = setting(
         MIN_UNIFORM,
         label=_("Share of tasks drawn from all that are open, in %"),
-        help_text=_(
-            "All of them almost equally likely, whatever a model says of them. Never less than a fifth."
-        ),
+        help_text=_("Drawn uniformly, whatever the model predicts. At least a fifth."),
         least=MIN_UNIFORM,
         most=1,
         percent=True,
@@ -54,16 +52,14 @@ class Ordering:
     among: int = setting(
         16,
         label=_("The others are drawn from the first"),
-        help_text=_("So many tasks. With few, raters at work at the same time get the same ones."),
+        help_text=_("This many tasks. With few, raters who work at the same time get the same ones."),
         # With fewer, raters who ask at the same moment are all after the same few tasks.
         least=4,
         most=1000,
     )
-    uncertainty: float = setting(
-        0.25, label=_("Weight of what the model is unsure of"), least=0, most=MAX_WEIGHT
-    )
+    uncertainty: float = setting(0.25, label=_("Weight of the model's uncertainty"), least=0, most=MAX_WEIGHT)
     disagreement: float = setting(
-        0.25, label=_("Weight of where votes so far contradict the model"), least=0, most=MAX_WEIGHT
+        0.25, label=_("Weight of disagreement between votes and the model"), least=0, most=MAX_WEIGHT
     )
     # As much as the other two together: with less, a model that is still learning costs votes (docs/simulation.md).
     coverage: float = setting(0.5, label=_("Weight of having few judgments yet"), least=0, most=MAX_WEIGHT)

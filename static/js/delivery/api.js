@@ -12,14 +12,14 @@ import { fill, translate } from "../page/texts.js";
 
 /** Sentences by an outcome's kind or the API's stable code. */
 const FAILURES = {
-  unreachable: translate("The server cannot be reached. Your answer is kept here and sent again by itself."),
-  failed: translate("The server could not save this: {detail} Your answer is kept here and sent again by itself."),
-  signed_out: translate("You are signed out. Your answer is kept here: sign in again, then come back to this page."),
+  unreachable: translate("The server cannot be reached. Your answer is stored in this browser and sent again automatically."),
+  failed: translate("The server could not save this: {detail} Your answer is stored in this browser and sent again automatically."),
+  signed_out: translate("You are signed out. Your answer is stored in this browser: sign in again, then come back to this page."),
   other_account: translate(
-    "Another account has signed in on this browser. Your answer is kept here: it goes once you sign in again.",
+    "Another account has signed in on this browser. Your answer is stored here and sent when you sign in again.",
   ),
   redirected: translate(
-    "Something between you and the server asks for a sign-in. Your answer is kept here and sent again by itself.",
+    "A network between you and the server asks for a sign-in. Your answer is stored in this browser and sent again automatically.",
   ),
 };
 
@@ -45,7 +45,7 @@ const HALTS = {
   unreachable: translate("The server cannot be reached. Check your connection."),
   failed: translate("The server has a problem: {detail}"),
   signed_out: translate("You are signed out."),
-  redirected: translate("Something between you and the server asks for a sign-in."),
+  redirected: translate("A network between you and the server asks for a sign-in."),
   other_account: translate("Another account has signed in on this browser. Sign in again with yours."),
 };
 

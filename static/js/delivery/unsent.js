@@ -34,7 +34,7 @@ export function createUnsentList({ outbox, screen, language, onSendNow }) {
     chip.textContent = count ? translate("{count} unsaved", { count }) : translate("{count} unsaved of another account", { count: nOthers });
     if (isShown !== chip.isConnected) container.replaceChildren(...(isShown ? [chip] : []));
     if (!dialog.open) return;
-    list.replaceChildren(...(entries.length ? entries.map(row) : [h("li", {}, translate("Everything of yours is saved."))]));
+    list.replaceChildren(...(entries.length ? entries.map(row) : [h("li", {}, translate("All your answers are saved."))]));
     othersNote.hidden = !nOthers;
     othersNote.textContent = translate("{count} more were given under another account on this browser. They go once that account signs in here.", { count: nOthers });
   }

@@ -9,7 +9,7 @@ import { translate } from "../page/texts.js";
 const CONFLICTS = {
   undo_over: translate("This decision cannot be undone any more."),
   version_changed: translate(
-    "This item was changed meanwhile, so nothing was saved. What you typed is kept on this page, and is there again when the item comes to you anew.",
+    "This item was changed meanwhile, so nothing was saved. Your text stays on this page, and is restored when you open the item again.",
   ),
   claim_lost: translate(
     "Your claim of this case has ended, so nothing was saved. What you typed is kept: reload the page to claim the case again, then save.",

@@ -31,8 +31,8 @@ export function createDecisions(root, { data, screen, caseRequests }) {
 
   /** Typed corrections are discarded only on confirmation. */
   function discard(action) {
-    const actions = [{ text: translate("Throw them away"), onclick: action }];
-    screen.notice(translate("You have typed corrections that are not saved. Throw them away?"), { look: "warning", actions }).querySelector("button").focus();
+    const actions = [{ text: translate("Discard them"), onclick: action }];
+    screen.notice(translate("You have unsaved corrections. Discard them?"), { look: "warning", actions }).querySelector("button").focus();
   }
 
   /** Move the focus from the text to its field, so that shortcuts work again. */

@@ -59,7 +59,7 @@ export function createEditor(root, { stored, announce, onChange }) {
     }
     const note = element.querySelector('[data-part="taken"]');
     note.hidden = id === undefined || area.value === original;
-    note.textContent = note.hidden ? "" : translate("Begun as an AI draft.");
+    note.textContent = note.hidden ? "" : translate("Started from an AI draft.");
   }
 
   function onInput(field) {
@@ -132,7 +132,7 @@ export function createEditor(root, { stored, announce, onChange }) {
     remarks.reason.value = saved.reason;
     remarks.comment.value = saved.comment;
     if (remarks.rewrite) remarks.rewrite.checked = saved.rewrite;
-    announce(translate("What you had typed here is back."));
+    announce(translate("Your unsaved text was restored."));
   }
 
   for (const control of Object.values(remarks)) control?.addEventListener("input", () => (save(), onChange()));

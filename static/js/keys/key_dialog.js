@@ -19,11 +19,11 @@ const ACTION_TITLES = {
   spectrogram: translate("Show or hide the spectrograms"),
   next_question: translate("To the next question"),
   previous_question: translate("To the question before"),
-  leave_text: translate("Leave a text, so that these keys work again"),
+  leave_text: translate("Leave the text field, so that these keys work again"),
   submit: translate("Submit"),
   undo: translate("Change the answer before"),
   skip: translate("Skip the task"),
-  help: translate("This list"),
+  help: translate("Show this list of keys"),
   accept: translate("Take the draft of the marked field"),
   edit: translate("Write in the marked field, beginning with its draft"),
   reject: translate("Reject the draft of the marked field"),
@@ -121,7 +121,7 @@ export function createKeyDialog({ keys, singleKeys, task, actionNames, answerRow
     awaitingKeyFor = null;
     keys.reset();
     render();
-    announce(translate("All keys are as they were at first."));
+    announce(translate("All keys are reset to their defaults."));
   });
   const checkbox = part("keys-on");
   checkbox.checked = singleKeys.on;

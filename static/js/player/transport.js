@@ -6,11 +6,11 @@ import { SHORTEST_LOOP_S } from "./mixer.js";
 /** Why the player stopped, or did not start. */
 const STOPPED = {
   locked: translate("Read the instruction first; then the clips can be played."),
-  blocked: translate("Your device holds the sound back. Press play once more."),
-  hidden: translate("Paused while this page was not in front. Press play to go on where you were."),
-  interrupted: translate("Your device took the sound away, for a call perhaps. Press play to go on where you were."),
+  blocked: translate("Your device blocked the sound. Press play again."),
+  hidden: translate("Paused while this page was in the background. Press play to continue."),
+  interrupted: translate("Your device interrupted the sound, perhaps for a call. Press play to continue."),
   device: translate("Paused: headphones or speakers were plugged in or out. Check them, then press play."),
-  silent: translate("No sound came out any more, so the clip was paused. Press play to try again."),
+  silent: translate("Playback stopped unexpectedly, so the clip was paused. Press play to try again."),
   broken: translate("The player failed. Reload the page: your answers stay."),
 };
 

@@ -26,7 +26,7 @@ export function createBreaks({ screen, language, isPlaying, clock = createWorkCl
     const minutes = Math.round(clock.seconds / 60);
     const choices = [{ value: "take", text: translate("Take a break"), look: "primary" }];
     if (clock.mayPostpone) choices.push({ value: "later", text: translate("In five minutes") });
-    const choice = await show({ title: translate("Time for a break?"), text: translate("You have listened and judged for {minutes} minutes without a pause. Ears tire before we notice; a few minutes away from the sound help.", { minutes }), choices });
+    const choice = await show({ title: translate("Time for a break?"), text: translate("You have been listening for {minutes} minutes without a break. Ears tire before you notice. A few minutes of silence help.", { minutes }), choices });
     if (choice === "later") {
       clock.postpone();
       return false;

@@ -29,7 +29,7 @@ export function createLeave({ api, queue, screen, language, home, onSkipped }) {
     for (const id of await queue.stop()) {
       const outcome = await api.returnAssignment(id);
       if (outcome.kind !== "ok" && outcome.kind !== "refused") {
-        screen.notice(translate("The task could not be given back; it returns to the others by itself in a few minutes."), { look: "warning", actions: [{ text: translate("Leave anyway"), onclick: goHome }] });
+        screen.notice(translate("The task could not be returned. Its lease expires in a few minutes, and others can have it then."), { look: "warning", actions: [{ text: translate("Leave anyway"), onclick: goHome }] });
         return;
       }
     }

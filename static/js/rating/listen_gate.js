@@ -138,7 +138,7 @@ export function holdUntilRead({ seconds, player, container, announce, page = glo
   if (!seconds || !players) return { sentence: "", dispose() {} };
   const reading = createReadingTimer(seconds);
   const countdown = h("p", { class: "hold small", "aria-hidden": "true" });
-  const sentence = translate("Read the instruction first: the players open in {seconds} s.", { seconds: Math.ceil(seconds) });
+  const sentence = translate("Read the instruction first: you can play the clips in {seconds} s.", { seconds: Math.ceil(seconds) });
   let isOnScreen = true;
   let lastTick = performance.now();
 
@@ -158,11 +158,11 @@ export function holdUntilRead({ seconds, player, container, announce, page = glo
     if (reading.pass(elapsed, isOnScreen && page.visibilityState === "visible") > 0) return show();
     dispose();
     player.locked = false;
-    announce(translate("The players are open."));
+    announce(translate("You can play the clips now."));
   }
 
   function show() {
-    const text = translate("Read the instruction first: the players open in {seconds} s.", { seconds: Math.ceil(reading.left) });
+    const text = translate("Read the instruction first: you can play the clips in {seconds} s.", { seconds: Math.ceil(reading.left) });
     if (countdown.textContent !== text) countdown.textContent = text;
   }
 

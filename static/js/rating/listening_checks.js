@@ -83,7 +83,7 @@ export default function listeningChecks(root) {
     const standing = checks.find(({ kind }) => kind === check.kind);
     const next = checks.find(({ state }) => state !== "valid");
     show("result");
-    part("result-title").textContent = check.state === "passed" ? CHECK_TEXTS[check.kind].passed : translate("That was not quite it");
+    part("result-title").textContent = check.state === "passed" ? CHECK_TEXTS[check.kind].passed : translate("Not quite right");
     part("result-count").textContent =
       check.n_correct === null ? "" : translate("{right} of {of} right.", { right: check.n_correct, of: check.n_trials });
     part("result-advice").textContent = advice(check, standing);
@@ -96,7 +96,7 @@ export default function listeningChecks(root) {
 
   function advice(check, standing) {
     if (check.state === "passed") return check.kind === "level" ? translate("Please leave the volume of your device as it is from now on. What you will judge is as loud as this.") : "";
-    if (standing.state === "valid") return translate("The result is noted, and you can go on with the work.");
+    if (standing.state === "valid") return translate("Your result is recorded. You can continue.");
     const values = { left: standing.tries_left, time: formatTime(standing.until) };
     const tries =
       standing.state === "exhausted"

@@ -40,7 +40,7 @@ export function createTaskView({ assignment, definition, draft, language, conten
 
   contentPart.replaceChildren(...instruction, ...(clips.length && !isMatrix ? [candidateSection()] : []));
   // Before the questions: the note of an expert who asked for more judgments of this task.
-  const note = assignment.note ? [candidateText({ text: assignment.note, title: translate("An expert asks you to mind") })] : [];
+  const note = assignment.note ? [candidateText({ text: assignment.note, title: translate("Note from an expert") })] : [];
   const hint = assignment.hint ? [hintSection({ hint: assignment.hint, definition, language })] : [];
   formPart.replaceChildren(...note, ...hint, ...formSections());
   for (const type of ["time", "change"]) player.addEventListener(type, form.showTime);

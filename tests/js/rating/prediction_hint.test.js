@@ -7,7 +7,7 @@ test("a preference is told as its side with the chance of it", () => {
 });
 
 test("where a model cannot tell, no side is named", () => {
-  assert.equal(predictionText({ side: null, percent: 50 }), "either may be chosen: it cannot tell");
+  assert.equal(predictionText({ side: null, percent: 50 }), "either may be chosen: the model cannot tell");
 });
 
 test("a rating is told as a number, also one of zero", () => {

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 def test_an_unknown_address_leads_back(client):
     answer = client.get("/nothing/here/")
     assert answer.status_code == 404
-    assert "There is nothing at this address" in answer.text
+    assert "This page does not exist" in answer.text
     assert f'href="{reverse("home")}"' in answer.text
 
 
@@ -31,7 +31,7 @@ def test_a_fault_of_ours_shows_a_page_and_nothing_of_its_insides(monkeypatch):
     client.force_login(UserFactory())
     answer = client.get(reverse("home"))
     assert answer.status_code == 500
-    assert "The fault is on our side" in answer.text
+    assert "The error is on our side" in answer.text
     assert "ZeroDivisionError" not in answer.text
 
 

@@ -56,7 +56,7 @@ class Pages(TestCase):
 class TestList(Pages):
     def test_a_study_offers_only_what_can_learn_from_its_questions(self):
         shown = self.shown(MODELS)
-        assert "Models that learn from these votes" in shown
+        assert "Models trained on these votes" in shown
         assert f"{TRAIN}?model=orca" in shown
         assert "model=cmi-rm" not in shown
 
@@ -147,13 +147,13 @@ class TestVersion(Pages):
         self.client.post(page_of(model, "cancel_training"))
         model.job.refresh_from_db()
         assert model.job.state == "cancelled"
-        assert "Train anew" in self.shown(page_of(model))
+        assert "Train again" in self.shown(page_of(model))
 
     def test_one_that_failed_says_why(self):
         model = learned(self.study, state=Job.State.FAILED, job={"message": "Only 3 votes; collect 20."})
         shown = self.shown(page_of(model))
         assert "Only 3 votes; collect 20." in shown
-        assert "Train anew" in shown
+        assert "Train again" in shown
         assert "Promote" not in shown
 
     def test_one_that_is_done_shows_its_figures_its_record_and_what_promotion_does(self):
@@ -195,7 +195,7 @@ class TestVersion(Pages):
     def test_a_version_under_promotion_leads_to_the_run_that_scores_with_it(self):
         earlier = learned(self.study, promoted_at=timezone.now() - timedelta(days=1))
         model = learned(self.study)
-        assert "It takes the place of ORCA 1" in self.shown(page_of(model))
+        assert "It replaces ORCA 1" in self.shown(page_of(model))
         LearnedModel.objects.filter(pk=earlier.pk).update(promoted_at=None)
         LearnedModel.objects.filter(pk=model.pk).update(promoted_at=timezone.now())
         run = ScoringRun.objects.create(
@@ -203,7 +203,7 @@ class TestVersion(Pages):
         )
         shown = self.shown(page_of(model))
         assert reverse("scoring_run", args=[run.pk]) in shown
-        assert "Let it be the scorer no longer" in shown
+        assert "Stop using it as the study’s scorer" in shown
         assert 'hx-trigger="every 2s"' in shown
 
     def test_a_version_that_scores_is_taken_back(self):

@@ -243,7 +243,7 @@ def test_what_failed_can_be_tried_again(signed_in, study):
     answer = signed_in.post(reverse("retry_run", args=[run.pk]), follow=True)
     run.refresh_from_db()
     assert (run.state, run.n_failed) == ("queued", 0)
-    assert "What failed is tried again." in answer.content.decode()
+    assert "The failed rows are being retried." in answer.content.decode()
 
 
 def test_trying_again_where_nothing_failed_is_refused_in_words(signed_in, study):

@@ -93,7 +93,7 @@ def test_without_scripts_the_preview_is_the_page_with_counts(page):
 
 
 def test_a_preview_of_what_cannot_be_asks_to_mend_it(page):
-    assert "Mend what is marked" in page("rules_preview", part=True, claim_minutes="1").text
+    assert "Correct the marked fields" in page("rules_preview", part=True, claim_minutes="1").text
 
 
 def test_saving_and_looking_shows_the_job_and_then_what_it_found(page, client, monkeypatch):

@@ -56,7 +56,7 @@ def test_an_upload_becomes_a_job_and_the_job_brings_the_items_in(signed_in, stud
     assert jobs.run(job.pk)
     assert Task.objects.get(study=study).item_version.reference == "A bell."
     page = signed_in.get(answer.url).content.decode()
-    assert "Everything is in." in page
+    assert "Import finished." in page
     assert reverse("preview", args=["s"]) in page
 
 
@@ -231,7 +231,7 @@ def test_a_trial_changes_nothing_and_can_be_done_in_earnest(signed_in, study):
     trial = mapped(signed_in, bring(signed_in).url, *OWN, dry_run="on").url
     jobs.run(Job.objects.get().pk)
     page = signed_in.get(trial).content.decode()
-    assert "Tried: nothing was changed." in page
+    assert "Dry run finished: nothing was changed." in page
     assert not Task.objects.exists()
     answer = signed_in.post(f"{trial}import/")
     job = Job.objects.exclude(params__dry_run=True).get()

@@ -126,7 +126,7 @@ def test_an_imported_archive_without_named_raters_reads_sensibly(client, admin, 
     figures.recompute_figures(study.pk)
     page = opened(client, admin, study)
     assert "Every task has the judgments it wants" in page
-    assert "6 judgments came with an import that does not say who gave them." in page
+    assert "6 imported judgments do not name their rater." in page
     assert "not named" in page
     assert "Nobody rates here yet" not in page
 
