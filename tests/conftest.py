@@ -12,12 +12,17 @@ import django
 import pytest
 from django.conf import settings as django_settings
 from django.test import TransactionTestCase
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from config import prepare, scratch
 from tests.emptying import empty_tables
 
 # Collecting the tests imports torch and much more, and makes no garbage worth a search: a quarter of the time it takes.
 gc.disable()
+# How long the first input takes says how busy the machine is, and nothing about the strategy.
+hypothesis_settings.register_profile("suite", suppress_health_check=[HealthCheck.too_slow], deadline=None)
+hypothesis_settings.load_profile("suite")
 # Before anything imports the settings. The workers of pytest-xdist inherit their parent's server.
 if "PYTEST_XDIST_WORKER" not in os.environ:
     # WhiteNoise complains where the collected files are missing; tests serve them uncollected.

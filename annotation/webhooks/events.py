@@ -42,9 +42,9 @@ _DeliveryBuilder = Callable[[Webhook, QuerySet[Any]], list[WebhookDelivery]]
 
 
 def collect_events(webhook: Webhook, *, deadline: float) -> bool:
-    """Write deliveries for what this webhook has not heard of: all that was in sight when the pass began that is under
-    way, or else all that is now. False when `until` (monotonic) came before its end, after one chunk at the least, or
-    somebody changed or removed the webhook; the next call goes on from there.
+    """Write deliveries of the events that this webhook has not had yet: those in sight when the current pass began, or
+    else those in sight now. False when `deadline` (monotonic) passed before the end, after at least one chunk, or when
+    somebody changed or removed the webhook; the next call resumes from there.
     """
     if not webhook.sight and not _begin_pass(webhook):
         return False

@@ -186,5 +186,5 @@ def test_what_an_expert_returned_is_opened_from_its_list_and_changed(page, signe
     assert page.get_by_label("Comment").input_value() == "Too quiet to tell."
     page.get_by_label("Almost correct").check(force=True)
     page.get_by_role("button", name="Save change").click()
-    page.get_by_text("Nothing waits for you here.").wait_for()
+    page.get_by_text("There are no more requests for you.").wait_for()
     assert Return.objects.get().state == "changed"

@@ -105,7 +105,7 @@ def test_what_the_server_misses_is_said_in_its_words_and_nothing_is_lost(page, s
 def test_players_wait_until_the_instruction_has_been_on_screen(page, signed_in):
     at_work(page, signed_in, instruction_seconds=2)
     hold = page.locator(".hold")
-    assert hold.inner_text().startswith("Read the instruction first: the players open in")
+    assert hold.inner_text().startswith("Read the instruction first: you can play the clips in")
     said = page.locator("[data-part=announcement]")
     assert "Read the instruction first" in said.inner_text()
     page.keyboard.press("Space")
@@ -144,7 +144,7 @@ def test_a_break_is_suggested_between_two_tasks_and_can_wait_once(page, signed_i
     studies.answer_comparison(page)
     studies.submit(page)
     page.get_by_role("heading", name="Time for a break?").wait_for()
-    assert page.get_by_text("for 26 minutes without a pause").is_visible()
+    assert page.get_by_text("for 26 minutes without a break").is_visible()
     page.get_by_role("button", name="In five minutes").click()
     page.get_by_text("1 of 2 done", exact=True).wait_for()
     studies.answer_comparison(page)

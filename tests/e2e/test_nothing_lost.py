@@ -284,7 +284,7 @@ def test_a_browser_that_keeps_nothing_says_so_and_votes_go_all_the_same(page, si
     page.add_init_script("indexedDB.open = () => { throw new DOMException('no', 'SecurityError'); }")
     signed_in(member(study))
     studies.open_work(page, study)
-    page.get_by_text("This browser keeps nothing for this site.").wait_for()
+    page.get_by_text("This browser stores nothing for this site.").wait_for()
     answer(page)
     question = question_shown(page)
     studies.submit(page)

@@ -133,7 +133,7 @@ def test_it_pauses_when_the_page_is_hidden_and_says_so(page, context, at_work):
         "() => { Object.defineProperty(document, 'hidden', {get: () => true, configurable: true});"
         " document.dispatchEvent(new Event('visibilitychange')); }"
     )
-    page.get_by_text("Paused while this page was not in front").wait_for()
+    page.get_by_text("Paused while this page was in the background").wait_for()
     assert playing(page) == []
 
 

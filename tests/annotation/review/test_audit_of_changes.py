@@ -135,7 +135,7 @@ class TestChecks:
         settings.OUTBOUND_ALLOW = ["127.0.0.1"]
         webhook = webhooks.add(study, address="http://127.0.0.1/", actor=factories.member(study, "admin"))[0]
         self.take(rater, right=True)
-        events.collect_events(webhook, until=float("inf"))
+        events.collect_events(webhook, deadline=float("inf"))
         Rater.objects.filter(pk=rater.pk).update(state=Rater.State.WITHDRAWN)
         webhooks_delivery.drop_deliveries_of_withdrawn()
         delivery = WebhookDelivery.objects.get(event="check.finished")
