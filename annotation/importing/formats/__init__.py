@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,14 +14,13 @@ from annotation.importing.formats import (
     label_studio,
     orca,
     potato,
-    table,
     tool_exports,
 )
 from annotation.importing.formats.source_files import ReadPosition
+from annotation.importing.formats.table import Entries, table_reader
 from annotation.importing.records import Note, RowProblem, TaskRecord
 from annotation.protocols import Protocol
 
-Entries = Iterator[TaskRecord | RowProblem | Note]
 Reader = Callable[[Path, Protocol, Mapping[str, str]], Entries]
 ResumableReader = Callable[[Path, Protocol, Mapping[str, str], ReadPosition], Entries]
 
@@ -43,7 +42,8 @@ class Format:
     read_resumable: ResumableReader | None = None
 
 
-def _table(title: str, read: Callable[..., Entries], *, accepts_folder: bool = False) -> Format:
+def _table(kind: str, title: str, *, accepts_folder: bool = False) -> Format:
+    read = table_reader(kind)
     return Format(title, read, fields=columns.FIELDS, accepts_folder=accepts_folder, read_resumable=read)
 
 
@@ -71,21 +71,21 @@ FORMATS = {
         aes.read,
         protocol="aes",
     ),
-    "csv": _table("CSV: one answer per row", table.read_csv),
-    "jsonl": _table("JSONL: one answer per line", table.read_jsonl),
-    "json": _table("JSON: a list of objects, one answer each", table.read_json),
-    "parquet": _table("Parquet: one answer per row", table.read_parquet),
+    "csv": _table("csv", "CSV: one answer per row"),
+    "jsonl": _table("jsonl", "JSONL: one answer per line"),
+    "json": _table("json", "JSON: a list of objects, one answer each"),
+    "parquet": _table("parquet", "Parquet: one answer per row"),
     "audiofolder": _table(
+        "audiofolder",
         "AudioFolder: sounds with metadata.csv or .jsonl, or one folder of sounds per system",
-        table.read_audio_folder,
         accepts_folder=True,
     ),
     "huggingface": _table(
+        "huggingface",
         "Hugging Face: a dataset folder, its sounds in Parquet or beside",
-        table.read_hugging_face,
         accepts_folder=True,
     ),
-    "tsv": _table("TSV: one answer per row, tabs between", table.read_tsv),
+    "tsv": _table("tsv", "TSV: one answer per row, tabs between"),
     "label-studio": Format(
         "Label Studio: JSON or JSON_MIN, tasks with their annotations",
         label_studio.read,

@@ -12,12 +12,12 @@ The release names its sounds without having them. When one of them lies below th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from annotation.importing.formats import json_files, source_files
+from annotation.importing.formats.source_files import SourceRow, read_records
 from annotation.importing.records import (
     AnswerRecord,
     CandidateRecord,
@@ -38,96 +38,69 @@ AXES = {
 PLACEHOLDER = "/your_path/"
 
 
-@dataclass(frozen=True)
-class _Line:
-    row: str
-    values: dict[str, Any]
-
-    @property
-    def path(self) -> str:
-        """Where the clip is, below the file."""
-        return str(self.values.get("data_path") or "").removeprefix(PLACEHOLDER).lstrip("/")
-
-    def problem(self, field: str, problem: str, remedy: str) -> RowProblem:
-        return RowProblem(self.row, field, problem, remedy)
-
-
 def read(
     source: Path, protocol: Protocol, column_map: Mapping[str, str]
 ) -> Iterator[TaskRecord | RowProblem]:
-    has_sounds = source_files.any_audio_present(
-        source.parent, (line.path for line in _lines(source) if isinstance(line, _Line))
-    )
-    for line in _lines(source):
-        if isinstance(line, RowProblem):
-            yield line
-        else:
-            outcome = _task(line, source.parent if has_sounds else None, protocol)
-            yield from [outcome] if isinstance(outcome, TaskRecord) else outcome
+    # Read twice, rather than held: first for whether there are sounds.
+    entries = json_files.json_lines(source)
+    paths = (_path(entry[1]) for entry in entries if not isinstance(entry, RowProblem))
+    folder = source.parent if source_files.any_audio_present(source.parent, paths) else None
+    return read_records(json_files.json_lines(source), lambda line: _task(line, folder, protocol))
 
 
-def _lines(source: Path) -> Iterator[_Line | RowProblem]:
-    """Read twice, rather than held: first for whether there are sounds."""
-    for entry in json_files.json_lines(source):
-        yield entry if isinstance(entry, RowProblem) else _Line(*entry)
+def _path(values: Mapping[str, Any]) -> str:
+    """Where the clip is, below the file."""
+    return str(values.get("data_path") or "").removeprefix(PLACEHOLDER).lstrip("/")
 
 
-def _task(line: _Line, folder: Path | None, protocol: Protocol) -> TaskRecord | list[RowProblem]:
+def _task(line: SourceRow, folder: Path | None, protocol: Protocol) -> TaskRecord | None:
     """`folder` is where the sounds are; None where there are none."""
-    path = PurePosixPath(line.path)
-    if not path.name:
-        return [line.problem("data_path", "is missing", "Name the clip that was rated.")]
+    name = _path(line.values)
+    path = PurePosixPath(name)
     system, group = str(line.values.get("system") or path.parent.name), path.parent.parent.name
+    if not path.name:
+        line.report("data_path", "is missing", "Name the clip that was rated.")
+        return None
     if not system:
-        return [
-            line.problem(
-                "data_path", f"{path} lies in no folder that names a system", "Add `system` to the line."
-            )
-        ]
-    audio = source_files.resolve_audio(folder, line.path, row=line.row, field="data_path") if folder else None
-    judgments, problems = _judgments(line, protocol)
-    if isinstance(audio, RowProblem):
-        problems.append(audio)
-    if problems or isinstance(audio, RowProblem):
-        return problems
+        problem = f"{path} lies in no folder that names a system"
+        line.report("data_path", problem, "Add `system` to the line.")
+        return None
+    judgments = _judgments(line, protocol)
+    audio = line.audio(folder, name, "data_path") if folder else None
     item = str(line.values.get("item") or "/".join(filter(None, (group, path.stem))))
     return TaskRecord(
         row=line.row,
-        external_id=line.path,
+        external_id=name,
         item=ItemRecord(item, strata={"group": group} if group else {}),
         candidates=(CandidateRecord(system, audio=audio, column="data_path"),),
         judgments=judgments,
     )
 
 
-def _judgments(line: _Line, protocol: Protocol) -> tuple[list[JudgmentRecord], list[RowProblem]]:
+def _judgments(line: SourceRow, protocol: Protocol) -> list[JudgmentRecord]:
     """A judgment per place of the lists; null is an axis that somebody left out, or nobody."""
-    lists, problems = {}, []
+    lists: dict[str, list[Any]] = {}
     for field, key in AXES.items():
         ratings = line.values.get(field)
-        if not isinstance(ratings, list):
-            problems.append(
-                line.problem(field, "is not a list of ratings", "Give one number, or null, per rater.")
-            )
-            continue
-        lists[key] = ratings
-        problems += _off_scale(line, field, ratings, protocol)
-    if not problems and len({len(ratings) for ratings in lists.values()}) > 1:
+        if isinstance(ratings, list):
+            lists[key] = ratings
+            _check_scale(line, field, ratings, protocol)
+        else:
+            line.report(field, "is not a list of ratings", "Give one number, or null, per rater.")
+    if not line.problems and len({len(ratings) for ratings in lists.values()}) > 1:
         counts = ", ".join(str(len(ratings)) for ratings in lists.values())
         remedy = "Give every axis one entry per rater, null where there is no rating."
-        problems.append(line.problem(", ".join(AXES), f"have {counts} ratings", remedy))
-    if problems:
-        return [], problems
-    people = enumerate(zip(*lists.values(), strict=True))
-    judgments = [
+        line.report(", ".join(AXES), f"have {counts} ratings", remedy)
+    if line.problems:
+        return []
+    return [
         JudgmentRecord(f"#{place}", line.row, answers=answers)
-        for place, ratings_of_person in people
+        for place, ratings_of_person in enumerate(zip(*lists.values(), strict=True))
         if (answers := _answers(lists, ratings_of_person))
     ]
-    return judgments, []
 
 
-def _answers(axes: Mapping[str, Any], ratings: tuple[Any, ...]) -> tuple[AnswerRecord, ...]:
+def _answers(axes: Iterable[str], ratings: tuple[Any, ...]) -> tuple[AnswerRecord, ...]:
     return tuple(
         AnswerRecord(key, value=float(rating))
         for key, rating in zip(axes, ratings, strict=True)
@@ -135,13 +108,13 @@ def _answers(axes: Mapping[str, Any], ratings: tuple[Any, ...]) -> tuple[AnswerR
     )
 
 
-def _off_scale(line: _Line, field: str, ratings: list[Any], protocol: Protocol) -> Iterator[RowProblem]:
+def _check_scale(line: SourceRow, field: str, ratings: list[Any], protocol: Protocol) -> None:
     question = protocol.question(AXES[field])
     if question is None:
-        yield line.problem(field, "is not asked by the study's protocol", "Use the aes protocol.")
+        line.report(field, "is not asked by the study's protocol", "Use the aes protocol.")
         return
     for place, rating in enumerate(ratings):
         if rating is not None and (isinstance(rating, bool) or rating not in question.values):
             scale = f"{question.values[0]:g} to {question.values[-1]:g}, in whole steps"
-            remedy = "Mend the rating, or use null."
-            yield line.problem(f"{field}[{place}]", f"{rating!r} is not on the scale {scale}", remedy)
+            problem = f"{rating!r} is not on the scale {scale}"
+            line.report(f"{field}[{place}]", problem, "Mend the rating, or use null.")

@@ -48,27 +48,18 @@ class _FolderContents:
         return sorted({system for sounds in self.items.values() for system in sounds})
 
 
-def rows_per_sound(folder: Path) -> Rows:
-    """A row per sound."""
+def rows_by_name(folder: Path, protocol: Protocol | None) -> Rows:
+    """A row per task that a protocol can ask about, sounds paired by their names; a row per sound where it asks about
+    one alone, or there is no protocol."""
+    letters = "" if protocol is None else columns.candidate_letters(protocol)
     contents = _scan_folder(folder)
     yield from contents.problems
-    for item, sounds in contents.items.items():
-        for system, sound in sounds.items():
-            system_value = {"system": system} if system else {}
-            yield (
-                str(sound.relative_to(folder.resolve())),
-                {**_item_values(contents, item), **system_value, "audio": sound},
-            )
-
-
-def rows_paired_by_name(folder: Path, protocol: Protocol) -> Rows:
-    """A row per task that a protocol can ask about."""
-    letters = columns.candidate_letters(protocol)
     if not letters:
-        yield from rows_per_sound(folder)
+        for item, sounds in contents.items.items():
+            for system, sound in sounds.items():
+                values = {**_item_values(contents, item), **({"system": system} if system else {})}
+                yield str(sound.relative_to(folder.resolve())), {**values, "audio": sound}
         return
-    contents = _scan_folder(folder)
-    yield from contents.problems
     systems, most = contents.systems, len(letters) if len(letters) > 2 else MAX_SYSTEMS_PAIRED
     if "" in systems or not 2 <= len(systems) <= most:
         what = f"{len(systems)} folders of sounds" if "" not in systems else "sounds in no system's folder"
@@ -178,56 +169,31 @@ METADATA_READERS: dict[str, Callable[[Path], Rows]] = {
     "metadata.parquet": parquet_files.parquet_rows,
 }
 FILE_NAME = "file_name"
+# By what a folder or a file is called, the split that it holds.
 SPLITS = {
-    "train": "train",
-    "training": "train",
-    "test": "test",
-    "testing": "test",
-    "eval": "test",
-    "evaluation": "test",
-    "validation": "validation",
-    "valid": "validation",
-    "dev": "validation",
-    "val": "validation",
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("test", "testing", "eval", "evaluation"), "test"),
+    **dict.fromkeys(("validation", "valid", "dev", "val"), "validation"),
 }
 
 
-def audio_folder_rows(source: Path) -> Rows:
-    """A row per line of the tables; without them a row per sound."""
-    return _rows_of(source, rows_per_sound)
-
-
-def audio_folder_rows_for(source: Path, protocol: Protocol) -> Rows:
-    """The rows as a protocol asks for them: sounds that nothing but their names pairs are paired as it compares."""
-    return _rows_of(source, lambda folder: rows_paired_by_name(folder, protocol))
-
-
-def _rows_of(source: Path, paired: Callable[[Path], Rows]) -> Rows:
+def audio_folder_rows(source: Path, protocol: Protocol | None = None) -> Rows:
+    """A row per line of the tables. Without them sounds are paired by their names, as the protocol compares them."""
     if source.is_file() and source.name.lower() not in METADATA_READERS:
         remedy = "Name the folder with the sounds. Archives are unpacked first, or brought in the browser."
         return iter([RowProblem("", "", f"{source.name} is no folder", remedy)])
     folder = source_folder(source)
-    tables = metadata_tables(folder)
-    return _metadata_rows(folder, tables) if tables else paired(folder)
+    tables = [
+        path
+        for path in source_files.walk_files(folder)
+        if isinstance(path, Path) and path.name.lower() in METADATA_READERS
+    ]
+    return _metadata_rows(folder, tables) if tables else rows_by_name(folder, protocol)
 
 
 def source_folder(source: Path) -> Path:
     """The folder, whether it is named or the table inside it."""
     return source if source.is_dir() else source.parent
-
-
-def metadata_tables(folder: Path) -> list[Path]:
-    return [
-        path
-        for path in source_files.walk_files(folder)
-        if isinstance(path, Path) and path.name.lower() in METADATA_READERS
-    ]
-
-
-def split_of(path: Path, folder: Path) -> str:
-    """The split that a table's folder stands for; nothing where there is one table for all."""
-    parts = path.relative_to(folder).parts[:-1]
-    return next((SPLITS[part.lower()] for part in parts if part.lower() in SPLITS), "")
 
 
 def _metadata_rows(folder: Path, tables: list[Path]) -> Rows:
@@ -244,7 +210,9 @@ def _metadata_rows(folder: Path, tables: list[Path]) -> Rows:
                 yield from row_values
                 continue
             used_files |= {hash(value) for value in row_values.values() if isinstance(value, Path)}
-            yield row, {**_default_values(row_values, root, split_of(table, root)), **row_values}
+            parts = map(str.lower, table.relative_to(root).parts[:-1])
+            split = next((SPLITS[part] for part in parts if part in SPLITS), "")
+            yield row, {**_default_values(row_values, root, split), **row_values}
     yield from _unlisted_files(root, used_files)
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
-from annotation.importing.formats import source_files
+from annotation.importing.formats.source_files import SourceRow
 from annotation.importing.records import AnswerRecord, Audio, CandidateRecord, RowProblem
 from annotation.protocols import Protocol, QuestionSpec
 from annotation.rating.rules.answers import BOTH_BAD, FIRST, SECOND, TIE
@@ -44,137 +43,98 @@ def _format_float(row: str, column: str, value: float) -> str | RowProblem:
     return str(int(value) if value.is_integer() and abs(value) <= MAX_EXACT_INTEGER else value)
 
 
-@dataclass(frozen=True)
-class Cells:
+class Cells(SourceRow):
     """One row's values by field name; what is not there is empty. Columns of audio may hold sounds at hand."""
-
-    row: str
-    values: Mapping[str, str | Audio]
 
     def __getitem__(self, name: str) -> str:
         value = self.values.get(name, "")
         return value if isinstance(value, str) else value.name
 
-    def sound(self, name: str) -> Audio | None:
+    def sound(self, name: str, folder: Path) -> Audio | None:
+        """The sound of a column of audio: at hand, or named by the cell."""
         value = self.values.get(name, "")
-        return None if isinstance(value, str) else value
-
-    def problem(self, name: str, problem: str, remedy: str) -> RowProblem:
-        return RowProblem(self.row, name, problem, remedy)
+        return self.audio(folder, value, name) if isinstance(value, str) else value
 
 
 def read_answer(
     cells: Cells, protocol: Protocol, order: list[int], *, sides: Sequence[str]
-) -> tuple[AnswerRecord | None, list[RowProblem]]:
+) -> AnswerRecord | None:
     """The row's answer in the task's own terms; None where only codes or a comment are given.
 
     `order` holds the places of the row's candidates by slot, `sides` the letters of their columns by place.
     """
     if not cells["question"] and not cells["value"]:
-        return None, []
+        return None
     question = protocol.question(cells["question"])
     if question is None:
         known = ", ".join(spec.key for spec in protocol.questions)
-        return None, [
-            cells.problem("question", f"{cells['question']!r} is not asked here", f"Use one of {known}.")
-        ]
-    confidence, problems = _read_confidence(cells, question)
-    slot, faults = _read_slot(cells, question, order, sides)
-    problems += faults
+        cells.report("question", f"{cells['question']!r} is not asked here", f"Use one of {known}.")
+        return None
+    confidence = _read_confidence(cells, question)
+    slot = _read_slot(cells, question, order, sides)
     if question.kind == "text":
-        return AnswerRecord(question.key, text=cells["value"], slot=slot), problems
+        return AnswerRecord(question.key, text=cells["value"], slot=slot)
     if question.kind == "preference":
         choice = _parse_preference(cells["value"], order)
         if choice is None:
-            problems.append(
-                cells.problem(
-                    "value", f"{cells['value']!r} is not a preference", "Use A, B, tie or both_bad."
-                )
-            )
-        return AnswerRecord(question.key, choice=choice, confidence=confidence), problems
-    value, faults = _read_value(cells, question)
-    return AnswerRecord(question.key, value=value, confidence=confidence, slot=slot), problems + faults
+            cells.report("value", f"{cells['value']!r} is not a preference", "Use A, B, tie or both_bad.")
+        return AnswerRecord(question.key, choice=choice, confidence=confidence)
+    return AnswerRecord(question.key, value=_read_value(cells, question), confidence=confidence, slot=slot)
 
 
-def _read_slot(
-    cells: Cells, question: QuestionSpec, order: list[int], sides: Sequence[str]
-) -> tuple[int | None, list[RowProblem]]:
+def _read_slot(cells: Cells, question: QuestionSpec, order: list[int], sides: Sequence[str]) -> int | None:
     """Which candidate a question that is asked of each is answered for."""
     letter = cells["candidate"].lower()
     if not question.per_candidate:
-        if not letter:
-            return None, []
-        remedy = f"Leave the cell empty: {question.key} is asked once for the task."
-        return None, [cells.problem("candidate", "is not asked for", remedy)]
+        if letter:
+            remedy = f"Leave the cell empty: {question.key} is asked once for the task."
+            cells.report("candidate", "is not asked for", remedy)
+        return None
     if len(order) == 1 and not letter:
-        return 0, []
+        return 0
     if letter in sides:
-        return order.index(sides.index(letter)), []
+        return order.index(sides.index(letter))
     remedy = f"Use the letter of its columns: {', '.join(filter(None, sides))}."
-    return None, [cells.problem("candidate", f"{letter!r} is not a candidate of this row", remedy)]
+    cells.report("candidate", f"{letter!r} is not a candidate of this row", remedy)
+    return None
 
 
-def read_codes(cells: Cells, protocol: Protocol) -> tuple[tuple[str, ...], list[RowProblem]]:
+def read_codes(cells: Cells, protocol: Protocol) -> tuple[str, ...]:
     """Feedback codes, separated by blanks, commas or semicolons."""
     codes = sorted({code for code in re.split(r"[\s,;]+", cells["codes"]) if code})
-    known = protocol.code_keys
-    problems = [
-        cells.problem(
-            "codes",
-            f"{code!r} is not one of the codes {', '.join(known) or '(this protocol has none)'}",
-            "Mend the code.",
-        )
-        for code in codes
-        if code not in known
-    ]
-    return tuple(codes), problems
+    known = ", ".join(protocol.code_keys) or "(this protocol has none)"
+    for code in codes:
+        if code not in protocol.code_keys:
+            cells.report("codes", f"{code!r} is not one of the codes {known}", "Mend the code.")
+    return tuple(codes)
 
 
 def _parse_preference(answer: str, order: list[int]) -> int | None:
-    match answer.strip().lower():
-        case "a":
-            return FIRST if order[0] == 0 else SECOND
-        case "b":
-            return FIRST if order[0] == 1 else SECOND
-        case "tie":
-            return TIE
-        case "both_bad":
-            return BOTH_BAD
-        case _:
-            return None
+    first, second = (FIRST, SECOND) if order[0] == 0 else (SECOND, FIRST)
+    return {"a": first, "b": second, "tie": TIE, "both_bad": BOTH_BAD}.get(answer.strip().lower())
 
 
-def _read_value(cells: Cells, question: QuestionSpec) -> tuple[float | None, list[RowProblem]]:
-    scale = (
-        ", ".join(f"{value:g}" for value in question.values)
-        or f"{question.minimum:g} to {question.maximum:g}"
-    )
-    value = _parse_number(cells["value"])
-    low, high = question.minimum, question.maximum
+def _read_value(cells: Cells, question: QuestionSpec) -> float | None:
+    value, low, high = _parse_number(cells["value"]), question.minimum, question.maximum
     inside = value is not None and (low is None or value >= low) and (high is None or value <= high)
-    if value is None or (question.values and value not in question.values) or not inside:
-        return None, [
-            cells.problem("value", f"{cells['value']!r} is not on the scale {scale}", "Mend the value.")
-        ]
-    return value, []
+    if not inside or (question.values and value not in question.values):
+        scale = ", ".join(f"{value:g}" for value in question.values) or f"{low:g} to {high:g}"
+        cells.report("value", f"{cells['value']!r} is not on the scale {scale}", "Mend the value.")
+    return value
 
 
-def _read_confidence(cells: Cells, question: QuestionSpec) -> tuple[float | None, list[RowProblem]]:
+def _read_confidence(cells: Cells, question: QuestionSpec) -> float | None:
     if not cells["confidence"]:
-        return None, []
+        return None
     if question.confidence is None:
-        return None, [
-            cells.problem("confidence", f"is not asked with {question.key}", "Leave the cell empty.")
-        ]
+        cells.report("confidence", f"is not asked with {question.key}", "Leave the cell empty.")
+        return None
     low, high = question.confidence.values[0], question.confidence.values[-1]
     value = _parse_number(cells["confidence"])
     if value is None or not low <= value <= high:
-        return None, [
-            cells.problem(
-                "confidence", f"{cells['confidence']!r} is not {low:g} to {high:g}", "Mend the confidence."
-            )
-        ]
-    return value, []
+        problem = f"{cells['confidence']!r} is not {low:g} to {high:g}"
+        cells.report("confidence", problem, "Mend the confidence.")
+    return value
 
 
 def _parse_number(text: str) -> float | None:
@@ -210,14 +170,6 @@ UNNAMED_SYSTEM = "unnamed"
 STRATUM_COLUMN = re.compile(r"stratum\.(\w{1,40})\Z")
 
 
-@dataclass(frozen=True)
-class RowCandidates:
-    """What a row names: audio by column, and its candidates in the order of their columns."""
-
-    audio: Mapping[str, Audio]
-    candidates: tuple[CandidateRecord, ...]
-
-
 def candidate_letters(protocol: Protocol) -> str:
     """The letters that a protocol's candidates can have in a table; none where there is only one."""
     if protocol.layout == "rating":
@@ -235,34 +187,33 @@ def candidate_suffixes(cells: Cells, protocol: Protocol) -> list[str]:
     return [side for side in every if any(cells[f"{name}{side}"] for name in CANDIDATE_FIELDS)]
 
 
-def read_candidates(cells: Cells, protocol: Protocol, folder: Path) -> RowCandidates | list[RowProblem]:
-    """Candidates and audio files, or every fault of them."""
+def read_candidates(
+    cells: Cells, protocol: Protocol, folder: Path
+) -> tuple[list[CandidateRecord], dict[str, Audio | None]]:
+    """The row's candidates in the order of their columns, and its audio by column. What is wrong with them is reported
+    in `cells`."""
     ends = candidate_suffixes(cells, protocol)
     columns = ("reference_audio", "item_audio", *dict.fromkeys(["audio", *(f"audio{end}" for end in ends)]))
-    resolved = {name: _read_audio(cells, name, folder) for name in columns if cells[name]}
-    sounds = {name: sound for name, sound in resolved.items() if not isinstance(sound, RowProblem)}
+    sounds = {name: cells.sound(name, folder) for name in columns if cells[name]}
+    _check_candidate_count(cells, protocol, len(ends))
+    for end in ends:
+        if not _system_name(cells, end):
+            cells.report(f"system{end}", "is missing", "Name what made the candidate; raters never see it.")
+        if protocol.candidate == "clip" and f"audio{end}" not in sounds:
+            cells.report(f"audio{end}", "is missing", "Name the clip's file, relative to the source.")
     if protocol.candidate == "text" and "audio" in sounds:
         sounds["item_audio"] = sounds.pop("audio")  # texts are judged: the audio is what they are about
-    problems = [sound for sound in resolved.values() if isinstance(sound, RowProblem)]
-    problems += _candidate_count_problems(cells, protocol, len(ends))
+    candidates: list[CandidateRecord] = []
     for end in ends:
-        problems += _missing_candidate_problems(cells, protocol, end, has_audio=f"audio{end}" in resolved)
-    if problems:
-        return problems
-    audio = {name: sounds.get(f"audio{name}") for name in ends}
-    candidates = [
-        CandidateRecord(_system_name(cells, end), cells[f"answer{end}"], audio[end], column=f"audio{end}")
-        for end in ends
-    ]
-    doubled = [end for place, end in enumerate(ends) if candidates[place] in candidates[:place]]
-    if protocol.layout == "panel" and doubled:
-        remedy = "Name every candidate of a row once."
-        return [cells.problem(f"system{doubled[0]}", "is the same candidate as one before it", remedy)]
-    return RowCandidates(sounds, tuple(candidates))
-
-
-def _read_audio(cells: Cells, name: str, folder: Path) -> Audio | RowProblem:
-    return cells.sound(name) or source_files.resolve_audio(folder, cells[name], row=cells.row, field=name)
+        column = f"audio{end}"
+        candidate = CandidateRecord(
+            _system_name(cells, end), cells[f"answer{end}"], sounds.get(column), column=column
+        )
+        if protocol.layout == "panel" and candidate in candidates and not cells.problems:
+            remedy = "Name every candidate of a row once."
+            cells.report(f"system{end}", "is the same candidate as one before it", remedy)
+        candidates.append(candidate)
+    return candidates, sounds
 
 
 def _system_name(cells: Cells, end: str) -> str:
@@ -274,7 +225,7 @@ def _system_name(cells: Cells, end: str) -> str:
     return end.lstrip("_").upper() or UNNAMED_SYSTEM
 
 
-def _candidate_count_problems(cells: Cells, protocol: Protocol, n: int) -> list[RowProblem]:
+def _check_candidate_count(cells: Cells, protocol: Protocol, n: int) -> None:
     added = len(protocol.added)
     least, most = (max(1, bound - added) for bound in protocol.candidates)
     known = candidate_letters(protocol)
@@ -284,24 +235,9 @@ def _candidate_count_problems(cells: Cells, protocol: Protocol, n: int) -> list[
     if protocol.layout == "panel" and beyond:
         also = f", besides the {added} that an import adds" if added else ""
         remedy = f"Name at most {most}, from system_a on{also}."
-        return [cells.problem(beyond[0], "is one candidate too many", remedy)]
-    if n < least:
-        remedy = f"Name {least} in system_a and what follows."
-        return [cells.problem("system_a", f"there are {n} candidates", remedy)]
-    return []
-
-
-def _missing_candidate_problems(
-    cells: Cells, protocol: Protocol, end: str, *, has_audio: bool
-) -> list[RowProblem]:
-    problems = []
-    if not _system_name(cells, end):
-        remedy = "Name what made the candidate; raters never see it."
-        problems.append(cells.problem(f"system{end}", "is missing", remedy))
-    if protocol.candidate == "clip" and not has_audio:
-        remedy = "Name the clip's file, relative to the source."
-        problems.append(cells.problem(f"audio{end}", "is missing", remedy))
-    return problems
+        cells.report(beyond[0], "is one candidate too many", remedy)
+    elif n < least:
+        cells.report("system_a", f"there are {n} candidates", f"Name {least} in system_a and what follows.")
 
 
 # Suggested fields of columns, by name and type

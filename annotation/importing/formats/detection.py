@@ -192,13 +192,10 @@ def preview_table(
 
     Sounds that nothing but their folders pair are paired as `protocol` compares them; alone, where there is none.
     """
-    if kind == "audiofolder" and protocol is not None:
-        found = audio_folder.audio_folder_rows_for(source, protocol)
-    else:
-        found = table.TABLE_READERS[kind](source)
+    pairing = [protocol] if kind == "audiofolder" else []
     entries: list[dict[str, Any]] = []
     problems: list[RowProblem] = []
-    for entry in found:
+    for entry in table.TABLE_READERS[kind](source, *pairing):
         if isinstance(entry, RowProblem):
             problems.append(entry)
         else:

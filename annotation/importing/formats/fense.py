@@ -56,19 +56,15 @@ def read(
         yield RowProblem("", QUESTION, "is not asked by the study's protocol", "Use the fense protocol.")
         return
     for path in paths:
-        yield from _read_file(path)
-
-
-def _read_file(path: Path) -> Iterator[TaskRecord | RowProblem]:
-    named = (_sound(clip) for _, clip in _clips(path) if isinstance(clip, dict))
-    folder = path.parent if source_files.any_audio_present(path.parent, filter(None, named)) else None
-    for row, clip in _clips(path):
-        if isinstance(clip, RowProblem):
-            yield clip
-        elif isinstance(clip, dict):
-            yield from _clip(row, clip, folder, stratum=path.stem.removesuffix("_eval"))
-        else:
-            yield RowProblem(row, "", "is not an object", LAYOUT)
+        named = (_sound(clip) for _, clip in _clips(path) if isinstance(clip, dict))
+        folder = path.parent if source_files.any_audio_present(path.parent, filter(None, named)) else None
+        for row, clip in _clips(path):
+            if isinstance(clip, RowProblem):
+                yield clip
+            elif isinstance(clip, dict):
+                yield from _clip(row, clip, folder, stratum=path.stem.removesuffix("_eval"))
+            else:
+                yield RowProblem(row, "", "is not an object", LAYOUT)
 
 
 def _clips(path: Path) -> Iterator[tuple[str, Any]]:
@@ -106,28 +102,18 @@ def _clip(
             continue
         votes, problems = _votes(row, key, pair)
         yield from problems
-        if not problems:
-            item = ItemRecord(
-                f"{name} {match[1]}",
-                {"reference": "\n".join(references)},
-                audio=audio,
-                strata={"category": match[1], "set": stratum},
-            )
-            yield _task(row, key, name, item, pair, votes)
-
-
-def _task(
-    row: str, key: str, clip: str, item: ItemRecord, pair: list[Any], votes: list[JudgmentRecord]
-) -> TaskRecord:
-    first, second, *sources = pair[:4]
-    systems = [_system(source, clip) for source in sources]
-    return TaskRecord(
-        row=f"{row} {key}",
-        external_id=task_name(f"{clip} {key}", sources),
-        item=item,
-        candidates=(CandidateRecord(systems[0], text=first), CandidateRecord(systems[1], text=second)),
-        judgments=votes,
-    )
+        if problems:
+            continue
+        first, second, *sources = pair[:4]
+        texts, strata = {"reference": "\n".join(references)}, {"category": match[1], "set": stratum}
+        systems = [_system(source, name) for source in sources]
+        yield TaskRecord(
+            row=f"{row} {key}",
+            external_id=task_name(f"{name} {key}", sources),
+            item=ItemRecord(f"{name} {match[1]}", texts, audio=audio, strata=strata),
+            candidates=(CandidateRecord(systems[0], text=first), CandidateRecord(systems[1], text=second)),
+            judgments=votes,
+        )
 
 
 def _system(source: str, clip: str) -> str:
@@ -144,9 +130,8 @@ def _votes(row: str, key: str, pair: Any) -> tuple[list[JudgmentRecord], list[Ro
     """One judgment per vote, of somebody unnamed; in which order they saw the captions is not known."""
     whole = isinstance(pair, list) and len(pair) >= 5 and isinstance(pair[-1], list)
     if not whole or not all(isinstance(text, str) and text.strip() for text in pair[:4]):
-        return [], [
-            RowProblem(row, key, "is not two captions, their two sources and a list of votes", LAYOUT)
-        ]
+        problem = "is not two captions, their two sources and a list of votes"
+        return [], [RowProblem(row, key, problem, LAYOUT)]
     votes, problems = [], []
     for place, vote in enumerate(pair[-1]):
         if isinstance(vote, bool) or not isinstance(vote, int) or vote not in CHOICES:

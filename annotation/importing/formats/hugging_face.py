@@ -51,14 +51,9 @@ class _DataFile:
     split: str
 
 
-def hugging_face_rows(source: Path) -> Rows:
+def hugging_face_rows(source: Path, protocol: Protocol | None = None) -> Rows:
     parts = _data_files(source)
-    return audio_folder.audio_folder_rows(source) if parts is None else _rows(source, parts)
-
-
-def hugging_face_rows_for(source: Path, protocol: Protocol) -> Rows:
-    parts = _data_files(source)
-    return audio_folder.audio_folder_rows_for(source, protocol) if parts is None else _rows(source, parts)
+    return audio_folder.audio_folder_rows(source, protocol) if parts is None else _rows(source, parts)
 
 
 def lists_data_files(folder: Path) -> bool:

@@ -22,11 +22,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from annotation.importing.formats import json_files, source_files
+from annotation.importing.formats import json_files
 from annotation.importing.formats.columns import UNNAMED_SYSTEM
+from annotation.importing.formats.source_files import SourceRow
 from annotation.importing.records import (
     AnswerRecord,
-    Audio,
     CandidateRecord,
     ItemRecord,
     JudgmentRecord,
@@ -62,11 +62,12 @@ def read(
         yield RowProblem("", "", f"{source} holds no .json or .jsonl file", remedy)
     left_out: Counter[str] = Counter()
     for path in paths:
-        entries = _lines(path) if path.suffix.lower() == ".jsonl" else _object(path)
-        for entry in entries:
-            yield from (
-                [entry] if isinstance(entry, RowProblem) else _task(entry, path.parent, protocol, left_out)
-            )
+        for entry in _lines(path) if path.suffix.lower() == ".jsonl" else _object(path):
+            if isinstance(entry, RowProblem):
+                yield entry
+            else:
+                record = _task(entry, path.parent, protocol, left_out)
+                yield from entry.problems or filter(None, [record])
     for name, n in sorted(left_out.items()):
         yield Note(NOTES[name].format(n=n, name=name))
 
@@ -77,17 +78,13 @@ NOTES = {
 }
 
 
-@dataclass(frozen=True)
-class _Entry:
-    row: str
-    key: str
-    values: dict[str, Any]
-    # The key in two, or the `item` that it has; the first generation's keys always name a system.
-    item: str
-    system: str
+@dataclass
+class _Entry(SourceRow):
+    """`item` and `system` are the two parts of the key, or what the entry itself says instead."""
 
-    def problem(self, field: str, problem: str, remedy: str) -> RowProblem:
-        return RowProblem(self.row, field, problem, remedy)
+    key: str = ""
+    item: str = ""
+    system: str = ""
 
 
 def _object(path: Path) -> Iterator[_Entry | RowProblem]:
@@ -101,7 +98,7 @@ def _object(path: Path) -> Iterator[_Entry | RowProblem]:
             remedy = "Name the system: item_M1_0."
             yield RowProblem(row, "key", f"{key!r} does not end in _<group>_<number>", remedy)
         elif isinstance(values, dict):
-            yield _Entry(row, key, values, *_parts(key, values, match))
+            yield _entry(row, key, values, match)
         else:
             yield RowProblem(row, key, "is not an object", LAYOUT)
 
@@ -115,57 +112,43 @@ def _lines(path: Path) -> Iterator[_Entry | RowProblem]:
         if (key := values.get("id")) in (None, "") or isinstance(key, bool | list | dict):
             yield RowProblem(row, "id", "is missing", "Give every line the id of its question.")
         else:
-            key = str(key)
-            match = SYSTEM_OF_A_LINE.match(key)
-            yield _Entry(row, key, values, *_parts(key, values, match))
+            yield _entry(row, str(key), values, SYSTEM_OF_A_LINE.match(str(key)))
 
 
-def _parts(key: str, values: dict[str, Any], match: re.Match[str] | None) -> tuple[str, str]:
+def _entry(row: str, key: str, values: dict[str, Any], match: re.Match[str] | None) -> _Entry:
     """Item and system, as `item` and the key say; a training set's key says of which version of the item, too."""
     item, system = (match[1], match[2]) if match else (key, "")
     item_name = values.get("item")
-    if not item_name or not isinstance(item_name, str):
-        return item, system
-    match_of_version = re.fullmatch(rf"({re.escape(item_name)}(?:\.v\d+)?)_([^_]+_[^_]+)", key)
-    return (match_of_version[1], match_of_version[2]) if match_of_version else (item_name, system)
+    if item_name and isinstance(item_name, str):
+        of_version = re.fullmatch(rf"({re.escape(item_name)}(?:\.v\d+)?)_([^_]+_[^_]+)", key)
+        item, system = (of_version[1], of_version[2]) if of_version else (item_name, system)
+    return _Entry(row, values, key=key, item=item, system=system)
 
 
-def _task(
-    entry: _Entry, folder: Path, protocol: Protocol, left_out: Counter[str]
-) -> Iterator[TaskRecord | RowProblem]:
+def _task(entry: _Entry, folder: Path, protocol: Protocol, left_out: Counter[str]) -> TaskRecord | None:
     values = entry.values
     if missing := [name for name in REQUIRED if name not in values]:
-        yield entry.problem(", ".join(missing), "is missing", LAYOUT)
-        return
+        entry.report(", ".join(missing), "is missing", LAYOUT)
+        return None
     wrong = [name for name in TEXTS if not isinstance(values.get(name) or "", str)]
     wrong += [] if isinstance(values["candidate"], str) else ["candidate"]
     wrong += [] if isinstance(values.get("item") or "", str) else ["item"]
     if wrong:
-        yield entry.problem(", ".join(wrong), "is not a text", "Put the text in quotes.")
-        return
-    audio: Audio | None = None
-    if name := values.get("audio"):
-        resolved = source_files.resolve_audio(folder, str(name), row=entry.row, field="audio")
-        if isinstance(resolved, RowProblem):
-            yield resolved
-            return
-        audio = resolved
-    judgments, problems = _judgments(entry.row, values, protocol)
-    yield from problems
-    if problems:
-        return
+        entry.report(", ".join(wrong), "is not a text", "Put the text in quotes.")
+        return None
+    audio = entry.audio(folder, str(values["audio"]), "audio") if values.get("audio") else None
+    judgments = [] if entry.problems else _judgments(entry, protocol)
+    if entry.problems:
+        return None
     system = str(values.get("system") or entry.system or UNNAMED_SYSTEM)
     left_out.update(name for name in LEFT_OUT if values.get(name))
     left_out.update({UNNAMED_SYSTEM: 1} if system == UNNAMED_SYSTEM else {})
     answer = values["candidate"]
-    yield TaskRecord(
+    texts = {ours: values.get(theirs) or "" for theirs, ours in TEXTS.items()}
+    return TaskRecord(
         row=entry.row,
         external_id=entry.key if entry.system else task_name(entry.item, [system, _digest(answer)]),
-        item=ItemRecord(
-            entry.item,
-            {ours: values.get(theirs) or "" for theirs, ours in TEXTS.items()},
-            audio=audio,
-        ),
+        item=ItemRecord(entry.item, texts, audio=audio),
         candidates=(CandidateRecord(system, text=answer),),
         judgments=judgments,
     )
@@ -176,56 +159,36 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
 
 
-def _judgments(
-    row: str, entry: dict[str, Any], protocol: Protocol
-) -> tuple[list[JudgmentRecord], list[RowProblem]]:
-    ratings, feedback = entry["ratings"], entry.get("feedback")
+def _judgments(entry: _Entry, protocol: Protocol) -> list[JudgmentRecord]:
+    ratings, feedback = entry.values["ratings"], entry.values.get("feedback")
     if feedback is None:
         feedback = [None] * len(ratings) if isinstance(ratings, list) else []
     if not isinstance(ratings, list) or not isinstance(feedback, list) or len(ratings) != len(feedback):
-        problem = RowProblem(
-            row, "feedback", "and ratings are not lists of one length", "Give one entry per rater."
-        )
-        return [], [problem]
-    judgments, problems = [], []
+        entry.report("feedback", "and ratings are not lists of one length", "Give one entry per rater.")
+        return []
+    question, judgments = protocol.questions[0], []
     for index, (rating, feedback_entry) in enumerate(zip(ratings, feedback, strict=True)):
         if rating is None and not feedback_entry:
             continue  # a place nobody filled
-        codes, remarks, unknown = _feedback(feedback_entry, protocol)
-        problems += [
-            RowProblem(
-                row, f"feedback[{index}]", f"{code!r} is not one of the codes {', '.join(protocol.code_keys)}",
-                "Mend the code, or write a remark of more than two characters.",
-            )
-            for code in unknown
-        ]  # fmt: skip
-        question = protocol.questions[0]
+        codes, remarks = _feedback(entry, f"feedback[{index}]", feedback_entry, protocol)
         if rating is not None and (isinstance(rating, bool) or rating not in question.values):
             scale = ", ".join(f"{value:g}" for value in question.values)
-            problems.append(
-                RowProblem(
-                    row,
-                    f"ratings[{index}]",
-                    f"{rating!r} is not on the scale {scale}",
-                    "Mend the rating, or use null.",
-                )
-            )
+            problem = f"{rating!r} is not on the scale {scale}"
+            entry.report(f"ratings[{index}]", problem, "Mend the rating, or use null.")
             continue
         answers = () if rating is None else (AnswerRecord(question.key, value=float(rating)),)
-        judgments.append(JudgmentRecord(f"#{index}", row, "", answers, codes, remarks))
-    return judgments, problems
+        judgments.append(JudgmentRecord(f"#{index}", entry.row, "", answers, codes, remarks))
+    return judgments
 
 
-def _feedback(feedback_entry: Any, protocol: Protocol) -> tuple[tuple[str, ...], str, list[str]]:
-    """Codes, the remarks beside them, and what looks like a code but is none."""
-    entries = (
-        [feedback_entry] if isinstance(feedback_entry, str) else [str(part) for part in feedback_entry or []]
-    )
-    codes = [entry.strip().upper() for entry in entries if entry.strip().upper() in protocol.code_keys]
-    others = [
-        entry.strip()
-        for entry in entries
-        if entry.strip().upper() not in protocol.code_keys and entry.strip()
-    ]
-    unknown = [entry for entry in others if len(entry) <= 2]
-    return tuple(sorted(set(codes))), "\n".join(entry for entry in others if len(entry) > 2), unknown
+def _feedback(entry: _Entry, field: str, feedback: Any, protocol: Protocol) -> tuple[tuple[str, ...], str]:
+    """Codes, and the remarks beside them; what looks like a code but is none is reported."""
+    parts = [feedback] if isinstance(feedback, str) else [str(part) for part in feedback or []]
+    parts = [part.strip() for part in parts if part.strip()]
+    codes = {part.upper() for part in parts} & set(protocol.code_keys)
+    others = [part for part in parts if part.upper() not in protocol.code_keys]
+    for code in others:
+        if len(code) <= 2:
+            problem = f"{code!r} is not one of the codes {', '.join(protocol.code_keys)}"
+            entry.report(field, problem, "Mend the code, or write a remark of more than two characters.")
+    return tuple(sorted(codes)), "\n".join(part for part in others if len(part) > 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from io import BufferedReader
@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from annotation.importing.records import Audio, RemoteAudio, RowProblem
+from annotation.importing.records import Audio, RemoteAudio, RowProblem, TaskRecord
 
 
 @dataclass
@@ -153,6 +153,39 @@ def resolve_audio(folder: Path, name: str, *, row: str, field: str) -> Audio | R
         f"Write https://host/path or s3://bucket/key, no blanks, {MAX_ADDRESS_LENGTH} characters at most."
     )
     return RowProblem(row, field, f"{name[:80]} is no address of a file", remedy)
+
+
+@dataclass
+class SourceRow:
+    """One row of a source: its values by column, and the problems found in it so far. A row with one is not used."""
+
+    row: str
+    values: Mapping[str, Any]
+    problems: list[RowProblem] = field(default_factory=list)
+
+    def report(self, field: str, problem: str, remedy: str) -> None:
+        self.problems.append(RowProblem(self.row, field, problem, remedy))
+
+    def audio(self, folder: Path, name: str, field: str) -> Audio | None:
+        """The sound that a column names; None where there is none, which is reported."""
+        sound = resolve_audio(folder, name, row=self.row, field=field)
+        if not isinstance(sound, RowProblem):
+            return sound
+        self.problems.append(sound)
+        return None
+
+
+def read_records(
+    entries: Iterable[tuple[str, dict[str, Any]] | RowProblem], read: Callable[[SourceRow], TaskRecord | None]
+) -> Iterator[TaskRecord | RowProblem]:
+    """What `read` makes of each row: its record, or every problem that it reported instead."""
+    for entry in entries:
+        if isinstance(entry, RowProblem):
+            yield entry
+            continue
+        row = SourceRow(*entry)
+        record = read(row)
+        yield from row.problems or filter(None, [record])
 
 
 def resolve_below(folder: Path, name: str, *, row: str, field: str) -> Path | RowProblem:

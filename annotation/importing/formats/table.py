@@ -47,9 +47,9 @@ from annotation.importing.records import (
 from annotation.protocols import Protocol
 
 RowEntries = Iterator[tuple[str, dict[str, Any]] | RowProblem]
-TableReader = Callable[..., Iterator[TaskRecord | RowProblem]]
+Entries = Iterator[TaskRecord | RowProblem | Note]
 # The rows of each kind of table: a mapping of columns is tried on them, and its page shows the first.
-TABLE_READERS: dict[str, Callable[[Path], RowEntries]] = {
+TABLE_READERS: dict[str, Callable[..., RowEntries]] = {
     "csv": csv_files.csv_rows,
     "tsv": csv_files.tsv_rows,
     "jsonl": json_files.json_lines,
@@ -58,53 +58,32 @@ TABLE_READERS: dict[str, Callable[[Path], RowEntries]] = {
     "audiofolder": audio_folder.audio_folder_rows,
     "huggingface": hugging_face.hugging_face_rows,
 }
-# What the values of a column are, as a later import compares it; what is neither is a text.
-VALUE_KINDS = {
-    bool: "text",
-    int: "number",
-    float: "number",
-    str: "text",
-    DefaultText: "text",
-    list: "list",
-    dict: "object",
-    bytes: "bytes",
+# Tables of lines, whose reading can resume in the middle; tables that a protocol's pairing of sounds can make.
+RESUMABLE, PAIRED = ("csv", "tsv", "jsonl"), ("audiofolder", "huggingface")
+# What the values of a column are, as a later import compares it.
+KINDS_BY_TYPE: dict[type, str] = {
+    **dict.fromkeys((bool, str, DefaultText), "text"),
+    **dict.fromkeys((int, float), "number"),
+    **{list: "list", dict: "object", bytes: "bytes"},
 }
 
 
-def table_reader(rows: Callable[..., RowEntries], *, resumable: bool = False) -> TableReader:
-    """A reader of tables, whose rows come from `rows(source)`, or from `rows(source, place)` where one can resume."""
+def table_reader(kind: str) -> Callable[..., Entries]:
+    """The reader of a kind of table, a key of TABLE_READERS."""
 
     def read(
         source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
-    ) -> Iterator[TaskRecord | RowProblem]:
+    ) -> Entries:
         place = place or ReadPosition()
-        entries = rows(source, place) if resumable else rows(source)
-        return read_rows(entries, source.parent, protocol, column_map, place)
+        more = [place] if kind in RESUMABLE else [protocol] if kind in PAIRED else []
+        rows = TABLE_READERS[kind](source, *more)
+        yield from read_rows(rows, audio_folder.source_folder(source), protocol, column_map, place)
+        if kind == "huggingface" and (others := hugging_face.unread_configurations(source)):
+            yield Note(
+                f"One configuration was read; to read {', '.join(others)[:200]}, name its folder or file."
+            )
 
     return read
-
-
-read_csv = table_reader(csv_files.csv_rows, resumable=True)
-read_tsv = table_reader(csv_files.tsv_rows, resumable=True)
-read_jsonl = table_reader(json_files.json_lines, resumable=True)
-read_json = table_reader(json_files.json_rows)
-read_parquet = table_reader(parquet_files.parquet_rows)
-
-
-def read_audio_folder(
-    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
-) -> Iterator[TaskRecord | RowProblem]:
-    rows = audio_folder.audio_folder_rows_for(source, protocol)
-    return read_rows(rows, audio_folder.source_folder(source), protocol, column_map, place)
-
-
-def read_hugging_face(
-    source: Path, protocol: Protocol, column_map: Mapping[str, str], place: ReadPosition | None = None
-) -> Iterator[TaskRecord | RowProblem | Note]:
-    rows = hugging_face.hugging_face_rows_for(source, protocol)
-    yield from read_rows(rows, audio_folder.source_folder(source), protocol, column_map, place)
-    if others := hugging_face.unread_configurations(source):
-        yield Note(f"One configuration was read; to read {', '.join(others)[:200]}, name its folder or file.")
 
 
 def read_rows(
@@ -138,21 +117,11 @@ class _Reader:
 
     def read(self, row: str, entry: dict[str, Any]) -> Iterator[TaskRecord | RowProblem]:
         self._note_columns(entry)
-        cells, unknown, problems = self._cells(row, entry)
+        cells, unknown = self._cells(row, entry)
         yield from unknown
-        if problems:
-            yield from problems
-            return  # all of a row or nothing: what is wrong in it is not the same as empty
-        found = self._task(cells)
-        if isinstance(found, list):
-            yield from found
-            return
-        record, order = found
-        judgment, problems = self._judgment(cells, order)
-        yield from problems
-        if not problems:
-            record.judgments += [judgment] if judgment else []
-            yield record
+        # All of a row or nothing: what is wrong in it is not the same as empty.
+        record = None if cells.problems else self._task(cells)
+        yield from cells.problems or filter(None, [record])
 
     def _note_columns(self, entry: Mapping[str, Any]) -> None:
         """The columns there are, each with the kind of value that it mostly holds: numbers pass for texts."""
@@ -160,16 +129,16 @@ class _Reader:
         changed = {
             column: _kind(known.get(column, ""), value)
             for column, value in entry.items()
-            if column not in known or known[column] != VALUE_KINDS.get(type(value), known[column])
+            if column not in known or known[column] != KINDS_BY_TYPE.get(type(value), known[column])
         }
         if changed:
             self.place.columns = {**known, **changed}
 
-    def _cells(self, row: str, entry: dict[str, Any]) -> tuple[Cells, list[RowProblem], list[RowProblem]]:
-        """The row's values, the columns that nothing is known of, each told once, and what is wrong in this row."""
+    def _cells(self, row: str, entry: dict[str, Any]) -> tuple[Cells, list[RowProblem]]:
+        """The row's values, and the columns that nothing is known of, each reported once."""
         values: dict[str, str | Audio] = {}
         unknown: list[RowProblem] = []
-        problems: list[RowProblem] = []
+        cells = Cells(row, values)
         for column, value in entry.items():
             name = self.column_map.get(column, column).strip()
             if name and name not in FIELDS and not STRATUM_COLUMN.match(name):
@@ -181,28 +150,27 @@ class _Reader:
                     self.place.reported = (*self.place.reported, column)
             elif name in values and (others := self._others(column, name, entry)):
                 remedy = f'Leave one of them out (--map "{column}=").'
-                problems.append(RowProblem(row, column, f"is read as {name}, and so is {others[0]}", remedy))
+                cells.report(column, f"is read as {name}, and so is {others[0]}", remedy)
             elif name:
                 cell = read_cell(row, column, value)
                 if isinstance(cell, RowProblem):
-                    problems.append(cell)
+                    cells.problems.append(cell)
                 else:
                     values[name] = cell
-        return Cells(row, values), unknown, problems
+        return cells, unknown
 
     def _others(self, column: str, name: str, entry: Mapping[str, Any]) -> list[str]:
         """The columns besides this one that are read as the same field."""
         columns = (other for other in entry if self.column_map.get(other, other).strip() == name)
         return [other for other in columns if other != column and not isinstance(entry[other], DefaultText)]
 
-    def _task(self, cells: Cells) -> tuple[TaskRecord, list[int]] | list[RowProblem]:
-        """The row's task, and the order its candidates were put in, or what is wrong with them."""
+    def _task(self, cells: Cells) -> TaskRecord | None:
         if not cells["item_id"]:
-            return [cells.problem("item_id", "is missing", "Give every row the id of its item.")]
-        named = columns.read_candidates(cells, self.protocol, self.folder)
-        if isinstance(named, list):
-            return named
-        listed = named.candidates
+            cells.report("item_id", "is missing", "Give every row the id of its item.")
+            return None
+        listed, audio = columns.read_candidates(cells, self.protocol, self.folder)
+        if cells.problems:
+            return None
         order = sorted(
             range(len(listed)), key=lambda p: (listed[p].system, str(listed[p].audio or ""), listed[p].text)
         )
@@ -210,8 +178,8 @@ class _Reader:
         item = ItemRecord(
             cells["item_id"],
             {ours: cells[theirs] for theirs, ours in ITEM_TEXTS.items()},
-            named.audio.get("reference_audio"),
-            named.audio.get("item_audio"),
+            audio.get("reference_audio"),
+            audio.get("item_audio"),
             {
                 match[1]: cells[name]
                 for name in cells.values
@@ -219,32 +187,29 @@ class _Reader:
             },
         )
         names = [_candidate_name(candidate, self.folder) for candidate in candidates]
-        external_id = task_name(item.external_id, names)
-        return TaskRecord(cells.row, external_id, item, candidates), order
+        judgments = list(self._judgments(cells, order))
+        return TaskRecord(cells.row, task_name(item.external_id, names), item, candidates, judgments)
 
-    def _judgment(self, cells: Cells, order: list[int]) -> tuple[JudgmentRecord | None, list[RowProblem]]:
-        """What this one row says; rows of one judgment are merged afterwards."""
+    def _judgments(self, cells: Cells, order: list[int]) -> Iterator[JudgmentRecord]:
+        """What this one row says, if anything; rows of one judgment are merged afterwards."""
         if not any(cells[name] for name in ("question", "value", "codes", "comment")):
-            return None, []
+            return
         if self.protocol.repeats_a_sound:
             remedy = "Import the trials alone: whoever answers them hears what this import makes."
-            return None, [cells.problem("value", "a table cannot say which clip was hidden", remedy)]
+            cells.report("value", "a table cannot say which clip was hidden", remedy)
+            return
         letters = [end[1:] for end in columns.candidate_suffixes(cells, self.protocol)]
-        answer, problems = read_answer(cells, self.protocol, order, sides=letters)
-        codes, faults = read_codes(cells, self.protocol)
-        if problems or faults:
-            return None, problems + faults
-        presentation = tuple(order.index(position) for position in range(len(order)))
-        judgment = JudgmentRecord(
+        answer = read_answer(cells, self.protocol, order, sides=letters)
+        codes = read_codes(cells, self.protocol)
+        yield JudgmentRecord(
             PARTIAL,
             cells.row,
             cells["rater_id"],
             (answer,) if answer else (),
             codes,
             cells["comment"],
-            presentation,
+            tuple(order.index(position) for position in range(len(order))),
         )
-        return judgment, []
 
 
 def _candidate_name(candidate: CandidateRecord, folder: Path) -> str:
@@ -269,5 +234,5 @@ def _sound_name(audio: Audio | None, folder: Path) -> str:
 
 
 def _kind(known_kind: str, value: Any) -> str:
-    kind = VALUE_KINDS.get(type(value), "")
+    kind = KINDS_BY_TYPE.get(type(value), "")
     return kind if known_kind in ("", kind) else known_kind if not kind else "text"

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from annotation.audio.errors import AudioError
-from annotation.importing.formats import parquet_files, table
+from annotation.importing.formats import FORMATS, parquet_files
 from annotation.importing.formats.parquet_files import PackedAudioReader
 from annotation.importing.records import PackedAudio, RowProblem
 from annotation.protocols import preset
@@ -47,7 +47,7 @@ def test_lists_objects_and_bytes_are_named_by_whoever_needs_the_column(path):
         "reference": [b"x"],
     }
     tables.write(path, columns)
-    problems = [e for e in table.read_parquet(path, preset("orca"), {}) if isinstance(e, RowProblem)]
+    problems = [e for e in FORMATS["parquet"].read(path, preset("orca"), {}) if isinstance(e, RowProblem)]
     assert [(p.field, p.problem) for p in problems] == [
         ("answer", "holds a list"),
         ("prompt", "holds an object"),
@@ -55,7 +55,7 @@ def test_lists_objects_and_bytes_are_named_by_whoever_needs_the_column(path):
     ]
     assert '--map "answer="' in problems[0].remedy
     left_out = {"answer": "", "prompt": "", "reference": ""}
-    assert not any(isinstance(e, RowProblem) for e in table.read_parquet(path, preset("orca"), left_out))
+    assert not any(isinstance(e, RowProblem) for e in FORMATS["parquet"].read(path, preset("orca"), left_out))
 
 
 def test_ids_that_a_gap_made_floats_are_the_ids_they_were(path):
@@ -68,7 +68,7 @@ def test_ids_that_a_gap_made_floats_are_the_ids_they_were(path):
         "value": [1.0, 2.0],
     }
     tables.write(path, columns)
-    records = list(table.read_parquet(path, preset("orca"), {}))
+    records = list(FORMATS["parquet"].read(path, preset("orca"), {}))
     assert [record.item.external_id for record in records] == ["1", "2"]
     assert [record.candidates[0].text for record in records] == ["7.5", "3e+20"]
     assert [record.judgments[0].rater for record in records] == ["7", ""]
@@ -82,7 +82,7 @@ def test_what_is_not_a_number_is_a_problem_of_its_row(path):
         "reference": [float("nan"), None],
     }
     tables.write(path, columns)
-    problem, record = table.read_parquet(path, preset("orca"), {})
+    problem, record = FORMATS["parquet"].read(path, preset("orca"), {})
     assert (problem.row, problem.field, problem.problem) == ("1", "reference", "holds NaN")
     assert record.item.external_id == "b"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.importing.formats import RowProblem, TaskRecord, table
+from annotation.importing.formats import FORMATS, RowProblem, TaskRecord
 from annotation.protocols import preset
 from annotation.rating.rules.answers import FIRST, SECOND
 from tests.annotation.importing.formats import sounds
@@ -27,7 +27,7 @@ def csv(tmp_path: Path):
 
 
 def read(path, protocol="orca", **column_map):
-    return list(merge_fragments(table.read_csv(path, preset(protocol), column_map)))
+    return list(merge_fragments(FORMATS["csv"].read(path, preset(protocol), column_map)))
 
 
 def problems(path, protocol="orca", **column_map):
@@ -185,7 +185,7 @@ def test_jsonl_reads_like_csv(tmp_path):
     }
     path.write_text(json.dumps(row) + "\n\n{broken\n")
     record, problem = sorted(
-        table.read_jsonl(path, preset("orca"), {}), key=lambda entry: isinstance(entry, RowProblem)
+        FORMATS["jsonl"].read(path, preset("orca"), {}), key=lambda entry: isinstance(entry, RowProblem)
     )
     assert isinstance(record, TaskRecord)
     assert (record.item.external_id, record.judgments[0].answers[0].value) == ("7", 4.0)
@@ -248,7 +248,7 @@ def test_a_row_with_a_bad_cell_is_no_record(tmp_path):
     row = {"item_id": "i1", "question_text": "Q?", "system": "s1", "answer": "Yes", "rater_id": "ann",
            "question": "correctness", "value": 4, "of_mine": 1}  # fmt: skip
     source = written(tmp_path / "x.jsonl", {**row, "reference": ["R"]}, {**row, "rater_id": "bob"})
-    found = list(table.read_jsonl(source, preset("orca"), {}))
+    found = list(FORMATS["jsonl"].read(source, preset("orca"), {}))
     told = [(p.row, p.field) for p in found if isinstance(p, RowProblem)]
     assert told == [("1", "of_mine"), ("1", "reference")]
     [record] = [entry for entry in found if isinstance(entry, TaskRecord)]
@@ -259,7 +259,7 @@ def test_a_row_with_a_bad_cell_is_no_record(tmp_path):
 def test_two_columns_are_not_read_as_one_field(tmp_path, field):
     row = {"item_id": "i1", "question_text": "Q?", "system": "s1", "answer": "Yes", "mine": "a cat"}
     source = written(tmp_path / "x.jsonl", row, {**row, "item_id": "i2", field: ""})
-    record, problem = table.read_jsonl(source, preset("orca"), {"mine": field})
+    record, problem = FORMATS["jsonl"].read(source, preset("orca"), {"mine": field})
     assert isinstance(record, TaskRecord)
     assert (problem.row, problem.field, problem.problem) == (
         "2",
