@@ -22,8 +22,7 @@ from scoring import prompts
 from scoring.metrics import registry
 from scoring.metrics.registry import MetricEntry, Option
 from scoring.models import Writer
-from scoring.prompts import parse
-from scoring.prompts.prompt_files import to_toml
+from scoring.prompts import parse, to_toml
 from scoring.training.catalogue import Trainable
 from scoring.writing.kinds import KINDS, Kind
 from scoring.writing.text_files import MOST_UPLOAD_BYTES

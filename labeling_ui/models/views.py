@@ -48,7 +48,7 @@ from scoring.metrics import registry
 from scoring.metrics.registry import MetricEntry
 from scoring.models import ScoringRun
 from scoring.policies import prescoring, study_prompts
-from scoring.prompts.prompt_files import to_toml
+from scoring.prompts import to_toml
 from scoring.runs import scoring_runs, validation
 from scoring.runs.claims import SCORING
 

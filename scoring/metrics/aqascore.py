@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoring.backbones.contract import AnswerTokens, Backbone, Hearing, YesNoLogProbs
@@ -17,38 +17,36 @@ from scoring.backbones.opening import open_backbone
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Outcome, Reading
 from scoring.metrics.llm_judge import check_single, chosen_prompts, fault_outcome, is_sound_pair
 from scoring.metrics.registry import OptionError, Runtime
-from scoring.prompts import Prompts, fill
-from scoring.prompts.prompt_files import PLACEHOLDER
+from scoring.prompts import PLACEHOLDER, fill
 
-# ── templates: chosen by name from a prompt file ──
-
-_ALL = "all"
 # Outputs of the ensemble, and what a column of scores can be called at most.
+_ALL = "all"
 _RESERVED = {"mean", "spread", _ALL}
 _LONGEST_NAME = 40
 
 
-def choose_templates(
-    prompts: Prompts, names: Sequence[str], *, of: str, placeholders: Iterable[str]
-) -> dict[str, str]:
-    """The templates by the names of their outputs, in the order given. A name is a key of the set `of`, or set.key;
-    `all` stands for a whole set. Raises OptionError."""
-    found: dict[str, str] = {}
-    for name in names:
-        found |= _templates_named(prompts.questions, name, of)
-    needed = set(placeholders)
-    for name, template in found.items():
-        if set(PLACEHOLDER.findall(template)) != needed:
-            names = " and ".join(f"{{{placeholder}}}" for placeholder in sorted(needed))
+def questions_of(options: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """The system prompt, and the templates by the names of their outputs, checked before any model is loaded: about one
+    sound and one text, or with the method ask about two texts. Raises OptionError."""
+    prompts = chosen_prompts(options, "aqascore")
+    asks = options.get("method") == "ask"
+    templates: dict[str, str] = {}
+    for name in options["template"]:
+        templates |= _templates_named(prompts.questions, name, of="captions" if asks else "text")
+    needed = ["text1", "text2"] if asks else ["text"]
+    for name, template in templates.items():
+        if set(PLACEHOLDER.findall(template)) != set(needed):
+            names = " and ".join(f"{{{placeholder}}}" for placeholder in needed)
             raise OptionError("template", f"{name}: must hold {names}, and no other placeholders: {template}")
         if name in _RESERVED or len(name) > _LONGEST_NAME:
             raise OptionError(
                 "template", f"{name}: is reserved or too long for a name; rename this question."
             )
-    return found
+    return prompts.system, templates
 
 
-def _templates_named(sets: Mapping[str, Mapping[str, str]], name: str, of: str) -> dict[str, str]:
+def _templates_named(sets: Mapping[str, Mapping[str, str]], name: str, *, of: str) -> dict[str, str]:
+    """`name` is a key of the set `of`, or set.key; `all` stands for a whole set."""
     before, dot, key = name.rpartition(".")
     group = sets.get(before if dot else of)
     if group is None:
@@ -62,27 +60,7 @@ def _templates_named(sets: Mapping[str, Mapping[str, str]], name: str, of: str) 
     return {name: group[key]}
 
 
-# ── system prompt and templates, checked before any model is loaded ──
-
-
-def questions_of(options: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """The system prompt, and the templates about one sound and one text by name. Raises OptionError."""
-    prompts = chosen_prompts(options, "aqascore")
-    return prompts.system, choose_templates(prompts, options["template"], of="text", placeholders=["text"])
-
-
-def pair_questions_of(options: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """The same for pairs, which are compared by the questions above or asked about outright. Raises OptionError."""
-    if options["method"] == "compare":
-        return questions_of(options)
-    prompts = chosen_prompts(options, "aqascore")
-    return prompts.system, choose_templates(
-        prompts, options["template"], of="captions", placeholders=["text1", "text2"]
-    )
-
-
 CODE = 1
-LIMITS = BatchLimits(examples=16, seconds=480.0)
 
 # The paper writes "Yes" and "No" in its formula and "yes" and "no" in its system prompt.
 ANSWERS: Mapping[str, AnswerTokens] = {
@@ -92,16 +70,17 @@ ANSWERS: Mapping[str, AnswerTokens] = {
 
 
 def open_aqascore(options: Mapping[str, Any], runtime: Runtime) -> AQAScore:
-    """Raises OptionError, SetupError."""
+    """With a `method`, of pairs. Raises OptionError, SetupError."""
     system, templates = questions_of(options)
     backbone = open_backbone(options["backbone"], dtype=options["dtype"], runtime=runtime)
-    return AQAScore(backbone, templates, system=system, answers=options["answers"])
+    kind = {"compare": ComparedPairs, "ask": AskedPairs}.get(options.get("method", ""), AQAScore)
+    return kind(backbone, templates, system=system, answers=options["answers"])
 
 
 class AQAScore:
     """One reading per template, by its name; of several also their `mean` and `spread` (sample standard deviation)."""
 
-    limits = LIMITS
+    limits = BatchLimits(examples=16, seconds=480.0)
     metric = "aqascore"
     # What names the method of a metric for pairs.
     method: Mapping[str, Any] = {}
@@ -142,12 +121,12 @@ class AQAScore:
         ]
 
     def _outcome(self, key: int, answers: Sequence[Sequence[YesNoLogProbs] | Exception]) -> Outcome:
-        found: list[YesNoLogProbs] = []
+        logprobs: list[YesNoLogProbs] = []
         for answer in answers:
             if isinstance(answer, Exception):
                 return fault_outcome(key, answer)
-            found.extend(answer)
-        return Outcome(key, with_ensemble(dict(zip(self._templates, self._readings(found), strict=True))))
+            logprobs.extend(answer)
+        return Outcome(key, with_ensemble(dict(zip(self._templates, self._readings(logprobs), strict=True))))
 
     def _questions(self, **texts: str) -> tuple[str, ...]:
         return tuple(fill(template, texts) for template in self._templates.values())
@@ -157,27 +136,30 @@ class AQAScore:
         check_single(example)
         return [Hearing(example.sounds, self._questions(text=example.texts[0]))]
 
-    def _readings(self, found: Sequence[YesNoLogProbs]) -> list[Reading]:
+    def _readings(self, logprobs: Sequence[YesNoLogProbs]) -> list[Reading]:
         """One per template, from the answers to all questions in their order."""
-        return [yes_reading(answer) for answer in found]
+        return [
+            Reading(yes_probability(one), {"yes": one.yes, "no": one.no}, _bounds(one.bounded))
+            for one in logprobs
+        ]
 
 
-def yes_probability(found: YesNoLogProbs) -> float:
+def yes_probability(logprobs: YesNoLogProbs) -> float:
     """The probability of yes against no. NaN stays NaN."""
-    difference = found.yes - found.no
+    difference = logprobs.yes - logprobs.no
     if difference < 0:
         return math.exp(difference) / (1.0 + math.exp(difference))
     return 1.0 / (1.0 + math.exp(-difference))
 
 
-def yes_reading(found: YesNoLogProbs) -> Reading:
-    provenance = {"bounded": list(found.bounded)} if found.bounded else {}
-    return Reading(yes_probability(found), {"yes": found.yes, "no": found.no}, provenance)
+def _bounds(names: Sequence[str]) -> dict[str, list[str]]:
+    """As provenance: the probabilities of which only a bound is known."""
+    return {"bounded": list(names)} if names else {}
 
 
 def with_ensemble(readings: Mapping[str, Reading]) -> dict[str, Reading]:
     """With several templates, their mean and how far they lie apart (section 5.4)."""
-    values = [found.value for found in readings.values()]
+    values = [reading.value for reading in readings.values()]
     if len(values) < 2 or not all(map(math.isfinite, values)):
         return dict(readings)
     ensemble = {"mean": Reading(statistics.fmean(values)), "spread": Reading(statistics.stdev(values))}
@@ -185,14 +167,6 @@ def with_ensemble(readings: Mapping[str, Reading]) -> dict[str, Reading]:
 
 
 # ── pairs: which of two sounds fits a text, or which of two texts a sound (paper, section 3 and A.7) ──
-
-
-def open_aqascore_pairs(options: Mapping[str, Any], runtime: Runtime) -> AQAScore:
-    """Raises OptionError, SetupError."""
-    system, templates = pair_questions_of(options)
-    backbone = open_backbone(options["backbone"], dtype=options["dtype"], runtime=runtime)
-    kind = AskedPairs if options["method"] == "ask" else ComparedPairs
-    return kind(backbone, templates, system=system, answers=options["answers"])
 
 
 class ComparedPairs(AQAScore):
@@ -207,9 +181,9 @@ class ComparedPairs(AQAScore):
         first, second = (self._questions(text=text) for text in example.texts)
         return [Hearing(example.sounds, first + second)]
 
-    def _readings(self, found: Sequence[YesNoLogProbs]) -> list[Reading]:
-        middle = len(found) // 2
-        return [_score_difference(*pair) for pair in zip(found[:middle], found[middle:], strict=True)]
+    def _readings(self, logprobs: Sequence[YesNoLogProbs]) -> list[Reading]:
+        middle = len(logprobs) // 2
+        return [_score_difference(*pair) for pair in zip(logprobs[:middle], logprobs[middle:], strict=True)]
 
 
 class AskedPairs(AQAScore):
@@ -236,4 +210,4 @@ def _score_difference(first: YesNoLogProbs, second: YesNoLogProbs) -> Reading:
     bounded = [
         f"{which}.{answer}" for which, one in (("first", first), ("second", second)) for answer in one.bounded
     ]
-    return Reading(values["first"] - values["second"], values, {"bounded": bounded} if bounded else {})
+    return Reading(values["first"] - values["second"], values, _bounds(bounded))

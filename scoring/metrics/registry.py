@@ -123,8 +123,8 @@ ENTRIES: tuple[MetricEntry, ...] = (
         title="AQAScore, pairs",
         summary="Which of two sounds fits a text better, or which of two texts a sound, by AQAScore.",
         reads=Reads.PAIR,
-        opens="scoring.metrics.aqascore:open_aqascore_pairs",
-        checks="scoring.metrics.aqascore:pair_questions_of",
+        opens="scoring.metrics.aqascore:open_aqascore",
+        checks="scoring.metrics.aqascore:questions_of",
         options=(
             _BACKBONE,
             Option(
@@ -209,7 +209,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         title="Direct prompting",
         summary="The model reads a sound and writes how well it matches a text.",
         reads=Reads.SINGLE,
-        opens="scoring.metrics.prompting:open_prompting",
+        opens="scoring.metrics.llm_judge:open_prompting",
         options=(_BACKBONE, _TASK, DTYPE, _PROMPTS),
     ),
     MetricEntry(
@@ -220,7 +220,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
             "matches a sound."
         ),
         reads=Reads.PAIR,
-        opens="scoring.metrics.prompting:open_pairs",
+        opens="scoring.metrics.llm_judge:open_prompting",
         options=(_BACKBONE, DTYPE, _PROMPTS),
     ),
     MetricEntry(
@@ -228,7 +228,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         title="Cascade",
         summary="A model writes a caption of the sound; the caption is judged against the text, by text alone.",
         reads=Reads.SINGLE,
-        opens="scoring.metrics.cascade:open_cascade",
+        opens="scoring.metrics.llm_judge:open_cascade",
         options=(_BACKBONE, _TASK, _JUDGE, DTYPE, _PROMPTS),
     ),
     MetricEntry(
@@ -236,7 +236,7 @@ ENTRIES: tuple[MetricEntry, ...] = (
         title="Cascade, pairs",
         summary="Captions of the sounds and the texts are compared, by text alone, and one of two is named.",
         reads=Reads.PAIR,
-        opens="scoring.metrics.cascade:open_pairs",
+        opens="scoring.metrics.llm_judge:open_cascade",
         options=(_BACKBONE, _JUDGE, DTYPE, _PROMPTS),
     ),
     MetricEntry(

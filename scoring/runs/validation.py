@@ -10,9 +10,9 @@ from django.db.models import Func, TextField, Value
 from annotation.bulk_queries import existing_values
 from annotation.errors import FieldProblem, InvalidInput
 from annotation.models import Study, System
-from scoring.metrics import registry
+from scoring.metrics import llm_judge, registry
 from scoring.metrics.registry import OptionError, Reads
-from scoring.prompts import PromptError, parse, prompt_files
+from scoring.prompts import PromptError, parse
 
 FILTERS = ("systems", "items", "strata")
 _MOST_NAMES_SHOWN = 20  # names shown to whoever misspelt one
@@ -46,7 +46,7 @@ def validate_options(study: Study | None, metric: str, given: Mapping[str, Any])
 def check_prompts(definition: Mapping[str, Any], of: str, *, field: str) -> None:
     """Whether a prompt file can be used for a family of scorers. Raises InvalidInput."""
     try:
-        prompt_files.check_prompts(parse(definition), of)
+        llm_judge.check_prompts(parse(definition), of)
     except PromptError as error:
         problem = FieldProblem(field, str(error))
         raise InvalidInput(f"These prompts cannot be used: {error}", problems=[problem]) from None

@@ -13,8 +13,7 @@ from typing import Any
 
 from scoring.metrics.contract import ExampleError
 from scoring.metrics.registry import DTYPE, Option, OptionError, parse_options
-from scoring.prompts import PromptError, Prompts, fill, parse, shipped
-from scoring.prompts.prompt_files import PLACEHOLDER
+from scoring.prompts import PLACEHOLDER, PromptError, Prompts, fill, parse, shipped
 
 _MAX_NEW_TOKENS = Option(
     "max_new_tokens",

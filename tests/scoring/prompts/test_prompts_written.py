@@ -4,8 +4,7 @@ import tomllib
 
 import pytest
 
-from scoring.prompts import parse, shipped, shipped_names
-from scoring.prompts.prompt_files import to_toml
+from scoring.prompts import parse, shipped, shipped_names, to_toml
 
 
 @pytest.mark.parametrize("name", shipped_names())
