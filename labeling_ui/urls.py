@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.auth.views import LogoutView
-from django.urls import path
+from django.urls import include, path
 from django.views.decorators.cache import cache_control
 from django.views.i18n import JavaScriptCatalog, set_language
 
@@ -23,9 +23,108 @@ from labeling_ui.study import (
 )
 from labeling_ui.study import views as study_views
 
+review = [
+    path("", review_views.review_queue, name="review_queue"),
+    path("next/", review_views.review_next, name="review_next"),
+    path("assign/", review_views.assign_cases, name="assign_cases"),
+    path("views/", review_views.save_view, name="save_view"),
+    path("views/<int:view_id>/remove/", review_views.delete_view, name="delete_view"),
+    path("report/", review_views.review_report, name="review_report"),
+    path("report/data.json", review_views.review_report_data, name="review_report_data"),
+    path("report/<slug:key>.svg", review_views.review_report_figure, name="review_report_figure"),
+    path("rules/", review_views.review_rules, name="review_rules"),
+    path("rules/preview/", review_views.rules_preview, name="rules_preview"),
+    path("rules/apply/", review_views.apply_rules, name="apply_rules"),
+]
+
+webhooks = [
+    path("", webhook_views.webhooks, name="webhooks"),
+    path("<int:webhook_id>/", webhook_views.webhook, name="webhook"),
+    path("<int:webhook_id>/secret/", webhook_views.webhook_secret, name="webhook_secret"),
+    path("<int:webhook_id>/test/", webhook_views.webhook_test, name="webhook_test"),
+    path("<int:webhook_id>/resume/", webhook_views.webhook_resume, name="webhook_resume"),
+    path("<int:webhook_id>/remove/", webhook_views.webhook_remove, name="webhook_remove"),
+    path(
+        "<int:webhook_id>/replay-failed/", webhook_views.webhook_replay_failed, name="webhook_replay_failed"
+    ),
+    path(
+        "<int:webhook_id>/deliveries/<int:delivery_id>/replay/",
+        webhook_views.webhook_replay,
+        name="webhook_replay",
+    ),
+]
+
+models = [
+    path("", models_views.models, name="models"),
+    path("new/", models_views.new_run, name="new_run"),
+    path("<int:scorer_id>/sensitivity/", models_views.sensitivity, name="sensitivity"),
+    path("prescore/<int:number>/remove/", models_views.remove_prescore, name="remove_prescore"),
+    path("prompts/", models_views.model_prompts, name="model_prompts"),
+    path("prompts/<slug:family>/", models_views.prompt_file, name="prompt_file"),
+    path("prompts/<slug:family>/remove/", models_views.remove_prompts, name="remove_prompts"),
+    path("train/", training_views.new_training, name="new_training"),
+    path("compare/", training_views.comparisons, name="comparisons"),
+    path("compare/<uuid:job_id>/", training_views.comparison, name="comparison"),
+    path(
+        "compare/<uuid:job_id>/<slug:key>.<slug:extension>",
+        training_views.comparison_file,
+        name="comparison_file",
+    ),
+]
+
+writers = [
+    path("", writing_views.writers, name="writers"),
+    path("new/", writing_views.new_writer, name="new_writer"),
+    path("file/", writing_views.texts_file, name="texts_file"),
+    path("<int:writer_id>/", writing_views.edit_writer, name="edit_writer"),
+    path("<int:writer_id>/start/", writing_views.start_writer, name="start_writer"),
+    path("<int:writer_id>/retire/", writing_views.retire_writer, name="retire_writer"),
+]
+
+study = [
+    path("guidelines/", rate_views.guidelines, name="guidelines"),
+    path("checks/", rate_views.checks, name="checks"),
+    path("work/", rate_views.work, name="work"),
+    path("preview/", rate_views.preview, name="preview"),
+    path("returned/", rate_views.returned, name="returned"),
+    path("returned/<int:return_id>/keep/", rate_views.keep_returned, name="keep_returned"),
+    path("review/", include(review)),
+    path("items/<int:item_id>/", review_views.item_history, name="item_history"),
+    path("", study_views.study, name="study"),
+    path("state/", study_views.study_state, name="study_state"),
+    path("import/", import_views.import_items, name="import"),
+    path("export/", dataset_views.export, name="export"),
+    path("releases/", dataset_views.releases, name="releases"),
+    path("releases/<int:number>/", dataset_views.release, name="release"),
+    path("releases/<int:number>/delete-file/", dataset_views.delete_release_file, name="delete_release_file"),
+    path("training-sets/", dataset_views.training_sets, name="training_sets"),
+    path("settings/", settings_views.settings, name="settings"),
+    *(
+        path(
+            f"settings/{section.key}/",
+            settings_views.settings_section,
+            {"key": section.key},
+            name=section.url_name,
+        )
+        for section in settings_views.SECTIONS.values()
+    ),
+    path("webhooks/", include(webhooks)),
+    path("plan/", reports_views.planner, name="planner"),
+    path("people/", member_views.people, name="people"),
+    path("people/<int:member_id>/", member_views.member, name="member"),
+    path("people/<int:member_id>/remove/", member_views.remove_member, name="remove_member"),
+    path("invitations/<int:invitation_id>/revoke/", member_views.revoke_invitation, name="revoke_invitation"),
+    path("report/", reports_views.report, name="report"),
+    path("report/<slug:key>.<slug:extension>", reports_views.report_file, name="report_file"),
+    path("raters/<str:pseudonym>/", rater_views.rater, name="rater"),
+    path("raters/<str:pseudonym>/withdraw/", rater_views.withdraw_rater, name="withdraw_rater"),
+    path("raters/<str:pseudonym>/judgments/", rater_views.rater_judgments, name="rater_judgments"),
+    path("models/", include(models)),
+    path("writers/", include(writers)),
+]
+
 urlpatterns = [
     path("", account_views.home, name="home"),
-    # ── Accounts ─────────────────────────────────────────────────────────────
     path("sign-in/", account_views.SignIn.as_view(), name="sign_in"),
     path("sign-out/", LogoutView.as_view(), name="sign_out"),
     path("account/password/", account_views.PasswordChange.as_view(), name="password_change"),
@@ -39,155 +138,13 @@ urlpatterns = [
         cache_control(private=True, max_age=600)(JavaScriptCatalog.as_view(packages=["labeling_ui"])),
         name="javascript_catalog",
     ),
-    # ── Rating ───────────────────────────────────────────────────────────────
-    path("studies/<slug:slug>/guidelines/", rate_views.guidelines, name="guidelines"),
-    path("studies/<slug:slug>/checks/", rate_views.checks, name="checks"),
-    path("studies/<slug:slug>/work/", rate_views.work, name="work"),
-    path("studies/<slug:slug>/preview/", rate_views.preview, name="preview"),
-    path("studies/<slug:slug>/returned/", rate_views.returned, name="returned"),
-    path(
-        "studies/<slug:slug>/returned/<int:return_id>/keep/", rate_views.keep_returned, name="keep_returned"
-    ),
-    # ── Review ───────────────────────────────────────────────────────────────
+    path("studies/new/", settings_views.new_study, name="new_study"),
+    path("studies/from-files/", import_views.from_files, name="from_files"),
+    path("studies/<slug:slug>/", include(study)),
     path("review-cases/<int:case_id>/", review_views.desk, name="desk"),
     path("review-cases/<int:case_id>/leave/", review_views.leave_case, name="leave_case"),
     path("review-cases/<int:case_id>/drafts/<slug:field>/", review_views.case_drafts, name="case_drafts"),
-    path("studies/<slug:slug>/review/", review_views.review_queue, name="review_queue"),
-    path("studies/<slug:slug>/review/next/", review_views.review_next, name="review_next"),
-    path("studies/<slug:slug>/review/assign/", review_views.assign_cases, name="assign_cases"),
-    path("studies/<slug:slug>/review/views/", review_views.save_view, name="save_view"),
-    path(
-        "studies/<slug:slug>/review/views/<int:view_id>/remove/",
-        review_views.delete_view,
-        name="delete_view",
-    ),
-    path("studies/<slug:slug>/review/report/", review_views.review_report, name="review_report"),
-    path(
-        "studies/<slug:slug>/review/report/data.json",
-        review_views.review_report_data,
-        name="review_report_data",
-    ),
-    path(
-        "studies/<slug:slug>/review/report/<slug:key>.svg",
-        review_views.review_report_figure,
-        name="review_report_figure",
-    ),
-    path("studies/<slug:slug>/review/rules/", review_views.review_rules, name="review_rules"),
-    path("studies/<slug:slug>/review/rules/preview/", review_views.rules_preview, name="rules_preview"),
-    path("studies/<slug:slug>/review/rules/apply/", review_views.apply_rules, name="apply_rules"),
-    path("studies/<slug:slug>/items/<int:item_id>/", review_views.item_history, name="item_history"),
-    # ── Running a study ──────────────────────────────────────────────────────
-    path("studies/new/", settings_views.new_study, name="new_study"),
-    path("studies/from-files/", import_views.from_files, name="from_files"),
     path("uploads/<uuid:upload_id>/", import_views.upload, name="upload"),
-    path("studies/<slug:slug>/", study_views.study, name="study"),
-    path("studies/<slug:slug>/state/", study_views.study_state, name="study_state"),
-    path("studies/<slug:slug>/import/", import_views.import_items, name="import"),
-    path("studies/<slug:slug>/export/", dataset_views.export, name="export"),
-    path("studies/<slug:slug>/releases/", dataset_views.releases, name="releases"),
-    path("studies/<slug:slug>/releases/<int:number>/", dataset_views.release, name="release"),
-    path(
-        "studies/<slug:slug>/releases/<int:number>/delete-file/",
-        dataset_views.delete_release_file,
-        name="delete_release_file",
-    ),
-    path("studies/<slug:slug>/training-sets/", dataset_views.training_sets, name="training_sets"),
-    path("studies/<slug:slug>/settings/", settings_views.settings, name="settings"),
-    *(
-        path(
-            f"studies/<slug:slug>/settings/{section.key}/",
-            settings_views.settings_section,
-            {"key": section.key},
-            name=section.url_name,
-        )
-        for section in settings_views.SECTIONS.values()
-    ),
-    path("studies/<slug:slug>/webhooks/", webhook_views.webhooks, name="webhooks"),
-    path("studies/<slug:slug>/webhooks/<int:webhook_id>/", webhook_views.webhook, name="webhook"),
-    path(
-        "studies/<slug:slug>/webhooks/<int:webhook_id>/secret/",
-        webhook_views.webhook_secret,
-        name="webhook_secret",
-    ),
-    path(
-        "studies/<slug:slug>/webhooks/<int:webhook_id>/test/", webhook_views.webhook_test, name="webhook_test"
-    ),
-    path(
-        "studies/<slug:slug>/webhooks/<int:webhook_id>/resume/",
-        webhook_views.webhook_resume,
-        name="webhook_resume",
-    ),
-    path(
-        "studies/<slug:slug>/webhooks/<int:webhook_id>/remove/",
-        webhook_views.webhook_remove,
-        name="webhook_remove",
-    ),
-    path(
-        "studies/<slug:slug>/webhooks/<int:webhook_id>/replay-failed/",
-        webhook_views.webhook_replay_failed,
-        name="webhook_replay_failed",
-    ),
-    path(
-        "studies/<slug:slug>/webhooks/<int:webhook_id>/deliveries/<int:delivery_id>/replay/",
-        webhook_views.webhook_replay,
-        name="webhook_replay",
-    ),
-    path("studies/<slug:slug>/plan/", reports_views.planner, name="planner"),
-    path("studies/<slug:slug>/people/", member_views.people, name="people"),
-    path("studies/<slug:slug>/people/<int:member_id>/", member_views.member, name="member"),
-    path(
-        "studies/<slug:slug>/people/<int:member_id>/remove/", member_views.remove_member, name="remove_member"
-    ),
-    path(
-        "studies/<slug:slug>/invitations/<int:invitation_id>/revoke/",
-        member_views.revoke_invitation,
-        name="revoke_invitation",
-    ),
-    path("studies/<slug:slug>/report/", reports_views.report, name="report"),
-    path(
-        "studies/<slug:slug>/report/<slug:key>.<slug:extension>",
-        reports_views.report_file,
-        name="report_file",
-    ),
-    path("studies/<slug:slug>/raters/<str:pseudonym>/", rater_views.rater, name="rater"),
-    path(
-        "studies/<slug:slug>/raters/<str:pseudonym>/withdraw/",
-        rater_views.withdraw_rater,
-        name="withdraw_rater",
-    ),
-    path(
-        "studies/<slug:slug>/raters/<str:pseudonym>/judgments/",
-        rater_views.rater_judgments,
-        name="rater_judgments",
-    ),
-    # ── Models in the loop ───────────────────────────────────────────────────
-    path("studies/<slug:slug>/models/", models_views.models, name="models"),
-    path("studies/<slug:slug>/models/new/", models_views.new_run, name="new_run"),
-    path(
-        "studies/<slug:slug>/models/<int:scorer_id>/sensitivity/",
-        models_views.sensitivity,
-        name="sensitivity",
-    ),
-    path(
-        "studies/<slug:slug>/models/prescore/<int:number>/remove/",
-        models_views.remove_prescore,
-        name="remove_prescore",
-    ),
-    path("studies/<slug:slug>/models/prompts/", models_views.model_prompts, name="model_prompts"),
-    path("studies/<slug:slug>/models/prompts/<slug:family>/", models_views.prompt_file, name="prompt_file"),
-    path(
-        "studies/<slug:slug>/models/prompts/<slug:family>/remove/",
-        models_views.remove_prompts,
-        name="remove_prompts",
-    ),
-    path("studies/<slug:slug>/models/train/", training_views.new_training, name="new_training"),
-    path("studies/<slug:slug>/models/compare/", training_views.comparisons, name="comparisons"),
-    path("studies/<slug:slug>/models/compare/<uuid:job_id>/", training_views.comparison, name="comparison"),
-    path(
-        "studies/<slug:slug>/models/compare/<uuid:job_id>/<slug:key>.<slug:extension>",
-        training_views.comparison_file,
-        name="comparison_file",
-    ),
     path("learned-models/<int:model_id>/", training_views.learned_model, name="learned_model"),
     path("learned-models/<int:model_id>/record.json", training_views.learned_record, name="learned_record"),
     path("learned-models/<int:model_id>/cancel/", training_views.cancel_training, name="cancel_training"),
@@ -197,19 +154,6 @@ urlpatterns = [
     path("scoring-runs/<int:run_id>/failed/", models_views.failed_rows, name="failed_rows"),
     path("scoring-runs/<int:run_id>/cancel/", models_views.cancel_run, name="cancel_run"),
     path("scoring-runs/<int:run_id>/retry/", models_views.retry_run, name="retry_run"),
-    # ── Models that write ────────────────────────────────────────────────────
-    path("studies/<slug:slug>/writers/", writing_views.writers, name="writers"),
-    path("studies/<slug:slug>/writers/new/", writing_views.new_writer, name="new_writer"),
-    path("studies/<slug:slug>/writers/file/", writing_views.texts_file, name="texts_file"),
-    path("studies/<slug:slug>/writers/<int:writer_id>/", writing_views.edit_writer, name="edit_writer"),
-    path(
-        "studies/<slug:slug>/writers/<int:writer_id>/start/", writing_views.start_writer, name="start_writer"
-    ),
-    path(
-        "studies/<slug:slug>/writers/<int:writer_id>/retire/",
-        writing_views.retire_writer,
-        name="retire_writer",
-    ),
     path("writing-runs/<int:run_id>/", writing_views.writing_run, name="writing_run"),
     path("writing-runs/<int:run_id>/rows/", writing_views.written_rows, name="written_rows"),
     path("writing-runs/<int:run_id>/publish/", writing_views.publish_run, name="publish_run"),
@@ -218,7 +162,6 @@ urlpatterns = [
     path(
         "writing-runs/<int:run_id>/leave-out/<int:row_id>/", writing_views.leave_out_row, name="leave_out_row"
     ),
-    # ── Background work ──────────────────────────────────────────────────────
     path("jobs/<uuid:job_id>/", study_views.job, name="job"),
     path("jobs/<uuid:job_id>/problems.csv", study_views.job_problems, name="job_problems"),
     path("jobs/<uuid:job_id>/cancel/", study_views.cancel_job, name="cancel_job"),

@@ -31,7 +31,7 @@ from analytics.datasets.snapshot import AUDIO_CHOICES, ReleaseOptions
 from annotation import access
 from annotation.api import downloads, paging
 from annotation.api.authentication import Scope
-from annotation.api.paging import PageOut
+from annotation.api.paging import page_of
 from annotation.api.serializers import In, operation, problem_responses
 from annotation.errors import InvalidInput
 from annotation.models import Job
@@ -113,10 +113,6 @@ class ReleaseOut(ReleaseRowOut):
     )
 
 
-class ReleasePageOut(PageOut):
-    results = ReleaseRowOut(many=True)
-
-
 class ReleasePreviewOut(serializers.Serializer):
     judgments = serializers.IntegerField(help_text="That it would tell of, whether or not they count.")
     excluded = serializers.IntegerField()
@@ -139,7 +135,9 @@ class CertificateOut(serializers.Serializer):
 
 
 class ReleasesView(APIView):
-    @operation("releases", ReleasePageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation(
+        "releases", page_of(ReleaseRowOut, "ReleasePageOut"), 400, 403, 404, parameters=paging.PARAMETERS
+    )
     def get(self, request: Request, slug: str) -> Response:
         """The releases of a study, newest first."""
         study = access.managed_study(request.user, slug)

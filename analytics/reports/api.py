@@ -21,7 +21,7 @@ from analytics.reports.study_report import INTERVALS, MOST_REPLICATES, MOST_SEED
 from analytics.statistics.bootstrap import REPLICATES
 from annotation import access
 from annotation.api import paging
-from annotation.api.paging import PageOut
+from annotation.api.paging import page_of
 from annotation.api.serializers import In, operation, problem_responses
 from annotation.errors import NotFound
 from annotation.jobs import jobs
@@ -58,10 +58,6 @@ class ComparisonIn(In):
 class ComparisonRowOut(JobRowOut):
     versions = serializers.ListField(source="params.versions", child=serializers.IntegerField())
     scorers = serializers.ListField(source="params.scorers", child=serializers.IntegerField())
-
-
-class ComparisonPageOut(PageOut):
-    results = ComparisonRowOut(many=True)
 
 
 class ComparisonOut(ComparisonRowOut):
@@ -153,7 +149,7 @@ class SensitivityView(APIView):
 class ComparisonsView(APIView):
     @operation(
         "comparisons",
-        ComparisonPageOut,
+        page_of(ComparisonRowOut, "ComparisonPageOut"),
         400,
         403,
         404,

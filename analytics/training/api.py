@@ -13,7 +13,7 @@ from analytics.training.dataset import GROUPS, SYSTEMS
 from analytics.training.jobs import HELD_OUT_RATERS, MOST_HELD_OUT, MOST_REPEATS
 from annotation import access
 from annotation.api import paging
-from annotation.api.paging import PageOut
+from annotation.api.paging import page_of
 from annotation.api.serializers import In, operation
 from annotation.jobs import jobs as jobs_jobs
 from annotation.models import Job
@@ -104,10 +104,6 @@ class LearnedModelOut(serializers.Serializer):
         return found
 
 
-class LearnedModelPageOut(PageOut):
-    results = LearnedModelOut(many=True)
-
-
 class LearnedModelInFullOut(LearnedModelOut):
     record = serializers.DictField(
         help_text="The training record; empty until it has been trained to the end."
@@ -123,7 +119,7 @@ class TrainableModelsView(APIView):
 
 
 class LearnedModelsView(APIView):
-    @operation("learned_models", LearnedModelPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation("learned_models", page_of(LearnedModelOut), 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The models that learned, or learn, from a study's votes, newest first."""
         study = access.managed_study(request.user, slug)

@@ -43,10 +43,6 @@ class TokenOut(serializers.ModelSerializer):
         ]  # fmt: skip
 
 
-class TokenPageOut(paging.PageOut):
-    results = TokenOut(many=True)
-
-
 class NewTokenOut(TokenOut):
     token = serializers.CharField(help_text="Shown this once: only a digest of it is kept.")
 
@@ -58,7 +54,7 @@ class TokensView(APIView):
     asks_session = True
     answers_secret = True
 
-    @operation("tokens", TokenPageOut, 400, parameters=paging.PARAMETERS)
+    @operation("tokens", paging.page_of(TokenOut), 400, parameters=paging.PARAMETERS)
     def get(self, request: Request) -> Response:
         """Your tokens, also those that have ended."""
         return Response(paging.page(request, ApiToken.objects.filter(user=request.user), TokenOut))

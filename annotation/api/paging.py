@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -29,6 +30,12 @@ class PageIn(In):
 
 class PageOut(serializers.Serializer):
     next = serializers.CharField(allow_null=True, help_text="Path of the next page; null on the last.")
+
+
+@cache
+def page_of(row: type[serializers.Serializer], name: str = "") -> type[PageOut]:
+    """The shape of a page of such rows, named `XPageOut` for rows of `XOut` unless it has a `name` of its own."""
+    return type(name or f"{row.__name__.removesuffix('Out')}PageOut", (PageOut,), {"results": row(many=True)})
 
 
 def page(

@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from annotation import access
 from annotation.api import paging
-from annotation.api.paging import PageOut
+from annotation.api.paging import page_of
 from annotation.api.serializers import operation
 from annotation.models import (
     Candidate,
@@ -46,12 +46,8 @@ class ItemOut(serializers.Serializer):
     candidates = CandidateRowOut(source="current_version.candidates.all", many=True, default=[])
 
 
-class ItemPageOut(PageOut):
-    results = ItemOut(many=True)
-
-
 class ItemsView(APIView):
-    @operation("items", ItemPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation("items", page_of(ItemOut), 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The items of a study, each with its current version and candidates."""
         study = access.managed_study(request.user, slug)
@@ -78,10 +74,6 @@ class CorrectionOut(serializers.Serializer):
     case = serializers.IntegerField(source="case_id", allow_null=True)
     author = serializers.CharField(source="author.name")
     created_at = serializers.DateTimeField()
-
-
-class CorrectionPageOut(PageOut):
-    results = CorrectionOut(many=True)
 
 
 class ItemVersionOut(serializers.Serializer):
@@ -140,10 +132,6 @@ class TaskOut(serializers.Serializer):
         return [slot.candidate.system.name for slot in task.slots.all()]
 
 
-class TaskPageOut(PageOut):
-    results = TaskOut(many=True)
-
-
 class ItemView(APIView):
     @operation("item", ItemInFullOut, 403, 404)
     def get(self, request: Request, slug: str, item_id: int) -> Response:
@@ -160,7 +148,7 @@ class ItemView(APIView):
 
 
 class TasksView(APIView):
-    @operation("tasks", TaskPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation("tasks", page_of(TaskOut), 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The tasks of a study, and how many judgments each has and wants."""
         study = access.managed_study(request.user, slug)
@@ -170,7 +158,7 @@ class TasksView(APIView):
 
 
 class CorrectionsView(APIView):
-    @operation("corrections", CorrectionPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation("corrections", page_of(CorrectionOut), 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """What experts changed in a study's items, field by field, the newest first."""
         study = access.managed_study(request.user, slug)

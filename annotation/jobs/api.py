@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from annotation import access
 from annotation.api import paging
-from annotation.api.paging import PageOut
+from annotation.api.paging import page_of
 from annotation.api.serializers import In, operation
 from annotation.jobs import jobs
 from annotation.models import Job
@@ -59,18 +59,10 @@ class JobProblemOut(serializers.Serializer):
     remedy = serializers.CharField()
 
 
-class JobProblemPageOut(PageOut):
-    results = JobProblemOut(many=True)
-
-
-class JobPageOut(PageOut):
-    results = JobRowOut(many=True)
-
-
 class JobsView(APIView):
     @operation(
         "jobs",
-        JobPageOut,
+        page_of(JobRowOut, "JobPageOut"),
         400,
         403,
         404,
@@ -98,7 +90,7 @@ class JobView(APIView):
 
 
 class JobProblemsView(APIView):
-    @operation("job_problems", JobProblemPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation("job_problems", page_of(JobProblemOut), 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, job_id: uuid.UUID) -> Response:
         """Every fault that an import found in its source, in the order found; its report shows the first thousand."""
         problems = access.job_of(request.user, job_id).problems.all()

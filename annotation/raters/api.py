@@ -9,7 +9,7 @@ from rest_framework.views import APIView
 
 from annotation import access
 from annotation.api import paging
-from annotation.api.paging import PageOut
+from annotation.api.paging import page_of
 from annotation.api.serializers import In, operation
 from annotation.listening import checks
 from annotation.models import ListeningCheck, Rater, RaterWithdrawal
@@ -63,16 +63,12 @@ class RaterInFullOut(RaterOut):
     checks = FinishedCheckOut(many=True, help_text="The latest listening checks that they finished.")
 
 
-class RaterPageOut(PageOut):
-    results = RaterOut(many=True)
-
-
 # How many of a rater's latest listening checks are told.
 N_LATEST_CHECKS = 20
 
 
 class RatersView(APIView):
-    @operation("raters", RaterPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation("raters", page_of(RaterOut), 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The raters of a study, under their pseudonyms."""
         study = access.managed_study(request.user, slug)

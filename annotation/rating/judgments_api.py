@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from annotation import access
 from annotation.api import paging
-from annotation.api.paging import PageOut
+from annotation.api.paging import page_of
 from annotation.api.serializers import In, operation
 from annotation.models import Answer, Exclusion, Judgment, TaskCandidate
 from annotation.raters.withdrawal import without_withdrawn
@@ -72,10 +72,6 @@ class ExclusionMarkOut(serializers.Serializer):
     created_at = serializers.DateTimeField()
 
 
-class ExclusionMarkPageOut(PageOut):
-    results = ExclusionMarkOut(many=True)
-
-
 class AnswerRowOut(serializers.Serializer):
     question = serializers.CharField(source="question.key")
     system = serializers.CharField(
@@ -122,12 +118,10 @@ class JudgmentRowOut(serializers.Serializer):
         return Judgment.Origin(judgment.origin).name.lower()
 
 
-class JudgmentPageOut(PageOut):
-    results = JudgmentRowOut(many=True)
-
-
 class JudgmentsView(APIView):
-    @operation("judgments", JudgmentPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation(
+        "judgments", page_of(JudgmentRowOut, "JudgmentPageOut"), 400, 403, 404, parameters=paging.PARAMETERS
+    )
     def get(self, request: Request, slug: str) -> Response:
         """Every judgment of a study: superseded, surplus and excluded ones too, each marked as such. Nothing that
         raters said who have withdrawn."""
@@ -150,7 +144,7 @@ class JudgmentsView(APIView):
 
 
 class ExclusionsView(APIView):
-    @operation("exclusions", ExclusionMarkPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation("exclusions", page_of(ExclusionMarkOut), 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """Every mark that kept a judgment out of analysis or took it back in, the newest first: but for what
         raters said who have withdrawn."""

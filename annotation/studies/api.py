@@ -26,7 +26,7 @@ from rest_framework.views import APIView
 from annotation import access
 from annotation.access import StudyAccess
 from annotation.api import paging
-from annotation.api.paging import PageOut
+from annotation.api.paging import page_of
 from annotation.api.serializers import In, SettingsIn, operation, problem_responses
 from annotation.csv_escaping import csv_lines
 from annotation.listening.checks import check_settings
@@ -48,22 +48,14 @@ class AuditEventOut(serializers.Serializer):
     data = serializers.DictField()
 
 
-class AuditPageOut(PageOut):
-    results = AuditEventOut(many=True)
-
-
 class SiteAuditEventOut(AuditEventOut):
     study = serializers.CharField(
         source="study_slug", allow_null=True, help_text="Null where it is of none, as a sign-in is."
     )
 
 
-class SiteAuditPageOut(PageOut):
-    results = SiteAuditEventOut(many=True)
-
-
 class AuditView(APIView):
-    @operation("audit", AuditPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation("audit", page_of(AuditEventOut, "AuditPageOut"), 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """Who did what in this study, newest first: raters under their pseudonyms, those who have withdrawn without.
         Votes are in …/judgments/."""
@@ -81,12 +73,8 @@ class ProtocolVersionOut(serializers.Serializer):
     created_at = serializers.DateTimeField()
 
 
-class ProtocolVersionPageOut(PageOut):
-    results = ProtocolVersionOut(many=True)
-
-
 class ProtocolVersionsView(APIView):
-    @operation("protocol_versions", ProtocolVersionPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation("protocol_versions", page_of(ProtocolVersionOut), 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """Every version of what a study asked, in full; answers name the version that they were given to."""
         study = access.managed_study(request.user, slug)
@@ -165,10 +153,6 @@ class StudyOut(serializers.Serializer):
     role = serializers.ChoiceField(Role.choices, help_text="Yours in this study.")
 
 
-class StudyPageOut(PageOut):
-    results = StudyOut(many=True)
-
-
 class StudyDetailOut(StudyOut):
     """What those who run the study may know."""
 
@@ -226,7 +210,7 @@ class MeView(APIView):
 class StudiesView(APIView):
     of_account = True
 
-    @operation("studies", StudyPageOut, 400, 403, parameters=paging.PARAMETERS)
+    @operation("studies", page_of(StudyOut), 400, 403, parameters=paging.PARAMETERS)
     def get(self, request: Request) -> Response:
         """The studies you take part in."""
         return Response(paging.page(request, access.studies_of(request.user), StudyOut))
@@ -286,10 +270,6 @@ class MemberOut(serializers.Serializer):
     created_at = serializers.DateTimeField()
 
 
-class MemberPageOut(PageOut):
-    results = MemberOut(many=True)
-
-
 class InvitationOut(serializers.Serializer):
     id = serializers.IntegerField()
     role = serializers.ChoiceField(Role.choices)
@@ -301,17 +281,13 @@ class InvitationOut(serializers.Serializer):
     created_at = serializers.DateTimeField()
 
 
-class InvitationPageOut(PageOut):
-    results = InvitationOut(many=True)
-
-
 class NewInvitationOut(InvitationOut):
     token = serializers.CharField(help_text="Shown this once: only a digest of it is kept.")
     link = serializers.URLField(help_text="Whoever opens it joins the study.")
 
 
 class MembersView(APIView):
-    @operation("members", MemberPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation("members", page_of(MemberOut), 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The accounts that take part in a study."""
         study = access.managed_study(request.user, slug)
@@ -337,7 +313,7 @@ class MemberView(APIView):
 class InvitationsView(APIView):
     answers_secret = True
 
-    @operation("invitations", InvitationPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation("invitations", page_of(InvitationOut), 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """Invitations to a study, used and unused; their links cannot be shown again."""
         study = access.managed_study(request.user, slug)
@@ -411,7 +387,9 @@ class AuditFileView(APIView):
 
 
 class SiteAuditView(APIView):
-    @operation("site_audit", SiteAuditPageOut, 400, 403, parameters=paging.PARAMETERS)
+    @operation(
+        "site_audit", page_of(SiteAuditEventOut, "SiteAuditPageOut"), 400, 403, parameters=paging.PARAMETERS
+    )
     def get(self, request: Request) -> Response:
         """Who did what on this site, newest first, for those who operate it: in every study, and what is of none, such
         as signing in and tokens."""

@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from annotation import access
 from annotation.api import paging
-from annotation.api.paging import PageIn, PageOut
+from annotation.api.paging import PageIn, page_of
 from annotation.api.serializers import In, operation
 from annotation.models import Webhook, WebhookDelivery
 from annotation.webhooks import webhooks
@@ -76,10 +76,6 @@ class NewWebhookOut(WebhookOut):
     secret = serializers.CharField(help_text="Shown this once.")
 
 
-class WebhookPageOut(PageOut):
-    results = WebhookOut(many=True)
-
-
 class DeliveriesIn(PageIn):
     state = serializers.ChoiceField(WebhookDelivery.State.choices, required=False)
 
@@ -99,10 +95,6 @@ class DeliveryOut(serializers.Serializer):
     created_at = serializers.DateTimeField()
 
 
-class DeliveryPageOut(PageOut):
-    results = DeliveryOut(many=True)
-
-
 class ReplayedOut(serializers.Serializer):
     deliveries = serializers.IntegerField(help_text="How many are sent again.")
 
@@ -110,7 +102,7 @@ class ReplayedOut(serializers.Serializer):
 class WebhooksView(APIView):
     answers_secret = True
 
-    @operation("webhooks", WebhookPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation("webhooks", page_of(WebhookOut), 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The webhooks of a study. Their secrets cannot be shown again."""
         study = access.managed_study(request.user, slug)
@@ -173,7 +165,7 @@ class WebhookTestView(APIView):
 class DeliveriesView(APIView):
     @operation(
         "webhook_deliveries",
-        DeliveryPageOut,
+        page_of(DeliveryOut),
         400,
         403,
         404,

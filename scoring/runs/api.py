@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from annotation import access
 from annotation.api import paging
-from annotation.api.paging import PageIn, PageOut
+from annotation.api.paging import PageIn, PageOut, page_of
 from annotation.api.serializers import In, operation
 from scoring.access import run_of
 from scoring.metrics import registry
@@ -107,10 +107,6 @@ class RunOut(serializers.Serializer):
         return progress(run).seconds_left
 
 
-class RunPageOut(PageOut):
-    results = RunOut(many=True)
-
-
 class FaultCountOut(serializers.Serializer):
     """Rows that failed for one reason; reason, item and system are those of the first."""
 
@@ -160,10 +156,6 @@ class ScoreOut(serializers.Serializer):
     created_at = serializers.DateTimeField()
 
 
-class ScorePageOut(PageOut):
-    results = ScoreOut(many=True)
-
-
 # ── views ──
 
 
@@ -176,7 +168,7 @@ class ScorersView(APIView):
 
 
 class RunsView(APIView):
-    @operation("scoring_runs", RunPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation("scoring_runs", page_of(RunOut), 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The scoring runs of a study, newest first."""
         study = access.managed_study(request.user, slug)
@@ -225,7 +217,7 @@ class FaultsView(APIView):
 class ScoresView(APIView):
     @operation(
         "scores",
-        ScorePageOut,
+        page_of(ScoreOut),
         400,
         403,
         404,

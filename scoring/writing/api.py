@@ -16,7 +16,7 @@ from annotation import access
 from annotation.api import paging
 from annotation.api.authentication import Scope
 from annotation.api.json_fields import TableField
-from annotation.api.paging import PageIn, PageOut
+from annotation.api.paging import PageIn, page_of
 from annotation.api.serializers import In, operation
 from annotation.errors import NotFound
 from annotation.models import ReviewCase, User
@@ -92,10 +92,6 @@ class WriterOut(serializers.Serializer):
     created_at = serializers.DateTimeField()
 
 
-class WriterPageOut(PageOut):
-    results = WriterOut(many=True)
-
-
 class WritingFilterIn(In):
     items = serializers.ListField(
         child=serializers.CharField(max_length=300), required=False, max_length=10_000
@@ -154,10 +150,6 @@ class WritingRunOut(serializers.Serializer):
         return writing_runs.cost(run)
 
 
-class WritingRunPageOut(PageOut):
-    results = WritingRunOut(many=True)
-
-
 class TakenInOut(serializers.Serializer):
     n_rows = serializers.IntegerField()
     n_there = serializers.IntegerField(help_text="Rows that say what is there already.")
@@ -184,10 +176,6 @@ class WrittenRowOut(serializers.Serializer):
 
     def get_state(self, row: WritingRow) -> str:
         return WritingRow.State(row.state).name.lower()
-
-
-class WrittenPageOut(PageOut):
-    results = WrittenRowOut(many=True)
 
 
 class PublishIn(In):
@@ -278,7 +266,7 @@ class WriterKindsView(APIView):
 
 
 class WritersView(APIView):
-    @operation("writers", WriterPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation("writers", page_of(WriterOut), 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """The writers that a study has set up, retired ones too."""
         study = access.managed_study(request.user, slug)
@@ -355,7 +343,7 @@ class DraftOutcomesView(APIView):
 
 
 class WritingRunsView(APIView):
-    @operation("writing_runs", WritingRunPageOut, 400, 403, 404, parameters=paging.PARAMETERS)
+    @operation("writing_runs", page_of(WritingRunOut), 400, 403, 404, parameters=paging.PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
         """What writers wrote for a study's items, the newest run first. Drafts for cases are with the cases."""
         study = access.managed_study(request.user, slug)
@@ -374,7 +362,7 @@ class WritingRunView(APIView):
 class WrittenRowsView(APIView):
     @operation(
         "written_rows",
-        WrittenPageOut,
+        page_of(WrittenRowOut, "WrittenPageOut"),
         400,
         403,
         404,

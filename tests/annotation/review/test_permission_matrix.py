@@ -510,7 +510,8 @@ API = {
 
 
 def parameters(row: Row) -> list[str]:
-    return list(API[row.route].pattern.converters)
+    *_, converters = get_resolver().reverse_dict[row.route]
+    return list(converters)
 
 
 # Routes whose parameter stands for another object than usual, by its name in `objects`.
