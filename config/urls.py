@@ -14,7 +14,7 @@ urlpatterns = [
     path("", include("labeling_ui.urls")),
 ]
 
-handler400 = "labeling_ui.error_pages.bad_request"
+handler400 = "labeling_ui.domain_errors.bad_request"
 handler403 = "annotation.api.errors.permission_denied"
 handler404 = "annotation.api.errors.page_not_found"
 handler500 = "annotation.api.errors.server_error"

@@ -1,4 +1,5 @@
-"""Service errors in the reader's language: as messages, and beside the form fields they are about."""
+"""Service errors in the reader's language: as messages, beside the form fields they are about, and as pages; and what
+Django refuses before a view could read it."""
 
 from __future__ import annotations
 
@@ -6,11 +7,16 @@ import re
 from collections.abc import Callable
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest
-from django.utils.translation import gettext as look_up
+from django.core.exceptions import TooManyFieldsSent, TooManyFilesSent
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
+from annotation.api import errors
 from annotation.errors import DomainError
 
 ERROR_MESSAGES = (
@@ -74,8 +80,8 @@ def translated_message(error: DomainError) -> str:
     """An error's sentence in the reader's language; as the service wrote it where it is not listed here."""
     for pattern in ERROR_MESSAGE_PATTERNS:
         if match := re.fullmatch(pattern_regex(pattern, r"(?P<\1>.*)"), error.message):
-            return look_up(pattern) % match.groupdict()
-    return look_up(error.message)
+            return gettext(pattern) % match.groupdict()
+    return gettext(error.message)
 
 
 def pattern_regex(pattern: str, blank: str) -> str:
@@ -139,3 +145,43 @@ def problem_sentences(error: DomainError) -> str:
     """An error's problems and their remedies; the error's own sentence where it has none."""
     problems = " ".join(f"{problem.message} {problem.remedy}".strip() for problem in error.problems)
     return problems or translated_message(error)
+
+
+class DomainErrorPages:
+    """A view that lets a DomainError through gets a page with its sentence and status. The API has its own words."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, DomainError):
+            return None
+        return render(request, "labeling_ui/problem.html", {"error": error}, status=error.status)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """A page for people, its sentence for the script that sends files, problem+json below /api/."""
+    if request.path.startswith("/api/"):
+        return errors.bad_request(request, exception)
+    if request.headers.get("Accept", "").startswith("application/json"):
+        return JsonResponse({"detail": _bad_request_message(exception)}, status=400)
+    return HttpResponseBadRequest(render_to_string("400.html", {"sentence": _bad_request_message(exception)}))
+
+
+def too_many_files_message() -> str:
+    most = f"{settings.DATA_UPLOAD_MAX_NUMBER_FILES:,}"
+    return gettext(
+        "Nothing was changed. %(most)s files at most are taken at once: bring a larger folder as a .zip."
+    ) % {"most": most}
+
+
+def _bad_request_message(error: Exception) -> str:
+    if isinstance(error, TooManyFilesSent | TooManyFieldsSent):
+        return too_many_files_message()
+    return gettext(
+        "Nothing was changed. If you sent a file, it may be larger than this site takes: ask the person who runs it, "
+        "or split the file."
+    )

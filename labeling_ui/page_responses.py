@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from analytics.reports.document import Document
@@ -21,6 +21,16 @@ View = Callable[..., HttpResponse]
 NO_ID = uuid.UUID(int=0)
 # The largest id that the database can compare with.
 MAX_CURSOR = 2**63 - 1
+
+
+def action(view: View) -> View:
+    """What a button of a page does: signed in, and only by POST."""
+    return login_required(require_POST(view))
+
+
+def fresh_page(view: View) -> View:
+    """A page to read, never from a cache: signed in."""
+    return login_required(never_cache(require_safe(view)))
 
 
 def live_page(view: View) -> View:

@@ -11,7 +11,7 @@ from annotation.access import tokens
 from annotation.api import paging
 from annotation.api.serializers import In, operation
 from annotation.models import ApiToken
-from annotation.models.api_token import Scope
+from annotation.models.api import Scope
 
 
 class TokenIn(In):

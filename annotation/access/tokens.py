@@ -17,7 +17,7 @@ from django.utils import timezone
 from annotation import access
 from annotation.errors import Conflict, FieldProblem, InvalidInput, NotFound
 from annotation.models import ApiToken, User
-from annotation.models.api_token import Scope
+from annotation.models.api import Scope
 from annotation.studies import audit
 
 # By this prefix secret scanners recognise a token in a file or a log.

@@ -19,7 +19,7 @@ from annotation.access import tokens
 from annotation.access.sign_in import account_key, client_address
 from annotation.access.tokens import TokenInUse
 from annotation.models import User
-from annotation.models.api_token import Scope
+from annotation.models.api import Scope
 from annotation.rate_limits import Rate, RateLimiter
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils import timezone
 
 from annotation.models import Study
-from annotation.models.sweep import Mark, SweepMark
+from annotation.models.job import Mark, SweepMark
 
 # By source, the highest id in sight; and by the same snapshot the oldest transaction still open, and the next one.
 VisibleHeads = tuple[dict[str, int], int, int]

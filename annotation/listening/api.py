@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import access
-from annotation.api import ranges
+from annotation.api import downloads
 from annotation.api.authentication import Scope
 from annotation.api.serializers import In, operation, problem_responses
 from annotation.audio.check_sounds import intervals
@@ -53,7 +53,7 @@ class ClipView(APIView):
             signature=request.query_params.get("signature", ""),
         )
         django_request: HttpRequest = request._request
-        return ranges.send_range(django_request, clip, content_type="audio/flac")
+        return downloads.send_range(django_request, clip, content_type="audio/flac")
 
 
 class SpectrogramView(APIView):

@@ -1,15 +1,13 @@
 """Models: one file per aggregate."""
 
-from annotation.models.api_token import ApiToken
+from annotation.models.api import ApiToken, KeptAnswer
 from annotation.models.assignment import Assignment
 from annotation.models.audit import AuditEvent
-from annotation.models.clip import Clip
-from annotation.models.idempotency import KeptAnswer
 from annotation.models.importing import StagedImport, StagedSound, StagedTask, Upload
 from annotation.models.item import Candidate, Item, ItemVersion, System
-from annotation.models.job import Job, JobProblem
+from annotation.models.job import FlagSweep, Job, JobProblem, StoppingSweep
 from annotation.models.judgment import Answer, Exclusion, Judgment
-from annotation.models.listening import ListeningCheck
+from annotation.models.listening import Clip, ListeningCheck
 from annotation.models.people import Invitation, Membership, Rater, RaterWithdrawal, User
 from annotation.models.protocol import ProtocolVersion, Question
 from annotation.models.review import (
@@ -22,7 +20,6 @@ from annotation.models.review import (
     ReviewView,
 )
 from annotation.models.study import OrderingPolicy, Study
-from annotation.models.sweep import FlagSweep, StoppingSweep
 from annotation.models.task import BarredRater, GoldKey, Task, TaskCandidate
 from annotation.models.webhook import Webhook, WebhookDelivery
 

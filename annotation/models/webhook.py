@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models.sweep import Mark
+from annotation.models.job import Mark
 
 
 class Webhook(Mark):

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import access
-from annotation.api import ranges
+from annotation.api import downloads
 from annotation.api.authentication import Scope
 from annotation.api.serializers import In, operation, problem_responses
 from annotation.errors import Conflict
@@ -123,7 +123,7 @@ class PreviewClipView(_PreviewView):
         query = request.query_params
         until, signature = query.get("until", ""), query.get("signature", "")
         clip = previews.preview_clip(shown, name, until=until, signature=signature)
-        return ranges.send_range(request._request, clip, content_type="audio/flac")
+        return downloads.send_range(request._request, clip, content_type="audio/flac")
 
 
 class PreviewSpectrogramView(_PreviewView):

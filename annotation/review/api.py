@@ -17,9 +17,8 @@ from rest_framework.views import APIView
 from annotation import access
 from annotation.api import paging
 from annotation.api.authentication import Scope
-from annotation.api.json_fields import TableField
 from annotation.api.paging import PageOut
-from annotation.api.serializers import In, SettingsIn, operation, problem_responses
+from annotation.api.serializers import In, SettingsIn, TableField, operation, problem_responses
 from annotation.errors import InvalidInput
 from annotation.jobs.api import JobOut
 from annotation.models import ReviewCase, ReviewView, Study, User

@@ -16,7 +16,7 @@ from annotation import access
 from annotation.access.sign_in import lockout_seconds
 from annotation.access.tokens import MAX_DAYS
 from annotation.models import User
-from annotation.models.api_token import Scope
+from annotation.models.api import Scope
 
 
 def _password_help() -> str:

@@ -21,7 +21,6 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_POST
 
 from annotation import access
 from annotation.access import tokens as access_tokens
@@ -32,6 +31,7 @@ from annotation.studies import members
 from labeling_ui.account.api_reference import api_reference
 from labeling_ui.account.forms import SignInForm, SignUpForm, TokenForm
 from labeling_ui.domain_errors import errors_in_form
+from labeling_ui.page_responses import action
 
 # Signing in and out, passwords, and joining a study by invitation.
 
@@ -114,8 +114,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
     return render(request, "labeling_ui/account/tokens.html", context)
 
 
-@login_required
-@require_POST
+@action
 def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     access_tokens.revoke_token(request.user, token_id)
     messages.success(request, _("The token is revoked. The next request with it is refused."))

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from analytics.reports import learned_comparison
 from analytics.reports.render import html
@@ -39,6 +39,7 @@ from labeling_ui.models.training_page import (
     test_metrics,
 )
 from labeling_ui.page_responses import (
+    action,
     document_attachment,
     is_part_request,
     json_response,
@@ -130,8 +131,7 @@ def learned_record(request: HttpRequest, model_id: int) -> HttpResponse:
     return response
 
 
-@login_required
-@require_POST
+@action
 def cancel_training(request: HttpRequest, model_id: int) -> HttpResponse:
     model = learned_model_of(request.user, model_id)
     with errors_as_messages(request):
@@ -139,8 +139,7 @@ def cancel_training(request: HttpRequest, model_id: int) -> HttpResponse:
     return redirect("learned_model", model_id)
 
 
-@login_required
-@require_POST
+@action
 def promote_model(request: HttpRequest, model_id: int) -> HttpResponse:
     """Make it the study's scorer of its kind."""
     model = learned_model_of(request.user, model_id)
@@ -152,8 +151,7 @@ def promote_model(request: HttpRequest, model_id: int) -> HttpResponse:
     return redirect("learned_model", model_id)
 
 
-@login_required
-@require_POST
+@action
 def demote_model(request: HttpRequest, model_id: int) -> HttpResponse:
     """Let it be the study's scorer no longer."""
     model = learned_model_of(request.user, model_id)

@@ -13,8 +13,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
-from django.views.decorators.vary import vary_on_headers
+from django.views.decorators.http import require_safe
 
 from analytics.overview import scorers
 from analytics.reports import sensitivity as reports_sensitivity
@@ -40,7 +39,7 @@ from labeling_ui.models.run_page import (
 )
 from labeling_ui.models.training_page import learned_lines
 from labeling_ui.models.training_views import trainable_kinds
-from labeling_ui.page_responses import attachment, live_page, page_cursor, render_page_or_part
+from labeling_ui.page_responses import action, attachment, live_page, page_cursor, render_page_or_part
 from scoring import access as scoring_access
 from scoring import learned
 from scoring.access import scorer_of
@@ -107,8 +106,7 @@ def _form_and_field(path: str, options: OptionsForm, scope: ScopeForm) -> tuple[
     return (scope if group == "filter" else options), name
 
 
-@login_required
-@require_POST
+@action
 def remove_prescore(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Let new items go without one of the scorers that they would get."""
     study = access.managed_study(request.user, slug)
@@ -172,9 +170,7 @@ def scoring_run(request: HttpRequest, run_id: int) -> HttpResponse:
     return render_page_or_part(request, "models/run", "models/run_live", context)
 
 
-@login_required
-@vary_on_headers("HX-Request")
-@require_safe
+@live_page
 def failed_rows(request: HttpRequest, run_id: int) -> HttpResponse:
     """Rows of a run without a score, a page at a time; a page of its own where there are no scripts."""
     run = scoring_access.run_of(request.user, run_id)
@@ -191,8 +187,7 @@ def failed_rows(request: HttpRequest, run_id: int) -> HttpResponse:
     return render_page_or_part(request, "models/failed", "models/failed_part", context)
 
 
-@login_required
-@require_POST
+@action
 def cancel_run(request: HttpRequest, run_id: int) -> HttpResponse:
     run = scoring_access.run_of(request.user, run_id)
     with errors_as_messages(request):
@@ -200,8 +195,7 @@ def cancel_run(request: HttpRequest, run_id: int) -> HttpResponse:
     return redirect("scoring_run", run.pk)
 
 
-@login_required
-@require_POST
+@action
 def retry_run(request: HttpRequest, run_id: int) -> HttpResponse:
     """Try again what has no score yet."""
     run = scoring_access.run_of(request.user, run_id)
@@ -241,8 +235,7 @@ def prompt_file(request: HttpRequest, slug: str, family: str) -> HttpResponse:
     return _render_prompts(request, study, form)
 
 
-@login_required
-@require_POST
+@action
 def remove_prompts(request: HttpRequest, slug: str, family: str) -> HttpResponse:
     study = access.managed_study(request.user, slug)
     study_prompts.check_family(family)

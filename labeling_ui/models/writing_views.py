@@ -11,8 +11,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_POST, require_safe
-from django.views.decorators.vary import vary_on_headers
 
 from analytics.overview import scorers
 from annotation import access
@@ -27,7 +25,7 @@ from labeling_ui.models.forms import (
     writer_options_form,
 )
 from labeling_ui.models.run_page import flatten_options, writing_line
-from labeling_ui.page_responses import live_page, page_cursor, render_page_or_part
+from labeling_ui.page_responses import action, live_page, page_cursor, render_page_or_part
 from scoring.access import writer_of, writing_run_of
 from scoring.models import Writer, WritingRun
 from scoring.writing import draft_requests, publishing, results, text_files, writing_runs
@@ -100,8 +98,7 @@ def _form_and_field(path: str, form: WriterForm, options: OptionsForm) -> tuple[
     return (options, name) if group == "options" else (form, group)
 
 
-@login_required
-@require_POST
+@action
 def retire_writer(request: HttpRequest, slug: str, writer_id: int) -> HttpResponse:
     """Retire a writer; or bring one back that was retired."""
     writer = writer_of(request.user, slug, writer_id)
@@ -184,9 +181,7 @@ def writing_run(request: HttpRequest, run_id: int) -> HttpResponse:
     return render_page_or_part(request, "models/writers/run", "models/writers/run_live", context)
 
 
-@login_required
-@vary_on_headers("HX-Request")
-@require_safe
+@live_page
 def written_rows(request: HttpRequest, run_id: int) -> HttpResponse:
     """What a run has written, or what became nothing for one reason, a page at a time."""
     run = writing_run_of(request.user, run_id)
@@ -194,8 +189,7 @@ def written_rows(request: HttpRequest, run_id: int) -> HttpResponse:
     return render_page_or_part(request, "models/writers/rows", "models/writers/rows_part", context)
 
 
-@login_required
-@require_POST
+@action
 def publish_run(request: HttpRequest, run_id: int) -> HttpResponse:
     cut = request.POST.get("cut") == "yes"
     return _change_run(
@@ -204,14 +198,12 @@ def publish_run(request: HttpRequest, run_id: int) -> HttpResponse:
     )  # fmt: skip
 
 
-@login_required
-@require_POST
+@action
 def cancel_writing(request: HttpRequest, run_id: int) -> HttpResponse:
     return _change_run(request, run_id, lambda run: writing_runs.cancel(run, actor=request.user), "")
 
 
-@login_required
-@require_POST
+@action
 def retry_writing(request: HttpRequest, run_id: int) -> HttpResponse:
     return _change_run(
         request,
@@ -221,8 +213,7 @@ def retry_writing(request: HttpRequest, run_id: int) -> HttpResponse:
     )  # fmt: skip
 
 
-@login_required
-@require_POST
+@action
 def leave_out_row(request: HttpRequest, run_id: int, row_id: int) -> HttpResponse:
     return _change_run(
         request, run_id, lambda run: publishing.leave_out(run, row_id, actor=request.user),

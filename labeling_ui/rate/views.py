@@ -12,8 +12,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
 
 from annotation import access
 from annotation.access.sign_in import account_key
@@ -26,7 +24,7 @@ from annotation.rating import previews
 from annotation.review import returns
 from annotation.studies.protocols import load_protocol
 from labeling_ui.domain_errors import errors_as_messages
-from labeling_ui.page_responses import url_prefix
+from labeling_ui.page_responses import action, fresh_page, url_prefix
 from labeling_ui.rate.page_data import listening_requirements, own_answers
 
 # In the session: the protocol version, by study, whose guidelines this rater said they had read.
@@ -50,9 +48,7 @@ def guidelines(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "labeling_ui/rate/guidelines.html", context)
 
 
-@login_required
-@never_cache
-@require_safe
+@fresh_page
 def work(request: HttpRequest, slug: str) -> HttpResponse:
     """The workbench. Guidelines come first, once for each version of the protocol; then listening checks, when due."""
     rater = access.rater_of(request.user, slug)
@@ -110,9 +106,7 @@ def _workbench_data(
 # The raters' page for those who run a study: the same page, over an API that keeps nothing.
 
 
-@login_required
-@never_cache
-@require_safe
+@fresh_page
 def preview(request: HttpRequest, slug: str) -> HttpResponse:
     study = access.managed_study(request.user, slug)
     if not study.n_tasks:
@@ -140,9 +134,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
 # The rater's listening checks, and what a study requires of them.
 
 
-@login_required
-@never_cache
-@require_safe
+@fresh_page
 def checks(request: HttpRequest, slug: str) -> HttpResponse:
     """The checks that a study requires, one after another; they happen in the browser, over the API."""
     rater = access.rater_of(request.user, slug)
@@ -173,9 +165,7 @@ def checks(request: HttpRequest, slug: str) -> HttpResponse:
 RETURNS_SHOWN = 20
 
 
-@login_required
-@never_cache
-@require_safe
+@fresh_page
 def returned(request: HttpRequest, slug: str) -> HttpResponse:
     rater = access.rater_of(request.user, slug)
     waiting = returns.waiting_returns(request.user, slug)
@@ -188,8 +178,7 @@ def returned(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "labeling_ui/rate/returned.html", context)
 
 
-@login_required
-@require_POST
+@action
 def keep_returned(request: HttpRequest, slug: str, return_id: int) -> HttpResponse:
     """The rater looked again and stays with their answer."""
     access.rater_of(request.user, slug)

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext as look_up
+from django.utils.translation import gettext_lazy
 
 from analytics.planning.rules import PlanRequest, PlanResult, rating_hours
 from analytics.reports.render.durations import duration
@@ -16,6 +18,32 @@ from analytics.statistics.planning.sample_size import SamplePlan, explain_plan_c
 from labeling_ui.templatetags.formatting import count, decimals, percent
 
 Stored = Mapping[str, Any]
+
+GOAL_LABELS: dict[tuple[str, str], Promise] = {
+    ("rating", "width"): gettext_lazy("Know a system's mean"),
+    ("rating", "power"): gettext_lazy("Tell two systems apart"),
+    ("rating", "alpha"): gettext_lazy("Know the agreement"),
+    ("preference", "width"): gettext_lazy("Know a win rate"),
+    ("preference", "power"): gettext_lazy("Show that one system is preferred"),
+    ("preference", "alpha"): gettext_lazy("Know the agreement"),
+    ("preference", "majority"): gettext_lazy("Get each comparison right"),
+}
+
+# Where starting values come from when the study has no votes; see analytics.planning.pilot.
+PUBLISHED_SOURCES: dict[tuple[str, bool], Promise] = {
+    ("rating", False): gettext_lazy(
+        "Published: ratings of production quality in AES-PAM (9 systems, 200 prompts, 10 ratings each), put on this "
+        "scale. They name no raters; a quarter of what raters of one clip differ by is taken to be severity."
+    ),
+    ("rating", True): gettext_lazy("Published: ORCA, alpha 0.82 on 2,033 answers with 3 ratings each."),
+    ("preference", False): gettext_lazy(
+        "Published: CMI-Pref, where 69 % of the pairs of votes on a comparison agree, and FENSE, where 2 to 5 % are "
+        "ties. How far one rater's votes hang together is a guess."
+    ),
+    ("preference", True): gettext_lazy(
+        "Published: CMI-Pref, alpha 0.38 on 492 comparisons with some 2 votes each."
+    ),
+}
 
 
 @dataclass(frozen=True)

@@ -19,17 +19,16 @@ from analytics.planning import pilot
 from analytics.planning.pilot import StartingValues
 from analytics.planning.rules import GOALS, PlanRequest, plan_study
 from analytics.reports import study_report
-from analytics.reports.render import files, html
+from analytics.reports.render import html
 from analytics.reports.study_report import STEPS
 from analytics.statistics.bootstrap import REPLICATES
 from analytics.statistics.planning.variance_components import SENTENCES
 from annotation import access
 from annotation.models import Job, Study
 from annotation.studies.protocols import load_protocol
+from labeling_ui.page_responses import document_attachment, is_part_request, render_part
 from labeling_ui.reports import planner_page
 from labeling_ui.reports.forms import HabitsForm, PlanForm, ReportForm, submitted_numbers
-from labeling_ui.reports.planner_labels import GOAL_LABELS as GOAL_WORDS
-from labeling_ui.reports.planner_labels import PUBLISHED_SOURCES
 
 # What a study found, as a paper would print it.
 
@@ -45,8 +44,9 @@ def report(request: HttpRequest, slug: str) -> HttpResponse:
     """The last report that was made; posted to, a new one is asked for. Only the part that moves when that asks."""
     study = access.managed_study(request.user, slug)
     newest = study_report.newest_report_job(study)
-    if request.headers.get("HX-Request") == "true":
-        return _render_live(request, study, newest)
+    if is_part_request(request):
+        finished = newest is None or newest.is_finished
+        return render_part(request, "reports/live", {"study": study} | _progress(newest), finished=finished)
     done = study_report.last_finished_report(study)
     form = ReportForm(request.POST or None, initial=_report_initial(done))
     if form.is_valid():
@@ -54,9 +54,11 @@ def report(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("report", slug)
     context = {"study": study, "form": form, "computed_at": done.finished_at if done else None}
     if done:
-        context["document"] = found = study_report.document_of_job(done)
+        context["document"] = document = study_report.document_of_job(done)
         context["shown"] = html.render_part(
-            found, most_rows=ROWS_SHOWN, address=lambda *name: _report_file_url(study, *name)
+            document,
+            most_rows=ROWS_SHOWN,
+            address=lambda key, extension: reverse("report_file", args=[slug, key, extension]),
         )
     return render(request, "labeling_ui/reports/report.html", context | _progress(newest))
 
@@ -67,24 +69,11 @@ def report_file(request: HttpRequest, slug: str, key: str, extension: str) -> Ht
     """The last report as one file, all of its tables and figures, or one of them."""
     study = access.managed_study(request.user, slug)
     done = study_report.last_finished_report(study)
-    content = (
-        None
-        if done is None
-        else files.document_file(study_report.document_of_job(done), key, extension, folder=_file_stem(study))
-    )
-    if content is None:
+    if done is None:
         raise Http404
-    response = HttpResponse(content, content_type=files.CONTENT_TYPES[extension])
-    name = _file_stem(study) if key == files.WHOLE_REPORT else f"{_file_stem(study)}-{key}"
-    response["Content-Disposition"] = f'attachment; filename="{name}.{extension}"'
-    return response
-
-
-def _render_live(request: HttpRequest, study: Study, newest: Job | None) -> HttpResponse:
-    response = render(request, "labeling_ui/reports/live.html", {"study": study} | _progress(newest))
-    if newest is None or newest.is_finished:
-        response["HX-Refresh"] = "true"
-    return response
+    return document_attachment(
+        study_report.document_of_job(done), key, extension, stem=f"{study.slug}-report"
+    )
 
 
 def _progress(job: Job | None) -> dict[str, object]:
@@ -99,14 +88,6 @@ def _report_initial(done: Job | None) -> dict[str, object]:
     """As last time."""
     first = {"interval": "jackknife", "replicates": REPLICATES, "seed": 0, "language": get_language()}
     return done.params if done else first
-
-
-def _report_file_url(study: Study, key: str, extension: str) -> str:
-    return reverse("report_file", args=[study.slug, key, extension])
-
-
-def _file_stem(study: Study) -> str:
-    return f"{study.slug}-report"
 
 
 @login_required
@@ -129,7 +110,7 @@ def planner(request: HttpRequest, slug: str) -> HttpResponse:
         "question": question,
         "questions": _question_titles(study, questions),
         "goal": start.asked.goal,
-        "goals": [(goal, GOAL_WORDS[kind, goal]) for goal in GOALS[kind]],
+        "goals": [(goal, planner_page.GOAL_LABELS[kind, goal]) for goal in GOALS[kind]],
         "form": form,
         "habits": habits,
         **_pilot_context(study, start),
@@ -165,7 +146,7 @@ def _pilot_context(study: Study, start: StartingValues) -> dict[str, Any]:
         "own": start.own,
         "votes": start.votes,
         "computed_at": start.computed_at,
-        "published": PUBLISHED_SOURCES[start.asked.kind, goal == "alpha"],
+        "published": planner_page.PUBLISHED_SOURCES[start.asked.kind, goal == "alpha"],
         "pilot_notes": [look_up(SENTENCES[code]) for code in start.votes.get("notes", ())]
         if goal != "alpha"
         else [],

@@ -6,12 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
@@ -20,6 +21,7 @@ from analytics.review.case_votes import CaseVote, TaskVotes
 from annotation.access.sign_in import account_key
 from annotation.models import (
     Answer,
+    Candidate,
     CaseReason,
     Correction,
     Draft,
@@ -30,7 +32,7 @@ from annotation.models import (
     Task,
     User,
 )
-from annotation.protocols.schema import Point, Protocol, QuestionSpec, Text
+from annotation.protocols.schema import Point, Protocol, QuestionSpec
 from annotation.rating.rules.counterbalancing import candidate_labels
 from annotation.review import adjudication
 from annotation.review.labels import CORRECTION_REASON_LABELS, FIELD_LABELS
@@ -38,6 +40,8 @@ from annotation.review.rules import CORRECTABLE_FIELDS, ReviewSettings
 from annotation.studies.protocols import load_protocol
 from labeling_ui.models.catalogue_texts import scorer_title
 from labeling_ui.page_responses import url_prefix
+from labeling_ui.study.page_data import Bar
+from labeling_ui.templatetags.formatting import in_language
 from scoring.models import Score, Writer
 from scoring.writing import draft_requests
 
@@ -55,7 +59,7 @@ class AnswerLine:
 
     title: str
     of: str
-    said: str
+    text: str
     sure: str
     is_text: bool
 
@@ -66,36 +70,14 @@ class VoteLine:
     who: str
     is_mine: bool
     is_experts: bool
-    at: datetime
-    answers: tuple[AnswerLine, ...]
-    codes: tuple[tuple[str, str], ...]
-    # It came from a rater of this study by an assignment: they can be asked to look once more.
-    returnable: bool
+    answers: list[AnswerLine]
+    codes: list[tuple[str, str]]
 
-
-@dataclass(frozen=True)
-class Bar:
-    label: str
-    n: int
-    length: float
-    share: float | None = None
-
-
-@dataclass(frozen=True)
-class Distribution:
-    title: str
-    bars: tuple[Bar, ...]
-
-
-@dataclass(frozen=True)
-class CandidateLine:
-    """`clip`: the name under which the expert's assignment plays it."""
-
-    label: str
-    system: str
-    take: int
-    text: str
-    clip: str
+    @property
+    def returnable(self) -> bool:
+        """It came from a rater of this study by an assignment: they can be asked to look once more."""
+        rated = self.judgment.origin == Judgment.Origin.RATED and self.judgment.assignment_id is not None
+        return rated and not self.judgment.excluded
 
 
 @dataclass(frozen=True)
@@ -105,109 +87,96 @@ class ScoreLine:
     of: str
     output: str
     value: float | None
-    numbers: tuple[tuple[str, str], ...]
+    numbers: list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class TaskCard:
+    """Candidates with their labels, empty where there is only one; distributions with their titles."""
+
     task: Task
-    candidates: tuple[CandidateLine, ...]
-    votes: tuple[VoteLine, ...]
-    distributions: tuple[Distribution, ...]
-    scores: tuple[ScoreLine, ...]
+    candidates: list[tuple[str, Candidate]]
+    votes: list[VoteLine]
+    distributions: list[tuple[str, list[Bar]]]
+    scores: list[ScoreLine]
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """The letters that a reader saw: by the task's slot, and by candidate where there are several."""
+
+    by_slot: Mapping[int, str]
+    by_candidate: Mapping[int, str]
+
+    def of_choice(self, choice: int) -> str:
+        if choice == Answer.Choice.TIE:
+            return _("Tie")
+        if choice == Answer.Choice.BOTH_BAD:
+            return _("Both bad")
+        return self.by_slot.get(0 if choice == Answer.Choice.FIRST else 1, "?")
+
+    def of_answer(self, answer: Answer, spec: QuestionSpec) -> str:
+        if answer.choice is not None:
+            return self.of_choice(answer.choice)
+        if answer.value is not None:
+            return _scale_point_text(answer.value, spec.points)
+        return answer.text
 
 
 def task_card(task_votes: TaskVotes, *, protocol: Protocol, own: Judgment | None) -> TaskCard:
-    """`mine`: the reader's own blind judgment: its order of the candidates names them for the whole card."""
-    order = list(range(len(task_votes.candidates)))
+    """`own`: the reader's own blind judgment: its order of the candidates names them for the whole card."""
+    candidates = task_votes.candidates
+    order = list(range(len(candidates)))
     if own is not None and own.task_id == task_votes.task.pk and own.presentation:
         order = list(own.presentation)
-    letters = candidate_labels(protocol.layout)
-    by_slot = {slot: letter for letter, slot in zip(letters, order, strict=False)}
-    names = {candidate.pk: by_slot.get(slot, "?") for slot, candidate in enumerate(task_votes.candidates)}
-    several = len(task_votes.candidates) > 1
+    by_slot = dict(zip(order, candidate_labels(protocol.layout), strict=False))
+    several = len(candidates) > 1
+    names = {candidate.pk: by_slot.get(slot, "?") for slot, candidate in enumerate(candidates)}
+    labels = _Labels(by_slot, names if several else {})
     return TaskCard(
         task=task_votes.task,
-        candidates=tuple(
-            CandidateLine(
-                label=by_slot.get(slot, "?") if several else "",
-                system=(candidate := task_votes.candidates[slot]).system.name,
-                take=candidate.take,
-                text=candidate.text,
-                clip=by_slot.get(slot, "?").lower() if candidate.clip_id else "",
-            )
-            for slot in order
-        ),
-        votes=tuple(
-            _vote_line(vote, names=names if several else {}, by_slot=by_slot, own=own)
-            for vote in task_votes.votes
-        ),
-        distributions=tuple(_distributions(task_votes, names=names if several else {}, by_slot=by_slot)),
-        scores=tuple(_score_line(score, names=names if several else {}) for score in task_votes.scores),
+        candidates=[(by_slot.get(slot, "?") if several else "", candidates[slot]) for slot in order],
+        votes=[_vote_line(vote, labels, own=own) for vote in task_votes.votes],
+        distributions=list(_distributions(task_votes, labels)),
+        scores=[_score_line(score, labels.by_candidate) for score in task_votes.scores],
     )
 
 
-def _vote_line(
-    vote: CaseVote, *, names: Mapping[int, str], by_slot: Mapping[int, str], own: Judgment | None
-) -> VoteLine:
+def _vote_line(vote: CaseVote, labels: _Labels, *, own: Judgment | None) -> VoteLine:
     judgment = vote.judgment
     protocol = load_protocol(judgment.protocol_version_id).spec
-    titles = {code.key: _in_language(code.title) for code in protocol.codes}
+    titles = {code.key: in_language(code.title) for code in protocol.codes}
     return VoteLine(
         judgment=judgment,
         who=judgment.rater.pseudonym if judgment.rater else _("an imported rater"),
         is_mine=own is not None and judgment.pk == own.pk,
         is_experts=vote.is_experts,
-        at=judgment.submitted_at,
-        answers=tuple(
-            _answer_line(answer, spec, names=names, by_slot=by_slot)
+        answers=[
+            _answer_line(answer, spec, labels)
             for answer in vote.answers
             if (spec := protocol.question(answer.question.key)) is not None
-        ),
-        codes=tuple((key, titles.get(key, key)) for key in judgment.codes),
-        returnable=judgment.origin == Judgment.Origin.RATED
-        and judgment.assignment_id is not None
-        and not judgment.excluded,
+        ],
+        codes=[(key, titles.get(key, key)) for key in judgment.codes],
     )
 
 
-def _answer_line(
-    answer: Answer, spec: QuestionSpec, *, names: Mapping[int, str], by_slot: Mapping[int, str]
-) -> AnswerLine:
+def _answer_line(answer: Answer, spec: QuestionSpec, labels: _Labels) -> AnswerLine:
     confidence = spec.confidence.points if spec.confidence else ()
     return AnswerLine(
-        title=_in_language(spec.title),
-        of=names.get(answer.candidate_id or 0, ""),
-        said=_answer_text(answer, spec, by_slot=by_slot),
+        title=in_language(spec.title),
+        of=labels.by_candidate.get(answer.candidate_id or 0, ""),
+        text=labels.of_answer(answer, spec),
         sure="" if answer.confidence is None else _scale_point_text(answer.confidence, confidence),
         is_text=spec.kind == "text",
     )
 
 
-def _answer_text(answer: Answer, spec: QuestionSpec, *, by_slot: Mapping[int, str]) -> str:
-    if answer.choice is not None:
-        return _choice_text(answer.choice, by_slot=by_slot)
-    if answer.value is not None:
-        return _scale_point_text(answer.value, spec.points)
-    return answer.text
-
-
-def _choice_text(choice: int, *, by_slot: Mapping[int, str]) -> str:
-    if choice == Answer.Choice.TIE:
-        return _("Tie")
-    if choice == Answer.Choice.BOTH_BAD:
-        return _("Both bad")
-    return by_slot.get(0 if choice == Answer.Choice.FIRST else 1, "?")
-
-
 def _scale_point_text(value: float, points: Sequence[Point]) -> str:
-    label = next((_in_language(point.label) for point in points if point.value == value), "")
+    label = next((in_language(point.label) for point in points if point.value == value), "")
     return f"{value:g} · {label}" if label else f"{value:g}"
 
 
-def _distributions(
-    task_votes: TaskVotes, *, names: Mapping[int, str], by_slot: Mapping[int, str]
-) -> Iterator[Distribution]:
+def _distributions(task_votes: TaskVotes, labels: _Labels) -> Iterator[tuple[str, list[Bar]]]:
     """Of what counts: raters' answers that are neither excluded nor surplus, by question and candidate."""
     counted: dict[tuple[str, int], list[Answer]] = {}
     specs: dict[str, QuestionSpec] = {}
@@ -222,33 +191,28 @@ def _distributions(
             specs[spec.key] = spec
             counted.setdefault((spec.key, answer.candidate_id or 0), []).append(answer)
     for (key, candidate), answers in counted.items():
-        title = _in_language(specs[key].title)
-        if of := names.get(candidate):
+        title = in_language(specs[key].title)
+        if of := labels.by_candidate.get(candidate):
             title = f"{of}: {title}"
-        yield Distribution(title, tuple(_answer_bars(answers, specs[key], by_slot=by_slot)))
+        yield title, list(_answer_bars(answers, specs[key], labels))
 
 
-def _answer_bars(
-    answers: Sequence[Answer], spec: QuestionSpec, *, by_slot: Mapping[int, str]
-) -> Iterator[Bar]:
-    n_by_text = Counter(_answer_text(answer, spec, by_slot=by_slot) for answer in answers)
+def _answer_bars(answers: Sequence[Answer], spec: QuestionSpec, labels: _Labels) -> Iterator[Bar]:
+    n_by_text = Counter(labels.of_answer(answer, spec) for answer in answers)
     if spec.kind == "preference":
-        kinds = [Answer.Choice.FIRST, Answer.Choice.SECOND]
-        kinds += [Answer.Choice.TIE] if spec.tie else []
-        kinds += [Answer.Choice.BOTH_BAD] if spec.both_bad else []
-        faces = [_choice_text(kind, by_slot=by_slot) for kind in kinds]
-        faces = sorted(faces[:2]) + faces[2:]
+        texts = sorted(map(labels.of_choice, (Answer.Choice.FIRST, Answer.Choice.SECOND)))
+        texts += [labels.of_choice(Answer.Choice.TIE)] if spec.tie else []
+        texts += [labels.of_choice(Answer.Choice.BOTH_BAD)] if spec.both_bad else []
     elif spec.points:
-        faces = [_scale_point_text(point.value, spec.points) for point in spec.points]
+        texts = [_scale_point_text(point.value, spec.points) for point in spec.points]
     else:
-        faces = [
-            f"{value:g}" for value in sorted({answer.value for answer in answers if answer.value is not None})
-        ]
-    for face in faces:
-        yield Bar(face, n_by_text[face], 100 * n_by_text[face] / len(answers))
+        values = {answer.value for answer in answers if answer.value is not None}
+        texts = [f"{value:g}" for value in sorted(values)]
+    for text in texts:
+        yield Bar(text, n_by_text[text], None, 100 * n_by_text[text] / len(answers))
 
 
-def _score_line(score: Score, *, names: Mapping[int, str]) -> ScoreLine:
+def _score_line(score: Score, names: Mapping[int, str]) -> ScoreLine:
     of = names.get(score.candidate_id, "")
     if score.other_id is not None:
         of = _("%(one)s against %(other)s") % {"one": of, "other": names.get(score.other_id, "?")}
@@ -258,73 +222,55 @@ def _score_line(score: Score, *, names: Mapping[int, str]) -> ScoreLine:
         of=of,
         output="" if score.output == "value" else score.output,
         value=score.value,
-        numbers=tuple(_score_details(score.distribution))[:SCORE_DETAILS_SHOWN],
+        numbers=list(islice(_score_details(score.distribution), SCORE_DETAILS_SHOWN)),
     )
 
 
 def _score_details(distribution: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
     """Whatever a scorer keeps behind its value, as names and numbers."""
-    if isinstance(distribution, Mapping):
-        for name, part in distribution.items():
-            yield from _score_details(part, f"{prefix}.{name}" if prefix else str(name))
-    elif isinstance(distribution, list):
-        for place, part in enumerate(distribution, start=1):
-            yield from _score_details(part, f"{prefix}.{place}" if prefix else str(place))
-    elif isinstance(distribution, int | float):
+    if isinstance(distribution, int | float):
         yield prefix, f"{distribution:.3g}".replace("-", "−")
-
-
-def _in_language(text: Text) -> str:
-    return text.in_language(get_language() or "en")
+        return
+    parts = distribution.items() if isinstance(distribution, Mapping) else ()
+    if isinstance(distribution, list):
+        parts = enumerate(distribution, start=1)
+    for name, part in parts:
+        yield from _score_details(part, f"{prefix}.{name}" if prefix else str(name))
 
 
 # Models' drafts of an item's texts as the desk shows them beside the field.
 
 
 @dataclass(frozen=True)
-class DraftLine:
-    """`made_by`: what wrote it, as its provenance says: model, prompt, when."""
-
-    draft: Draft
-    made_by: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class FieldDrafts:
-    """The drafts of one field, the newest first, and the writers that can be asked for another."""
+    """The drafts of one field, the newest first, each with what wrote it as its provenance says (model, prompt); and
+    the writers that can be asked for another."""
 
     name: str
-    title: str
-    lines: tuple[DraftLine, ...]
-    writers: tuple[Writer, ...]
+    drafts: list[tuple[Draft, list[str]]]
+    writers: list[Writer]
+
+    @property
+    def title(self) -> Promise | str:
+        return FIELD_LABELS.get(self.name, self.name)
 
     @property
     def is_awaited(self) -> bool:
-        return any(line.draft.state == Draft.State.WAITING for line in self.lines)
+        return any(draft.state == Draft.State.WAITING for draft, _origins in self.drafts)
 
 
-def drafts_of_field(case: ReviewCase, field: str) -> FieldDrafts:
-    drafts = case.drafts.filter(field=field, item_version_id=case.item_version_id).order_by("-pk")
-    return field_drafts(field, drafts, draft_requests.writers_for(case))
-
-
-def drafts_of_case(case: ReviewCase, fields: Sequence[str]) -> dict[str, FieldDrafts]:
-    """By field, in the queries of one."""
+def drafts_by_field(case: ReviewCase, fields: Iterable[str]) -> dict[str, FieldDrafts]:
+    """In as many queries for many fields as for one."""
     drafts = list(case.drafts.filter(item_version_id=case.item_version_id).order_by("-pk"))
     writers = draft_requests.writers_for(case)
     return {
-        field: field_drafts(field, [draft for draft in drafts if draft.field == field], writers)
+        field: FieldDrafts(
+            field,
+            [(draft, list(_draft_provenance(draft))) for draft in drafts if draft.field == field],
+            [writer for writer in writers if writer.writes == field],
+        )
         for field in fields
     }
-
-
-def field_drafts(field: str, drafts: Iterable[Draft], writers: Iterable[Writer]) -> FieldDrafts:
-    return FieldDrafts(
-        name=field,
-        title=str(FIELD_LABELS.get(field, field)),
-        lines=tuple(DraftLine(draft, tuple(_draft_provenance(draft))) for draft in drafts),
-        writers=tuple(writer for writer in writers if writer.writes == field),
-    )
 
 
 def _draft_provenance(draft: Draft) -> Iterable[str]:
@@ -338,37 +284,23 @@ def _draft_provenance(draft: Draft) -> Iterable[str]:
 
 
 @dataclass(frozen=True)
-class FieldLine:
-    """A field of the item in the editor: `text` as it is."""
-
-    name: str
-    number: int
-    title: str
-    text: str
-    drafts: FieldDrafts
-
-
-@dataclass(frozen=True)
-class VersionLine:
-    """An earlier version, or this one, with the corrections that made it."""
-
-    version: ItemVersion
-    corrections: tuple[Correction, ...]
-
-
-@dataclass(frozen=True)
 class DeskPage:
-    """`tasks` are all of the version's, the case's own first; `fields` are the texts of its item."""
+    """`tasks` are all of the version's, the case's own first; `fields` are the texts of its item with their drafts;
+    `versions` are all of the item's with the corrections that made them."""
 
     case: ReviewCase
-    reasons: tuple[CaseReason, ...]
-    tasks: tuple[TaskCard, ...]
-    versions: tuple[VersionLine, ...]
-    returns: tuple[Return, ...]
-    fields: tuple[FieldLine, ...]
-    correction_reasons: Mapping[str, object]
-    settings: ReviewSettings
+    reasons: list[CaseReason]
+    tasks: list[TaskCard]
+    versions: list[tuple[ItemVersion, list[Correction]]]
+    returns: list[Return]
+    fields: list[tuple[str, FieldDrafts]]
     can_rewrite: bool
+
+    correction_reasons = CORRECTION_REASON_LABELS
+
+    @property
+    def settings(self) -> ReviewSettings:
+        return ReviewSettings.of(self.case.study.rules)
 
     @property
     def returnable(self) -> list[VoteLine]:
@@ -383,58 +315,39 @@ class DeskPage:
 
 def build_desk_page(case: ReviewCase, *, reader: User, decides: bool) -> DeskPage:
     protocol = load_protocol(case.study.protocol_version_id).spec
-    own = _own_blind_judgment(case, reader)
+    own = case.blind_judgment
+    if own is not None and (own.rater is None or own.rater.user_id != reader.pk):
+        own = None
     tasks = case_votes.votes_on_version(case.item_version, first=case.task)
-    writes = Writer.Writes
-    can_rewrite = (
-        decides and Writer.objects.filter(study=case.study, writes=writes.ANSWER, retired=False).exists()
-    )
+    answer_writers = Writer.objects.filter(study=case.study, writes=Writer.Writes.ANSWER, retired=False)
     return DeskPage(
         case=case,
-        reasons=tuple(case.reasons.order_by("fired_at", "pk")),
-        tasks=tuple(task_card(task, protocol=protocol, own=own) for task in tasks),
-        versions=tuple(_version_lines(case)),
-        returns=tuple(case.returns.select_related("rater", "created_by").order_by("pk")),
-        fields=tuple(_field_lines(case, protocol, decides=decides)),
-        correction_reasons=CORRECTION_REASON_LABELS,
-        settings=ReviewSettings.of(case.study.rules),
-        can_rewrite=can_rewrite,
+        reasons=list(case.reasons.order_by("fired_at", "pk")),
+        tasks=[task_card(task, protocol=protocol, own=own) for task in tasks],
+        versions=list(_versions(case)),
+        returns=list(case.returns.select_related("rater", "created_by").order_by("pk")),
+        fields=list(_fields(case, protocol, decides=decides)),
+        can_rewrite=decides and answer_writers.exists(),
     )
 
 
-def _own_blind_judgment(case: ReviewCase, reader: User) -> Judgment | None:
-    judgment = case.blind_judgment
-    if judgment is None or judgment.rater is None or judgment.rater.user_id != reader.pk:
-        return None
-    return judgment
-
-
-def _field_lines(case: ReviewCase, protocol: Protocol, *, decides: bool) -> list[FieldLine]:
+def _fields(case: ReviewCase, protocol: Protocol, *, decides: bool) -> Iterator[tuple[str, FieldDrafts]]:
     """What raters see of the item, and whatever else of it has a text; in the order of the desk."""
     version = case.item_version
     names = [name for name in CORRECTABLE_FIELDS if name in protocol.content or getattr(version, name)]
-    drafts = drafts_of_case(case, names) if decides else {}
-    return [
-        FieldLine(
-            name=name,
-            number=number,
-            title=str(FIELD_LABELS[name]),
-            text=getattr(version, name),
-            drafts=drafts.get(name) or FieldDrafts(name, str(FIELD_LABELS[name]), (), ()),
-        )
-        for number, name in enumerate(names, start=1)
-    ]
+    drafts = drafts_by_field(case, names) if decides else {}
+    for name in names:
+        yield getattr(version, name), drafts.get(name) or FieldDrafts(name, [], [])
 
 
-def _version_lines(case: ReviewCase) -> list[VersionLine]:
-    """Every version of the item, the newest first."""
+def _versions(case: ReviewCase) -> Iterator[tuple[ItemVersion, list[Correction]]]:
+    """The newest first."""
     corrections: dict[int, list[Correction]] = {}
-    for correction in (
-        Correction.objects.select_related("author").filter(version_after__item=case.item_id).order_by("pk")
-    ):
+    rows = Correction.objects.select_related("author").filter(version_after__item=case.item_id)
+    for correction in rows.order_by("pk"):
         corrections.setdefault(correction.version_after_id, []).append(correction)
-    versions = ItemVersion.objects.filter(item=case.item_id).order_by("-number")
-    return [VersionLine(version, tuple(corrections.get(version.pk, ()))) for version in versions]
+    for version in ItemVersion.objects.filter(item=case.item_id).order_by("-number"):
+        yield version, corrections.get(version.pk, [])
 
 
 # What the desk says after a decision: what was decided, and for how long it can be taken back.

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from analytics.overview import scorers
 from analytics.overview.scorers import study_parts
@@ -35,7 +35,14 @@ from annotation.review.rules import CORRECTABLE_FIELDS
 from annotation.studies.protocols import load_protocol
 from labeling_ui.domain_errors import errors_as_messages, errors_in_form, translated_message
 from labeling_ui.models.catalogue_texts import scorer_choices
-from labeling_ui.page_responses import attachment, json_response, page_cursor, render_page_or_part
+from labeling_ui.page_responses import (
+    action,
+    attachment,
+    fresh_page,
+    json_response,
+    page_cursor,
+    render_page_or_part,
+)
 from labeling_ui.review import desk_page
 from labeling_ui.review.forms import (
     AssignForm,
@@ -50,9 +57,7 @@ from scoring.writing import draft_requests
 # The review desk: one case, first judged blind, then with everything that is known of it.
 
 
-@login_required
-@never_cache
-@require_safe
+@fresh_page
 def desk(request: HttpRequest, case_id: int) -> HttpResponse:
     """Opening a case claims it where it is free. Its expert judges it blind before anything of the rest is sent.
 
@@ -75,8 +80,7 @@ def desk(request: HttpRequest, case_id: int) -> HttpResponse:
     return _full_desk(request, case, decides=True)
 
 
-@login_required
-@require_POST
+@action
 def leave_case(request: HttpRequest, case_id: int) -> HttpResponse:
     """Go on, to the next case (`to=next`) or to the queue, and put this one back where it is not decided."""
     case = access.case_under_review(request.user, case_id)
@@ -115,7 +119,7 @@ def case_drafts(request: HttpRequest, case_id: int, field: str) -> HttpResponse:
             problem = translated_message(error)
     context = {
         "case": case,
-        "field": desk_page.drafts_of_field(case, field),
+        "field": desk_page.drafts_by_field(case, [field])[field],
         "decides": True,
         "problem": problem,
     }
@@ -195,9 +199,7 @@ def _desk_url(case_id: int, **query_values: str) -> str:
     return f"{reverse('desk', args=[case_id])}?{query}".rstrip("?")
 
 
-@login_required
-@never_cache
-@require_safe
+@fresh_page
 def review_queue(request: HttpRequest, slug: str) -> HttpResponse:
     study_access = access.study_with_review_queue(request.user, slug)
     experts = expert_choices(study_access.study) if study_access.manages else []
@@ -227,8 +229,7 @@ def review_queue(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "labeling_ui/review/queue.html", context)
 
 
-@login_required
-@require_POST
+@action
 def review_next(request: HttpRequest, slug: str) -> HttpResponse:
     """Claim the next case that the filters let through, and go to it."""
     study_access = access.study_with_review_queue(request.user, slug)
@@ -241,8 +242,7 @@ def review_next(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect(reverse("desk", args=[case.pk]) + (f"?{urlencode({'from': query})}" if query else ""))
 
 
-@login_required
-@require_POST
+@action
 def save_view(request: HttpRequest, slug: str) -> HttpResponse:
     study_access = access.study_with_review_queue(request.user, slug)
     filters = _queue_form(
@@ -261,8 +261,7 @@ def save_view(request: HttpRequest, slug: str) -> HttpResponse:
     return _back_to_queue(slug, filters)
 
 
-@login_required
-@require_POST
+@action
 def delete_view(request: HttpRequest, slug: str, view_id: int) -> HttpResponse:
     access.study_with_review_queue(request.user, slug)
     queue.delete_view(request.user, slug, view_id)
@@ -270,8 +269,7 @@ def delete_view(request: HttpRequest, slug: str, view_id: int) -> HttpResponse:
     return redirect("review_queue", slug)
 
 
-@login_required
-@require_POST
+@action
 def assign_cases(request: HttpRequest, slug: str) -> HttpResponse:
     """Give the chosen cases to an expert; those who run the study do."""
     study = access.managed_study(request.user, slug)
@@ -347,8 +345,7 @@ def review_rules(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "labeling_ui/review/rules.html", {"study": study, "form": form, "found": {}})
 
 
-@login_required
-@require_POST
+@action
 def rules_preview(request: HttpRequest, slug: str) -> HttpResponse:
     """What the rules in the form would find, without saving them: a part of the page, or a page of its own."""
     study = access.managed_study(request.user, slug)
@@ -360,8 +357,7 @@ def rules_preview(request: HttpRequest, slug: str) -> HttpResponse:
     return render_page_or_part(request, "review/rules", "review/rules_found", context)
 
 
-@login_required
-@require_POST
+@action
 def apply_rules(request: HttpRequest, slug: str) -> HttpResponse:
     """Look at the whole study by its rules as they are saved."""
     return _start_flagging(request, access.managed_study(request.user, slug))
@@ -469,9 +465,7 @@ def review_report_figure(request: HttpRequest, slug: str, key: str) -> HttpRespo
 # One item from its import to being judged again, on one page.
 
 
-@login_required
-@never_cache
-@require_safe
+@fresh_page
 def item_history(request: HttpRequest, slug: str, item_id: int) -> HttpResponse:
     item_access = access.item_in_review_queue(request.user, slug, item_id)
     study = item_access.access.study

@@ -10,7 +10,6 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from analytics.data.questions import measured_questions
 from analytics.datasets import exports as datasets_exports
@@ -22,6 +21,7 @@ from annotation import access
 from annotation.errors import InvalidInput
 from annotation.models import Job, Study
 from labeling_ui.domain_errors import errors_in_form
+from labeling_ui.page_responses import action
 from labeling_ui.study.dataset_forms import TRAINING_SET_DEFAULTS, ExportForm, ReleaseForm, TrainingSetForm
 
 # Writing a study out, and fetching what was written.
@@ -77,8 +77,7 @@ def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     return render(request, "labeling_ui/study/datasets/release.html", context)
 
 
-@login_required
-@require_POST
+@action
 def delete_release_file(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     release_row = service.managed_release(request.user, slug, number)
     service.delete_file(release_row, actor=request.user)

@@ -17,7 +17,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from annotation import access, protocols
 from annotation.errors import Conflict, DomainError, InvalidInput, NotAllowed
@@ -26,8 +25,13 @@ from annotation.importing.formats import FORMATS, RowProblem
 from annotation.importing.formats.detection import TablePreview, suggest_preset
 from annotation.models import Study, Upload
 from annotation.studies.protocols import load_protocol
-from labeling_ui.domain_errors import add_form_errors, errors_as_messages, problem_sentences
-from labeling_ui.error_pages import too_many_files_message
+from labeling_ui.domain_errors import (
+    add_form_errors,
+    errors_as_messages,
+    problem_sentences,
+    too_many_files_message,
+)
+from labeling_ui.page_responses import action
 from labeling_ui.study.import_forms import MappingForm, NewStudyPart, ReadingForm, import_field_help
 
 # Folders of sounds are read as the protocol compares them.
@@ -188,8 +192,7 @@ def _start_import(
 # Doing in earnest what a trial import has tried.
 
 
-@login_required
-@require_POST
+@action
 def import_for_real(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     """Do what a trial import has tried, with the same file and options."""
     trial = access.job_of(request.user, job_id)

@@ -12,7 +12,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST
 
 from annotation import access
 from annotation.errors import Conflict
@@ -20,6 +19,7 @@ from annotation.models import Membership, Rater, Study, User
 from annotation.models.people import Role
 from annotation.studies import members as service
 from labeling_ui.domain_errors import errors_as_messages, errors_in_form
+from labeling_ui.page_responses import action
 from labeling_ui.study.forms import InvitationForm, RoleForm
 
 INVITATIONS_SHOWN = 50
@@ -43,8 +43,7 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "labeling_ui/study/people/people.html", {**context, "invitations": invitations})
 
 
-@login_required
-@require_POST
+@action
 def revoke_invitation(request: HttpRequest, slug: str, invitation_id: int) -> HttpResponse:
     invitation = access.invitation_of(request.user, slug, invitation_id)
     service.revoke_invitation(invitation, actor=request.user)
@@ -66,8 +65,7 @@ def member(request: HttpRequest, slug: str, member_id: int) -> HttpResponse:
     return render(request, "labeling_ui/study/people/member.html", context)
 
 
-@login_required
-@require_POST
+@action
 def remove_member(request: HttpRequest, slug: str, member_id: int) -> HttpResponse:
     membership = access.membership_of(request.user, slug, member_id)
     with errors_as_messages(request, Conflict):

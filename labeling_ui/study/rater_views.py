@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_POST
 
 from analytics.datasets import releases
 from annotation import access
@@ -17,6 +16,7 @@ from annotation.models import Exclusion, Rater
 from annotation.raters import withdrawal
 from annotation.rating import exclusions
 from annotation.studies import members
+from labeling_ui.page_responses import action
 from labeling_ui.study.forms import RaterJudgmentsForm, RaterStateForm, WithdrawalForm
 
 # Two forms on one page ask for a reason: their fields need ids of their own.
@@ -36,8 +36,7 @@ def rater(request: HttpRequest, slug: str, pseudonym: str) -> HttpResponse:
     return _render_rater(request, rater, state_form=form)
 
 
-@login_required
-@require_POST
+@action
 def rater_judgments(request: HttpRequest, slug: str, pseudonym: str) -> HttpResponse:
     """Take all that a rater has said out of the figures, or back into them."""
     rater = access.rater_by_pseudonym(request.user, slug, pseudonym)

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from analytics.overview.study import Progress, StudyOverview, study_overview
 from annotation import access
@@ -29,7 +29,7 @@ from annotation.rating.rules import hints
 from annotation.studies import studies
 from annotation.studies.protocols import load_protocol
 from labeling_ui.domain_errors import errors_as_messages
-from labeling_ui.page_responses import live_page, render_page_or_part
+from labeling_ui.page_responses import action, live_page, render_page_or_part
 from labeling_ui.study import page_data
 from labeling_ui.study.page_data import Situation, next_step
 
@@ -69,8 +69,7 @@ def study(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "labeling_ui/study/study.html", context)
 
 
-@login_required
-@require_POST
+@action
 def study_state(request: HttpRequest, slug: str) -> HttpResponse:
     study = access.managed_study(request.user, slug)
     with errors_as_messages(request, InvalidInput):
@@ -138,8 +137,7 @@ def job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     return render_page_or_part(request, "study/jobs/job", "study/jobs/job_live", context)
 
 
-@login_required
-@require_POST
+@action
 def cancel_job(request: HttpRequest, job_id: uuid.UUID) -> HttpResponse:
     with errors_as_messages(request, Conflict):
         jobs.cancel(access.job_of(request.user, job_id), actor=request.user)

@@ -18,7 +18,7 @@ from annotation import access
 from annotation.models import Webhook, WebhookDelivery
 from annotation.webhooks import webhooks as service
 from labeling_ui.domain_errors import errors_as_messages, errors_in_form
-from labeling_ui.page_responses import page_cursor
+from labeling_ui.page_responses import action, page_cursor
 from labeling_ui.study.forms import WebhookChangeForm, WebhookForm
 
 DELIVERIES_SHOWN = 50
@@ -63,8 +63,7 @@ def webhook_secret(request: HttpRequest, slug: str, webhook_id: int) -> HttpResp
     return _render_webhook(request, webhook, secret=secret)
 
 
-@login_required
-@require_POST
+@action
 def webhook_test(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
     service.send_test(access.webhook_of(request.user, slug, webhook_id), actor=request.user)
     messages.success(
@@ -73,24 +72,21 @@ def webhook_test(request: HttpRequest, slug: str, webhook_id: int) -> HttpRespon
     return redirect("webhook", slug, webhook_id)
 
 
-@login_required
-@require_POST
+@action
 def webhook_resume(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
     service.resume(access.webhook_of(request.user, slug, webhook_id), actor=request.user)
     messages.success(request, _("Delivery resumes with the events since then."))
     return redirect("webhook", slug, webhook_id)
 
 
-@login_required
-@require_POST
+@action
 def webhook_remove(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
     service.remove(access.webhook_of(request.user, slug, webhook_id), actor=request.user)
     messages.success(request, _("The webhook is removed."))
     return redirect("webhooks", slug)
 
 
-@login_required
-@require_POST
+@action
 def webhook_replay(request: HttpRequest, slug: str, webhook_id: int, delivery_id: int) -> HttpResponse:
     delivery = access.delivery_of(request.user, slug, webhook_id, delivery_id)
     with errors_as_messages(request):
@@ -99,8 +95,7 @@ def webhook_replay(request: HttpRequest, slug: str, webhook_id: int, delivery_id
     return redirect("webhook", slug, webhook_id)
 
 
-@login_required
-@require_POST
+@action
 def webhook_replay_failed(request: HttpRequest, slug: str, webhook_id: int) -> HttpResponse:
     n = service.replay_failed(access.webhook_of(request.user, slug, webhook_id), actor=request.user)
     messages.success(

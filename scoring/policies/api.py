@@ -11,8 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import access
-from annotation.api.json_fields import TableField
-from annotation.api.serializers import In, operation
+from annotation.api.serializers import In, TableField, operation
 from annotation.models import Study
 from annotation.rating.rules import hints as rules
 from scoring.policies import hints, prescoring, study_prompts

@@ -15,9 +15,8 @@ from rest_framework.views import APIView
 from annotation import access
 from annotation.api import paging
 from annotation.api.authentication import Scope
-from annotation.api.json_fields import TableField
 from annotation.api.paging import PageIn, page_of
-from annotation.api.serializers import In, operation
+from annotation.api.serializers import In, TableField, operation
 from annotation.errors import NotFound
 from annotation.models import ReviewCase, User
 from annotation.review import blind_judgments, cases, drafts

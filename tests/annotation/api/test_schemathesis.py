@@ -25,7 +25,7 @@ from schemathesis.core.failures import FailureGroup
 
 from annotation.access import tokens as access_tokens
 from annotation.api.schema import openapi_schema
-from annotation.models.api_token import Scope
+from annotation.models.api import Scope
 from tests import factories
 from tests.annotation.review.test_permission_matrix import (
     ROWS,

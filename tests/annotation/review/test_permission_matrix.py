@@ -41,7 +41,7 @@ from annotation.models import (
     Webhook,
     WebhookDelivery,
 )
-from annotation.models.api_token import Scope
+from annotation.models.api import Scope
 from annotation.rating.judgments import Submission
 from annotation.review import adjudication, blind_judgments, cases
 from annotation.studies import members as people_service

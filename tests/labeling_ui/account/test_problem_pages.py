@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from annotation.errors import Conflict, FieldProblem
 from labeling_ui.account import views
-from labeling_ui.error_pages import DomainErrorPages
+from labeling_ui.domain_errors import DomainErrorPages
 from tests.factories import StudyFactory, UserFactory, member
 
 pytestmark = pytest.mark.django_db

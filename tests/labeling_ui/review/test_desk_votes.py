@@ -43,17 +43,17 @@ def card(task, presentation):
 @pytest.mark.parametrize(("presentation", "letter"), [([0, 1], "A"), ([1, 0], "B")])
 def test_a_choice_goes_by_the_letter_that_its_side_had_for_the_expert(pair, presentation, letter):
     found = card(pair, presentation)
-    assert [(one.label, one.system) for one in found.candidates] == [
+    assert [(label, candidate.system.name) for label, candidate in found.candidates] == [
         ("A", f"system-{presentation[0] + 1}"),
         ("B", f"system-{presentation[1] + 1}"),
     ]
     (vote,) = found.votes
-    assert [answer.said for answer in vote.answers][:2] == [letter, "B" if letter == "A" else "A"]
-    bars = [(bar.label, bar.n) for bar in found.distributions[0].bars]
+    assert [answer.text for answer in vote.answers][:2] == [letter, "B" if letter == "A" else "A"]
+    bars = [(bar.label, bar.n) for bar in found.distributions[0][1]]
     assert bars[:2] == [("A", int(letter == "A")), ("B", int(letter == "B"))]
 
 
 def test_a_score_of_a_pair_says_which_against_which_and_what_is_behind_it(pair):
     (score,) = card(pair, [1, 0]).scores
     assert (score.scorer, score.of, score.value) == ("gone-scorer", "B against A", -0.5)
-    assert score.numbers == (("yes.1", "0.25"), ("yes.2", "0.75"))
+    assert score.numbers == [("yes.1", "0.25"), ("yes.2", "0.75")]
