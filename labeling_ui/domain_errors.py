@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonR
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext
+from django.utils.translation import gettext as look_up
 from django.utils.translation import gettext_noop as _
 
 from annotation.api import errors
@@ -80,8 +81,8 @@ def translated_message(error: DomainError) -> str:
     """An error's sentence in the reader's language; as the service wrote it where it is not listed here."""
     for pattern in ERROR_MESSAGE_PATTERNS:
         if match := re.fullmatch(pattern_regex(pattern, r"(?P<\1>.*)"), error.message):
-            return gettext(pattern) % match.groupdict()
-    return gettext(error.message)
+            return look_up(pattern) % match.groupdict()
+    return look_up(error.message)
 
 
 def pattern_regex(pattern: str, blank: str) -> str:
