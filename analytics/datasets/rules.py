@@ -310,7 +310,7 @@ class SplitContents:
     systems: dict[str, set[str]] = field(default_factory=dict)
     _names: dict[str, str] = field(default_factory=dict)
 
-    def look(self, part: str, rows: Iterable[Row], holds: Mapping[str, tuple[str, ...]]) -> None:
+    def look(self, part: str, rows: Iterable[Row], holds: Mapping[str, Sequence[str]]) -> None:
         for row in rows:
             for kind, columns in holds.items():
                 for column in columns:

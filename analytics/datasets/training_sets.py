@@ -165,6 +165,7 @@ def _write_rows(
 ) -> tuple[dict[str, dict[str, int]], set[str]]:
     """Rows by table and split, and the names of the sounds in them."""
     chosen, clips = resolved.format, set[str]()
+    clip_columns = chosen.holds.get("clip", [])
     extension = resolved.options.file or chosen.files[0]
     tables = list(rules.tables_of_format(chosen, resolved.questions))
     writers: dict[tuple[str, str], formats_writers.Writer] = {}
@@ -177,7 +178,7 @@ def _write_rows(
                 writers[table, part] = formats_writers.WRITERS[extension](path, chosen.columns)
                 opened.callback(writers[table, part].close)
             writers[table, part].write(row)
-            clips.update(name for column in chosen.holds.get("clip", ()) if (name := row[column]))
+            clips.update(name for column in clip_columns if (name := row[column]))
     counts = {
         table: Counter({part: own.rows for (of, part), own in writers.items() if of == table})
         for table in tables
@@ -190,12 +191,13 @@ def _write_rows(
 
 def _leak_check(folder: Path, resolved: ResolvedOptions, counts: dict[str, dict[str, int]]) -> dict[str, Any]:
     chosen, options, seen = resolved.format, resolved.options, rules.SplitContents()
-    columns = sorted({name for own in chosen.holds.values() for name in own})
+    holds = chosen.holds
+    columns = sorted({name for names in holds.values() for name in names})
     for table, parts in counts.items():
         for part in PARTS:
             if parts[part]:
                 path = folder / file_name(table, part, options.file or chosen.files[0])
-                seen.look(part, formats_writers.read_rows(path, columns), chosen.holds)
+                seen.look(part, formats_writers.read_rows(path, columns), holds)
     return rules.leak_report(seen, groups=options.groups, held_out=options.hold_out_systems)
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
+from analytics.datasets.values import grouped
+
 # Options; the data card prints the meanings of the choices.
 
 GROUP_KINDS = ("prompt", "question", "clip")
@@ -291,26 +293,28 @@ class BuildContext:
 
 @dataclass(frozen=True)
 class Column:
-    """`kind`: string, int, float, bool, or one of the lists and tables that `writers` knows by name."""
+    """`kind`: string, int, float, bool, or one of the lists and tables that `writers` knows by name. `holds`: item,
+    prompt, question, clip or system, where its cells name one: by these finished rows are checked for leaks."""
 
     name: str
     kind: str
     meaning: str
+    holds: str = ""
 
 
 # Columns that several formats share, and their cells.
 _SHARED_COLUMNS = {
     column.name: column
     for column in (
-        Column("item", "string", "the item"),
+        Column("item", "string", "the item", "item"),
         Column("task", "string", "the task"),
         Column("question", "string", "what was asked of the raters"),
         Column("texts", "string", "original or corrected: which texts the item had"),
-        Column("prompt", "string", "what was asked for"),
-        Column("lyrics", "string", "the lyrics asked for"),
-        Column("asked", "string", "the question that was to be answered"),
-        Column("item_file_name", "string", "the item's own sound"),
-        Column("reference_file_name", "string", "the sound that the prompt refers to"),
+        Column("prompt", "string", "what was asked for", "prompt"),
+        Column("lyrics", "string", "the lyrics asked for", "prompt"),
+        Column("asked", "string", "the question that was to be answered", "question"),
+        Column("item_file_name", "string", "the item's own sound", "clip"),
+        Column("reference_file_name", "string", "the sound that the prompt refers to", "clip"),
     )
 }
 
@@ -339,10 +343,10 @@ Rows = Callable[[JudgedTask, tuple[Question, ...], BuildContext], Iterator[Row]]
 
 @dataclass(frozen=True)
 class TrainingFormat:
-    """`learns`: the questions it takes, "preference" or "rating". `writers`: kinds of file it can be written to, the
+    """`learns`: the questions it takes, "preference" or "rating". `files`: kinds of file it can be written to, the
     usual one first. `ties`: what may become of undecided votes, the usual first; empty where there can be none.
-    `per_question`: a table for each question; else one in all. `holds`: its columns that name an item, texts, sounds
-    and systems, by which finished rows are checked for leaks. `weighs`: rater weights and confidences change its rows.
+    `per_question`: a table for each question; else one in all. `weighs`: rater weights and confidences change its
+    rows. `refusal`: why it has no place for a question, empty where it has.
     """
 
     key: str
@@ -351,14 +355,18 @@ class TrainingFormat:
     files: tuple[str, ...]
     rows: Rows
     columns: tuple[Column, ...]
-    holds: Mapping[str, tuple[str, ...]]
     notes: str
     ties: tuple[str, ...] = ()
     per_question: bool = True
     weighs: bool = False
     margins: bool = False
     aggregates: tuple[str, ...] = ()
-    checked_by: Callable[[Question], str] = lambda question: ""
+    refusal: Callable[[Question], str] = lambda question: ""
+
+    @property
+    def holds(self) -> dict[str, list[str]]:
+        """The columns that name an item, texts, sounds and systems, by what they name."""
+        return grouped((column.holds, column.name) for column in self.columns if column.holds)
 
     def table_rows(
         self, judged: JudgedTask, questions: tuple[Question, ...], context: BuildContext

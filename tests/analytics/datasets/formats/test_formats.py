@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analytics.datasets.formats import aqeval, arena, cmi_pref, mos, orca, soft_preferences, training, trl
+from analytics.datasets.formats import preferences, ratings, training
 from analytics.datasets.formats.contract import (
     AnswerRow,
     BuildContext,
@@ -23,7 +23,7 @@ from tests.analytics.datasets.formats.judged import PREFERENCE, RATING, clip, co
 
 
 def pairs(judged: JudgedTask, made: BuildContext | None = None) -> list[dict[str, Any]]:
-    return list(trl.paired_rows(judged, PREFERENCE, made or context()))
+    return list(preferences.paired_rows(judged, PREFERENCE, made or context()))
 
 
 class TestTrl:
@@ -58,7 +58,7 @@ class TestTrl:
         assert (row["chosen"], row["rejected"], row["chosen_file_name"]) == (" Bells", "Drums", None)
 
     def test_unpaired_answers_are_the_two_sides_with_a_label(self):
-        one, other = trl.unpaired_rows(compared("abb"), PREFERENCE, context("trl-unpaired"))
+        one, other = preferences.unpaired_rows(compared("abb"), PREFERENCE, context("trl-unpaired"))
         assert (one["label"], one["system"], one["p_completion"]) == (True, "two", 2.5 / 4)
         assert (other["label"], other["system"], other["p_completion"]) == (False, "one", 1.5 / 4)
         assert (one["other_system"], other["other_system"]) == ("one", "two")
@@ -67,7 +67,9 @@ class TestTrl:
 def test_soft_labels_have_every_vote_behind_them():
     judged = compared("abtx", presentation=(1, 0), inclusion_probability=0.25)
     scores = (Score("clap@1", "value", 1, None, 0.3), Score("rm@2", "p", 1, 0, 0.9))
-    (row,) = soft_preferences.rows(replace(judged, scores=scores), PREFERENCE, context("soft-preferences"))
+    (row,) = preferences.soft_preference_rows(
+        replace(judged, scores=scores), PREFERENCE, context("soft-preferences")
+    )
     assert (row["p_a"], row["margin"], row["n_votes"]) == (0.5, 0.0, 4)
     assert row["choices"] == ["a", "b", "tie", "both_bad"]
     assert [row[name] for name in ("n_a", "n_b", "n_tie", "n_both_bad")] == [1, 1, 1, 1]
@@ -84,13 +86,13 @@ def test_soft_labels_have_every_vote_behind_them():
 @pytest.mark.parametrize("shown", [None, (0, 1), (1, 0)])
 def test_arena_and_cmi_pref_name_the_winner_as_the_rater_met_it(letter, shown):
     judged = compared(letter, presentation=shown)
-    (row,) = arena.rows(judged, PREFERENCE, context("arena"))
+    (row,) = preferences.arena_rows(judged, PREFERENCE, context("arena"))
     if letter in "ab":
         assert row[row["winner"]] == {"a": "one", "b": "two"}[letter]
     else:
         assert row["winner"] == {"t": "tie", "x": "both_bad"}[letter]
     assert row["model_a"] == ("two" if shown == (1, 0) else "one")
-    (cmi,) = cmi_pref.rows(judged, PREFERENCE, context("cmi-pref"))
+    (cmi,) = preferences.cmi_pref_rows(judged, PREFERENCE, context("cmi-pref"))
     assert cmi["preference-alignment"] == (row["winner"] if letter in "ab" else "both")
     assert (cmi["model_a"], cmi["audio-path"]) == (row["model_a"], row["output_a"])
     assert cmi["preference-musicality"] is None
@@ -98,9 +100,9 @@ def test_arena_and_cmi_pref_name_the_winner_as_the_rater_met_it(letter, shown):
 
 def test_ties_are_dropped_from_votes_where_that_is_asked_for():
     made = context("arena", ties="drop")
-    assert [row["winner"] for row in arena.rows(compared("atx"), PREFERENCE, made)] == ["model_a"]
+    assert [row["winner"] for row in preferences.arena_rows(compared("atx"), PREFERENCE, made)] == ["model_a"]
     assert made.left_out == {"ties": 2}
-    kept = cmi_pref.rows(compared("atx"), PREFERENCE, context("cmi-pref", ties="drop"))
+    kept = preferences.cmi_pref_rows(compared("atx"), PREFERENCE, context("cmi-pref", ties="drop"))
     assert [row["preference-alignment"] for row in kept] == ["model_a"]
 
 
@@ -108,13 +110,13 @@ def test_ties_are_dropped_from_votes_where_that_is_asked_for():
     ("votes", "said"), [("aab", "model_a"), ("abb", "model_b"), ("ab", "both"), ("att", "model_a")]
 )
 def test_cmi_pref_by_pair_has_the_majority(votes, said):
-    (row,) = cmi_pref.rows(compared(votes), PREFERENCE, context("cmi-pref", rows="aggregate"))
+    (row,) = preferences.cmi_pref_rows(compared(votes), PREFERENCE, context("cmi-pref", rows="aggregate"))
     assert (row["preference-alignment"], row["n_votes"], row["user id"]) == (said, len(votes), None)
 
 
 def test_cmi_pref_asks_for_enough_votes_on_each_question_after_dropped_ties():
     made = context("cmi-pref", rows="aggregate", ties="drop", min_votes=2)
-    assert list(cmi_pref.rows(compared("att"), PREFERENCE, made)) == []
+    assert list(preferences.cmi_pref_rows(compared("att"), PREFERENCE, made)) == []
     assert made.left_out == {"questions of tasks with fewer votes than asked for": 1}
 
     both = (*PREFERENCE, Question("musicality", is_preference=True))
@@ -125,7 +127,7 @@ def test_cmi_pref_asks_for_enough_votes_on_each_question_after_dropped_ties():
     judged = replace(judged, judgments=(first, *judged.judgments[1:]))
     for rows in ("votes", "aggregate"):
         made = context("cmi-pref", rows=rows, min_votes=2)
-        found = list(cmi_pref.rows(judged, both, made))
+        found = list(preferences.cmi_pref_rows(judged, both, made))
         assert {(row["preference-alignment"], row["preference-musicality"]) for row in found} == {
             ("model_a", None)
         }
@@ -141,7 +143,7 @@ def test_a_dropped_tie_has_no_part_in_the_weight_of_cmi_prefs_row():
     for ties in ("drop", "keep"):
         made = context("cmi-pref", ties=ties, confidence="weight")
         made.confidence = {"alignment": 2.0, "musicality": 2.0}
-        (row,) = cmi_pref.rows(judged, both, made)
+        (row,) = preferences.cmi_pref_rows(judged, both, made)
         weights[ties] = row["weight"]
     assert weights == {"drop": 1.0, "keep": 1.5}
 
@@ -156,7 +158,7 @@ def test_cmi_pref_tells_of_the_votes_that_decided_and_not_of_a_question_that_is_
     fourth = replace(judged.judgments[0], rater="r3", answers=(AnswerRow("musicality", choice=2),))
     judged = replace(judged, judgments=(*told, fourth))
     both = (*PREFERENCE, Question("musicality", is_preference=True))
-    (row,) = cmi_pref.rows(judged, both, context("cmi-pref", rows="aggregate", ties="drop"))
+    (row,) = preferences.cmi_pref_rows(judged, both, context("cmi-pref", rows="aggregate", ties="drop"))
     assert (row["preference-alignment"], row["preference-musicality"]) == ("model_a", None)
     assert (row["n_votes"], row["weight"]) == (3, 3.0)
 
@@ -178,7 +180,7 @@ def test_cmi_pref_tells_of_the_votes_that_decided_and_not_of_a_question_that_is_
 def test_aqeval_sums_up_as_in_the_paper(correct, votes, found):
     """AURA Score, figure 4: 4 or 5 of five make 1, 2 or 3 make 0.5, fewer 0."""
     judged = rated([1.0] * correct + [0.0] * (votes - correct))
-    (row,) = aqeval.rows(judged, RATING, context("aqeval"))
+    (row,) = ratings.aqeval_rows(judged, RATING, context("aqeval"))
     assert (row["final_annotation"], row["n_correct"], row["n_votes"]) == (found, correct, votes)
 
 
@@ -187,19 +189,19 @@ class TestOrca:
         silent = JudgmentRow("r8", "rated", (), codes=("E", "A"), comment="No idea what this is")
         judged = rated([5, 1])
         judged = replace(judged, judgments=(*judged.judgments, silent))
-        (row,) = orca.rows(judged, RATING, context("orca"))
+        (row,) = ratings.orca_rows(judged, RATING, context("orca"))
         assert row["id"] == "item of one_M1_0"
         assert row["ratings"] == [5, 1, None]
         assert row["feedback"] == [None, None, ["e", "a", "No idea what this is"]]
 
     def test_other_systems_get_a_name_of_the_right_form(self):
         judged = replace(rated([3]), outputs=(Output(1, "two", text="x"),))
-        (row,) = orca.rows(judged, RATING, context("orca"))
+        (row,) = ratings.orca_rows(judged, RATING, context("orca"))
         assert (row["id"], row["system"]) == ("item of one_S1_1", "two")
 
     def test_answers_that_nobody_rated_are_left_out(self):
         made = context("orca")
-        assert list(orca.rows(rated([]), RATING, made)) == []
+        assert list(ratings.orca_rows(rated([]), RATING, made)) == []
         assert made.left_out == {"fewer ratings than asked for": 1}
 
     def test_panels_are_rated_answer_by_answer(self):
@@ -212,15 +214,15 @@ class TestOrca:
                 ),
             ),
         )
-        found = orca.rows(judged, RATING, context("orca"))
+        found = ratings.orca_rows(judged, RATING, context("orca"))
         assert [(row["system"], row["ratings"]) for row in found] == [("M1_0", [2]), ("M1_1", [4])]
 
 
 def test_mean_opinions_have_every_rating():
-    (row,) = mos.rows(rated([5, 2, 2]), RATING, context("mos"))
+    (row,) = ratings.mos_rows(rated([5, 2, 2]), RATING, context("mos"))
     assert (row["mean"], row["sd"], row["n"]) == (3.0, pytest.approx(3**0.5), 3)
     assert row["ratings"] == [5, 2, 2]
-    (alone,) = mos.rows(rated([5]), RATING, context("mos"))
+    (alone,) = ratings.mos_rows(rated([5]), RATING, context("mos"))
     assert alone["sd"] is None
 
 

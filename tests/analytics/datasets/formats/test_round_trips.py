@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analytics.datasets.formats import cmi_pref, orca, writers
+from analytics.datasets.formats import preferences, ratings, writers
 from analytics.datasets.formats.contract import AnswerRow, JudgmentRow, Output, Question
 from annotation.importing.formats import cmi_pref as cmi_importer
 from annotation.importing.formats import orca as orca_importer
@@ -49,8 +49,8 @@ def test_votes_in_cmi_prefs_columns_come_back_as_they_were(tmp_path):
     (tmp_path / "audio").mkdir()
     for sound in (*(output.clip for output in judged.outputs), content.reference_clip):
         (tmp_path / sound.file_name).write_bytes(b"fLaC")
-    rows = cmi_pref.rows(judged, BOTH, context("cmi-pref"))
-    path = written(tmp_path / "train.jsonl", rows, cmi_pref.COLUMNS)
+    rows = preferences.cmi_pref_rows(judged, BOTH, context("cmi-pref"))
+    path = written(tmp_path / "train.jsonl", rows, preferences.CMI_PREF_COLUMNS)
 
     (record,) = merge_fragments(cmi_importer.read(path, preset("cmi-pref"), {}))
     assert isinstance(record, TaskRecord)
@@ -73,8 +73,8 @@ def test_ratings_in_orcas_layout_come_back_as_they_were(tmp_path, generation):
     silent = JudgmentRow("r8", "rated", (), codes=("A", "E"), comment="No idea what this is")
     one, two = rated([5, 1, 3], "one"), rated([2], "two_M2_1")
     one = replace(one, judgments=(*one.judgments, silent))
-    rows = [row for judged in (one, two) for row in orca.rows(judged, RATING, context("orca"))]
-    path = written(tmp_path / f"train.{generation}", rows, orca.COLUMNS)
+    rows = [row for judged in (one, two) for row in ratings.orca_rows(judged, RATING, context("orca"))]
+    path = written(tmp_path / f"train.{generation}", rows, ratings.ORCA_COLUMNS)
 
     records = {
         record.item.external_id: record
@@ -101,7 +101,7 @@ def test_items_and_systems_of_any_name_come_back_from_orcas_layout(tmp_path, gen
         for item in ("clip_7", "clip_M1_0")
         for version in (1, 2)
         for system, take in outputs.items()
-        for row in orca.rows(
+        for row in ratings.orca_rows(
             replace(
                 rated([4], f"{item} | {system}"),
                 item=item,
@@ -112,7 +112,7 @@ def test_items_and_systems_of_any_name_come_back_from_orcas_layout(tmp_path, gen
             chosen,
         )
     ]
-    path = written(tmp_path / f"train.{generation}", rows, orca.COLUMNS)
+    path = written(tmp_path / f"train.{generation}", rows, ratings.ORCA_COLUMNS)
 
     records = list(merge_fragments(orca_importer.read(path, preset("orca"), {})))
     assert {(record.item.external_id, record.candidates[0].system) for record in records} == {

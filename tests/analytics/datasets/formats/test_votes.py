@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from analytics.datasets.formats.contract import AnswerRow
-from analytics.datasets.formats.pair_votes import margin, sum_pair_votes
+from analytics.datasets.formats.preferences import margin, sum_pair_votes
 from tests.analytics.datasets.formats.judged import compared, context
 
 
