@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -15,6 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analytics.datasets import exports, releases, training_sets
+from analytics.datasets.exports import EXPORT_ARCHIVES
 from analytics.datasets.formats import EXPORT_FORMATS
 from analytics.datasets.formats.contract import (
     GROUP_KINDS,
@@ -28,6 +30,8 @@ from analytics.datasets.formats.contract import (
 from analytics.datasets.formats.training import TRAINING_FORMATS
 from analytics.datasets.item_records import TEXT_VERSIONS
 from analytics.datasets.snapshot import AUDIO_CHOICES, ReleaseOptions
+from analytics.datasets.storage import JobArchives
+from analytics.datasets.training_sets import TRAINING_SET_ARCHIVES
 from annotation import access
 from annotation.api import downloads, paging
 from annotation.api.authentication import Scope
@@ -166,10 +170,7 @@ class ReleaseView(APIView):
 
 
 class ReleaseFileView(APIView):
-    @extend_schema(
-        operation_id="release_file",
-        responses=_ARCHIVE_RESPONSES,
-    )
+    @extend_schema(operation_id="release_file", responses=_ARCHIVE_RESPONSES)
     def get(self, request: Request, slug: str, number: int) -> HttpResponse | StreamingHttpResponse:
         """The archive of a release. Supports ranges; where files are kept in a bucket, the answer is a redirect to a
         link that ends after five minutes."""
@@ -310,21 +311,13 @@ class TrainingSetPreviewView(APIView):
 
 
 class TrainingSetFileView(APIView):
-    @extend_schema(
-        operation_id="training_set_file",
-        responses=_ARCHIVE_RESPONSES,
-    )
+    @extend_schema(operation_id="training_set_file", responses=_ARCHIVE_RESPONSES)
     def get(self, request: Request, job_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
         """The archive of a finished training set. Supports ranges; where files are kept in a bucket, the answer is a
         redirect to a link that ends after five minutes."""
         job = access.job_of(request.user, job_id)
-        return downloads.send_stored_file(
-            request,
-            training_sets.stored_training_set(job),
-            filename=f"{training_sets.training_set_file_stem(job)}.zip",
-            content_type="application/zip",
-            sha256=job.report.get("sha256", ""),
-            event=downloads.DownloadEvent("training_set.fetched", job.study, f"job {job.pk}"),
+        return _send_archive(
+            request, job, TRAINING_SET_ARCHIVES, training_sets.training_set_file_stem, "training_set.fetched"
         )
 
 
@@ -354,19 +347,22 @@ class ExportsView(APIView):
 
 
 class ExportFileView(APIView):
-    @extend_schema(
-        operation_id="export_file",
-        responses=_ARCHIVE_RESPONSES,
-    )
+    @extend_schema(operation_id="export_file", responses=_ARCHIVE_RESPONSES)
     def get(self, request: Request, job_id: uuid.UUID) -> HttpResponse | StreamingHttpResponse:
         """The archive of a finished export. Supports ranges, so that a download that broke off goes on; where files are
         kept in a bucket, the answer is a redirect to a link that ends after five minutes."""
         job = access.job_of(request.user, job_id)
-        return downloads.send_stored_file(
-            request,
-            exports.stored_export(job),
-            filename=f"{exports.export_file_stem(job)}.zip",
-            content_type="application/zip",
-            sha256=job.report.get("sha256", ""),
-            event=downloads.DownloadEvent("export.fetched", job.study, f"job {job.pk}"),
-        )
+        return _send_archive(request, job, EXPORT_ARCHIVES, exports.export_file_stem, "export.fetched")
+
+
+def _send_archive(
+    request: Request, job: Job, archives: JobArchives, stem: Callable[[Job], str], event: str
+) -> HttpResponse | StreamingHttpResponse:
+    return downloads.send_stored_file(
+        request,
+        archives.stored(job),
+        filename=f"{stem(job)}.zip",
+        content_type="application/zip",
+        sha256=job.report.get("sha256", ""),
+        event=downloads.DownloadEvent(event, job.study, f"job {job.pk}"),
+    )

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from analytics.data.postgres import consistent_snapshot
-from analytics.datasets.folder import WrittenFile, complete_folder, write_lines, write_manifest
+from analytics.datasets.folder import (
+    OnProgress,
+    ProgressCounter,
+    WrittenFile,
+    complete_folder,
+    write_lines,
+    write_manifest,
+)
 from analytics.datasets.formats import EXPORT_FORMATS, RecordFormat, TableFormat, TaskFormat
 from analytics.datasets.item_records import (
     TASK_FILTER,
@@ -19,7 +26,7 @@ from analytics.datasets.item_records import (
 from analytics.datasets.judgment_records import check_records, judgment_records
 from analytics.datasets.manifest import EXPORT_FILTERS, TaskCounts, export_counts, export_manifest
 from analytics.datasets.review_records import case_records, correction_records
-from analytics.datasets.storage import WITHDRAWALS_KEY, count_withdrawals, store_folder, stored_file
+from analytics.datasets.storage import JobArchives
 from annotation.errors import InvalidInput
 from annotation.jobs import jobs
 from annotation.jobs.jobs import RunningJob
@@ -27,8 +34,6 @@ from annotation.models import Answer, Job, Judgment, Study, User
 from annotation.protocols import Protocol
 from annotation.studies import audit
 from annotation.studies.protocols import load_protocol
-
-OnProgress = Callable[[int], None]
 
 PROGRESS_EVERY = 1000
 
@@ -97,6 +102,7 @@ def _write_files(
 ) -> dict[str, Any]:
     """The files of an export, and their manifest."""
     chosen, filters = exporter(format), EXPORT_FILTERS
+    progress = ProgressCounter(on_progress, PROGRESS_EVERY)
     if isinstance(chosen, TableFormat):
         from analytics.datasets import (
             table_files,  # pyarrow is slow to import, and only exports of tables need it
@@ -105,12 +111,12 @@ def _write_files(
         files = table_files.write_export_tables(study, folder, texts=texts, on_progress=on_progress)
         counts = export_counts(study, texts, as_tables=True)
     elif isinstance(chosen, RecordFormat):
-        files = _write_lines(folder, _record_lines(study, chosen, texts=texts, on_progress=on_progress))
+        files = _write_lines(folder, _record_lines(study, chosen, texts=texts, progress=progress))
         counts = export_counts(study, texts, as_tables=False)
     else:
         tally = TaskCounts()
-        tasks = _reported(tally.count(task_records(study, texts=texts)), on_progress)
-        lines = chosen.files(_protocol(study), tasks, n_candidates=most_candidates(study, texts=texts))
+        tasks = progress.over(tally.count(task_records(study, texts=texts)))
+        lines = chosen.files(_protocol(study), tasks, most_candidates(study, texts=texts))
         files, counts, filters = _write_lines(folder, lines), tally.as_json(), {"judgments": TASK_FILTER}
     files_json = {name: {"bytes": file.bytes, "sha256": file.sha256} for name, file in files.items()}
     return export_manifest(
@@ -119,28 +125,21 @@ def _write_files(
 
 
 def _record_lines(
-    study: Study, chosen: RecordFormat, *, texts: str, on_progress: OnProgress | None
+    study: Study, chosen: RecordFormat, *, texts: str, progress: ProgressCounter
 ) -> dict[str, Iterator[str]]:
     """The lines of each file, by its name."""
-    parts = {
-        "judgments": chosen.judgments(_reported(judgment_records(study), on_progress)),
-        "items": chosen.items(item_records(study, texts=texts)),
-        "checks": chosen.checks(check_records(study)),
-        "corrections": chosen.corrections(correction_records(study)),
-        "cases": chosen.cases(case_records(study)),
+    records = {
+        "judgments": progress.over(judgment_records(study)),
+        "items": item_records(study, texts=texts),
+        "checks": check_records(study),
+        "corrections": correction_records(study),
+        "cases": case_records(study),
     }
-    return {f"{name}.{chosen.extension}": lines for name, lines in parts.items()}
+    return {f"{name}.{chosen.extension}": chosen.lines[name](rows) for name, rows in records.items()}
 
 
 def _write_lines(folder: Path, lines: Mapping[str, Iterable[str]]) -> dict[str, WrittenFile]:
     return {name: write_lines(folder / name, own) for name, own in lines.items()}
-
-
-def _reported(records: Iterable[dict[str, Any]], on_progress: OnProgress | None) -> Iterator[dict[str, Any]]:
-    for number, record in enumerate(records, start=1):
-        if on_progress is not None and number % PROGRESS_EVERY == 0:
-            on_progress(number)
-        yield record
 
 
 def write_audited_export(study: Study, *, format: str, texts: str, out: Path) -> dict[str, Any]:
@@ -153,6 +152,7 @@ def write_audited_export(study: Study, *, format: str, texts: str, out: Path) ->
 # Export jobs.
 
 EXPORT_JOB = "export"
+EXPORT_ARCHIVES = JobArchives(EXPORT_JOB, "exports", noun="export", verb="written")
 
 
 def start_export(study: Study, *, format: str, texts: str = "both", actor: User) -> Job:
@@ -162,42 +162,27 @@ def start_export(study: Study, *, format: str, texts: str = "both", actor: User)
 
 
 def run_export(running: RunningJob) -> dict[str, Any]:
-    """The job's work; what it returns is the job's report. Started over, it writes the same file again."""
-    job = running.job
+    """The job's work; what it returns is the job's report."""
+    job, format = running.job, running.job.params["format"]
+    assert job.study is not None
     study = job.study
-    assert study is not None
-    honoured = count_withdrawals(study)  # counted first: who withdraws while it is written may be in it
-    total = expected_progress(study, job.params["format"])
-    options = {"format": job.params["format"], "texts": texts_of(job)}
-
-    def write(folder: Path, progress: OnProgress) -> dict[str, Any]:
-        return write_export(study, **options, out=folder, on_progress=progress)
-
-    stored, manifest = store_folder(
-        running, name=_export_path(job), stem=export_file_stem(job), total=total, write=write
+    return EXPORT_ARCHIVES.write(
+        running,
+        stem=export_file_stem(job),
+        total=expected_progress(study, format),
+        write=lambda folder, progress: write_export(
+            study, format=format, texts=_texts_of(job), out=folder, on_progress=progress
+        ),
+        reported=("counts",),
     )
-    return {**stored, "counts": manifest["counts"], WITHDRAWALS_KEY: honoured}
 
 
 def export_file_stem(job: Job) -> str:
     assert job.study is not None
-    texts = texts_of(job)
+    texts = _texts_of(job)
     return f"{job.study.slug}-{job.params['format']}{'' if texts == 'both' else f'-{texts}'}"
 
 
-def texts_of(job: Job) -> str:
+def _texts_of(job: Job) -> str:
     """Exports from before there was a choice list every version."""
     return str(job.params.get("texts", "both"))
-
-
-def stored_export(job: Job) -> str:
-    """The name of the finished archive in storage.
-
-    Raises Conflict with a sentence while there is none, or where a rater has withdrawn since; NotFound for other kinds
-    of job.
-    """
-    return stored_file(job, kind=EXPORT_JOB, name=_export_path(job), noun="export", verb="written")
-
-
-def _export_path(job: Job) -> str:
-    return f"exports/{job.pk}.zip"

@@ -6,11 +6,11 @@ import hashlib
 import json
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.files.storage import default_storage
 
@@ -18,6 +18,9 @@ from annotation.errors import InvalidInput
 
 MANIFEST_NAME = "manifest.json"
 _CHUNK = 1 << 20
+T = TypeVar("T")
+# Hears how much is done so far.
+OnProgress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,25 @@ class DamagedClipError(Exception):
     def __init__(self, cause: OSError | None = None) -> None:
         super().__init__(str(cause or "another hash"))
         self.cause = cause
+
+
+@dataclass
+class ProgressCounter:
+    """Adds up what is done, and tells `on_progress` the sum whenever it is a multiple of `every`."""
+
+    on_progress: OnProgress | None
+    every: int = 1
+    done: int = 0
+
+    def add(self, n: int) -> None:
+        self.done += n
+        if self.on_progress is not None and self.done % self.every == 0:
+            self.on_progress(self.done)
+
+    def over(self, rows: Iterable[T]) -> Iterator[T]:
+        for row in rows:
+            self.add(1)
+            yield row
 
 
 @contextmanager

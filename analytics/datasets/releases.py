@@ -16,6 +16,7 @@ from django.db.models import Max, Min
 from django.utils import timezone
 
 from analytics.datasets import exports
+from analytics.datasets.folder import ProgressCounter
 from analytics.datasets.snapshot import ReleaseOptions
 from analytics.datasets.storage import store_archive, unzip_folder, zip_folder
 from analytics.datasets.values import utc_text
@@ -61,22 +62,10 @@ def run_release(running: RunningJob) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as scratch:
         out, archive = Path(scratch) / f"{study.slug}-{made.number}", Path(scratch) / "archive"
         with Heartbeat(running, total=exports.expected_rows(study)) as progress:
-            counted = _RowCounter(progress)
-            manifest = table_files.write_release(made, study, out=out, on_rows=counted)
+            manifest = table_files.write_release(made, study, out=out, on_rows=ProgressCounter(progress).add)
             zip_folder(out, archive)
             differences = _differences(study, out, Path(scratch))
         return _store_release(running, study, manifest, archive, differences)
-
-
-class _RowCounter:
-    """Adds up the rows written, for a heartbeat that wants their sum."""
-
-    def __init__(self, progress: Heartbeat) -> None:
-        self._progress, self._n = progress, 0
-
-    def __call__(self, n: int) -> None:
-        self._n += n
-        self._progress(self._n)
 
 
 def withdrawn_since(release: Release) -> int:

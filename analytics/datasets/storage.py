@@ -6,13 +6,15 @@ import hashlib
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 from django.core.files.base import File
 from django.core.files.storage import default_storage
 
+from analytics.datasets.folder import OnProgress
 from annotation.errors import Conflict, NotFound
 from annotation.jobs.heartbeat import Heartbeat
 from annotation.jobs.jobs import RunningJob
@@ -20,7 +22,6 @@ from annotation.models import Job, RaterWithdrawal, Study
 
 # Equal folders make equal archives: every member carries this time, the earliest that a zip file can hold.
 _TIME = (1980, 1, 1, 0, 0, 0)
-T = TypeVar("T")
 _COMPRESSED_SUFFIXES = {".parquet", ".flac", ".mp3", ".ogg", ".opus", ".m4a"}
 
 
@@ -60,33 +61,60 @@ def store_archive(archive: Path, name: str) -> dict[str, Any]:
 # Archives of jobs: exports and training sets.
 
 
-def store_folder(
-    running: RunningJob, *, name: str, stem: str, total: int, write: Callable[[Path, Heartbeat], T]
-) -> tuple[dict[str, Any], T]:
-    """Let `write` fill a folder called `stem`, under a heartbeat, and store its archive under `name`: the archive's
-    `bytes` and `sha256`, and what `write` returned."""
-    with tempfile.TemporaryDirectory() as scratch:
-        folder, archive = Path(scratch) / stem, Path(scratch) / "archive"
-        with Heartbeat(running, total=total) as progress:
-            result = write(folder, progress)
-            zip_folder(folder, archive)
-        return store_archive(archive, name), result
+@dataclass(frozen=True)
+class JobArchives:
+    """The archives of one kind of job, in a folder of the storage. `noun` and `verb` stand in its sentences."""
 
+    kind: str
+    folder: str
+    noun: str
+    verb: str
 
-def stored_file(job: Job, *, kind: str, name: str, noun: str, verb: str) -> str:
-    """The name of the finished archive in storage.
+    def path(self, job: Job) -> str:
+        return f"{self.folder}/{job.pk}.zip"
 
-    Raises Conflict with a sentence while there is none, or where a rater has withdrawn since; NotFound for other kinds
-    of job.
-    """
-    if job.kind != kind:
-        raise NotFound
-    if not job.is_finished:
-        raise Conflict(f"This {noun} is still being {verb}; try again in a moment.", code="not_ready")
-    if job.state != Job.State.DONE or not default_storage.exists(name):
-        raise Conflict(f"This {noun} has no file, or has it no longer. Start a new one.", code="no_file")
-    refuse_superseded(job)
-    return name
+    def write(
+        self,
+        running: RunningJob,
+        *,
+        stem: str,
+        total: int,
+        write: Callable[[Path, OnProgress], dict[str, Any]],
+        reported: Collection[str],
+    ) -> dict[str, Any]:
+        """Let `write` fill a folder called `stem`, under a heartbeat, and store its archive. The job's report: the
+        archive's `bytes` and `sha256`, and what is `reported` of the manifest that `write` returned.
+
+        Started over, it stores the same file again."""
+        assert running.job.study is not None
+        # Counted first: who withdraws while it is written may be in it.
+        honoured = count_withdrawals(running.job.study)
+        with tempfile.TemporaryDirectory() as scratch:
+            folder, archive = Path(scratch) / stem, Path(scratch) / "archive"
+            with Heartbeat(running, total=total) as progress:
+                manifest = write(folder, progress)
+                zip_folder(folder, archive)
+            stored = store_archive(archive, self.path(running.job))
+        return {**stored, **{name: manifest[name] for name in reported}, WITHDRAWALS_KEY: honoured}
+
+    def stored(self, job: Job) -> str:
+        """The name of the finished archive in storage.
+
+        Raises Conflict with a sentence while there is none, or where a rater has withdrawn since; NotFound for other
+        kinds of job.
+        """
+        if job.kind != self.kind:
+            raise NotFound
+        if not job.is_finished:
+            raise Conflict(
+                f"This {self.noun} is still being {self.verb}; try again in a moment.", code="not_ready"
+            )
+        if job.state != Job.State.DONE or not default_storage.exists(self.path(job)):
+            raise Conflict(
+                f"This {self.noun} has no file, or has it no longer. Start a new one.", code="no_file"
+            )
+        _refuse_superseded(job)
+        return self.path(job)
 
 
 # Where a job's report says how many raters had withdrawn before it read anything.
@@ -99,7 +127,7 @@ def count_withdrawals(study: Study) -> int:
     return RaterWithdrawal.objects.filter(rater__study=study).count()
 
 
-def refuse_superseded(job: Job) -> None:
+def _refuse_superseded(job: Job) -> None:
     """Raises Conflict where a rater has withdrawn from its study since the job began to read it."""
     assert job.study is not None
     if WITHDRAWALS_KEY in job.report:

@@ -12,6 +12,8 @@ from analytics.datasets import columnar, release_manifest, snapshot, snapshot_sq
 from analytics.datasets.columnar import OnRows
 from analytics.datasets.folder import (
     DamagedClipError,
+    OnProgress,
+    ProgressCounter,
     WrittenFile,
     complete_folder,
     copy_clip,
@@ -104,27 +106,20 @@ _VERSIONS = {"items": ("item", "version"), "candidates": ("item", "item_version"
 
 
 def write_export_tables(
-    study: Study, folder: Path, *, texts: str, on_progress: OnRows | None
+    study: Study, folder: Path, *, texts: str, on_progress: OnProgress | None
 ) -> dict[str, WrittenFile]:
     """TABLE.parquet of every table that has rows; by file name. Inside `consistent_snapshot`.
 
     `on_progress` hears how many rows are written so far. Memory: that of a release.
     """
     params = {**snapshot.visible_bounds(study).params(study), "audio": ""}
-    done = 0
-
-    def count(n: int) -> None:
-        nonlocal done
-        done += n
-        if on_progress is not None:
-            on_progress(done)
-
+    progress = ProgressCounter(on_progress)
     files: dict[str, WrittenFile] = {}
     for name, config in RELEASE_TABLES.items():
         path = folder / f"{name}.parquet"
         select = _of_texts(study, name, config, texts)
         written = columnar.write_table(
-            select, params, config.columns, parquet=path, on_rows=count, changes=config.changes
+            select, params, config.columns, parquet=path, on_rows=progress.add, changes=config.changes
         )
         for file in written:
             files[path.name] = file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
@@ -15,7 +15,15 @@ from analytics.data.postgres import consistent_snapshot
 from analytics.data.questions import MeasuredQuestion, measured_questions
 from analytics.datasets import judged_tasks, rules
 from analytics.datasets.card import audio_folder, file_name, training_set_card
-from analytics.datasets.folder import DamagedClipError, complete_folder, copy_clip, hash_file, write_manifest
+from analytics.datasets.folder import (
+    DamagedClipError,
+    OnProgress,
+    ProgressCounter,
+    complete_folder,
+    copy_clip,
+    hash_file,
+    write_manifest,
+)
 from analytics.datasets.formats import training
 from analytics.datasets.formats import writers as formats_writers
 from analytics.datasets.formats.contract import (
@@ -29,7 +37,7 @@ from analytics.datasets.formats.contract import (
 )
 from analytics.datasets.judged_tasks import TaskSelection
 from analytics.datasets.rules import PARTS, Survey
-from analytics.datasets.storage import WITHDRAWALS_KEY, count_withdrawals, store_folder, stored_file
+from analytics.datasets.storage import JobArchives
 from annotation.errors import InvalidInput
 from annotation.jobs import jobs
 from annotation.jobs.jobs import RunningJob
@@ -59,8 +67,6 @@ def _damaged(stored: str, error: DamagedClipError) -> str:
         return f"The sound {stored} could not be read ({error}). Mend the storage, or leave the sounds out."
     return f"The sound {stored} is not what was taken in. Leave the sounds out."
 
-
-OnProgress = Callable[[int], None]
 
 SCHEMA = 1
 CARD = "README.md"
@@ -105,24 +111,12 @@ def write_training_set(
     resolved = resolve_options(study, options)
     try:
         with complete_folder(out) as folder:
-            return _fill(folder, resolved, _Progress(on_progress))
+            return _fill(folder, resolved, ProgressCounter(on_progress, PROGRESS_EVERY))
     except TrainingSetError as error:
         raise InvalidInput(str(error), code=error.code) from error
 
 
-class _Progress:
-    def __init__(self, told: OnProgress | None) -> None:
-        self._told, self._done = told, 0
-
-    def over(self, tasks: Iterable[JudgedTask]) -> Iterator[JudgedTask]:
-        for judged in tasks:
-            self._done += 1
-            if self._told is not None and self._done % PROGRESS_EVERY == 0:
-                self._told(self._done)
-            yield judged
-
-
-def _fill(folder: Path, resolved: ResolvedOptions, progress: _Progress) -> dict[str, Any]:
+def _fill(folder: Path, resolved: ResolvedOptions, progress: ProgressCounter) -> dict[str, Any]:
     options, chosen = resolved.options, resolved.format
     with consistent_snapshot():
         survey = rules.survey_tasks(progress.over(resolved.tasks()), options, resolved.questions)
@@ -161,7 +155,7 @@ def _fill(folder: Path, resolved: ResolvedOptions, progress: _Progress) -> dict[
 
 
 def _write_rows(
-    folder: Path, resolved: ResolvedOptions, survey: Survey, context: BuildContext, progress: _Progress
+    folder: Path, resolved: ResolvedOptions, survey: Survey, context: BuildContext, progress: ProgressCounter
 ) -> tuple[dict[str, dict[str, int]], set[str]]:
     """Rows by table and split, and the names of the sounds in them."""
     chosen, clips = resolved.format, set[str]()
@@ -217,6 +211,7 @@ def write_audited_training_set(study: Study, options: TrainingSetOptions, *, out
 # Training set jobs.
 
 TRAINING_SET_JOB = "training_set"
+TRAINING_SET_ARCHIVES = JobArchives(TRAINING_SET_JOB, "training-sets", noun="training set", verb="made")
 
 
 def start_training_set(study: Study, options: TrainingSetOptions, *, actor: User) -> Job:
@@ -226,41 +221,22 @@ def start_training_set(study: Study, options: TrainingSetOptions, *, actor: User
 
 
 def run_training_set(running: RunningJob) -> dict[str, Any]:
-    """The job's work; what it returns is the job's report. Started over, it writes the same file again."""
+    """The job's work; what it returns is the job's report."""
     job = running.job
-    study = job.study
-    assert study is not None
-    options = TrainingSetOptions.of(job.params)
-    honoured = count_withdrawals(study)  # counted first: who withdraws while it is made may be in it
-    total = 2 * judged_tasks.count_judged_tasks(study, resolve_options(study, options).wanted)
-
-    def write(folder: Path, progress: OnProgress) -> dict[str, Any]:
-        return write_training_set(study, options, out=folder, on_progress=progress)
-
-    stored, manifest = store_folder(
-        running, name=_training_set_path(job), stem=training_set_file_stem(job), total=total, write=write
+    assert job.study is not None
+    study, options = job.study, TrainingSetOptions.of(job.params)
+    return TRAINING_SET_ARCHIVES.write(
+        running,
+        stem=training_set_file_stem(job),
+        total=2 * judged_tasks.count_judged_tasks(study, resolve_options(study, options).wanted),
+        write=lambda folder, progress: write_training_set(study, options, out=folder, on_progress=progress),
+        reported=("counts", "left_out", "leakage", "groups", "votes"),
     )
-    told = {name: manifest[name] for name in ("counts", "left_out", "leakage", "groups", "votes")}
-    return {**stored, **told, WITHDRAWALS_KEY: honoured}
 
 
 def training_set_file_stem(job: Job) -> str:
     assert job.study is not None
     return f"{job.study.slug}-{job.params['format']}"
-
-
-def stored_training_set(job: Job) -> str:
-    """The name of the finished archive in storage.
-
-    Raises Conflict with a sentence while there is none, or where a rater has withdrawn since; NotFound for other kinds
-    of job.
-    """
-    name = _training_set_path(job)
-    return stored_file(job, kind=TRAINING_SET_JOB, name=name, noun="training set", verb="made")
-
-
-def _training_set_path(job: Job) -> str:
-    return f"training-sets/{job.pk}.zip"
 
 
 # Preview: first rows and split sizes, with nothing written.

@@ -8,12 +8,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from analytics.datasets.values import Record
 from annotation.csv_escaping import escape_formula
-
-Record = dict[str, Any]
 
 _JUDGMENT = (
     "study", "item", "item_version", "task", "task_kind", "systems", "takes", "roles", "presentation", "client_id",
@@ -63,19 +63,7 @@ def candidate_lines(items: Iterable[Record]) -> Iterator[str]:
             yield _line((*shared, *own, *_clip(candidate.get("clip"))))
 
 
-def check_lines(checks: Iterable[Record]) -> Iterator[str]:
-    return _rows(_CHECK, checks)
-
-
-def correction_lines(corrections: Iterable[Record]) -> Iterator[str]:
-    return _rows(_CORRECTION, corrections)
-
-
-def case_lines(cases: Iterable[Record]) -> Iterator[str]:
-    return _rows(_CASE, cases)
-
-
-def _rows(names: Sequence[str], records: Iterable[Record]) -> Iterator[str]:
+def _rows(records: Iterable[Record], names: Sequence[str]) -> Iterator[str]:
     yield _line(names)
     for record in records:
         yield _line([record[name] for name in names])
@@ -100,10 +88,19 @@ def _cell(value: Any) -> Any:
     return value
 
 
+CSV_LINES: Mapping[str, Callable[[Iterable[Record]], Iterator[str]]] = {
+    "judgments": answer_lines,
+    "items": candidate_lines,
+    "checks": partial(_rows, names=_CHECK),
+    "corrections": partial(_rows, names=_CORRECTION),
+    "cases": partial(_rows, names=_CASE),
+}
+
+
 # JSON Lines: one object per judgment with its answers inside, one per item version with its candidates,
 # listening check, correction and review case.
 
 
-def json_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+def json_lines(records: Iterable[Record]) -> Iterator[str]:
     for record in records:
         yield json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"

@@ -169,7 +169,7 @@ def label_studio_refusal(protocol: Protocol) -> str:
 
 
 def label_studio_files(
-    protocol: Protocol, tasks: Iterable[Record], *, n_candidates: int
+    protocol: Protocol, tasks: Iterable[Record], n_candidates: int
 ) -> Mapping[str, Iterator[str]]:
     return {
         "tasks.json": _as_json_list(_Tasks(protocol, n_candidates).of(tasks)),

@@ -57,6 +57,6 @@ def test_another_studys_checks_stay_there(study):
 
 def test_csv_has_a_row_for_each(study):
     take(factories.member(study), "level", n_right=1)
-    head, row = EXPORT_FORMATS["csv"].checks(check_records(study))
+    head, row = EXPORT_FORMATS["csv"].lines["checks"](check_records(study))
     assert head == "study,rater,check,passed,n_correct,n_trials,started_at,finished_at\r\n"
     assert row.split(",")[2:6] == ["level", "true", "", "1"]

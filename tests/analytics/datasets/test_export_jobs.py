@@ -34,7 +34,7 @@ def job(study) -> Job:
 
 
 def archive(job: Job) -> bytes:
-    with default_storage.open(exports.stored_export(Job.objects.get(pk=job.pk))) as file:
+    with default_storage.open(exports.EXPORT_ARCHIVES.stored(Job.objects.get(pk=job.pk))) as file:
         return file.read()
 
 

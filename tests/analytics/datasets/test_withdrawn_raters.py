@@ -99,51 +99,39 @@ def test_an_export_has_the_answers_of_the_anonymised_without_them(world):
     assert world.rater(world.users[0]).pseudonym not in exported(world)
 
 
-@pytest.mark.parametrize(
-    ("kind", "path_of", "stored"),
-    [
-        (exports.EXPORT_JOB, exports._export_path, exports.stored_export),
-        (training_sets.TRAINING_SET_JOB, training_sets._training_set_path, training_sets.stored_training_set),
-    ],
-)
-def test_what_was_made_before_is_not_given_out_any_more(world, kind, path_of, stored):
+@pytest.mark.parametrize("archives", [exports.EXPORT_ARCHIVES, training_sets.TRAINING_SET_ARCHIVES])
+def test_what_was_made_before_is_not_given_out_any_more(world, archives):
     before, after = (
-        Job.objects.create(kind=kind, study=world.study, state="done", created_at=timezone.now())
+        Job.objects.create(kind=archives.kind, study=world.study, state="done", created_at=timezone.now())
         for _ in range(2)
     )
     for job in (before, after):
-        default_storage.save(path_of(job), ContentFile(b"zip"))
-        assert stored(job)
+        default_storage.save(archives.path(job), ContentFile(b"zip"))
+        assert archives.stored(job)
     world.withdraw(world.users[0])
     after.started_at = timezone.now()  # done anew since
-    assert stored(after)
+    assert archives.stored(after)
     with pytest.raises(Conflict, match="A rater has withdrawn"):
-        stored(before)
+        archives.stored(before)
     told = withdrawal_certificate(world.rater(world.users[0]))
     assert told["exports_and_training_sets_before"] == "not given out any more"
 
 
-@pytest.mark.parametrize(
-    ("kind", "path_of", "stored"),
-    [
-        (exports.EXPORT_JOB, exports._export_path, exports.stored_export),
-        (training_sets.TRAINING_SET_JOB, training_sets._training_set_path, training_sets.stored_training_set),
-    ],
-)
-def test_an_archive_read_before_a_withdrawal_is_refused_whatever_the_clocks_say(world, kind, path_of, stored):
+@pytest.mark.parametrize("archives", [exports.EXPORT_ARCHIVES, training_sets.TRAINING_SET_ARCHIVES])
+def test_an_archive_read_before_a_withdrawal_is_refused_whatever_the_clocks_say(world, archives):
     world.withdraw(world.users[1])
     made = Job.objects.create(
-        kind=kind,
+        kind=archives.kind,
         study=world.study,
         state="done",
         started_at=timezone.now() + timedelta(hours=1),
         report={"withdrawals": 1},
     )
-    default_storage.save(path_of(made), ContentFile(b"zip"))
-    assert stored(made)
+    default_storage.save(archives.path(made), ContentFile(b"zip"))
+    assert archives.stored(made)
     world.withdraw(world.users[0])
     with pytest.raises(Conflict, match="A rater has withdrawn"):
-        stored(made)
+        archives.stored(made)
 
 
 def test_the_certificate_waits_for_a_release_that_was_cut_before(world):
