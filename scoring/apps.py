@@ -9,11 +9,11 @@ class ScoringConfig(AppConfig):
     def ready(self) -> None:
         from annotation import hooks
         from annotation.review import flag_queries, flagging
-        from annotation.review.flag_rules import MODEL_CONFLICT
+        from annotation.review.flag_rules import ModelConflict
         from scoring.policies import conflicts
 
         hooks.AFTER_IMPORT.append("scoring.policies.prescoring.prescore_imported")
         hooks.AFTER_CORRECTION.append("scoring.writing.writing_runs.rewrite_answers_of_corrected")
         hooks.AFTER_CORRECTION.append("scoring.policies.prescoring.prescore_corrected")
-        flag_queries.QUERY_BUILDERS[MODEL_CONFLICT] = "scoring.policies.conflicts.conflict_query"
+        flag_queries.QUERY_BUILDERS[ModelConflict.key] = conflicts.conflict_query
         flagging.SWEEP_SOURCES["scores"] = conflicts.NEW_SCORES

@@ -13,7 +13,6 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
-from django.utils.module_loading import import_string
 
 from annotation.models import Assignment, ProtocolVersion, Study, Task
 from annotation.protocols import Protocol, QuestionSpec
@@ -36,16 +35,6 @@ class RuleQuery:
     ctes: str
     params: Mapping[str, Any] = field(default_factory=dict)
 
-
-# Dotted names of functions of (study, rule) that build a rule's query, or None where there is nothing to ask.
-QUERY_BUILDERS = {
-    flag_rules.CODES: "annotation.review.flag_queries.codes_query",
-    flag_rules.DISAGREEMENT: "annotation.review.flag_queries.disagreement_query",
-    flag_rules.LOW_CONFIDENCE: "annotation.review.flag_queries.low_confidence_query",
-    flag_rules.FAILED_GOLD: "annotation.review.flag_queries.failed_gold_query",
-    flag_rules.UNANNOTATED: "annotation.review.flag_queries.unannotated_query",
-    flag_rules.AUDIT: "annotation.review.flag_queries.audit_query",
-}
 
 # The evidence of the unit that says most, with the tasks that say it, that one first. `unit (version, task, weight,
 # newest, evidence)` comes before it.
@@ -86,11 +75,6 @@ FROM counted
 """
 
 
-def build_query(study: Study, rule: FlagRule) -> RuleQuery | None:
-    builder: Callable[[Study, FlagRule], RuleQuery | None] = import_string(QUERY_BUILDERS[rule.key])
-    return builder(study, rule)
-
-
 def new_findings(
     study: Study, rule: FlagRule, query: RuleQuery, *, versions: Sequence[int] | None
 ) -> list[Finding]:
@@ -121,8 +105,8 @@ def _finding(
     evidence: dict[str, Any] = json.loads(evidence_json)
     if "tasks" in evidence:  # one task may have fired by several questions
         evidence["tasks"] = list(dict.fromkeys(evidence["tasks"]))
-    evidence["strength"] = round(flag_rules.strength(rule, evidence), 4)
-    return Finding(version, task, newest, evidence, flag_rules.weight_of(rule, evidence))
+    evidence["strength"] = round(rule.strength(evidence), 4)
+    return Finding(version, task, newest, evidence, rule.weight_of(evidence))
 
 
 # Rules about progress: unannotated items, audits of complete ones
@@ -383,3 +367,14 @@ def scale_range(spec: QuestionSpec) -> tuple[float, float]:
 def _scale_factor(least: float, most: float) -> float:
     """What a difference on this scale is worth on one from 1 to 5."""
     return REFERENCE_RANGE / (most - least)
+
+
+# Functions of (study, rule) that build a rule's query, or None where there is nothing to ask.
+QUERY_BUILDERS: dict[str, Callable[[Study, FlagRule], RuleQuery | None]] = {
+    flag_rules.Codes.key: codes_query,
+    flag_rules.Disagreement.key: disagreement_query,
+    flag_rules.LowConfidence.key: low_confidence_query,
+    flag_rules.FailedGold.key: failed_gold_query,
+    flag_rules.Unannotated.key: unannotated_query,
+    flag_rules.Audit.key: audit_query,
+}

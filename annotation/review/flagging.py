@@ -110,7 +110,7 @@ def flag_versions(
 
 def _queries(study: Study, rules: FlagRules) -> Iterator[tuple[FlagRule, RuleQuery]]:
     for rule in rules.in_force():
-        if query := flag_queries.build_query(study, rule):
+        if query := flag_queries.QUERY_BUILDERS[rule.key](study, rule):
             yield rule, query
 
 
@@ -182,10 +182,10 @@ def _flag_changed(study: Study, seen: dict[str, int]) -> FlaggingResult:
     rules = FlagRules.of(study.rules)
     versions = _changed_versions(study, seen) if seen else current_versions(study)
     applied = flag_versions(study, versions, actor=None) if versions else FlaggingResult()
-    if not (seen and rules[flag_rules.UNANNOTATED].on):
+    if not (seen and rules[flag_rules.Unannotated.key].on):
         return applied
     # What makes an item fire that nobody has judged (a skip, a study that is paused) leaves no row behind.
-    bare = flag_versions(study, None, actor=None, only=flag_rules.UNANNOTATED)
+    bare = flag_versions(study, None, actor=None, only=flag_rules.Unannotated.key)
     return FlaggingResult(applied.n_opened + bare.n_opened, applied.n_added + bare.n_added)
 
 

@@ -1,4 +1,4 @@
-"""What the review desk's pages call things: the rules that make cases, the fields of an item, why one was corrected."""
+"""What the review desk's pages call things: the fields of an item, why one was corrected, what a rule measured."""
 
 from __future__ import annotations
 
@@ -7,38 +7,9 @@ from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_lazy as look_up
 
-# Rule key: what it is called in the queue, and what it looks for.
-RULE_LABELS: dict[str, tuple[Promise, Promise]] = {
-    "codes": (
-        _("Feedback codes"),
-        _("Raters marked the item itself with one of the codes you choose."),
-    ),
-    "disagreement": (
-        _("Disagreement"),
-        _("Ratings of one answer lie far apart, or votes on one pair are split."),
-    ),
-    "low_confidence": (
-        _("Low confidence"),
-        _("Raters answered, but were unsure of it."),
-    ),
-    "model_conflict": (
-        _("Model against people"),
-        _("A model’s score disagrees with the raters."),
-    ),
-    "failed_gold": (
-        _("Failed gold"),
-        _("Many raters failed a gold task: its answer key may be wrong."),
-    ),
-    "unannotated": (
-        _("Not annotated"),
-        _("Nobody has judged the item: raters skipped it, or the study has ended."),
-    ),
-    "audit": (
-        _("Random audit"),
-        _("A share of the finished items, drawn at random: it shows what the other rules miss."),
-    ),
-}
+from annotation.review.flag_rules import KINDS
 
 FIELD_LABELS: dict[str, Promise] = {
     "question": _("Question"),
@@ -61,7 +32,7 @@ CORRECTION_REASON_LABELS: dict[str, Promise] = {
 
 def rule_title(rule: str) -> Promise | str:
     """A rule's name for people; its key where it has none."""
-    return RULE_LABELS[rule][0] if rule in RULE_LABELS else rule
+    return look_up(KINDS[rule].title) if rule in KINDS else rule
 
 
 # What a rule measured, as the page of a case and an item's history name it. What is not here serves programs.

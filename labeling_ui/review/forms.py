@@ -6,7 +6,7 @@ Fields are named as the services name them in what they refuse: `flags.codes.min
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,16 +14,17 @@ from django import forms
 from django.forms.boundfield import BoundField
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_lazy as look_up
 
 from annotation.errors import InvalidInput
 from annotation.models import Membership, ReviewCase, Study
 from annotation.models.people import Role
-from annotation.review.flag_rules import KINDS, MAX_WEIGHT, FlagRules, Parameter
-from annotation.review.labels import RULE_LABELS
+from annotation.review.flag_rules import KINDS, FlagRule, FlagRules
 from annotation.review.queue import UNRESOLVED, QueueFilters
 from annotation.review.rules import ReviewSettings
-from annotation.studies.settings import declared
+from annotation.studies.settings import Setting, declared
 from labeling_ui.domain_errors import add_form_errors
+from labeling_ui.study.settings_forms import SectionForm, setting_field
 
 # The review queue's filters, saved views, and whom cases are given to.
 
@@ -54,10 +55,8 @@ class QueueForm(forms.Form):
         self, data: Any, *, strata: Iterable[tuple[str, str]], experts: Iterable[tuple[str, str]]
     ) -> None:
         super().__init__(data, auto_id="queue_%s")
-        self.fields["rule"].choices = [
-            ("", _("Any")),
-            *((key, words[0]) for key, words in RULE_LABELS.items()),
-        ]
+        titles = ((key, look_up(kind.title)) for key, kind in KINDS.items())
+        self.fields["rule"].choices = [("", _("Any")), *titles]
         people = [("", _("Anyone, or unassigned")), ("me", _("Me")), ("nobody", _("Unassigned")), *experts]
         self.fields["assigned"].choices = people
         values: dict[str, list[str]] = {}
@@ -109,33 +108,6 @@ def expert_choices(study: Study) -> list[tuple[str, str]]:
     return [(member.user.email, str(member.user)) for member in members.order_by("user__name", "user__email")]
 
 
-# Asked for in per cent.
-_PERCENT_FIELDS = {("audit", "share"), ("disagreement", "minority")}
-_PARAMETER_LABELS: dict[tuple[str, str], tuple[Promise, Promise | str]] = {
-    ("codes", "codes"): (_("Codes that count"), _("None chosen means all of them.")),
-    ("codes", "min_raters"): (_("Raters who gave one"), ""),
-    ("disagreement", "variance"): (
-        _("Ratings: variance above"),
-        _("Unbiased (n − 1), as on a scale from 1 to 5."),
-    ),
-    ("disagreement", "min_ratings"): (_("Ratings of one answer needed for it"), ""),
-    ("disagreement", "minority"): (_("Preferences: share of the minority in %, at least"), ""),
-    ("disagreement", "min_votes"): (_("Votes on one pair needed for it"), ""),
-    ("low_confidence", "confidence"): (_("Mean confidence at most"), _("As on a scale from 1 to 5.")),
-    ("low_confidence", "min_answers"): (_("Answers needed for it"), ""),
-    ("failed_gold", "min_raters"): (_("Raters who failed it"), ""),
-    ("model_conflict", "scorer"): (_("Model"), _("One that has scored this study.")),
-    ("model_conflict", "output"): (_("Which of its outputs"), _("The page of a run lists them.")),
-    ("model_conflict", "question"): (_("Compared with the answers to"), ""),
-    ("model_conflict", "difference"): (
-        _("Difference, at least"),
-        _("Between where the model and where people place an answer, from 0 to 1."),
-    ),
-    ("model_conflict", "min_ratings"): (_("Ratings of one answer needed for it"), ""),
-    ("unannotated", "min_skips"): (_("Raters who skipped it"), ""),
-    ("audit", "share"): (_("Share of finished items, in %"), ""),
-}
-
 # What no choice means, of those that can be left open.
 _EMPTY_LABELS = {"scorer": _("None chosen"), "question": _("The first comparable question")}
 
@@ -155,109 +127,73 @@ class RuleFields:
         return any(field.errors for field in self.rest)
 
 
-_SETTINGS = declared(ReviewSettings)
-
-
-class ReviewRulesForm(forms.Form):
-    undo_minutes = forms.IntegerField(
-        label=_("Minutes in which an expert can undo a decision"),
-        min_value=int(_SETTINGS["undo_minutes"].least),
-        max_value=int(_SETTINGS["undo_minutes"].most),
-        help_text=_("Enter 0 for never."),
-    )
-    claim_minutes = forms.IntegerField(
-        label=_("Minutes until the claim of an inactive expert expires"),
-        min_value=int(_SETTINGS["claim_minutes"].least),
-        max_value=int(_SETTINGS["claim_minutes"].most),
-    )
-    pool_votes = forms.IntegerField(
-        label=_("Judgments requested by a return to the pool"),
-        min_value=int(_SETTINGS["pool_votes"].least),
-        max_value=int(_SETTINGS["pool_votes"].most),
-    )
-    same_raters = forms.BooleanField(
-        label=_("Raters who saw an item may judge its corrected version"),
-        required=False,
-        help_text=_("Otherwise it goes to raters who have not seen the item."),
-    )
+class ReviewRulesForm(SectionForm):
+    declaration, key = ReviewSettings, "review"
 
     def __init__(self, data: Any, *, study: Study, choices: Mapping[str, Sequence[tuple[str, str]]]) -> None:
         """`choices`: value and label of the protocol's `codes`, of each `scorer` and of each `question`."""
-        rules = FlagRules.of(study.rules)
-        initial = asdict(ReviewSettings.of(study.rules))
-        for rule in rules:
-            for name, value in rule.as_json().items():
-                initial[_field_name(rule.key, name)] = _initial_value(rule.key, name, value)
-        super().__init__(data, initial=initial, auto_id="review_%s")
-        for key, kind in KINDS.items():
-            self.fields[_field_name(key, "on")] = forms.BooleanField(
-                label=RULE_LABELS[key][0], required=False
-            )
-            for parameter in kind.parameters:
-                self.fields[_field_name(key, parameter.name)] = _field(
-                    key, parameter, choices, stored=rules[key][parameter.name]
-                )
-            self.fields[_field_name(key, "weight")] = forms.FloatField(
-                label=_("Weight in the order of the queue"), min_value=0, max_value=MAX_WEIGHT
-            )
+        super().__init__(data, study=study, values=asdict(ReviewSettings.of(study.rules)))
+        for rule in FlagRules.of(study.rules):
+            for setting in _rule_settings(type(rule)):
+                name, stored = f"flags.{rule.key}.{setting.name}", rule.as_json()[setting.name]
+                self.fields[name] = _rule_field(setting, choices, stored=stored)
+                self.initial[name] = _shown_value(setting, stored)
 
     @property
-    def settings(self) -> list[BoundField]:
-        return [self[name] for name in self.base_fields]
+    def handling(self) -> list[BoundField]:
+        """How cases are handled; the box to check comes last."""
+        return sorted((self[name] for name in self.declared), key=lambda field: field.name == "same_raters")
 
     @property
     def rules(self) -> list[RuleFields]:
         rules = []
         for key, kind in KINDS.items():
-            title, meaning = RULE_LABELS[key]
-            names = [*(parameter.name for parameter in kind.parameters), "weight"]
-            rest = [self[_field_name(key, name)] for name in names]
-            rules.append(RuleFields(key, title, meaning, self[_field_name(key, "on")], rest))
+            switch, *rest = (self[f"flags.{key}.{setting.name}"] for setting in _rule_settings(kind))
+            rules.append(RuleFields(key, look_up(kind.title), look_up(kind.meaning), switch, rest))
         return rules
 
     @property
     def flags(self) -> dict[str, dict[str, Any]]:
         """The rules as the services take them."""
-        flags: dict[str, dict[str, Any]] = {key: {} for key in KINDS}
-        for name, value in self.cleaned_data.items():
-            if name.startswith("flags."):
-                _flags, key, parameter = name.split(".")
-                flags[key][parameter] = value / 100 if (key, parameter) in _PERCENT_FIELDS else value
+        flags: dict[str, dict[str, Any]] = {}
+        for key, kind in KINDS.items():
+            values = {one.name: self.cleaned_data[f"flags.{key}.{one.name}"] for one in _rule_settings(kind)}
+            shares = {one.name: values[one.name] / 100 for one in _rule_settings(kind) if one.percent}
+            flags[key] = values | shares
         return flags
 
     @property
     def values(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in self.base_fields}
+        return {name: self.cleaned_data[name] for name in self.declared}
 
 
-def _field_name(key: str, parameter: str) -> str:
-    return f"flags.{key}.{parameter}"
+def _rule_settings(kind: type[FlagRule]) -> list[Setting]:
+    """In the order of the page: the switch, what can be set, the weight."""
+    switch, weight, *rest = declared(kind).values()
+    return [replace(switch, label=kind.title), *rest, weight]
 
 
-def _initial_value(key: str, name: str, value: Any) -> Any:
-    if (key, name) in _PERCENT_FIELDS:
+def _shown_value(setting: Setting, value: Any) -> Any:
+    if setting.percent:
         value = round(100 * value, 6)
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _field(
-    key: str, parameter: Parameter, choices: Mapping[str, Sequence[tuple[str, str]]], *, stored: Any
+def _rule_field(
+    setting: Setting, choices: Mapping[str, Sequence[tuple[str, str]]], *, stored: Any
 ) -> forms.Field:
-    label, help_text = _PARAMETER_LABELS[key, parameter.name]
-    if parameter.kind == "codes":
-        return forms.MultipleChoiceField(
-            label=label, help_text=help_text, required=False, choices=choices["codes"],
-            widget=forms.CheckboxSelectMultiple,
-        )  # fmt: skip
-    if parameter.name in _EMPTY_LABELS:
-        offered = [("", _EMPTY_LABELS[parameter.name]), *choices[parameter.name]]
+    label, help_text = look_up(setting.label), look_up(setting.help_text) if setting.help_text else ""
+    if setting.name in _EMPTY_LABELS:
+        offered = [("", _EMPTY_LABELS[setting.name]), *choices[setting.name]]
         if stored not in dict(offered):  # of a model or a question that is gone: shown, not dropped
             offered.append((stored, stored))
         return forms.ChoiceField(label=label, help_text=help_text, required=False, choices=offered)
-    if parameter.kind == "text":
-        return forms.CharField(label=label, help_text=help_text, max_length=200)
-    scale = 100 if (key, parameter.name) in _PERCENT_FIELDS else 1
-    number = forms.IntegerField if parameter.kind == "whole" else forms.FloatField
-    return number(
-        label=label, help_text=help_text, min_value=scale * parameter.least, max_value=scale * parameter.most
+    if setting.type == "str":
+        return forms.CharField(label=label, help_text=help_text, max_length=setting.max_length)
+    scale = 100 if setting.percent else 1
+    field = setting_field(
+        replace(setting, least=scale * setting.least, most=scale * setting.most, percent=False)
     )
+    if setting.type == "tuple":
+        field.choices = choices[setting.name]
+    return field

@@ -23,7 +23,7 @@ from annotation.review.flag_queries import (
     comparable_questions,
     scale_range,
 )
-from annotation.review.flag_rules import MODEL_CONFLICT, FlagRule
+from annotation.review.flag_rules import FlagRule, ModelConflict
 from annotation.review.flagging import SweepSource
 from scoring import learned
 from scoring.models import Scorer
@@ -36,7 +36,7 @@ NEW_SCORES = SweepSource(
     " JOIN annotation_candidate c ON c.id = s.candidate_id"
     " JOIN annotation_itemversion v ON v.id = c.item_version_id"
     " JOIN annotation_item i ON i.id = v.item_id AND i.study_id = %(study)s WHERE s.id > %(low)s",
-    rule=MODEL_CONFLICT,
+    rule=ModelConflict.key,
 )
 
 # What a rule compares unless it is told otherwise.

@@ -84,8 +84,8 @@ def test_all_that_is_offered_is_without_fault():
     ],
 )
 def test_evidence_has_a_strength_from_0_to_1(rule, evidence, strength):
-    assert flag_rules.strength(RULES[rule], evidence) == pytest.approx(strength)
-    assert flag_rules.weight_of(RULES[rule], evidence) == pytest.approx(RULES[rule].weight * strength)
+    assert RULES[rule].strength(evidence) == pytest.approx(strength)
+    assert RULES[rule].weight_of(evidence) == pytest.approx(RULES[rule].weight * strength)
 
 
 def test_a_draw_depends_on_the_seed_and_the_name_alone():

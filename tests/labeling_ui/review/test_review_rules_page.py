@@ -7,8 +7,7 @@ from django.urls import reverse
 
 from annotation.jobs import jobs
 from annotation.models import Job, ReviewCase, Study
-from annotation.review.flag_rules import FlagRules
-from annotation.review.labels import RULE_LABELS
+from annotation.review.flag_rules import KINDS, FlagRules
 from annotation.review.rules import ReviewSettings
 from labeling_ui.review.forms import ReviewRulesForm
 from tests.annotation.importing.reviewing import votes
@@ -41,7 +40,7 @@ def as_stored(study: Study) -> dict[str, object]:
 
 def test_every_rule_is_explained(page):
     text = page().text
-    assert [key for key, (title, _meaning) in RULE_LABELS.items() if f">{title}<" not in text] == []
+    assert [key for key, kind in KINDS.items() if f">{kind.title}<" not in text] == []
 
 
 def test_nothing_changes_by_saving_what_was_shown(page, study):
