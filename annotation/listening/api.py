@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from drf_spectacular.utils import OpenApiParameter, OpenApiTypes, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -15,18 +16,20 @@ from rest_framework.views import APIView
 from annotation import access
 from annotation.api import downloads
 from annotation.api.authentication import Scope
-from annotation.api.serializers import In, operation, problem_responses
+from annotation.api.serializers import In, Method, operation, problem_responses
 from annotation.audio.check_sounds import intervals
 from annotation.listening import checks, signed_clips, spectrograms
 from annotation.listening.rules.checks import KINDS, is_due
+from annotation.listening.rules.coverage import ListeningRules
 from annotation.models import ListeningCheck
 
+ClipResponse = HttpResponse | StreamingHttpResponse
 
-class ClipView(APIView):
-    throttle_classes = []
 
-    @extend_schema(
-        operation_id="clip",
+def clip_operation(operation_id: str) -> Callable[[Method], Method]:
+    """The schema of an endpoint that plays a clip by a signed link."""
+    return extend_schema(
+        operation_id=operation_id,
         parameters=[
             OpenApiParameter("until", str, required=True, description="As in the clip's `url`."),
             OpenApiParameter("signature", str, required=True, description="As in the clip's `url`."),
@@ -38,22 +41,25 @@ class ClipView(APIView):
             **problem_responses(403, 404, 410),
         },
     )
-    def get(
-        self, request: Request, assignment_id: uuid.UUID, name: str
-    ) -> HttpResponse | StreamingHttpResponse:
+
+
+def send_clip(request: Request, shown: signed_clips.ShownTask, name: str) -> ClipResponse:
+    """The clip of what is shown, in the range asked for. Raises NotFound where the link is not signed for it."""
+    until, signature = (request.query_params.get(part, "") for part in ("until", "signature"))
+    clip = signed_clips.open_clip(shown, name, until=until, signature=signature)
+    return downloads.send_range(request._request, clip, content_type="audio/flac")
+
+
+class ClipView(APIView):
+    throttle_classes = []
+
+    @clip_operation("clip")
+    def get(self, request: Request, assignment_id: uuid.UUID, name: str) -> ClipResponse:
         """The sound of one part of an assignment, as the `url` in its briefing names it. Supports ranges.
 
         The bytes are FLAC files of 2.4 seconds each, one after another; `parts` in the briefing says where each ends.
         """
-        assignment = access.assignment_of(request.user, assignment_id)
-        clip = signed_clips.open_clip(
-            assignment,
-            name,
-            until=request.query_params.get("until", ""),
-            signature=request.query_params.get("signature", ""),
-        )
-        django_request: HttpRequest = request._request
-        return downloads.send_range(django_request, clip, content_type="audio/flac")
+        return send_clip(request, access.assignment_of(request.user, assignment_id), name)
 
 
 class SpectrogramView(APIView):
@@ -65,9 +71,9 @@ class SpectrogramView(APIView):
     )
     def get(self, request: Request, assignment_id: uuid.UUID, name: str) -> HttpResponse:
         """What sounds when, and how high, in one clip: 128 rows of 800 bytes, 20 kHz (mel) at the top, 255 loudest."""
-        picture = spectrograms.spectrogram_of_assignment(
-            access.assignment_of(request.user, assignment_id), name
-        )
+        assignment = access.assignment_of(request.user, assignment_id)
+        rules = ListeningRules.of(assignment.task.study.rules)
+        picture = spectrograms.spectrogram_of(assignment, name, rules=rules)
         # Compressed on the way, its size would tell which clip it is of.
         headers = {"Cache-Control": "private, max-age=3600, no-transform"}
         return HttpResponse(picture, content_type="application/octet-stream", headers=headers)

@@ -89,15 +89,8 @@ def clip_links(
     }
 
 
-def open_clip(assignment: Assignment, name: str, *, until: str, signature: str) -> PaddedParts:
+def open_clip(shown: ShownTask, name: str, *, until: str, signature: str) -> PaddedParts:
     """The clip that a link names. Raises NotFound, and `link_expired` where a briefing has a new link."""
-    if assignment.state not in PLAYABLE:
-        raise NotFound
-    return open_shown_clip(assignment, name, until=until, signature=signature)
-
-
-def open_shown_clip(shown: ShownTask, name: str, *, until: str, signature: str) -> PaddedParts:
-    """As `open_clip`, of whatever is shown."""
     clips = clips_by_name(shown)
     if name not in clips:
         raise NotFound
@@ -114,7 +107,10 @@ def open_shown_clip(shown: ShownTask, name: str, *, until: str, signature: str) 
 
 
 def clips_by_name(assignment: ShownTask) -> dict[str, Clip]:
-    """Every clip that this assignment plays, in one query for the item's own and one for the candidates'."""
+    """Every clip that this assignment plays, in one query for the item's own and one for the candidates'. Raises
+    NotFound where it plays none any more."""
+    if isinstance(assignment, Assignment) and assignment.state not in PLAYABLE:
+        raise NotFound
     protocol = load_protocol(assignment.protocol_version_id).spec
     clips: dict[str, Clip] = {}
     fields = [field for field in CLIP_FIELDS if field in protocol.content]

@@ -8,8 +8,8 @@ from django.core.files.storage import default_storage
 from annotation.audio.spectrogram import N_BYTES, spectrogram
 from annotation.errors import NotFound
 from annotation.listening.rules.coverage import ListeningRules
-from annotation.listening.signed_clips import PLAYABLE, ShownTask, clips_by_name
-from annotation.models import Assignment, Clip
+from annotation.listening.signed_clips import ShownTask, clips_by_name
+from annotation.models import Clip
 from annotation.protocols import Protocol
 from annotation.studies.protocols import load_protocol
 
@@ -19,15 +19,8 @@ def shows_spectrograms(protocol: Protocol, rules: ListeningRules) -> bool:
     return rules.spectrogram and not protocol.repeats_a_sound
 
 
-def spectrogram_of_assignment(assignment: Assignment, name: str) -> bytes:
-    """The grey levels of one clip of an assignment, as `audio.spectrogram` lays them out."""
-    if assignment.state not in PLAYABLE:
-        raise NotFound
-    return spectrogram_of_task(assignment, name, rules=ListeningRules.of(assignment.task.study.rules))
-
-
-def spectrogram_of_task(shown: ShownTask, name: str, *, rules: ListeningRules) -> bytes:
-    """As `picture`, of whatever is shown."""
+def spectrogram_of(shown: ShownTask, name: str, *, rules: ListeningRules) -> bytes:
+    """The grey levels of one clip of what is shown, as `audio.spectrogram` lays them out."""
     if not shows_spectrograms(load_protocol(shown.protocol_version_id).spec, rules):
         raise NotFound
     clip = clips_by_name(shown).get(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -16,7 +17,7 @@ from rest_framework.views import APIView
 
 from annotation import access
 from annotation.api.authentication import Scope
-from annotation.api.serializers import In, operation, problem_responses
+from annotation.api.serializers import In, Method, operation, problem_responses
 from annotation.errors import Conflict, NotFound
 from annotation.models import Assignment
 from annotation.rating import briefings, judgments, leases, revisions
@@ -210,9 +211,36 @@ class GivenOut(serializers.Serializer):
     )
 
 
-class NextView(APIView):
+def judgment_operation(
+    operation_id: str, stored: str = "Stored, and committed."
+) -> Callable[[Method], Method]:
+    """The schema of an endpoint that takes a judgment."""
+    return extend_schema(
+        operation_id=operation_id,
+        request=JudgmentIn,
+        responses={
+            200: OpenApiResponse(JudgmentOut, "Stored before: the first result again."),
+            201: OpenApiResponse(JudgmentOut, stored),
+            **problem_responses(400, 403, 404, 409),
+        },
+    )
+
+
+def submission_of(request: Request) -> judgments.Submission:
+    return judgments.Submission(**JudgmentIn.parsed(request.data))
+
+
+def receipt_response(receipt: judgments.Receipt, *, status: int = 201) -> Response:
+    """`status` is of a judgment that was not stored before."""
+    body: dict[str, Any] = {"client_id": str(receipt.client_id), "surplus": receipt.surplus}
+    return Response(body, status=200 if receipt.replayed else status)
+
+
+class _RatingView(APIView):
     writes = Scope.RATE
 
+
+class NextView(_RatingView):
     @operation("next_task", NextOut, 400, 403, 404, 409, request=NextIn)
     def post(self, request: Request, slug: str) -> Response:
         """Lease the next task. `assignment` is null at the end of the queue."""
@@ -260,18 +288,14 @@ class AssignmentView(APIView):
         return Response(briefings.brief(assignment))
 
 
-class HeartbeatView(APIView):
-    writes = Scope.RATE
-
+class HeartbeatView(_RatingView):
     @operation("heartbeat", HeartbeatOut, 403, 404, 409, request=None)
     def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """Keep an open assignment while its rater is at work."""
         return Response({"expires_at": leases.extend(request.user, assignment_id).expires_at})
 
 
-class JudgmentView(APIView):
-    writes = Scope.RATE
-
+class JudgmentView(_RatingView):
     @operation("own_judgment", GivenOut, 403, 404)
     def get(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """What you answered, as it was shown to you, with the task it is about."""
@@ -279,60 +303,28 @@ class JudgmentView(APIView):
         assignment = access.assignment_of(request.user, assignment_id)
         return Response({**asdict(own_judgment), "assignment": briefings.brief(assignment)})
 
-    @extend_schema(
-        operation_id="submit_judgment",
-        request=JudgmentIn,
-        responses={
-            200: OpenApiResponse(JudgmentOut, "Stored before: the first result again."),
-            201: OpenApiResponse(JudgmentOut, "Stored, and committed."),
-            **problem_responses(400, 403, 404, 409),
-        },
-    )
+    @judgment_operation("submit_judgment")
     def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """Submit the answers to one assignment. Safe to repeat with the same `client_id`."""
-        submission = judgments.Submission(**JudgmentIn.parsed(request.data))
-        return _receipt(judgments.submit(request.user, assignment_id, submission))
+        return receipt_response(judgments.submit(request.user, assignment_id, submission_of(request)))
 
 
-class RevisionsView(APIView):
-    writes = Scope.RATE
-
-    @extend_schema(
-        operation_id="revise_judgment",
-        request=JudgmentIn,
-        responses={
-            200: OpenApiResponse(JudgmentOut, "Stored before: the first result again."),
-            201: OpenApiResponse(
-                JudgmentOut, "Stored, and committed. It stands in the place of the one before."
-            ),
-            **problem_responses(400, 403, 404, 409),
-        },
-    )
+class RevisionsView(_RatingView):
+    @judgment_operation("revise_judgment", "Stored, and committed. It stands in the place of the one before.")
     def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """Change your answers while the study lets you. Safe to repeat with the same `client_id`."""
-        submission = judgments.Submission(**JudgmentIn.parsed(request.data))
-        return _receipt(revisions.revise(request.user, assignment_id, submission))
+        return receipt_response(revisions.revise(request.user, assignment_id, submission_of(request)))
 
 
-def _receipt(receipt: judgments.Receipt) -> Response:
-    body: dict[str, Any] = {"client_id": str(receipt.client_id), "surplus": receipt.surplus}
-    return Response(body, status=200 if receipt.replayed else 201)
-
-
-class SkipView(APIView):
-    writes = Scope.RATE
-
+class SkipView(_RatingView):
     @operation("skip_task", None, 400, 403, 404, 409, status=204, request=SkipIn)
     def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """Decline a task, with one of the protocol's reasons. It will not come back to this rater."""
-        body = SkipIn.parsed(request.data)
-        leases.skip(request.user, assignment_id, reason=body["reason"], comment=body["comment"])
+        leases.skip(request.user, assignment_id, **SkipIn.parsed(request.data))
         return Response(status=204)
 
 
-class GiveBackView(APIView):
-    writes = Scope.RATE
-
+class GiveBackView(_RatingView):
     @operation("give_back_task", None, 403, 404, status=204, request=None)
     def post(self, request: Request, assignment_id: uuid.UUID) -> Response:
         """Return an unanswered task to the queue, when a rater stops for now."""

@@ -1,25 +1,24 @@
 """Previews of a study's tasks for those who run it: the briefings and answer checks of raters. Nothing is stored,
-leased or counted.
+leased or counted: a preview is a lease that no row stands for, and its id is the task's, which whoever runs the study
+may know.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Collection
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
 
 from annotation.access import HeldAssignment
-from annotation.audio.parts import PaddedParts
 from annotation.errors import NotFound
-from annotation.listening import coverage, signed_clips, spectrograms
-from annotation.listening.rules.coverage import ListeningRules
+from annotation.listening import coverage, signed_clips
 from annotation.models import Assignment, Study, Task, TaskCandidate
 from annotation.rating import briefings, judgments
 from annotation.rating.judgments import Receipt, Submission
+from annotation.rating.leases import Lease
 from annotation.rating.rules import counterbalancing
 from annotation.studies.protocols import load_protocol
 
@@ -27,17 +26,6 @@ from annotation.studies.protocols import load_protocol
 MAX_PREVIEWS = 20
 # A preview has no lease to tell how long its task was open: nothing in its first hour is called too quick.
 _OPEN_SINCE = timedelta(hours=1)
-
-
-@dataclass(frozen=True)
-class Preview:
-    """A task as it would be shown. Its id is the task's: whoever runs the study may know it."""
-
-    id: uuid.UUID
-    task_id: int
-    protocol_version_id: int
-    presentation: list[int]
-    expires_at: datetime
 
 
 def next_preview(study: Study, *, seen: Collection[uuid.UUID]) -> dict[str, Any] | None:
@@ -54,12 +42,12 @@ def next_preview(study: Study, *, seen: Collection[uuid.UUID]) -> dict[str, Any]
     return None if first is None else preview_briefing(study, _draw_preview(study, first))
 
 
-def preview_briefing(study: Study, preview: Preview) -> dict[str, Any]:
+def preview_briefing(study: Study, preview: Lease) -> dict[str, Any]:
     routes = signed_clips.Routes("api_preview_clip", "api_preview_spectrogram", (study.slug,))
     return briefings.brief(preview, routes=routes)
 
 
-def preview_of(study: Study, preview_id: uuid.UUID) -> Preview:
+def preview_of(study: Study, preview_id: uuid.UUID) -> Lease:
     """Raises NotFound for what is no task of this study that raters could get."""
     if preview_id.int >= 2**63:
         raise NotFound
@@ -69,7 +57,7 @@ def preview_of(study: Study, preview_id: uuid.UUID) -> Preview:
     return _draw_preview(study, preview_id.int)
 
 
-def check_preview_answer(study: Study, preview: Preview, submission: Submission) -> Receipt:
+def check_preview_answer(study: Study, preview: Lease, submission: Submission) -> Receipt:
     """Refuse what would be refused of a rater; the receipt that they would get."""
     assignment = HeldAssignment(
         id=preview.id,
@@ -87,15 +75,7 @@ def check_preview_answer(study: Study, preview: Preview, submission: Submission)
     return Receipt(submission.client_id, replayed=False, surplus=False)
 
 
-def preview_clip(preview: Preview, name: str, *, until: str, signature: str) -> PaddedParts:
-    return signed_clips.open_shown_clip(preview, name, until=until, signature=signature)
-
-
-def preview_spectrogram(study: Study, preview: Preview, name: str) -> bytes:
-    return spectrograms.spectrogram_of_task(preview, name, rules=ListeningRules.of(study.rules))
-
-
-def _draw_preview(study: Study, task_id: int) -> Preview:
+def _draw_preview(study: Study, task_id: int) -> Lease:
     """In the order that the task's first rater could get; the same each time."""
     assert study.protocol_version_id is not None
     order = counterbalancing.draw_order(
@@ -106,4 +86,4 @@ def _draw_preview(study: Study, task_id: int) -> Preview:
         seed=study.seed ^ task_id,
     )
     ends = timezone.now() + timedelta(minutes=study.lease_minutes)
-    return Preview(uuid.UUID(int=task_id), task_id, study.protocol_version_id, order, ends)
+    return Lease(uuid.UUID(int=task_id), task_id, study.protocol_version_id, order, ends)

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import uuid
 
-from django.http import HttpResponse, StreamingHttpResponse
-from drf_spectacular.utils import OpenApiParameter, OpenApiTypes, extend_schema
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiTypes, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation import access
-from annotation.api import downloads
 from annotation.api.authentication import Scope
 from annotation.api.serializers import In, operation, problem_responses
 from annotation.errors import Conflict
+from annotation.listening import spectrograms
+from annotation.listening.api import ClipResponse, clip_operation, send_clip
+from annotation.listening.rules.coverage import ListeningRules
 from annotation.models import Study
-from annotation.rating import judgments, previews
-from annotation.rating.api import AssignmentOut, HeartbeatOut, JudgmentIn, JudgmentOut, NextOut, SkipIn
-from annotation.rating.previews import Preview
+from annotation.rating import previews
+from annotation.rating.api import (
+    AssignmentOut,
+    HeartbeatOut,
+    JudgmentIn,
+    JudgmentOut,
+    NextOut,
+    SkipIn,
+    receipt_response,
+    submission_of,
+)
+from annotation.rating.leases import Lease
 
 PREVIEW_CONFLICT = "This is a preview: the answer was checked and not kept, so there is nothing to change."
 
@@ -38,7 +49,7 @@ class _PreviewView(APIView):
     def study(self, request: Request, slug: str) -> Study:
         return access.managed_study(request.user, slug)
 
-    def shown(self, request: Request, slug: str, preview_id: uuid.UUID) -> tuple[Study, Preview]:
+    def shown(self, request: Request, slug: str, preview_id: uuid.UUID) -> tuple[Study, Lease]:
         study = self.study(request, slug)
         return study, previews.preview_of(study, preview_id)
 
@@ -79,9 +90,8 @@ class PreviewJudgmentView(_PreviewView):
     def post(self, request: Request, slug: str, preview_id: uuid.UUID) -> Response:
         """Check an answer as a rater's would be checked, and keep nothing."""
         study, shown = self.shown(request, slug, preview_id)
-        submission = judgments.Submission(**JudgmentIn.parsed(request.data))
-        receipt = previews.check_preview_answer(study, shown, submission)
-        return Response({"client_id": str(receipt.client_id), "surplus": receipt.surplus})
+        receipt = previews.check_preview_answer(study, shown, submission_of(request))
+        return receipt_response(receipt, status=200)
 
 
 class PreviewSkipView(_PreviewView):
@@ -102,28 +112,10 @@ class PreviewGiveBackView(_PreviewView):
 
 
 class PreviewClipView(_PreviewView):
-    @extend_schema(
-        operation_id="preview_clip",
-        parameters=[
-            OpenApiParameter("until", str, required=True, description="As in the clip's `url`."),
-            OpenApiParameter("signature", str, required=True, description="As in the clip's `url`."),
-        ],
-        responses={
-            (200, "audio/flac"): OpenApiTypes.BINARY,
-            (206, "audio/flac"): OpenApiTypes.BINARY,
-            416: None,
-            **problem_responses(403, 404, 410),
-        },
-    )
-    def get(
-        self, request: Request, slug: str, preview_id: uuid.UUID, name: str
-    ) -> HttpResponse | StreamingHttpResponse:
+    @clip_operation("preview_clip")
+    def get(self, request: Request, slug: str, preview_id: uuid.UUID, name: str) -> ClipResponse:
         """The sound of one part of a preview, as raters would get it. Supports ranges."""
-        _, shown = self.shown(request, slug, preview_id)
-        query = request.query_params
-        until, signature = query.get("until", ""), query.get("signature", "")
-        clip = previews.preview_clip(shown, name, until=until, signature=signature)
-        return downloads.send_range(request._request, clip, content_type="audio/flac")
+        return send_clip(request, self.shown(request, slug, preview_id)[1], name)
 
 
 class PreviewSpectrogramView(_PreviewView):
@@ -133,5 +125,6 @@ class PreviewSpectrogramView(_PreviewView):
     )
     def get(self, request: Request, slug: str, preview_id: uuid.UUID, name: str) -> HttpResponse:
         """The spectrogram of one clip of a preview, as raters would get it."""
-        picture = previews.preview_spectrogram(*self.shown(request, slug, preview_id), name)
+        study, shown = self.shown(request, slug, preview_id)
+        picture = spectrograms.spectrogram_of(shown, name, rules=ListeningRules.of(study.rules))
         return HttpResponse(picture, content_type="application/octet-stream")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,8 +21,7 @@ from annotation.api.serializers import In, SettingsIn, TableField, operation, pr
 from annotation.errors import InvalidInput
 from annotation.jobs.api import JobOut
 from annotation.models import ReviewCase, ReviewView, Study, User
-from annotation.rating import judgments
-from annotation.rating.api import AssignmentOut, JudgmentIn, JudgmentOut
+from annotation.rating.api import AssignmentOut, judgment_operation, receipt_response, submission_of
 from annotation.review import adjudication, blind_judgments, cases, flagging, queue, returns, settings
 from annotation.review.flag_rules import KINDS, FlagRules
 from annotation.review.queue import FILTER_STATES, QueueFilters
@@ -32,7 +30,6 @@ from annotation.review.rules import CORRECTABLE_FIELDS, CORRECTION_REASONS, Revi
 # The queue
 
 _MAX_FILTER_TEXT = 200
-F = TypeVar("F", bound=Callable[..., Response])
 
 
 class StratumField(serializers.RegexField):
@@ -152,6 +149,10 @@ QUEUE_PARAMETERS = [
 ]
 
 
+class _ReviewingView(APIView):
+    writes = Scope.REVIEW
+
+
 class QueueView(APIView):
     @operation("review_queue", QueueOut, 400, 403, 404, parameters=QUEUE_PARAMETERS)
     def get(self, request: Request, slug: str) -> Response:
@@ -173,9 +174,7 @@ class QueueView(APIView):
         return Response(body)
 
 
-class NextCaseView(APIView):
-    writes = Scope.REVIEW
-
+class NextCaseView(_ReviewingView):
     @extend_schema(
         operation_id="claim_next_case",
         request=FiltersIn,
@@ -190,9 +189,7 @@ class NextCaseView(APIView):
         return _claim_response(request.user, begin_claimed(request.user, case))
 
 
-class ClaimView(APIView):
-    writes = Scope.REVIEW
-
+class ClaimView(_ReviewingView):
     @operation("claim_case", ClaimedOut, 403, 404, 409, request=None)
     def post(self, request: Request, case_id: int) -> Response:
         """Take a case to work on, as opening it at the desk does. Claiming one's own again renews it."""
@@ -200,9 +197,7 @@ class ClaimView(APIView):
         return _claim_response(request.user, begin_claimed(request.user, case))
 
 
-class PutBackView(APIView):
-    writes = Scope.REVIEW
-
+class PutBackView(_ReviewingView):
     @operation("put_back_case", ClaimedOut, 403, 404, request=None)
     def post(self, request: Request, case_id: int) -> Response:
         """Give up a case that is not decided: it is open to others again."""
@@ -217,9 +212,7 @@ class CaseAssignmentsView(APIView):
         return Response({"changed": cases.assign(request.user, slug, body["cases"], expert=body["expert"])})
 
 
-class ReviewViewsView(APIView):
-    writes = Scope.REVIEW
-
+class ReviewViewsView(_ReviewingView):
     @operation("review_views", ReviewViewsOut, 403, 404)
     def get(self, request: Request, slug: str) -> Response:
         """Your saved views of the queue, and those that others share: 50 of each person at most."""
@@ -235,9 +228,7 @@ class ReviewViewsView(APIView):
         return Response(_view_out(view, request.user), status=201)
 
 
-class ReviewViewView(APIView):
-    writes = Scope.REVIEW
-
+class ReviewViewView(_ReviewingView):
     @operation("delete_review_view", None, 403, 404, status=204)
     def delete(self, request: Request, slug: str, view_id: int) -> Response:
         """Forget one of your views; those who run the study may forget shared ones."""
@@ -334,50 +325,28 @@ class KeptOut(serializers.Serializer):
     claim_expires_at = serializers.DateTimeField()
 
 
-class BlindView(APIView):
-    writes = Scope.REVIEW
-
+class BlindView(_ReviewingView):
     @operation("blind_task", AssignmentOut, 403, 404, 409)
     def get(self, request: Request, case_id: int) -> Response:
         """The task of a case as any rater would see it, before anything that others said of it."""
         return Response(blind_judgments.blind_briefing(request.user, case_id))
 
-    @extend_schema(
-        operation_id="judge_blind",
-        request=JudgmentIn,
-        responses={
-            200: OpenApiResponse(JudgmentOut, "Stored before: the first result again."),
-            201: OpenApiResponse(JudgmentOut, "Stored, and committed."),
-            **problem_responses(400, 403, 404, 409),
-        },
-    )
+    @judgment_operation("judge_blind")
     def post(self, request: Request, case_id: int) -> Response:
         """Store your own judgment of a case; what others said is there to see from then on. Counted nowhere."""
-        submission = judgments.Submission(**JudgmentIn.parsed(request.data))
-        receipt = blind_judgments.judge_blind(request.user, case_id, submission)
-        body = {"client_id": str(receipt.client_id), "surplus": receipt.surplus}
-        return Response(body, status=200 if receipt.replayed else 201)
+        receipt = blind_judgments.judge_blind(request.user, case_id, submission_of(request))
+        return receipt_response(receipt)
 
 
-class KeepView(APIView):
-    writes = Scope.REVIEW
-
+class KeepView(_ReviewingView):
     @operation("keep_case", KeptOut, 403, 404, 409, request=None)
     def post(self, request: Request, case_id: int) -> Response:
         """Keep a case that you have claimed while you are at work on it."""
         return Response({"claim_expires_at": cases.renew_claim(request.user, case_id).claim_expires_at})
 
 
-def _decision_schema(operation_id: str, request: type[In] | None) -> Callable[[F], F]:
-    """The schema of an endpoint that decides about a case."""
-    problems = problem_responses(*([400] if request else []), 403, 404, 409)
-    return extend_schema(operation_id=operation_id, request=request, responses={200: CaseOut, **problems})
-
-
-class CorrectionView(APIView):
-    writes = Scope.REVIEW
-
-    @_decision_schema("correct_case", CorrectionIn)
+class CorrectionView(_ReviewingView):
+    @operation("correct_case", CaseOut, 400, 403, 404, 409, request=CorrectionIn)
     def post(self, request: Request, case_id: int) -> Response:
         """Settle a case by correcting its item: a new version, with one correction for each field that changed."""
         corrections = adjudication.Corrections(**CorrectionIn.parsed(request.data))
@@ -385,29 +354,23 @@ class CorrectionView(APIView):
         return _case_out(access.case_under_review(request.user, case_id))
 
 
-class FineView(APIView):
-    writes = Scope.REVIEW
-
-    @_decision_schema("case_is_fine", FineIn)
+class FineView(_ReviewingView):
+    @operation("case_is_fine", CaseOut, 400, 403, 404, 409, request=FineIn)
     def post(self, request: Request, case_id: int) -> Response:
         """Settle a case: its item is good as it is."""
         return _case_out(adjudication.approve_item(request.user, case_id, **FineIn.parsed(request.data)))
 
 
-class WithdrawalView(APIView):
-    writes = Scope.REVIEW
-
-    @_decision_schema("withdraw_item", WithdrawalIn)
+class WithdrawalView(_ReviewingView):
+    @operation("withdraw_item", CaseOut, 400, 403, 404, 409, request=WithdrawalIn)
     def post(self, request: Request, case_id: int) -> Response:
         """Settle a case by taking its item out of the study."""
         body = WithdrawalIn.parsed(request.data)
         return _case_out(adjudication.withdraw_case_item(request.user, case_id, **body))
 
 
-class ReturnsView(APIView):
-    writes = Scope.REVIEW
-
-    @_decision_schema("return_case", ReturnsIn)
+class ReturnsView(_ReviewingView):
+    @operation("return_case", CaseOut, 400, 403, 404, 409, request=ReturnsIn)
     def post(self, request: Request, case_id: int) -> Response:
         """Ask the raters of some judgments to look again, or everybody for more judgments."""
         body = ReturnsIn.parsed(request.data)
@@ -418,10 +381,8 @@ class ReturnsView(APIView):
         return _case_out(access.case_under_review(request.user, case_id))
 
 
-class UndoView(APIView):
-    writes = Scope.REVIEW
-
-    @_decision_schema("undo_decision", None)
+class UndoView(_ReviewingView):
+    @operation("undo_decision", CaseOut, 403, 404, 409, request=None)
     def post(self, request: Request, case_id: int) -> Response:
         """Take back what you decided about a case, while the study lets you. It is yours again then."""
         return _case_out(adjudication.undo_decision(request.user, case_id))

@@ -1,12 +1,16 @@
+"""Spectrograms as they are served: one size, drawn once, and only where a study shows them."""
+
 from __future__ import annotations
 
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
+from annotation import protocols
 from annotation.audio.spectrogram import N_BYTES
 from annotation.errors import NotFound
 from annotation.listening import coverage, spectrograms
+from annotation.listening.rules.coverage import ListeningRules
 from annotation.models import Assignment, Clip
 from annotation.rating import briefings, leases
 from tests import factories
@@ -25,6 +29,11 @@ def leased(preset: str = "cmi-pref", *, spectrogram: bool = True) -> Assignment:
     return Assignment.objects.select_related("task__study").get(pk=lease.id)
 
 
+def picture(assignment: Assignment, name: str) -> bytes:
+    rules = ListeningRules.of(assignment.task.study.rules)
+    return spectrograms.spectrogram_of(assignment, name, rules=rules)
+
+
 def shown(assignment: Assignment) -> list[bool]:
     brief = briefings.brief(assignment)
     clips = [part["clip"] for part in brief["content"] + brief["candidates"] if "clip" in part]
@@ -33,9 +42,7 @@ def shown(assignment: Assignment) -> list[bool]:
 
 def test_every_clip_of_a_task_has_one_of_the_same_size(db):
     assignment = leased()
-    pictures = {
-        name: spectrograms.spectrogram_of_assignment(assignment, name) for name in ("a", "b", "reference")
-    }
+    pictures = {name: picture(assignment, name) for name in ("a", "b", "reference")}
     assert {len(picture) for picture in pictures.values()} == {N_BYTES}
     assert len(set(pictures.values())) == 3
     assert shown(assignment) == [True, True, True]
@@ -43,9 +50,9 @@ def test_every_clip_of_a_task_has_one_of_the_same_size(db):
 
 def test_it_is_drawn_once(db, monkeypatch):
     assignment = leased()
-    first = spectrograms.spectrogram_of_assignment(assignment, "a")
+    first = picture(assignment, "a")
     monkeypatch.setattr(spectrograms, "spectrogram", lambda *a, **k: pytest.fail("drawn again"))
-    assert spectrograms.spectrogram_of_assignment(assignment, "a") == first
+    assert picture(assignment, "a") == first
 
 
 def kept() -> list[str]:
@@ -60,22 +67,22 @@ def test_two_who_ask_at_once_leave_one_file(db, monkeypatch):
 
     def while_another_draws(file, *, n_samples):
         monkeypatch.setattr(spectrograms, "spectrogram", draw)
-        spectrograms.spectrogram_of_assignment(assignment, "a")
+        picture(assignment, "a")
         return draw(file, n_samples=n_samples)
 
     monkeypatch.setattr(spectrograms, "spectrogram", while_another_draws)
-    assert len(spectrograms.spectrogram_of_assignment(assignment, "a")) == N_BYTES
+    assert len(picture(assignment, "a")) == N_BYTES
     assert len(kept()) == 1
 
 
 @pytest.mark.parametrize("n_bytes", [0, N_BYTES - 1, N_BYTES + 1])
 def test_a_file_that_is_not_whole_is_drawn_again_and_replaced(db, n_bytes):
     assignment = leased()
-    drawn = spectrograms.spectrogram_of_assignment(assignment, "a")
+    drawn = picture(assignment, "a")
     (name,) = kept()
     default_storage.delete(name)
     default_storage.save(name, ContentFile((drawn + b"x")[:n_bytes]))
-    assert spectrograms.spectrogram_of_assignment(assignment, "a") == drawn
+    assert picture(assignment, "a") == drawn
     assert kept() == [name]
     assert default_storage.open(name).read() == drawn
 
@@ -84,21 +91,19 @@ def test_a_study_shows_none_unless_it_says_so(db):
     assignment = leased(spectrogram=False)
     assert shown(assignment) == [False, False, False]
     with pytest.raises(NotFound):
-        spectrograms.spectrogram_of_assignment(assignment, "a")
+        picture(assignment, "a")
 
 
 @pytest.mark.parametrize("preset", ["abx", "mushra"])
 def test_there_is_none_where_two_clips_are_one_sound(preset):
-    from annotation.listening.rules.coverage import ListeningRules
-    from annotation.protocols import preset as definition
-
-    assert not spectrograms.shows_spectrograms(definition(preset), ListeningRules(spectrogram=True))
+    rules = ListeningRules(spectrogram=True)
+    assert not spectrograms.shows_spectrograms(protocols.preset(preset), rules)
 
 
 def test_there_is_none_of_a_clip_that_is_not_there_or_a_task_given_back(db):
     assignment = leased()
     with pytest.raises(NotFound):
-        spectrograms.spectrogram_of_assignment(assignment, "c")
+        picture(assignment, "c")
     assignment.state = Assignment.State.RETURNED
     with pytest.raises(NotFound):
-        spectrograms.spectrogram_of_assignment(assignment, "a")
+        picture(assignment, "a")
