@@ -96,7 +96,7 @@ class QuestionSpec:
 class CodeSpec:
     key: str
     title: Text
-    meaning: Text
+    meaning: Text = NO_TEXT
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,9 @@ class FlagRule:
     def changed(self, values: Mapping[str, Any]) -> Self:
         """With some settings changed, which have passed `validate_flag_rules`; what is not named stays."""
         known = {name: values[name] for name in declared(type(self)) if name in values}
-        typed = {name: tuple(value) if isinstance(value, list) else value for name, value in known.items()}
+        typed: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in known.items()
+        }
         return replace(self, **typed | {"weight": float(typed.get("weight", self.weight))})
 
     def as_json(self) -> dict[str, Any]:

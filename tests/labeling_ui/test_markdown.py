@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.protocols import preset
-from annotation.protocols.load import preset_keys
+from annotation.protocols import preset, preset_keys
 from labeling_ui.markdown import to_html
 
 
