@@ -9,6 +9,7 @@ must find nothing twice.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
@@ -16,6 +17,27 @@ from django.utils import timezone
 
 from annotation.models import Study
 from annotation.models.job import Mark, SweepMark
+
+
+@dataclass(frozen=True)
+class SweepSource:
+    """Rows that a sweep rests on: `highest` selects the highest id in sight, `changed` the ids of what rows after
+    %(low)s are about, both of %(study)s. One that only a flag `rule` rests on is asked only where that is in force."""
+
+    highest: str
+    changed: str
+    rule: str = ""
+
+
+def changed_ids(study: Study, sources: Mapping[str, SweepSource], seen: Mapping[str, int]) -> set[int]:
+    """The ids of what new rows are about."""
+    ids: set[int] = set()
+    with connection.cursor() as cursor:
+        for name, source in sources.items():
+            cursor.execute(source.changed, {"study": study.pk, "low": seen.get(name, 0)})
+            ids.update(pk for (pk,) in cursor.fetchall())
+    return ids
+
 
 # By source, the highest id in sight; and by the same snapshot the oldest transaction still open, and the next one.
 VisibleHeads = tuple[dict[str, int], int, int]

@@ -116,8 +116,6 @@ def answer_trial(user: User, check_id: uuid.UUID, *, trial: int, choice: int) ->
     if n_answered_trials(check) == kind.n_trials:
         _finish_check(check)
     check.save(update_fields=["trials", "state", "n_correct", "finished_at"])
-    if check.state != ListeningCheck.State.OPEN:
-        _record_end(check)
     return check
 
 
@@ -158,20 +156,11 @@ def check_settings(study: Study) -> dict[str, Any]:
 
 
 def _finish_check(check: ListeningCheck) -> None:
-    verdict = rules.score_trials(check.kind, check.trials)
-    check.state = ListeningCheck.State.PASSED if verdict.passed else ListeningCheck.State.FAILED
-    check.n_correct = verdict.n_correct
+    """The log has the rater's pseudonym, without the account beside it or how many they had right."""
+    passed, check.n_correct = rules.score_trials(check.kind, check.trials)
+    check.state = ListeningCheck.State.PASSED if passed else ListeningCheck.State.FAILED
     check.finished_at = timezone.now()
-
-
-def _record_end(check: ListeningCheck) -> None:
-    """Under the rater's pseudonym, and without the account beside it, or how many they had right."""
-    rater = check.rater
     audit.record(
-        "check.finished",
-        actor=None,
-        study=rater.study,
-        subject=rater.pseudonym,
-        kind=check.kind,
+        "check.finished", actor=None, study=check.rater.study, subject=check.rater.pseudonym, kind=check.kind,
         state=check.state,
-    )
+    )  # fmt: skip

@@ -16,9 +16,7 @@ import numpy as np
 from django.db import transaction
 
 from annotation.demo import raters, write
-from annotation.demo.clips import Outcome
 from annotation.demo.raters import Ballot, Rater
-from annotation.demo.scenes import Question
 from annotation.errors import Conflict, InvalidInput
 from annotation.listening.rules.checks import CheckRules
 from annotation.models import Rater as models_Rater
@@ -32,39 +30,12 @@ from annotation.rating.leases import Lease
 from annotation.studies import audit, members, studies
 from annotation.studies.protocols import load_protocol
 
-# Ground truth of the demo's tasks, wherever they were imported
-
-# Enough to see what is meant.
+# Enough names to see what is meant.
 _EXAMPLES = 3
 
 
-@dataclass(frozen=True)
-class ComparisonTruth:
-    """What is wrong with the two clips of a task, by slot."""
-
-    slots: tuple[Outcome, Outcome]
-
-    def ballot(
-        self, rater: Rater, *, shown: Sequence[int], protocol: Protocol, rng: np.random.Generator
-    ) -> Ballot:
-        first, second = (self.slots[slot] for slot in shown)
-        return raters.compare(rater, first, second, protocol=protocol, rng=rng)
-
-
-@dataclass(frozen=True)
-class AnswerTruth:
-    """Which of a question's answers a task shows."""
-
-    question: Question
-    index: int
-
-    def ballot(
-        self, rater: Rater, *, shown: Sequence[int], protocol: Protocol, rng: np.random.Generator
-    ) -> Ballot:
-        return raters.judge(rater, self.question, self.index, protocol=protocol, rng=rng)
-
-
-Truth = ComparisonTruth | AnswerTruth
+# The vote of a rater by what is true of a task. `shown`: the slots in the order shown.
+Truth = Callable[..., Ballot]
 
 
 class _Slot(NamedTuple):
@@ -74,10 +45,9 @@ class _Slot(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True)
-class KnownTask:
+class KnownTask(NamedTuple):
     name: str
-    truth: Truth
+    ballot: Truth
 
 
 def tasks_with_known_truth(study: Study) -> dict[int, KnownTask]:
@@ -98,15 +68,11 @@ def tasks_with_known_truth(study: Study) -> dict[int, KnownTask]:
 
 
 def _truth_unknown_message(names: Sequence[str]) -> str:
-    details = ""
-    if names:
-        more = f", and {len(names) - _EXAMPLES} more" if len(names) > _EXAMPLES else ""
-        details = (
-            f" Nothing is known of these tasks, which want judgments: {'; '.join(names[:_EXAMPLES])}{more}."
-        )
+    more = f", and {len(names) - _EXAMPLES} more" if len(names) > _EXAMPLES else ""
+    listed = f" Nothing is known of these tasks, which want judgments: {'; '.join(names[:_EXAMPLES])}{more}."
     return (
         "Simulated raters vote by what is known to be true, which is so of the demo's own items only, as they were "
-        f"imported.{details}"
+        f"imported.{listed if names else ''}"
     )
 
 
@@ -123,19 +89,30 @@ def _truths(study: Study, protocol: Protocol) -> dict[int, Truth]:
     return {pk: truth for pk, truth in truths.items() if truth is not None}
 
 
-def _comparison_truth(slots: Sequence[_Slot]) -> ComparisonTruth | None:
-    outcomes_by_slot = [write.outcome(slot.item, prompt=slot.prompt, system=slot.system) for slot in slots]
-    outcomes = [outcome for outcome in outcomes_by_slot if outcome is not None]
-    return (
-        ComparisonTruth((outcomes[0], outcomes[1])) if len(outcomes) == len(outcomes_by_slot) == 2 else None
-    )
-
-
-def _answer_truth(slots: Sequence[_Slot]) -> AnswerTruth | None:
-    if len(slots) != 1:
+def _comparison_truth(slots: Sequence[_Slot]) -> Truth | None:
+    """By what is wrong with the two clips of a task, by slot."""
+    outcomes = [write.outcome(slot.item, prompt=slot.prompt, system=slot.system) for slot in slots]
+    known = [outcome for outcome in outcomes if outcome is not None]
+    if not len(known) == len(outcomes) == 2:
         return None
-    truth = write.answer(slots[0].item, text=slots[0].text)
-    return None if truth is None else AnswerTruth(*truth)
+
+    def ballot(rater: Rater, *, shown: Sequence[int], protocol: Protocol, rng: np.random.Generator) -> Ballot:
+        first, second = (known[slot] for slot in shown)
+        return raters.compare(rater, first, second, protocol=protocol, rng=rng)
+
+    return ballot
+
+
+def _answer_truth(slots: Sequence[_Slot]) -> Truth | None:
+    """By which of a question's answers a task shows."""
+    answer = write.answer(slots[0].item, text=slots[0].text) if len(slots) == 1 else None
+    if answer is None:
+        return None
+
+    def ballot(rater: Rater, *, shown: Sequence[int], protocol: Protocol, rng: np.random.Generator) -> Ballot:
+        return raters.judge(rater, *answer, protocol=protocol, rng=rng)
+
+    return ballot
 
 
 MAX_RATERS = 1000
@@ -165,8 +142,7 @@ class SimulationResult:
     open_places: int
 
 
-@dataclass(frozen=True)
-class _SimulatedRater:
+class _SimulatedRater(NamedTuple):
     """A simulated rater and the account through which they come in."""
 
     rater: raters.Rater
@@ -279,7 +255,7 @@ def _submit(seat: _SimulatedRater, lease: Lease, task: KnownTask, *, seed: int) 
     """A vote depends on the seed, the rater, the task and the sides as shown, and on nothing that came before."""
     rng = np.random.default_rng([seed, *f"{seat.rater.name}/{task.name}".encode()])
     protocol = load_protocol(lease.protocol_version_id).spec
-    ballot = task.truth.ballot(seat.rater, shown=lease.presentation, protocol=protocol, rng=rng)
+    ballot = task.ballot(seat.rater, shown=lease.presentation, protocol=protocol, rng=rng)
     submission = Submission(uuid.uuid4(), ballot.answers, ballot.codes, ballot.comment)
     judgments.submit(seat.user, lease.id, submission)
 

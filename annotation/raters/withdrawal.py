@@ -72,7 +72,7 @@ def run(running: RunningJob) -> dict[str, Any]:
     judgments = Judgment.objects.filter(rater=rater)
     running.progress(0, judgments.count(), stage="excluding")
     with transaction.atomic():
-        _return_leases(rater)
+        leases.return_all(rater=rater)
         outcome = exclusions.exclude_or_restore(
             judgments,
             study=rater.study,
@@ -123,11 +123,3 @@ def exclude_late_imports(study: Study, rater_ids: Collection[int], *, since: int
             actor=None,
             subject="import",
         )
-
-
-def _return_leases(rater: Rater) -> None:
-    leases_held = Assignment.objects.select_for_update(of=("self",)).filter(
-        rater=rater, state=Assignment.State.OPEN
-    )
-    if ids := list(leases_held.order_by("pk").values_list("pk", flat=True)):
-        leases.release(ids, state=Assignment.State.RETURNED)

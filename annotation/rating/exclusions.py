@@ -122,7 +122,10 @@ def exclude_or_restore(
     rows = [row for row in rows if row.pk not in kept_out]
     reasons = {row.pk: reason for row in rows}
     _log(reasons, study=study, action=Action(action), comment=comment, actor=actor)
-    _set_marks(list(reasons), excluded=excluded)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _MARK, {"excluded": excluded, "ids": list(reasons), "expert": int(Judgment.Origin.EXPERT)}
+        )
     added_reasons: dict[int, str] = {}
     if excluded and not by_review:
         added_reasons = dict.fromkeys(
@@ -133,7 +136,8 @@ def exclude_or_restore(
         added_reasons = {pk: why for pk, why in kept_out.items() if pk not in own}
     _log(added_reasons, study=study, action=Action.EXCLUDE, comment=comment, actor=actor)
     tasks, raters = rules.counter_changes(_counted_judgments(rows), places, sign=-1 if excluded else 1)
-    _change_task_counters(tasks)
+    with connection.cursor() as cursor:
+        cursor.execute(_MOVE_TASKS, _columns(tasks, "n_judgments", "overlap", "order_balance"))
     _change_rater_counters(study, raters)
     n_changed = len(rows) + (len(added_reasons) if excluded else 0)
     outcome = ExclusionOutcome(
@@ -181,16 +185,6 @@ def _log(
     )
 
 
-def _set_marks(judgment_ids: list[int], *, excluded: bool) -> None:
-    values: dict[str, Any] = {
-        "excluded": excluded,
-        "ids": judgment_ids,
-        "expert": int(Judgment.Origin.EXPERT),
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(_MARK, values)
-
-
 def _counted_judgments(rows: Iterable[Judgment]) -> list[rules.CountedJudgment]:
     """Earlier revisions, surplus judgments and experts' own were never counted, so their marks move no counter."""
     return [
@@ -200,27 +194,15 @@ def _counted_judgments(rows: Iterable[Judgment]) -> list[rules.CountedJudgment]:
     ]
 
 
-def _change_task_counters(moves: Mapping[int, rules.TaskCounterChange]) -> None:
-    columns = [
-        list(moves),
-        [move.n_judgments for move in moves.values()],
-        [move.overlap for move in moves.values()],
-        [move.order_balance for move in moves.values()],
-    ]
-    with connection.cursor() as cursor:
-        cursor.execute(_MOVE_TASKS, columns)
+def _columns(moves: Mapping[int, Any], *names: str) -> list[list[int]]:
+    return [list(moves), *([getattr(move, name) for move in moves.values()] for name in names)]
 
 
 def _change_rater_counters(study: Study, moves: Mapping[int | None, rules.RaterCounterChange]) -> None:
     named = {rater_id: move for rater_id, move in moves.items() if rater_id is not None}
     overlap.lock_raters(named)
-    columns = [
-        list(named),
-        [move.n_judgments for move in named.values()],
-        [move.n_tasks_filled for move in named.values()],
-    ]
     with connection.cursor() as cursor:
-        cursor.execute(_MOVE_RATERS, columns)
+        cursor.execute(_MOVE_RATERS, _columns(named, "n_judgments", "n_tasks_filled"))
     if unnamed := moves.get(None):
         Study.objects.filter(pk=study.pk).update(
             n_unnamed_judgments=F("n_unnamed_judgments") + unnamed.n_judgments,

@@ -107,11 +107,10 @@ def submit(user: User, assignment_id: uuid.UUID, submission: Submission) -> Rece
 def _submit_under_lock(user: User, assignment_id: uuid.UUID, submission: Submission) -> Receipt:
     """All but the ordinary case (replays, conflicts, late answers), under the assignment's lock."""
     assignment = access.held_assignment(user, assignment_id, lock=True)
-    if receipt := _replayed_receipt(assignment, submission):
+    judged = Judgment.objects.filter(task_id=assignment.task_id)
+    if receipt := stored_receipt(judged, submission):
         return receipt
-    _check_takes_part(assignment)
-    _check_state(assignment)
-    _check_not_judged_before(assignment)
+    _check_unanswered(assignment)
     check_answers(assignment, submission)
     gains = coverage.require_listening(assignment, submission.telemetry)
     ended = Assignment.State(assignment.state)
@@ -121,12 +120,6 @@ def _submit_under_lock(user: User, assignment_id: uuid.UUID, submission: Submiss
     surplus = _is_surplus(assignment)
     _record(assignment, submission, gains=gains, state_before=ended, surplus=surplus)
     return Receipt(submission.client_id, replayed=False, surplus=surplus)
-
-
-def _replayed_receipt(assignment: HeldAssignment, submission: Submission) -> Receipt | None:
-    if assignment.state in (Assignment.State.OPEN, Assignment.State.SKIPPED):
-        return None  # nothing can have been stored yet
-    return stored_receipt(Judgment.objects.filter(task_id=assignment.task_id), submission)
 
 
 def stored_receipt(judgments: QuerySet[Judgment], submission: Submission) -> Receipt | None:
@@ -142,29 +135,19 @@ def stored_receipt(judgments: QuerySet[Judgment], submission: Submission) -> Rec
     return Receipt(submission.client_id, replayed=True, surplus=stored.surplus)
 
 
-def _check_takes_part(assignment: HeldAssignment) -> None:
-    """Whoever withdraws gives all leases back, so what they still send comes by this way."""
+def _check_unanswered(assignment: HeldAssignment) -> None:
+    """A lease that ended unanswered refuses nothing: a vote may have waited in one tab while another gave all back.
+
+    Whoever withdraws gives all leases back, so what they still send comes by this way. A vote that was kept as surplus
+    leaves its lease ended as it was: only the vote tells of itself.
+    """
     if Rater.objects.filter(pk=assignment.rater_id, state=Rater.State.WITHDRAWN).exists():
         raise NotAllowed("You have withdrawn from this study, so it takes no answer.", code="rater_withdrawn")
-
-
-def _check_state(assignment: HeldAssignment) -> None:
-    """A lease that ended unanswered refuses nothing: a vote may have waited in one tab while another gave all back."""
-    if assignment.state == Assignment.State.SUBMITTED:
-        raise _already_submitted()
     if assignment.state == Assignment.State.SKIPPED:
         raise Conflict("You skipped this task, so it cannot be judged any more.", code="skipped")
-
-
-def _check_not_judged_before(assignment: HeldAssignment) -> None:
-    """A vote that was kept as surplus leaves its lease ended as it was: only the vote tells of itself."""
     if Judgment.objects.filter(assignment_id=assignment.id).exists():
-        raise _already_submitted()
-
-
-def _already_submitted() -> Conflict:
-    message = "You have already judged this task, perhaps in another window. The first answer stands."
-    return Conflict(message, code="already_submitted")
+        message = "You have already judged this task, perhaps in another window. The first answer stands."
+        raise Conflict(message, code="already_submitted")
 
 
 def check_answers(assignment: HeldAssignment, submission: Submission) -> None:

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -124,11 +125,9 @@ def give_back(user: User, assignment_id: uuid.UUID) -> None:
 
 
 @transaction.atomic
-def return_all(study: Study, user: User) -> None:
-    """Return every task this account holds in a study: it does not rate there any more."""
-    held = Assignment.objects.select_for_update(of=("self",)).filter(
-        rater__study=study, rater__user=user, state=Assignment.State.OPEN
-    )
+def return_all(**rater: Any) -> None:
+    """Return every task that a rater (a filter of assignments) holds: they do not rate in the study any more."""
+    held = Assignment.objects.select_for_update(of=("self",)).filter(state=Assignment.State.OPEN, **rater)
     if ids := list(held.order_by("pk").values_list("pk", flat=True)):
         release(ids, state=Assignment.State.RETURNED)
 

@@ -9,7 +9,7 @@ under their own lock, so that no vote comes or goes meanwhile.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from annotation.advisory_locks import LockKey, session_lock
 from annotation.jobs import sweeps
+from annotation.jobs.sweeps import SweepSource
 from annotation.models import Question, Return, StoppingSweep, Study, Task, User
 from annotation.rating import counted, overlap
 from annotation.rating.rules import stopping as rules
@@ -29,19 +30,23 @@ from annotation.studies.stored_settings import lock_study, save_settings
 
 _CHUNK = 500
 
-_HIGHEST = {
-    "judgments": "SELECT max(id) FROM annotation_judgment WHERE study_id = %(study)s",
-    "exclusions": "SELECT max(id) FROM annotation_exclusion",
-    "case_events": "SELECT max(id) FROM annotation_caseevent",
-}
 # What experts decide about a case may change how many judgments its tasks take.
-_CHANGED = {
-    "judgments": "SELECT task_id FROM annotation_judgment WHERE study_id = %(study)s AND id > %(low)s",
-    "exclusions": "SELECT j.task_id FROM annotation_exclusion e"
-    " JOIN annotation_judgment j ON j.id = e.judgment_id AND j.study_id = %(study)s WHERE e.id > %(low)s",
-    "case_events": "SELECT t.id FROM annotation_caseevent e"
-    " JOIN annotation_reviewcase c ON c.id = e.case_id AND c.study_id = %(study)s"
-    " JOIN annotation_task t ON t.item_version_id = c.item_version_id WHERE e.id > %(low)s",
+_SOURCES = {
+    "judgments": SweepSource(
+        highest="SELECT max(id) FROM annotation_judgment WHERE study_id = %(study)s",
+        changed="SELECT task_id FROM annotation_judgment WHERE study_id = %(study)s AND id > %(low)s",
+    ),
+    "exclusions": SweepSource(
+        highest="SELECT max(id) FROM annotation_exclusion",
+        changed="SELECT j.task_id FROM annotation_exclusion e"
+        " JOIN annotation_judgment j ON j.id = e.judgment_id AND j.study_id = %(study)s WHERE e.id > %(low)s",
+    ),
+    "case_events": SweepSource(
+        highest="SELECT max(id) FROM annotation_caseevent",
+        changed="SELECT t.id FROM annotation_caseevent e"
+        " JOIN annotation_reviewcase c ON c.id = e.case_id AND c.study_id = %(study)s"
+        " JOIN annotation_task t ON t.item_version_id = c.item_version_id WHERE e.id > %(low)s",
+    ),
 }
 
 # The votes of each task; analysis counts them too. Experts' own judgments and what was excluded are not among them.
@@ -117,11 +122,11 @@ def _sweep(study_id: int) -> OverlapChange:
     # In this order: a rule that changes after the mark was read takes the mark away, so that all is looked at again.
     mark, _ = StoppingSweep.objects.get_or_create(study_id=study_id)
     study = Study.objects.get(pk=study_id)
-    heads = sweeps.visible_heads(study, _HIGHEST)
+    heads = sweeps.visible_heads(study, {name: source.highest for name, source in _SOURCES.items()})
     tasks = Task.objects.filter(study=study)
-    changed = _update_in_chunks(
-        study, tasks.filter(pk__in=_changed_tasks(study, mark.seen)) if mark.seen else tasks
-    )
+    if mark.seen:
+        tasks = tasks.filter(pk__in=sweeps.changed_ids(study, _SOURCES, mark.seen))
+    changed = _update_in_chunks(study, tasks)
     sweeps.store_mark(mark, heads)
     return changed
 
@@ -136,15 +141,6 @@ def _update_in_chunks(study: Study, tasks: QuerySet[Task]) -> OverlapChange:
         changed += update_places(study, ids[start : start + _CHUNK])
     StoppingSweep.objects.filter(study=study).update(n_asked=F("n_asked") + changed.more + changed.fewer)
     return changed
-
-
-def _changed_tasks(study: Study, seen: Mapping[str, int]) -> set[int]:
-    task_ids: set[int] = set()
-    with connection.cursor() as cursor:
-        for name, select in _CHANGED.items():
-            cursor.execute(select, {"study": study.pk, "low": seen.get(name, 0)})
-            task_ids.update(pk for (pk,) in cursor.fetchall())
-    return task_ids
 
 
 @transaction.atomic
@@ -170,7 +166,8 @@ def update_places(study: Study, task_ids: Sequence[int]) -> OverlapChange:
         cursor.execute(_ADD, [list(moves), list(moves.values())])
         if rule and any(move > 0 for move in moves.values()):
             cursor.execute(_REMEMBER, {"study": study.pk, "rule": json.dumps(asdict(rule))})
-    changed = _sum_moves(moves.values())
+    listed = list(moves.values())
+    changed = OverlapChange(sum(n for n in listed if n > 0), -sum(n for n in listed if n < 0))
     if moves:
         audit.record("stopping.applied", actor=None, study=study, tasks=len(moves), **asdict(changed))
     return changed
@@ -187,11 +184,6 @@ def _votes(study: Study, rule: Stopping, task_ids: Iterable[int]) -> dict[int, V
     with connection.cursor() as cursor:
         cursor.execute(f"{VOTE_COUNTS} AND a.task_id = ANY(%(tasks)s) GROUP BY a.task_id", params)
         return {pk: Votes(*counts) for pk, *counts in cursor.fetchall()}
-
-
-def _sum_moves(moves: Iterable[int]) -> OverlapChange:
-    listed = list(moves)
-    return OverlapChange(sum(n for n in listed if n > 0), -sum(n for n in listed if n < 0))
 
 
 @transaction.atomic

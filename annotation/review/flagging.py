@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from django.db import connection
 from django.utils import timezone
 
 from annotation.advisory_locks import LockKey, session_lock
 from annotation.jobs import jobs, sweeps
-from annotation.jobs.sweeps import VisibleHeads
+from annotation.jobs.sweeps import SweepSource
 from annotation.models import FlagSweep, Item, Job, Study, User
 from annotation.review import cases, flag_queries, flag_rules
 from annotation.review.flag_queries import RuleQuery
@@ -122,16 +121,6 @@ def current_versions(study: Study) -> list[int]:
 # The periodic sweep over what is new in every study that has begun
 
 
-@dataclass(frozen=True)
-class SweepSource:
-    """Rows that rules rest on: `highest` selects the highest id in sight, `changed` the versions that rows after
-    %(low)s speak of, both of %(study)s. One that only `rule` rests on is asked only where that rule is in force."""
-
-    highest: str
-    changed: str
-    rule: str = ""
-
-
 # Other apps add what their rules rest on.
 SWEEP_SOURCES = {
     "judgments": SweepSource(
@@ -170,7 +159,7 @@ def _sweep_study(study_id: int) -> FlaggingResult:
     # In this order: rules that change after the mark was read take the mark away, so that they are looked at again.
     mark, _ = FlagSweep.objects.get_or_create(study_id=study_id)
     study = Study.objects.get(pk=study_id)
-    sight = _visible_ids(study)
+    sight = sweeps.visible_heads(study, {name: source.highest for name, source in SWEEP_SOURCES.items()})
     applied = _flag_changed(study, mark.seen)
     if applied != FlaggingResult():
         audit.record("flags.applied", actor=None, study=study, **asdict(applied))
@@ -189,17 +178,8 @@ def _flag_changed(study: Study, seen: dict[str, int]) -> FlaggingResult:
     return FlaggingResult(applied.n_opened + bare.n_opened, applied.n_added + bare.n_added)
 
 
-def _visible_ids(study: Study) -> VisibleHeads:
-    return sweeps.visible_heads(study, {name: source.highest for name, source in SWEEP_SOURCES.items()})
-
-
 def _changed_versions(study: Study, seen: dict[str, int]) -> list[int]:
     """Versions that something new was said of."""
-    versions: set[int] = set()
     in_force = {"", *(rule.key for rule in FlagRules.of(study.rules).in_force())}
     sources = {name: source for name, source in SWEEP_SOURCES.items() if source.rule in in_force}
-    with connection.cursor() as cursor:
-        for name, source in sources.items():
-            cursor.execute(source.changed, {"study": study.pk, "low": seen.get(name, 0)})
-            versions.update(pk for (pk,) in cursor.fetchall())
-    return sorted(versions)
+    return sorted(sweeps.changed_ids(study, sources, seen))

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -66,16 +64,6 @@ def version_conflict() -> Conflict:
 State = Return.State
 
 
-@dataclass(frozen=True)
-class WaitingReturn:
-    """A return to a rater: their own assignment, and the comment of the expert."""
-
-    id: int
-    assignment_id: uuid.UUID
-    comment: str
-    created_at: datetime
-
-
 @transaction.atomic
 def return_to_rater(
     user: User, case_id: int, judgment_client_ids: Sequence[uuid.UUID], comment: str
@@ -124,11 +112,10 @@ def return_to_pool(user: User, case_id: int, comment: str, votes: int | None = N
     return returns
 
 
-def waiting_returns(user: User, slug: str) -> list[WaitingReturn]:
+def waiting_returns(user: User, slug: str) -> list[Return]:
     """What waits for this account's rater in a study, the oldest first."""
     rater = access.rater_of(user, slug)
-    rows = Return.objects.filter(rater=rater, state=State.WAITING).order_by("pk")
-    return [WaitingReturn(*row) for row in rows.values_list("pk", "assignment_id", "comment", "created_at")]
+    return list(Return.objects.filter(rater=rater, state=State.WAITING).order_by("pk"))
 
 
 @transaction.atomic

@@ -41,7 +41,7 @@ def add_member(study: Study, user: User, *, role: str, actor: User | None) -> Me
     if role in RATING_ROLES:
         ensure_rater(study, user)
     elif not created:
-        leases.return_all(study, user)
+        leases.return_all(rater__study=study, rater__user=user)
     return membership
 
 
@@ -58,7 +58,7 @@ def remove_member(membership: Membership, *, actor: User) -> None:
         role=membership.role,
     )
     membership.delete()
-    leases.return_all(membership.study, membership.user)
+    leases.return_all(rater__study=membership.study, rater__user=membership.user)
 
 
 def ensure_rater(study: Study, user: User) -> Rater:

@@ -14,6 +14,7 @@ from typing import Any
 
 from django.db import connection
 
+from annotation.jobs.sweeps import SweepSource
 from annotation.models import Answer, Study
 from annotation.protocols import Protocol, QuestionSpec
 from annotation.review.flag_queries import (
@@ -24,7 +25,6 @@ from annotation.review.flag_queries import (
     scale_range,
 )
 from annotation.review.flag_rules import FlagRule, ModelConflict
-from annotation.review.flagging import SweepSource
 from scoring import learned
 from scoring.models import Scorer
 from scoring.policies import predictions

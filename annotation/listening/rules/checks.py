@@ -118,21 +118,13 @@ def _huggins(rng: random.Random) -> list[Trial]:
 _DRAWS = {"level": _level, "left_right": _left_right, "antiphase": _antiphase, "huggins": _huggins}
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """`n_correct` is None where no answer is wrong."""
-
-    passed: bool
-    n_correct: int | None
-
-
-def score_trials(kind: str, trials: Sequence[Trial]) -> Verdict:
-    """What a run whose trials are all answered comes to."""
+def score_trials(kind: str, trials: Sequence[Trial]) -> tuple[bool, int | None]:
+    """Whether a run that is answered is passed, and how many answers are right; None where none is wrong."""
     needed = KINDS[kind].needed
     if needed is None:
-        return Verdict(True, None)
+        return True, None
     n_correct = sum(trial["answer"] == trial["key"] for trial in trials)
-    return Verdict(n_correct >= needed, n_correct)
+    return n_correct >= needed, n_correct
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def test_a_vote_is_the_same_whenever_it_is_given(music: Study) -> None:
         rng = np.random.default_rng([1, *f"{judgment.rater.external_id}/{task.name}".encode()])
         rater = draw_rater(int(judgment.rater.external_id[-2:]), seed=1)
         protocol = load_protocol(judgment.protocol_version_id).spec
-        ballot = task.truth.ballot(rater, shown=judgment.presentation, protocol=protocol, rng=rng)
+        ballot = task.ballot(rater, shown=judgment.presentation, protocol=protocol, rng=rng)
         chosen = canonical_answers(protocol, answers=ballot.answers, presentation=judgment.presentation)
         stored = judgment.answers.order_by("question__position")
         assert [(each.choice, each.confidence) for each in stored] == [

@@ -135,7 +135,7 @@ def test_a_place_that_somebody_is_at_is_not_taken_away(study, task):
     exclude(against)  # three to none, one place open and one taken
     assert stopping.sweep() == OverlapChange(fewer=1)
     assert places(task) == (3, 4, 1)
-    leases.return_all(study, user)
+    leases.return_all(rater__user=user)
     stopping.reset_sweep(study)
     assert stopping.sweep() == OverlapChange(fewer=1)
     true_counters(study)
