@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from statistics import fmean
 from typing import Any
 
@@ -16,13 +16,9 @@ from analytics.data.review import (
     COMMENT,
     REVIEW_PARTS,
     BlindAnswer,
-    CaseDurations,
     CorrectionRow,
-    JudgedAndMarked,
-    Rejudging,
     SystemAnswers,
     Tally,
-    UnitRow,
 )
 from analytics.data.value_counts import CountRow, histograms
 from analytics.reports.agreement import alpha_json, alphas
@@ -35,307 +31,167 @@ from annotation.studies.protocols import load_protocol
 
 # A person has said what becomes of these; the others wait, failed, or came too late.
 SETTLED = (Draft.State.ACCEPTED, Draft.State.EDITED, Draft.State.REJECTED, Draft.State.UNUSED)
+UNDECIDED = "undecided"
+_NONE = Tally(0, 0, 0)
 
 
-@dataclass(frozen=True)
-class FieldCorrections:
-    """Corrections of one field that stand, by reason and by origin; `undone` are apart."""
-
-    field: str
-    n: int
-    undone: int
-    reasons: Mapping[str, int]
-    origins: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class StratumCorrections:
-    """Corrections that stand by field and value of one stratum (a benchmark, a modality); `items` are all there are."""
-
-    stratum: str
-    items: Mapping[str, int]
-    fields: Mapping[str, Mapping[str, int]]
-
-
-@dataclass(frozen=True)
-class Corrections:
-    """`items`: how many items have a correction that stands."""
-
-    n: int
-    undone: int
-    items: int
-    fields: tuple[FieldCorrections, ...]
-    strata: tuple[StratumCorrections, ...]
-
-
-@dataclass(frozen=True)
-class DraftShare:
-    """A writer's drafts for one field by state, or `drafts.LATE`. `share` is of drafts accepted unedited among those
-    settled, 0 to 1."""
-
-    field: str
-    writer: str
-    states: Mapping[str, int]
-    settled: int
-    share: float | None
-
-
-def correction_figures(study: Study) -> Corrections:
+def correction_figures(study: Study) -> dict[str, Any]:
+    """Corrections that stand, by field and by stratum; `undone` are apart. items: how many items have one."""
     rows = review.correction_rows(study)
     standing = [row for row in rows if not row.undone]
-    return Corrections(
-        n=len(standing),
-        undone=len(rows) - len(standing),
-        items=len({row.item_id for row in standing}),
-        fields=tuple(_of_field(field, rows) for field in _fields(rows)),
-        strata=tuple(
+    return {
+        "n": len(standing),
+        "undone": len(rows) - len(standing),
+        "items": len({row.item_id for row in standing}),
+        "fields": tuple(_of_field(field, rows) for field in _fields(rows)),
+        "strata": tuple(
             _of_stratum(stratum, items, standing) for stratum, items in items_by_stratum(study).items()
         )
         if standing
         else (),
-    )
+    }
 
 
-def draft_figures(study: Study) -> tuple[DraftShare, ...]:
+def draft_figures(study: Study) -> list[dict[str, Any]]:
+    """A writer's drafts for one field by state, or `drafts.LATE`. `share` is of drafts accepted unedited among those
+    settled, 0 to 1."""
     by_writer: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
     for field, writer, state, n in review.draft_states(study):
         by_writer[field, writer][state] = n
-    return tuple(_share(field, writer, states) for (field, writer), states in by_writer.items())
+    figures = []
+    for (field, writer), states in by_writer.items():
+        settled = sum(states.get(state, 0) for state in SETTLED)
+        share = states.get(Draft.State.ACCEPTED, 0) / settled if settled else None
+        figures.append(
+            {"field": field, "writer": writer, "states": states, "settled": settled, "share": share}
+        )
+    return figures
 
 
-def _share(field: str, writer: str, states: Mapping[str, int]) -> DraftShare:
-    settled = sum(states.get(state, 0) for state in SETTLED)
-    accepted = states.get(Draft.State.ACCEPTED, 0)
-    return DraftShare(field, writer, states, settled, accepted / settled if settled else None)
-
-
-def _of_field(field: str, rows: Iterable[CorrectionRow]) -> FieldCorrections:
+def _of_field(field: str, rows: Iterable[CorrectionRow]) -> dict[str, Any]:
     own = [row for row in rows if row.field == field]
     standing = [row for row in own if not row.undone]
-    return FieldCorrections(
-        field=field,
-        n=len(standing),
-        undone=len(own) - len(standing),
-        reasons=dict(Counter(row.reason for row in standing)),
-        origins=dict(Counter(row.origin for row in standing)),
-    )
+    return {
+        "field": field,
+        "n": len(standing),
+        "undone": len(own) - len(standing),
+        "reasons": dict(Counter(row.reason for row in standing)),
+        "origins": dict(Counter(row.origin for row in standing)),
+    }
 
 
-def _of_stratum(
-    stratum: str, items: Mapping[str, int], standing: Sequence[CorrectionRow]
-) -> StratumCorrections:
-    return StratumCorrections(
-        stratum=stratum,
-        items=items,
-        fields={
-            field: dict(
-                Counter(
-                    str(row.strata[stratum])
-                    for row in standing
-                    if row.field == field and stratum in row.strata
-                )
-            )
-            for field in _fields(standing)
-        },
-    )
+def _of_stratum(stratum: str, items: Mapping[str, int], standing: Sequence[CorrectionRow]) -> dict[str, Any]:
+    """By field and value of one stratum (a benchmark, a modality); `items` are all there are."""
+    counts = {
+        field: Counter(
+            str(row.strata[stratum]) for row in standing if row.field == field and stratum in row.strata
+        )
+        for field in _fields(standing)
+    }
+    fields = {field: dict(by_value) for field, by_value in counts.items()}
+    return {"stratum": stratum, "items": items, "fields": fields}
 
 
 def _fields(rows: Iterable[CorrectionRow]) -> list[str]:
-    """In the order of the desk."""
-    return sorted({row.field for row in rows}, key=lambda field: (_place(field), field))
+    """In the order of the desk; what it does not know comes last."""
+    place = {field: n for n, field in enumerate(CORRECTABLE_FIELDS)}
+    return sorted({row.field for row in rows}, key=lambda field: (place.get(field, len(place)), field))
 
 
-def _place(field: str) -> int:
-    return CORRECTABLE_FIELDS.index(field) if field in CORRECTABLE_FIELDS else len(CORRECTABLE_FIELDS)
+def feedback_figures(study: Study) -> dict[str, Any]:
+    """Feedback codes by items, by tasks and by judgments, before the review and counted now (ORCA, table 4), in the
+    protocol's order, then those of earlier versions, then comments. `title` is in English, empty where the present
+    protocol has no such code.
 
-
-# Feedback codes by items, by tasks and by judgments, before the review and counted now (ORCA, table 4). The
-# paper counts unique questions for codes about the question and tuples for codes about the rater's
-# difficulty. Which is which differs between protocols, so every code has all three counts.
-
-
-_NONE = Tally(0, 0, 0)
-
-
-@dataclass(frozen=True)
-class CodeCount:
-    """A code, or COMMENT for free text; `title` in English, empty where the present protocol has no such code."""
-
-    code: str
-    title: str
-    before: Tally
-    after: Tally
-
-
-@dataclass(frozen=True)
-class Feedback:
-    of: JudgedAndMarked
-    codes: tuple[CodeCount, ...]
-
-
-def feedback_figures(study: Study) -> Feedback:
-    """The codes in the protocol's order, then those of earlier versions, then comments."""
+    The paper counts unique questions for codes about the question and tuples for codes about the rater's difficulty.
+    Which is which differs between protocols, so every code has all three counts.
+    """
     tallies = review.code_tallies(study)
     titles = {
         code.key: code.title.in_language("en") for code in load_protocol(study.protocol_version_id).spec.codes
     }
     earlier = sorted(tallies.keys() - titles.keys() - {COMMENT})
-    return Feedback(
-        of=review.judged_and_marked(study),
-        codes=tuple(
-            CodeCount(code, titles.get(code, ""), *tallies.get(code, (_NONE, _NONE)))
-            for code in (*titles, *earlier, COMMENT)
-        ),
-    )
+    rows = []
+    for code in (*titles, *earlier, COMMENT):
+        before, after = map(asdict, tallies.get(code, (_NONE, _NONE)))
+        rows.append({"code": code, "title": titles.get(code, ""), "before": before, "after": after})
+    return {"of": asdict(review.judged_and_marked(study)), "codes": tuple(rows)}
 
 
-# How the loop runs: cases by rule and decision, time to a decision, returns, and what is judged anew.
-
-
-UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True)
-class RuleCases:
-    """Cases that a rule is among the reasons of, by decision; `undecided` are open, claimed or returned."""
-
-    rule: str
-    n: int
-    decisions: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class CaseFlow:
-    """`states`: cases not decided, by state; `decisions`: the decided ones. `returns`: to whom, by what came of it."""
-
-    cases: int
-    states: Mapping[str, int]
-    decisions: Mapping[str, int]
-    rules: tuple[RuleCases, ...]
-    times: CaseDurations
-    undone: int
-    returns: Mapping[str, Mapping[str, int]]
-    rejudging: Rejudging
-
-
-def case_flow(study: Study) -> CaseFlow:
+def case_flow(study: Study) -> dict[str, Any]:
+    """How the loop runs. states: cases not decided, by state; decisions: the decided ones. rules: cases that a rule is
+    among the reasons of, by decision. returns: to whom, by what came of it."""
     counted = review.case_states(study)
-    states: defaultdict[str, int] = defaultdict(int)
-    decisions: defaultdict[str, int] = defaultdict(int)
+    states: Counter[str] = Counter()
+    decisions: Counter[str] = Counter()
     for state, decision, n in counted:
         if state == ReviewCase.State.RESOLVED:
             decisions[decision] += n
         else:
             states[state] += n
-    return CaseFlow(
-        cases=sum(n for _, _, n in counted),
-        states=dict(states),
-        decisions=dict(decisions),
-        rules=_rules(study),
-        times=review.case_durations(study),
-        undone=review.n_decisions_undone(study),
-        returns=_returns(study),
-        rejudging=review.rejudging(study),
-    )
+    returns: dict[str, dict[str, int]] = {"rater": {}, "pool": {}}
+    for to_rater, state, n in review.case_returns(study):
+        returns["rater" if to_rater else "pool"][state] = n
+    return {
+        "cases": sum(n for _, _, n in counted),
+        "states": dict(states),
+        "decisions": dict(decisions),
+        "rules": _rules(study),
+        "times": asdict(review.case_durations(study)),
+        "undone": review.n_decisions_undone(study),
+        "returns": returns,
+        "rejudging": asdict(review.rejudging(study)),
+    }
 
 
-def _rules(study: Study) -> tuple[RuleCases, ...]:
-    """The rule with the most cases first."""
+def _rules(study: Study) -> tuple[dict[str, Any], ...]:
+    """The rule with the most cases first; `undecided` are open, claimed or returned."""
     by_rule: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for rule, decision, n in review.rule_decisions(study):
         by_rule[rule][decision or UNDECIDED] = n
-    rules = [RuleCases(rule, sum(decisions.values()), decisions) for rule, decisions in by_rule.items()]
-    return tuple(sorted(rules, key=lambda one: (-one.n, one.rule)))
+    totals = sorted((-sum(decisions.values()), rule) for rule, decisions in by_rule.items())
+    return tuple({"rule": rule, "n": -n, "decisions": by_rule[rule]} for n, rule in totals)
 
 
-def _returns(study: Study) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {"rater": {}, "pool": {}}
-    for to_rater, state, n in review.case_returns(study):
-        found["rater" if to_rater else "pool"][state] = n
-    return found
+def question_parts(question: MeasuredQuestion) -> dict[str, Any]:
+    """One question before and after the review: agreement and variance by the names of REVIEW_PARTS; histogram (ORCA,
+    figure 5): value or range, ratings before the review, ratings counted now; systems (table 5), where `answers` are
+    different ones that were rated, `mean` is over ratings, `words` and `seconds` over answers; and how experts' blind
+    answers stand to the raters'."""
+    units = review.unit_rows(question)
+    sets = [review.part_value_counts(units, "before"), review.part_value_counts(units, "after")]
+    systems = [] if question.is_preference else review.system_answers(question)
+    return {
+        "key": question.key,
+        "title": question.title,
+        "kind": question.kind,
+        "level": question.level,
+        "parts": {part: _part(question, review.part_value_counts(units, part)) for part in REVIEW_PARTS},
+        "histogram": tuple((label, before, after) for label, (before, after) in histograms(question, sets)),
+        "systems": tuple(_system(row) for row in systems),
+        "blind": blind_agreement(
+            review.blind_answers(question), with_mean=question.level not in ("", "nominal")
+        ),
+    }
 
 
-# One question before and after the review: agreement and variance by part, histograms (ORCA, figure 5),
-# systems (table 5), and how experts' blind answers stand to the raters'.
-
-
-@dataclass(frozen=True)
-class SystemSummary:
-    """`answers`: how many different ones were rated; `mean` over ratings, `words` and `seconds` over answers."""
-
-    system: str
-    answers: int
-    ratings: int
-    mean: float
-    words: float | None
-    seconds: float | None
-
-
-@dataclass(frozen=True)
-class BlindAgreement:
+def blind_agreement(answers: Sequence[BlindAnswer], *, with_mean: bool) -> dict[str, Any]:
     """Experts' own answers, given before they saw the raters'.
 
     with_majority: where one answer of the raters' is more frequent than any other; `agreed` of these are the expert's.
     mean_difference: expert less the raters' mean, on average over `with_raters`; None for preferences.
     """
-
-    answers: int
-    with_raters: int
-    with_majority: int
-    agreed: int
-    mean_difference: float | None
-    mean_distance: float | None
-
-
-@dataclass(frozen=True)
-class QuestionParts:
-    """`parts`: by the names of `review_frames.PARTS`, alpha as `alpha_json` and, for ratings, `variance` as `Spread`.
-    `histogram`: value or range, ratings before the review, ratings counted now."""
-
-    key: str
-    title: str
-    kind: str
-    level: str
-    parts: Mapping[str, Mapping[str, Any]]
-    histogram: tuple[tuple[str, int, int], ...]
-    systems: tuple[SystemSummary, ...]
-    blind: BlindAgreement
-
-
-def question_parts(question: MeasuredQuestion) -> QuestionParts:
-    units = review.unit_rows(question)
-    sets = [review.part_value_counts(units, "before"), review.part_value_counts(units, "after")]
-    systems = [] if question.is_preference else review.system_answers(question)
-    return QuestionParts(
-        key=question.key,
-        title=question.title,
-        kind=question.kind,
-        level=question.level,
-        parts=_parts(question, units),
-        histogram=tuple((label, before, after) for label, (before, after) in histograms(question, sets)),
-        systems=tuple(_system(row) for row in systems),
-        blind=blind_agreement(
-            review.blind_answers(question), with_mean=question.level not in ("", "nominal")
-        ),
-    )
-
-
-def blind_agreement(answers: Sequence[BlindAnswer], *, with_mean: bool) -> BlindAgreement:
     seen = [one for one in answers if one.raters]
     decided = [(one.expert, value) for one in seen if (value := _majority(one.raters)) is not None]
     differences = [one.expert - fmean(one.raters) for one in seen] if with_mean else []
-    return BlindAgreement(
-        answers=len(answers),
-        with_raters=len(seen),
-        with_majority=len(decided),
-        agreed=sum(expert == value for expert, value in decided),
-        mean_difference=fmean(differences) if differences else None,
-        mean_distance=fmean(map(abs, differences)) if differences else None,
-    )
-
-
-def _parts(question: MeasuredQuestion, units: Sequence[UnitRow]) -> dict[str, dict[str, Any]]:
-    return {part: _part(question, review.part_value_counts(units, part)) for part in REVIEW_PARTS}
+    return {
+        "answers": len(answers),
+        "with_raters": len(seen),
+        "with_majority": len(decided),
+        "agreed": sum(expert == value for expert, value in decided),
+        "mean_difference": fmean(differences) if differences else None,
+        "mean_distance": fmean(map(abs, differences)) if differences else None,
+    }
 
 
 def _part(question: MeasuredQuestion, rows: Sequence[CountRow]) -> dict[str, Any]:
@@ -349,10 +205,15 @@ def _part(question: MeasuredQuestion, rows: Sequence[CountRow]) -> dict[str, Any
     }
 
 
-def _system(row: SystemAnswers) -> SystemSummary:
-    return SystemSummary(
-        row.system, row.answers, row.ratings, row.total / row.ratings, row.words, row.seconds
-    )
+def _system(row: SystemAnswers) -> dict[str, Any]:
+    return {
+        "system": row.system,
+        "answers": row.answers,
+        "ratings": row.ratings,
+        "mean": row.total / row.ratings,
+        "words": row.words,
+        "seconds": row.seconds,
+    }
 
 
 def _majority(values: Iterable[float]) -> float | None:
@@ -366,13 +227,13 @@ def _majority(values: Iterable[float]) -> float | None:
 
 
 def review_report(study: Study) -> dict[str, Any]:
-    """As JSON, section by section; the fields of each are those of its module's dataclasses."""
+    """As JSON, section by section."""
     return {
-        "corrections": asdict(correction_figures(study)),
-        "drafts": [asdict(one) for one in draft_figures(study)],
-        "feedback": asdict(feedback_figures(study)),
-        "questions": [asdict(question_parts(question)) for question in measured_questions(study)],
-        "flow": asdict(case_flow(study)),
+        "corrections": correction_figures(study),
+        "drafts": draft_figures(study),
+        "feedback": feedback_figures(study),
+        "questions": [question_parts(question) for question in measured_questions(study)],
+        "flow": case_flow(study),
     }
 
 

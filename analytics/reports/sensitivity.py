@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import combinations, groupby
 from typing import Any
 
@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from analytics.data import scores
 from analytics.data.questions import MeasuredQuestion, measured_questions
 from analytics.data.scores import Scores
-from analytics.evaluation.results import ENSEMBLE_MEAN, ENSEMBLE_SPREAD, Spread
+from analytics.evaluation.results import ENSEMBLE_MEAN, ENSEMBLE_SPREAD
 from analytics.reports.document import (
     Block,
     Cell,
@@ -56,74 +56,28 @@ WIDEST = 10
 _EVEN = 0.5
 
 
-@dataclass(frozen=True)
-class TemplateScores:
-    """`sd` is the sample standard deviation over what was scored; None below two."""
-
-    template: str
-    n: int
-    mean: float | None
-    sd: float | None
-
-
-@dataclass(frozen=True)
-class ItemSpread:
-    """What the templates say of one candidate (or pair): how far apart, and which says least and most."""
-
-    item: str
-    system: str
-    other_system: str
-    sd: float
-    lowest: float
-    lowest_template: str
-    highest: float
-    highest_template: str
-
-
-@dataclass(frozen=True)
-class HumanFigure:
-    """One statistic of one question by template, in the order of the templates, and its spread over them.
-
-    statistic: lcc, srcc, ktau against the mean rating; accuracy against the majority's preference.
-    """
-
-    question: str
-    title: str
-    statistic: str
-    by_template: tuple[Estimate, ...]
-    spread: Spread | None
-
-
-@dataclass(frozen=True)
-class Sensitivity:
-    """agreement: the mean of Spearman's rho over all pairs of templates; None where no pair has one. mean_spread: of
-    the standard deviations over templates, one per candidate or pair with two or more of them."""
-
-    scorer: str
-    digest: str
-    n: int
-    templates: tuple[TemplateScores, ...]
-    agreement: float | None
-    mean_spread: float | None
-    widest: tuple[ItemSpread, ...]
-    humans: tuple[HumanFigure, ...]
-
-
-def sensitivity(study: Study, scorer: Scorer, *, resampling: Resampling = RESAMPLING) -> Sensitivity:
+def sensitivity(study: Study, scorer: Scorer, *, resampling: Resampling = RESAMPLING) -> dict[str, Any]:
     """By one query for the scores, one for each question with answers to compare, one for names and those that tell
-    which questions there are."""
+    which questions there are.
+
+    templates: each with `sd`, the sample standard deviation over what was scored, None below two. agreement: the mean
+    of Spearman's rho over all pairs of templates; None where no pair has one. mean_spread: of the standard deviations
+    over templates, one per candidate or pair with two or more of them. widest: the candidates (or pairs) on which
+    templates are furthest apart, and which says least and most. humans: one statistic of one question by template
+    (lcc, srcc, ktau against the mean rating; accuracy against the majority's preference), and its spread over them.
+    """
     loaded = _templates_only(scores.load_scores(study, scorer))
     spreads = _spreads(loaded.values)
-    return Sensitivity(
-        scorer=scorer.key,
-        digest=scorer.digest,
-        n=len(loaded.values),
-        templates=tuple(map(_template, loaded.outputs, loaded.values.T)),
-        agreement=_agreement(loaded.values),
-        mean_spread=float(np.nanmean(spreads)) if np.isfinite(spreads).any() else None,
-        widest=_widest(loaded, spreads),
-        humans=tuple(_humans(study, scorer, loaded, resampling)),
-    )
+    return {
+        "scorer": scorer.key,
+        "digest": scorer.digest,
+        "n": len(loaded.values),
+        "templates": tuple(map(_template, loaded.outputs, loaded.values.T)),
+        "agreement": _agreement(loaded.values),
+        "mean_spread": float(np.nanmean(spreads)) if np.isfinite(spreads).any() else None,
+        "widest": _widest(loaded, spreads),
+        "humans": tuple(_humans(study, scorer, loaded, resampling)),
+    }
 
 
 def _templates_only(loaded: Scores) -> Scores:
@@ -132,10 +86,14 @@ def _templates_only(loaded: Scores) -> Scores:
     return Scores(loaded.candidates, loaded.others, loaded.items, outputs, loaded.values[:, counted])
 
 
-def _template(name: str, values: FloatArray) -> TemplateScores:
+def _template(name: str, values: FloatArray) -> dict[str, Any]:
     known = values[np.isfinite(values)]
-    mean = float(known.mean()) if len(known) else None
-    return TemplateScores(name, len(known), mean, float(known.std(ddof=1)) if len(known) > 1 else None)
+    return {
+        "template": name,
+        "n": len(known),
+        "mean": float(known.mean()) if len(known) else None,
+        "sd": float(known.std(ddof=1)) if len(known) > 1 else None,
+    }
 
 
 def _agreement(values: FloatArray) -> float | None:
@@ -159,7 +117,7 @@ def _spreads(values: FloatArray) -> FloatArray:
     return np.where(enough, np.sqrt(squares / np.maximum(n - 1, 1)), np.nan)
 
 
-def _widest(loaded: Scores, spreads: FloatArray) -> tuple[ItemSpread, ...]:
+def _widest(loaded: Scores, spreads: FloatArray) -> tuple[dict[str, Any], ...]:
     order = [n for n in np.argsort(-spreads, kind="stable") if np.isfinite(spreads[n])][:WIDEST]
     if not order:
         return ()
@@ -168,23 +126,28 @@ def _widest(loaded: Scores, spreads: FloatArray) -> tuple[ItemSpread, ...]:
     return tuple(_item(loaded, int(n), float(spreads[n]), names) for n in order)
 
 
-def _item(loaded: Scores, n: int, sd: float, names: Mapping[int, tuple[str, str]]) -> ItemSpread:
+def _item(loaded: Scores, n: int, sd: float, names: Mapping[int, tuple[str, str]]) -> dict[str, Any]:
     values = loaded.values[n]
     low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
     item, system = names[int(loaded.candidates[n])]
-    other = names[int(loaded.others[n])][1] if loaded.others[n] else ""
-    return ItemSpread(
-        item, system, other, sd,
-        float(values[low]), loaded.outputs[low], float(values[high]), loaded.outputs[high],
-    )  # fmt: skip
+    return {
+        "item": item,
+        "system": system,
+        "other_system": names[int(loaded.others[n])][1] if loaded.others[n] else "",
+        "sd": sd,
+        "lowest": float(values[low]),
+        "lowest_template": loaded.outputs[low],
+        "highest": float(values[high]),
+        "highest_template": loaded.outputs[high],
+    }
 
 
-def _humans(study: Study, scorer: Scorer, loaded: Scores, resampling: Resampling) -> list[HumanFigure]:
+def _humans(study: Study, scorer: Scorer, loaded: Scores, resampling: Resampling) -> list[dict[str, Any]]:
     if not len(loaded.values):
         return []
     entry = registry.METRICS.get(scorer.key)
     pairs = bool(loaded.others.any()) or (entry is not None and entry.reads is Reads.PAIR)
-    figures: list[HumanFigure] = []
+    figures: list[dict[str, Any]] = []
     for question in measured_questions(study):
         if question.is_preference:
             figures += _against_preferences(question, scorer, loaded, pairs=pairs, resampling=resampling)
@@ -193,7 +156,9 @@ def _humans(study: Study, scorer: Scorer, loaded: Scores, resampling: Resampling
     return figures
 
 
-def _against_ratings(question: MeasuredQuestion, loaded: Scores, resampling: Resampling) -> list[HumanFigure]:
+def _against_ratings(
+    question: MeasuredQuestion, loaded: Scores, resampling: Resampling
+) -> list[dict[str, Any]]:
     """Candidates of one item are not independent of each other, so intervals resample items."""
     means = scores.mean_ratings(question)
     if not means:
@@ -203,22 +168,18 @@ def _against_ratings(question: MeasuredQuestion, loaded: Scores, resampling: Res
         correlations(values, humans, clusters=loaded.items.tolist(), resampling=resampling)
         for values in loaded.values.T
     ]
-    by_statistic = {
-        "lcc": [one.lcc for one in each],
-        "srcc": [one.srcc for one in each],
-        "ktau": [one.ktau for one in each],
-    }
-    return [_figure(question, name, estimates) for name, estimates in by_statistic.items()]
+    return [_figure(question, name, [getattr(one, name) for one in each]) for name in ("lcc", "srcc", "ktau")]
 
 
 def _against_preferences(
     question: MeasuredQuestion, scorer: Scorer, loaded: Scores, *, pairs: bool, resampling: Resampling
-) -> list[HumanFigure]:
+) -> list[dict[str, Any]]:
     leads = scores.preference_leads(question)
     if not leads:
         return []
     humans = np.array(list(leads.values()), dtype=np.float64)
-    scored, items = _pair_scores(loaded, list(leads), even=_even(scorer) if pairs else None)
+    even = float(scorer.config.get("prefers_first_above", _EVEN)) if pairs else None
+    scored, items = _pair_scores(loaded, list(leads), even=even)
     each = [
         pairwise_accuracy(values, humans, clusters=items, resampling=resampling).accuracy
         for values in scored.T
@@ -250,16 +211,18 @@ def _pair_scores(
     return np.array(leads), [item(first, second) for first, second in pairs]
 
 
-def _even(scorer: Scorer) -> float:
-    return float(scorer.config.get("prefers_first_above", _EVEN))
-
-
-def _figure(question: MeasuredQuestion, statistic: str, estimates: Sequence[Estimate]) -> HumanFigure:
+def _figure(question: MeasuredQuestion, statistic: str, estimates: Sequence[Estimate]) -> dict[str, Any]:
     values = [one.value for one in estimates if one.value is not None]
     spread = None
     if len(values) > 1:
-        spread = Spread(float(np.mean(values)), float(np.std(values, ddof=1)), len(values))
-    return HumanFigure(question.key, question.title, statistic, tuple(estimates), spread)
+        spread = {"mean": float(np.mean(values)), "sd": float(np.std(values, ddof=1)), "n": len(values)}
+    return {
+        "question": question.key,
+        "title": question.title,
+        "statistic": statistic,
+        "by_template": tuple(map(asdict, estimates)),
+        "spread": spread,
+    }
 
 
 # The report as a document, from its stored JSON: against raters by question, templates among each other, widest items.
@@ -277,7 +240,7 @@ StoredReport = Mapping[str, Any]
 def sensitivity_document(
     report: StoredReport, protocol: Protocol, *, templates: Mapping[str, Any], title: str, language: str
 ) -> Document:
-    """`report`: a `Sensitivity` as stored with its job. templates: what each asks, by name."""
+    """`report`: what `sensitivity` gives, as stored with its job. templates: what each asks, by name."""
     with translation.override(language):
         names = [row["template"] for row in report["templates"]]
         grouped = groupby(report["humans"], key=lambda figure: str(figure["question"]))
@@ -286,23 +249,17 @@ def sensitivity_document(
             for question, figures in grouped
             for block in _question_blocks(list(figures), names, protocol.question(question))
         ]
-        nobody = Paragraph(
-            _(
-                "There are no votes that these scores can be compared with yet. Once raters have answered, this shows "
-                "whether one wording agrees with them more than another."
-            )
+        no_votes = _(
+            "There are no votes that these scores can be compared with yet. Once raters have answered, this shows "
+            "whether one wording agrees with them more than another."
         )
         sections = [
-            Section("with-raters", _("Compared with the raters"), blocks or [nobody]),
+            Section("with-raters", _("Compared with the raters"), blocks or [Paragraph(no_votes)]),
             Section("templates", _("Compared with each other"), list(_template_blocks(report, templates))),
         ]
         if report["widest"]:
-            widest = Section(
-                "widest",
-                _("Items with the largest spread between templates"),
-                [_widest_table(report["widest"])],
-            )
-            sections.append(widest)
+            table = _widest_table(report["widest"])
+            sections.append(Section("widest", table.caption, [table]))
         return Document(title, language, _facts(report), sections)
 
 
@@ -358,12 +315,11 @@ def _point(name: str, estimate: StoredReport) -> Point:
 def _template_blocks(report: StoredReport, templates: Mapping[str, Any]) -> Iterator[Block]:
     """What each template asks and how its scores lie."""
     if report["agreement"] is None:
-        yield Paragraph(
-            _(
-                "No two templates have both scored three things or more with differing values, so there is no rank "
-                "correlation between them."
-            )
+        text = _(
+            "No two templates have both scored three things or more with differing values, so there is no rank "
+            "correlation between them."
         )
+        yield Paragraph(text)
     columns = [
         Column("template", _("Template")),
         Column("question", _("Question")),
@@ -416,7 +372,7 @@ def run_sensitivity(running: RunningJob) -> dict[str, Any]:
     scorer = Scorer.objects.filter(pk=running.job.params["scorer"]).first()
     if scorer is None or running.job.study is None:
         raise JobFailed("This scorer is not here any more.")
-    return asdict(sensitivity(running.job.study, scorer))
+    return sensitivity(running.job.study, scorer)
 
 
 def latest_sensitivity(study: Study, scorer: Scorer) -> tuple[Job | None, Job | None]:

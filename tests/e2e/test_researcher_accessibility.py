@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import timedelta
 
 import pytest
@@ -175,7 +174,7 @@ def score(study: Study) -> ScoringRun:
             Score.objects.create(
                 scorer=scorer, candidate=candidate, output=output, value=0.2 * number + 0.1 * place
             )
-    report = asdict(sensitivity(study, scorer))
+    report = sensitivity(study, scorer)
     Job.objects.create(
         kind="sensitivity", study=study, params={"scorer": scorer.pk}, state="done", report=report,
         finished_at=timezone.now(),
