@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Iterator, Sequence
-from importlib.metadata import version
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from analytics.code_version import code_version
 from analytics.data import hints, items
 from analytics.data.postgres import consistent_snapshot
 from analytics.data.questions import measured_questions
@@ -38,6 +35,7 @@ from analytics.reports.sections.learned_figures import (
     rating_differences,
     rating_summary,
 )
+from analytics.reports.sections.material import how_made
 from analytics.reports.sections.model_accuracy import preference_tables, rating_tables
 from analytics.reports.sections.model_calibration import calibration_blocks, rating_curves
 from analytics.reports.sections.model_data import (
@@ -60,19 +58,16 @@ from scoring.models import LearnedModel, Scorer
 
 def compared_section(comparison: ComparisonData) -> Section:
     blocks: list[Block] = [*_ground(comparison), *_shown(comparison), _versions(comparison)]
-    if figures := _training_figures(comparison):
-        blocks.append(figures)
-    return Section("compared", _("What is compared"), blocks)
+    return Section("compared", _("What is compared"), [*blocks, *_training_figures(comparison)])
 
 
 def _ground(comparison: ComparisonData) -> Iterator[Paragraph]:
     held, named = comparison.held, [version_name(model) for model in comparison.models]
-    if len(named) == 1:
-        text = _("All figures are of the %(items)s items that %(version)s did not learn from.")
-        yield Paragraph(text % {"items": f"{len(held.items):,}", "version": named[0]})
-    else:
+    text = _("All figures are of the %(items)s items that %(version)s did not learn from.")
+    if len(named) > 1:
         text = _("All figures are of the %(items)s items that none of %(versions)s learned from.")
-        yield Paragraph(text % {"items": f"{len(held.items):,}", "versions": ", ".join(named)})
+    names = ", ".join(named)
+    yield Paragraph(text % {"items": f"{len(held.items):,}", "version": names, "versions": names})
     for systems in held.systems:
         text = _("Only answers or clips by %(systems)s count, which a version held out in place of items.")
         yield Paragraph(text % {"systems": ", ".join(sorted(systems))})
@@ -92,12 +87,8 @@ def _ground(comparison: ComparisonData) -> Iterator[Paragraph]:
         )
     else:
         yield Paragraph(_("No raters were held out: votes are those of all raters on these items."))
-    others = [
-        str(one.scorer)
-        for one in comparison.scored
-        if one.scorer.pk not in {m.scorer_id for m in comparison.models}
-    ]
-    if others:
+    own = {model.scorer_id for model in comparison.models}
+    if others := [str(one.scorer) for one in comparison.scored if one.scorer.pk not in own]:
         text = _("Whether %(scorers)s learned from these items elsewhere is not known here.")
         yield Paragraph(text % {"scorers": ", ".join(others)})
 
@@ -140,15 +131,15 @@ def _versions(comparison: ComparisonData) -> Table:
     )  # fmt: skip
 
 
-def _training_figures(comparison: ComparisonData) -> Table | None:
+def _training_figures(comparison: ComparisonData) -> Iterator[Table]:
     rows: list[list[Cell]] = [
         [version_name(model), name, figure.get("mean"), figure.get("sd"), figure.get("n")]
         for model in comparison.models
-        for name, figure in sorted(_training_figure_rows(model.record).items())
+        for name, figure in sorted(model.record.get("figures", {}).items())
     ]
     if not rows:
-        return None
-    return Table(
+        return
+    yield Table(
         key="training",
         caption=_("What each training found on its own held-out items"),
         columns=[
@@ -163,11 +154,6 @@ def _training_figures(comparison: ComparisonData) -> Table | None:
             )
         ],
     )  # fmt: skip
-
-
-def _training_figure_rows(record: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = record.get("figures", {})
-    return found
 
 
 # Hears how many of the study's questions are done.
@@ -195,7 +181,11 @@ def learned_comparison(
                 sections.append(section)
             progress(done)
         if len(sections) == 1:
-            sections.append(_nothing())
+            text = _(
+                "People have not judged any of these items by votes that count, so there is nothing to compare "
+                "with."
+            )
+            sections.append(Section("nothing", _("Results"), [Paragraph(text, warning=True)]))
         return Document(_title(comparison), language, _facts(comparison), sections)
 
 
@@ -220,10 +210,10 @@ def _of_preferences(comparison: ComparisonData, votes: Votes) -> Iterator[Block]
             comparison.scored_question(votes, by_raters=not comparison.held.by_raters).votes
         )
         yield preference_summary(scored, others, everybodys, whose=comparison.held.others)
-    yield from _one(preference_differences(scored, pairs))
+    yield from preference_differences(scored, pairs)
     yield from preference_tables(scored, pairs, early, list(parts_of_pairs(pairs, comparison.made)))
     yield from calibration_blocks(scored, early)
-    yield from _one(missed_preferences(scored, pairs))
+    yield from missed_preferences(scored, pairs)
 
 
 def _of_ratings(comparison: ComparisonData, votes: Votes) -> Iterator[Block]:
@@ -243,49 +233,28 @@ def _of_ratings(comparison: ComparisonData, votes: Votes) -> Iterator[Block]:
             comparison.scored_question(votes, by_raters=not comparison.held.by_raters).votes
         )
         yield rating_summary(joined, others, everybodys, whose=comparison.held.others)
-    yield from _one(rating_differences(joined, rated))
+    yield from rating_differences(joined, rated)
     yield from rating_tables(scored, rated, early, comparison.texts)
     yield from rating_curves(scored, rated)
-    yield from _one(missed_ratings(scored, rated))
-
-
-def _one(table: Table | None) -> Iterator[Table]:
-    if table is not None:
-        yield table
-
-
-def _nothing() -> Section:
-    text = _(
-        "People have not judged any of these items by votes that count, so there is nothing to compare with."
-    )
-    return Section("nothing", _("Results"), [Paragraph(text, warning=True)])
+    yield from missed_ratings(scored, rated)
 
 
 def _title(comparison: ComparisonData) -> str:
     named = [version_name(model) for model in comparison.models]
+    text = _("Models compared on held-out votes: %(study)s")
     if len(comparison.models) == len(comparison.scored) == 1:
-        return _("%(version)s on held-out votes: %(study)s") % {
-            "version": named[0],
-            "study": comparison.study.title,
-        }
-    return _("Models compared on held-out votes: %(study)s") % {"study": comparison.study.title}
+        text = _("%(version)s on held-out votes: %(study)s")
+    return text % {"version": named[0], "study": comparison.study.title}
 
 
 def _facts(comparison: ComparisonData) -> list[tuple[str, str]]:
-    drawn = _("%(replicates)s replicates, seed %(seed)s") % {
-        "replicates": f"{comparison.resampling.replicates:,}",
-        "seed": comparison.resampling.seed,
-    }
     digests = [
         f"{version_name(model)}: {model.scorer.digest[:16]}" for model in comparison.models if model.scorer
     ]
-    packages = [f"{name} {version(name.lower())}" for name in ("NumPy", "SciPy")]
-    python = ".".join(platform.python_version_tuple()[:2])
     return [
         (_("Study"), comparison.study.slug),
         (_("Versions (digest of the scorer)"), ", ".join(digests)),
-        (_("Resampling"), drawn),
-        (_("Software"), ", ".join([f"Concord {code_version()}", f"Python {python}", *packages])),
+        *how_made(comparison.resampling),
     ]
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC
-from importlib.metadata import version
 from typing import Any, get_args
 
 from django.conf import settings as django_settings
@@ -15,7 +13,6 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from analytics.code_version import code_version
 from analytics.data.fingerprint import data_sha256
 from analytics.data.postgres import consistent_snapshot
 from analytics.data.questions import measured_questions
@@ -25,7 +22,7 @@ from analytics.reports.sections.agreement import agreement_section
 from analytics.reports.sections.answer_length import length_section
 from analytics.reports.sections.data import data_section
 from analytics.reports.sections.hints import hints_section
-from analytics.reports.sections.material import Interval, ReportData, ReportSettings, list_numbers
+from analytics.reports.sections.material import Interval, ReportData, ReportSettings, how_made, list_numbers
 from analytics.reports.sections.methods import interval_words, methods_section, references_section
 from analytics.reports.sections.models import models_section
 from analytics.reports.sections.preferences import preferences_section
@@ -81,21 +78,14 @@ def report_document(material: ReportData, *, language: str, progress: Progress) 
 
 def _facts(material: ReportData) -> list[tuple[str, str]]:
     study, settings = material.study, material.settings
-    drawn = _("%(replicates)s replicates, seed %(seed)s") % {
-        "replicates": f"{settings.resampling.replicates:,}",
-        "seed": settings.resampling.seed,
-    }
     versions = list_numbers(sorted(study.protocol_versions.values_list("number", flat=True)))
-    packages = [f"{name} {version(name.lower())}" for name in ("NumPy", "SciPy")]
-    python = ".".join(platform.python_version_tuple()[:2])
     return [
         (_("Study"), study.slug),
         (_("Protocol versions"), versions),
         *_newest(study),
         (_("Data (SHA-256)"), data_sha256(study, material.votes)),
         (_("Interval of alpha"), interval_words(settings)),
-        (_("Resampling"), drawn),
-        (_("Software"), ", ".join([f"Concord {code_version()}", f"Python {python}", *packages])),
+        *how_made(settings.resampling),
     ]
 
 
@@ -155,30 +145,30 @@ def document_of_job(job: Job) -> Document:
 
 def report_settings(params: Mapping[str, Any]) -> ReportSettings:
     """Raises InvalidInput for what no report can be made with."""
-    if params["interval"] not in INTERVALS:
-        raise _invalid_setting(
-            "interval", f"{params['interval']!r} is no interval of alpha; use {_listed(INTERVALS)}."
-        )
-    if not 1 <= params["replicates"] <= MOST_REPLICATES:
-        raise _invalid_setting(
-            "replicates", f"Give a whole number of replicates from 1 to {MOST_REPLICATES}."
-        )
-    if not 0 <= params["seed"] <= MOST_SEED:
-        raise _invalid_setting("seed", f"Give a whole number from 0 to {MOST_SEED} as the seed.")
-    languages = [code for code, _name in django_settings.LANGUAGES]
-    if params["language"] not in languages:
-        raise _invalid_setting(
-            "language", f"There are no reports in {params['language']!r}; use {_listed(languages)}."
-        )
-    return ReportSettings(
-        params["interval"], Resampling(seed=params["seed"], replicates=params["replicates"])
+    interval, replicates, seed, language = (
+        params[name] for name in ("interval", "replicates", "seed", "language")
     )
+    languages = [code for code, _name in django_settings.LANGUAGES]
+    faults = {
+        "interval": (
+            interval in INTERVALS,
+            f"{interval!r} is no interval of alpha; use {_listed(INTERVALS)}.",
+        ),
+        "replicates": (
+            1 <= replicates <= MOST_REPLICATES,
+            f"Give a whole number of replicates from 1 to {MOST_REPLICATES}.",
+        ),
+        "seed": (0 <= seed <= MOST_SEED, f"Give a whole number from 0 to {MOST_SEED} as the seed."),
+        "language": (
+            language in languages,
+            f"There are no reports in {language!r}; use {_listed(languages)}.",
+        ),
+    }
+    for name, (valid, sentence) in faults.items():
+        if not valid:
+            raise InvalidInput(sentence, code=f"bad_{name}")
+    return ReportSettings(interval, Resampling(seed=seed, replicates=replicates))
 
 
-def _invalid_setting(name: str, sentence: str) -> InvalidInput:
-    return InvalidInput(sentence, code=f"bad_{name}")
-
-
-def _listed(values: Any) -> str:
-    *others, last = values
-    return f"{', '.join(others)} or {last}"
+def _listed(values: Sequence[str]) -> str:
+    return f"{', '.join(values[:-1])} or {values[-1]}"

@@ -24,7 +24,7 @@ from analytics.reports.reasons import reason_sentence
 from analytics.reports.render.interval_plot import Block as PlotBlock
 from analytics.reports.render.interval_plot import Point, interval_plot
 from analytics.reports.sections.hints import not_independent
-from analytics.reports.sections.material import ReportData, ReportSettings
+from analytics.reports.sections.material import ReportData, ReportSettings, named_raters
 from analytics.statistics.agreement.percent_agreement import percent_agreement
 from analytics.statistics.raters.rater_agreement import self_consistency
 
@@ -81,9 +81,9 @@ def _periods(votes: Votes) -> Iterator[VotePart]:
     if not len(votes):
         return
     span = (votes.at.max() - votes.at.min()) / _DAY
-    named = _days if span <= 14 else _weeks if span <= 26 * 7 else _months
+    period = "%Y-%m-%d" if span <= 14 else "%G-W%V" if span <= 26 * 7 else "%Y-%m"
     starts, number = np.unique(np.floor(votes.at / _DAY), return_inverse=True)
-    labels = [named(start) for start in starts.tolist()]
+    labels = [datetime.fromtimestamp(day * _DAY, UTC).strftime(period) for day in starts.tolist()]
     distinct = list(dict.fromkeys(labels))
     if 1 < len(distinct) <= MOST_PARTS:
         of_day = np.array([distinct.index(label) for label in labels])
@@ -126,23 +126,6 @@ def _overlap(votes: Votes) -> Iterator[VotePart]:
         yield VotePart(_("overlap"), _("all votes"), votes)
 
 
-def _date(day: float) -> datetime:
-    return datetime.fromtimestamp(day * _DAY, UTC)
-
-
-def _days(day: float) -> str:
-    return f"{_date(day):%Y-%m-%d}"
-
-
-def _weeks(day: float) -> str:
-    year, week, _weekday = _date(day).isocalendar()
-    return f"{year}-W{week:02}"
-
-
-def _months(day: float) -> str:
-    return f"{_date(day):%Y-%m}"
-
-
 # One part with two units would draw all the others together.
 _LOWEST = -1.0
 
@@ -156,12 +139,11 @@ def agreement_section(material: ReportData) -> Section | None:
         *_warnings(material),
         _overview(questions, settings),
         _by_level(questions, settings),
+        _percent(questions),
     ]
-    blocks.append(_percent(questions))
     for votes in questions:
-        cut = list(vote_parts(votes))
-        if cut:
-            table = _by_part(votes, cut, settings)
+        if parts := list(vote_parts(votes)):
+            table = _by_part(votes, parts, settings)
             blocks += [table, _figure(votes, table, settings)]
     return Section("agreement", _("Agreement"), blocks)
 
@@ -182,8 +164,7 @@ def _warnings(material: ReportData) -> Iterator[Paragraph]:
                 "%(question)s: answers under protocol version %(versions)s are on another scale and left out."
             )
             yield Paragraph(text % {"question": question.title, "versions": versions}, warning=True)
-        named = np.unique(votes.rater[votes.rater != NOBODY])
-        if len(votes) and len(named) == 1 and not (votes.rater == NOBODY).any():
+        if len(votes) and named_raters(votes) == 1 and not (votes.rater == NOBODY).any():
             text = _("%(question)s: one rater gave all votes, so there is nobody to agree with.")
             yield Paragraph(text % {"question": question.title}, warning=True)
 
@@ -200,7 +181,9 @@ def _overview(questions: list[Votes], settings: ReportSettings) -> Table:
     for votes in questions:
         counted, reading = votes_for_agreement(votes.counted()), leading_reading(votes.question)
         row = _row(counted, reading, settings)
-        rows.append((votes.question.title, reading.title, *row, _raters(counted), _with_themselves(votes)))
+        rows.append(
+            (votes.question.title, reading.title, *row, named_raters(counted), _with_themselves(votes))
+        )
     return Table("agreement", _("Krippendorff's alpha"), columns, rows, [*_notes(questions)])
 
 
@@ -217,15 +200,8 @@ def _by_level(questions: list[Votes], settings: ReportSettings) -> Table:
         counted = votes_for_agreement(votes.counted())
         for reading in readings(votes.question, counted):
             agreement = agreement_of(counted, reading, settings)
-            rows.append(
-                (
-                    votes.question.title,
-                    reading.title,
-                    measured_alpha(agreement),
-                    agreement.pairable_units,
-                    agreement.pairable_ratings,
-                )
-            )
+            n = (agreement.pairable_units, agreement.pairable_ratings)
+            rows.append((votes.question.title, reading.title, measured_alpha(agreement), *n))
     notes = []
     if any(votes.question.is_preference for votes in questions):
         notes.append(
@@ -254,11 +230,12 @@ def _percent(questions: list[Votes]) -> Table:
         shares = (agreement.pooled_pairs, agreement.per_unit_mean, agreement.observed)
         cells = [Measured(share, reason=reason_sentence(agreement.reason)) for share in shares]
         rows.append((votes.question.title, *cells, agreement.pairable_units, agreement.pairs))
-    note = _(
-        "Equal pairs of ratings of a unit, not corrected for chance: of all pairs together (a unit weighs as many as "
-        "it has), averaged over units, and 1 less the observed disagreement of nominal alpha."
-    )
-    notes = [note]
+    notes = [
+        _(
+            "Equal pairs of ratings of a unit, not corrected for chance: of all pairs together (a unit weighs as many "
+            "as it has), averaged over units, and 1 less the observed disagreement of nominal alpha."
+        )
+    ]
     if any(votes.question.is_preference for votes in questions):
         notes.append(
             _(
@@ -269,21 +246,18 @@ def _percent(questions: list[Votes]) -> Table:
     return Table("agreement-percent", _("Percent agreement"), columns, rows, notes)
 
 
-def _by_part(votes: Votes, cut: list[VotePart], settings: ReportSettings) -> Table:
+def _by_part(votes: Votes, parts: list[VotePart], settings: ReportSettings) -> Table:
     reading = leading_reading(votes.question)
     columns = [Column("by", _("By")), Column("part", _("Part")), *_figures()]
-    rows = [(part.by, part.name, *_row(part.votes, reading, settings)) for part in cut]
+    rows = [[part.by, part.name, *_row(part.votes, reading, settings)] for part in parts]
     caption = _("Agreement by part: %(question)s (%(level)s)")
     notes = []
     if reading.symmetric:
         columns.append(Column("nominal", _("Nominal alpha"), "number", 3))
-        as_stored = ReliabilityReading("nominal")
-        rows = [
-            (*row, measured_alpha(agreement_of(part.votes, as_stored, settings)))
-            for row, part in zip(rows, cut, strict=True)
-        ]
+        for row, part in zip(rows, parts, strict=True):
+            row.append(measured_alpha(agreement_of(part.votes, ReliabilityReading("nominal"), settings)))
         notes.append(_("Nominal alpha is of the sides as stored, ties and all, as papers often print it."))
-    if votes.question.is_preference and any(part.by == _("system") for part in cut):
+    if votes.question.is_preference and any(part.by == _("system") for part in parts):
         notes.append(_("A comparison counts for both of its systems."))
     return Table(
         f"agreement-{votes.question.key}-parts",
@@ -328,12 +302,6 @@ def _row(votes: Votes, reading: ReliabilityReading, settings: ReportSettings) ->
     agreement = agreement_of(votes, reading, settings)
     equal = percent_agreement(patterns_of(votes, reading)).pooled_pairs
     return measured_alpha(agreement), equal, agreement.pairable_units, agreement.pairable_ratings
-
-
-def _raters(votes: Votes) -> int | None:
-    """Nothing where an import named nobody at all."""
-    named = np.unique(votes.rater[votes.rater != NOBODY])
-    return None if not len(named) and len(votes) else len(named)
 
 
 def _with_themselves(votes: Votes) -> Measured:

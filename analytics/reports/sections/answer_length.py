@@ -10,8 +10,9 @@ from django.utils.translation import gettext as _
 
 from analytics.data import items
 from analytics.reports.document import Block, Cell, Column, Figure, Paragraph, Section, Table
-from analytics.reports.render.line_plot import Line, line_plot
+from analytics.reports.render.line_plot import line_plot
 from analytics.reports.sections.material import ReportData
+from analytics.reports.sections.model_calibration import line_of_means
 from analytics.reports.sections.model_data import (
     ComparedPairs,
     RatedCandidates,
@@ -51,7 +52,12 @@ def length_section(material: ReportData) -> Section | None:
     for votes in material.votes:
         question = scored_question(votes.counted(), scored, material.settings.resampling)
         blocks += _blocks(question, lengths)
-    return Section("length", _("Length of answers"), [_reading(), *blocks]) if blocks else None
+    text = _(
+        "Length is that of a candidate’s text in words; each Chinese or Japanese character counts as one. What a "
+        "system wrote before its answer is not kept apart, so this is decay with the length of the answer; where "
+        "the answer holds the reasoning, with the length of both."
+    )
+    return Section("length", _("Length of answers"), [Paragraph(text), *blocks]) if blocks else None
 
 
 def _blocks(question: ScoredQuestion, lengths: dict[int, int]) -> Iterator[Block]:
@@ -69,19 +75,14 @@ def _of_ratings(question: ScoredQuestion, rated: RatedCandidates, lengths: dict[
     long = _lengths(rated.candidate, lengths)
     if not np.isfinite(long).any():
         return
-    clusters = rated.prompt
 
     def decay(values: FloatArray) -> LengthDecay:
-        return length_decay(long, values, clusters=clusters.tolist(), resampling=question.resampling)
+        return length_decay(long, values, **question.by_prompt(rated))
 
-    people = _Curve(_("mean rating"), decay(rated.mean))
     yield from _table_and_figure(
-        question,
-        [people],
-        key="rating",
-        caption=_("Mean rating by length: %(question)s"),
-        y_label=_("Mean rating"),
-    )
+        question, [_Curve(_("mean rating"), decay(rated.mean))], key="rating",
+        caption=_("Mean rating by length: %(question)s"), y_label=_("Mean rating"),
+    )  # fmt: skip
     errors = [
         _Curve(one.name, decay(places_apart(one.of(rated.candidate), rated.mean)))
         for one in question.varying(lambda one: one.of(rated.candidate))
@@ -95,8 +96,7 @@ def _of_ratings(question: ScoredQuestion, rated: RatedCandidates, lengths: dict[
                 "from 0 to 1."
             ),
         )  # fmt: skip
-    if table := _by_system(question, rated, long):
-        yield table
+    yield from _by_system(question, rated, long)
 
 
 def _of_preferences(
@@ -110,8 +110,7 @@ def _of_preferences(
         return
     share = np.divide(votes[:, 0], voted, out=np.full(len(pairs), np.nan), where=voted > 0)
     longer = np.where(gap > 0, share, np.where(gap < 0, 1 - share, np.nan))
-    clusters = pairs.prompt.tolist()
-    people = length_decay(np.abs(gap), longer, clusters=clusters, resampling=question.resampling)
+    people = length_decay(np.abs(gap), longer, **question.by_prompt(pairs))
     if people.bins:
         yield from _table_and_figure(
             question, [_Curve(_("votes for the longer"), people)], key="longer",
@@ -126,7 +125,7 @@ def _of_preferences(
         leads = one.leads(pairs.first, pairs.second)
         agree = (1 + np.sign(leads) * np.sign(pairs.lead)) / 2
         agree[~pairs.decided] = np.nan
-        decay = length_decay((first + second) / 2, agree, clusters=clusters, resampling=question.resampling)
+        decay = length_decay((first + second) / 2, agree, **question.by_prompt(pairs))
         if decay.bins:
             right.append(_Curve(one.name, decay))
     if right:
@@ -165,26 +164,16 @@ def _table_and_figure(
         ],
         rows=[[curve.name, curve.decay.srcc.n, measured_score(curve.decay.srcc)] for curve in curves],
     )  # fmt: skip
-    lines = [_line(curve) for curve in curves if len(curve.decay.bins) > 1]
+    lines = [line_of_means(curve.name, curve.decay.bins) for curve in curves if len(curve.decay.bins) > 1]
     if lines:
         svg = line_plot(caption, lines, x_label=_("Words"), y_label=y_label)
         yield Figure(f"length_{question.question.key}_{key}", caption, svg)
 
 
-def _line(curve: _Curve) -> Line:
-    return Line(
-        curve.name,
-        [
-            (bin_.x, float(bin_.mean.value or 0.0), *(bin_.mean.interval or (None, None)))
-            for bin_ in curve.decay.bins
-        ],
-    )
-
-
-def _by_system(question: ScoredQuestion, rated: RatedCandidates, long: FloatArray) -> Table | None:
+def _by_system(question: ScoredQuestion, rated: RatedCandidates, long: FloatArray) -> Iterator[Table]:
     systems = present_systems(rated, question.votes)
     if not 1 < len(systems) <= _MOST_SYSTEMS:
-        return None
+        return
     rows: list[list[Cell]] = []
     for name, own in systems:
         decay = length_decay(
@@ -193,7 +182,7 @@ def _by_system(question: ScoredQuestion, rated: RatedCandidates, long: FloatArra
         known = long[own][np.isfinite(long[own])]
         mean = float(known.mean()) if len(known) else None
         rows.append([name, decay.srcc.n, mean, measured_score(decay.srcc)])
-    return Table(
+    yield Table(
         key=f"length_{question.question.key}_systems",
         caption=_("Length and rating, system by system: %(question)s") % question.title_params,
         columns=[
@@ -210,13 +199,3 @@ def _by_system(question: ScoredQuestion, rated: RatedCandidates, long: FloatArra
 
 def _lengths(candidates: IntArray, lengths: dict[int, int]) -> FloatArray:
     return np.array([lengths.get(one, np.nan) for one in candidates.tolist()], dtype=np.float64)
-
-
-def _reading() -> Paragraph:
-    return Paragraph(
-        _(
-            "Length is that of a candidate’s text in words; each Chinese or Japanese character counts as one. What a "
-            "system wrote before its answer is not kept apart, so this is decay with the length of the answer; where "
-            "the answer holds the reasoning, with the length of both."
-        )
-    )

@@ -13,7 +13,7 @@ from analytics.data import votes as data_votes
 from analytics.data.counted_judgments import COUNTED, EXCLUDED, EXPERT, SUPERSEDED, SURPLUS, JudgmentFate
 from analytics.data.votes import EXCLUDED_BY_REVIEW, NOBODY, Votes
 from analytics.reports.document import Block, Column, Paragraph, Section, Table
-from analytics.reports.sections.material import ReportData, level_word, list_numbers
+from analytics.reports.sections.material import ReportData, level_word, list_numbers, named_raters
 from annotation.rating.rules import stopping
 
 # What a reader has to know of where the votes come from: simulated ones, and tasks that were not equally
@@ -74,14 +74,13 @@ def origin_sentences(material: ReportData) -> Iterator[str]:
 
 def data_section(material: ReportData) -> Section | None:
     fates = counted_judgments.judgment_fates(material.study)
-    blocks: list[Block] = [_collected(material, fates), *origin_warnings(material)]
-    if material.votes:
-        blocks.append(_questions(material))
-    else:
-        blocks.append(
-            Paragraph(_("This study asks nothing on a scale of measurement, so no figure can be computed."))
-        )
-    blocks.append(_left_out(fates))
+    nothing = _("This study asks nothing on a scale of measurement, so no figure can be computed.")
+    blocks: list[Block] = [
+        _collected(material, fates),
+        *origin_warnings(material),
+        _questions(material) if material.votes else Paragraph(nothing),
+        _left_out(fates),
+    ]
     if any(votes.units.corrected.any() for votes in material.votes):
         blocks.append(_corrected(material))
     blocks += _adaptive(material)
@@ -100,15 +99,9 @@ def _collected(material: ReportData, fates: list[JudgmentFate]) -> Table:
         (_("Judgments that count"), sum(one.n for one in fates if one.fate == COUNTED)),
         (_("Raters of judgments that count"), counts.raters or None if unnamed else counts.raters),
     ]
-    return Table(
-        "collected",
-        _("What was collected"),
-        (Column("what", ""), Column("n", _("Number"), "count")),
-        rows,
-        [_("Some judgments name no rater, because their source did not; raters are those with a name.")]
-        if unnamed
-        else [],
-    )
+    note = _("Some judgments name no rater, because their source did not; raters are those with a name.")
+    columns = (Column("what", ""), Column("n", _("Number"), "count"))
+    return Table("collected", _("What was collected"), columns, rows, [note] if unnamed else [])
 
 
 def _questions(material: ReportData) -> Table:
@@ -139,14 +132,13 @@ def _questions(material: ReportData) -> Table:
 def _row(votes: Votes) -> tuple[str | int | None, ...]:
     counted, question = votes.counted(), votes.question
     sizes = np.bincount(counted.unit, minlength=len(votes.units))
-    named = np.unique(counted.rater[counted.rater != NOBODY])
     return (
         question.title,
         level_word(question.level),
         int((sizes > 0).sum()),
         int((sizes > 1).sum()),
         len(counted),
-        None if not len(named) and len(counted) else len(named),
+        named_raters(counted),
         int((votes.status != data_votes.COUNTED).sum()),
         list_numbers(question.versions),
         list_numbers(question.other_versions),
@@ -198,16 +190,8 @@ def _corrected(material: ReportData) -> Table:
     for votes in material.votes:
         counted = votes.counted()
         corrected = counted.units.corrected[counted.unit]
-        set_aside = int((votes.status == EXCLUDED_BY_REVIEW).sum())
-        rows.append(
-            (
-                votes.question.title,
-                int(votes.units.corrected.sum()),
-                int(corrected.sum()),
-                int((~corrected).sum()),
-                set_aside,
-            )
-        )
+        masks = (votes.units.corrected, corrected, ~corrected, votes.status == EXCLUDED_BY_REVIEW)
+        rows.append((votes.question.title, *(int(mask.sum()) for mask in masks)))
     return Table("corrected", _("Votes on texts before and after corrections"), columns, rows)
 
 
@@ -224,19 +208,16 @@ def _adaptive(material: ReportData) -> Iterator[Block]:
         "scorers’ accuracy among it, rests on all votes."
     )
     titles = {votes.question.key: votes.question.title for votes in material.votes}
-    yield Paragraph(
-        text
-        % {
-            "first": material.study.overlap,
-            "most": rule.most,
-            "question": titles.get(rule.question, rule.question),
-            "threshold": f"{rule.threshold:g}",
-        }
-    )
+    values = {
+        "first": material.study.overlap,
+        "most": rule.most,
+        "question": titles.get(rule.question, rule.question),
+        "threshold": f"{rule.threshold:g}",
+    }
+    yield Paragraph(text % values)
     if stopping.settings(material.study.rules) is None:
-        yield Paragraph(
-            _(
-                "The rule was switched off later. Votes that it had asked for remain, so these figures still rest on "
-                "the first ones."
-            )
+        text = _(
+            "The rule was switched off later. Votes that it had asked for remain, so these figures still rest on the "
+            "first ones."
         )
+        yield Paragraph(text)

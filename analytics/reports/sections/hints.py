@@ -9,20 +9,18 @@ from django.utils.translation import gettext as _
 
 from analytics.data import hints
 from analytics.data.hints import HintCounts, HintedVotes
-from analytics.reports.document import Block, Cell, Column, Measured, Paragraph, Section, Table
+from analytics.reports.document import Block, Cell, Column, Paragraph, Section, Table
 from analytics.reports.reasons import ANCHORING, measured
 from analytics.reports.sections.material import ReportData
 from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.raters.anchoring import (
     AnchoringEffect,
-    RatingEffects,
     agreement_effect,
     rating_effects,
 )
 from annotation.models import Answer, Judgment
 
 
-# The codes of the statistic.
 def hints_section(material: ReportData) -> Section | None:
     """None where nothing was shown to anybody."""
     counts = hints.hint_counts(material.study)
@@ -83,7 +81,7 @@ def _shown(counts: HintCounts) -> Paragraph:
 
 
 def _of_preferences(questions: Sequence[HintedVotes], resampling: Resampling) -> Iterator[Block]:
-    effects = [_agreement(told, resampling) for told in questions]
+    effects = [_agreement(hinted, resampling) for hinted in questions]
     columns = (
         Column("question", _("Question")),
         Column("shown", _("Votes, shown"), "count"),
@@ -93,10 +91,8 @@ def _of_preferences(questions: Sequence[HintedVotes], resampling: Resampling) ->
         Column("effect", _("Effect of showing"), "percent", 1),
     )
     rows: list[tuple[Cell, ...]] = [
-        (_title(told), effect.shown.votes, effect.withheld.votes, effect.shown.value, effect.withheld.value,
-         _measured(effect))
-        for told, effect in zip(questions, effects, strict=True)
-    ]  # fmt: skip
+        (_title(hinted), *_cells(effect)) for hinted, effect in zip(questions, effects, strict=True)
+    ]
     notes = [
         _(
             "The share of votes for the side that the model prefers; a vote for neither counts one half, and pairs "
@@ -106,13 +102,19 @@ def _of_preferences(questions: Sequence[HintedVotes], resampling: Resampling) ->
         *_within(questions),
     ]
     yield Table("hints-preferences", _("Votes with the model, shown and withheld"), columns, rows, notes)
-    for told, effect in zip(questions, effects, strict=True):
+    for hinted, effect in zip(questions, effects, strict=True):
         if effect.interval and effect.interval[0] > 0:
-            yield _follows(told)
+            yield _follows(hinted)
 
 
 def _of_ratings(questions: Sequence[HintedVotes], resampling: Resampling) -> Iterator[Block]:
-    distances = [_distances(told, resampling) for told in questions]
+    distances = [
+        rating_effects(
+            hinted.votes.value, hinted.said,
+            shown=hinted.shown, raters=hinted.votes.rater, strata=hinted.stratum, resampling=resampling,
+        )
+        for hinted in questions
+    ]  # fmt: skip
     columns = (
         Column("question", _("Question")),
         Column("measure", _("Measure")),
@@ -124,11 +126,10 @@ def _of_ratings(questions: Sequence[HintedVotes], resampling: Resampling) -> Ite
     )
     names = (_("Distance from the model"), _("Slope on the model"))
     rows: list[tuple[Cell, ...]] = [
-        (_title(told), name, one.shown.votes, one.withheld.votes, one.shown.value, one.withheld.value,
-         _measured(one))
-        for told, effects in zip(questions, distances, strict=True)
+        (_title(hinted), name, *_cells(one))
+        for hinted, effects in zip(questions, distances, strict=True)
         for name, one in zip(names, (effects.distance, effects.slope), strict=True)
-    ]  # fmt: skip
+    ]
     notes = [
         _(
             "Distance: the mean of how far ratings lie from the rating that the model expects; below 0, showing draws "
@@ -139,11 +140,11 @@ def _of_ratings(questions: Sequence[HintedVotes], resampling: Resampling) -> Ite
         *_within(questions),
     ]
     yield Table("hints-ratings", _("Ratings and the model’s, shown and withheld"), columns, rows, notes)
-    for told, effects in zip(questions, distances, strict=True):
+    for hinted, effects in zip(questions, distances, strict=True):
         drawn_to_it = effects.distance.interval is not None and effects.distance.interval[1] < 0
         follows_more = effects.slope.interval is not None and effects.slope.interval[0] > 0
         if drawn_to_it or follows_more:
-            yield _follows(told)
+            yield _follows(hinted)
 
 
 def _agreement(hinted: HintedVotes, resampling: Resampling) -> AnchoringEffect:
@@ -161,23 +162,15 @@ def _agreement(hinted: HintedVotes, resampling: Resampling) -> AnchoringEffect:
     )
 
 
-def _distances(hinted: HintedVotes, resampling: Resampling) -> RatingEffects:
-    return rating_effects(
-        hinted.votes.value,
-        hinted.said,
-        shown=hinted.shown,
-        raters=hinted.votes.rater,
-        strata=hinted.stratum,
-        resampling=resampling,
-    )
-
-
 def _title(hinted: HintedVotes) -> str:
     return hinted.votes.question.title
 
 
-def _measured(effect: AnchoringEffect) -> Measured:
-    return measured(effect.value, effect.interval, effect.reason, ANCHORING)
+def _cells(effect: AnchoringEffect) -> tuple[Cell, ...]:
+    """Votes and figures of those who were shown a score and of the others, and the difference."""
+    shown, withheld = effect.shown, effect.withheld
+    difference = measured(effect.value, effect.interval, effect.reason, ANCHORING)
+    return shown.votes, withheld.votes, shown.value, withheld.value, difference
 
 
 def _drawn(effects: Sequence[AnchoringEffect], resampling: Resampling) -> str:
@@ -195,7 +188,7 @@ def _drawn(effects: Sequence[AnchoringEffect], resampling: Resampling) -> str:
 
 
 def _within(questions: Sequence[HintedVotes]) -> Iterator[str]:
-    if any(len(np.unique(told.stratum)) > 1 for told in questions):
+    if any(len(np.unique(hinted.stratum)) > 1 for hinted in questions):
         yield _(
             "The model’s version or the withheld share changed meanwhile, so votes are compared within each version "
             "and share, and both groups weighed to the same numbers of votes in each; where one of the two groups has "

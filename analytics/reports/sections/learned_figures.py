@@ -79,17 +79,9 @@ def preference_summary(
 def _of_pairs(
     question: ScoredQuestion, pairs: ComparedPairs, everybodys: ComparedPairs, one: ScorerOutput
 ) -> list[Cell]:
-    leads, clusters = one.leads(pairs.first, pairs.second), pairs.prompt.tolist()
-    accuracy = pairwise_accuracy(
-        leads, pairs.lead, clusters=clusters, resampling=question.resampling
-    ).accuracy
-    fit = calibration(
-        one.logits(leads),
-        pairs.votes[:, 0],
-        pairs.votes[:, 1],
-        clusters=clusters,
-        resampling=question.resampling,
-    )
+    leads, by_prompt = one.leads(pairs.first, pairs.second), question.by_prompt(pairs)
+    accuracy = pairwise_accuracy(leads, pairs.lead, **by_prompt).accuracy
+    fit = calibration(one.logits(leads), pairs.votes[:, 0], pairs.votes[:, 1], **by_prompt)
     ceiling = preference_ceiling(
         everybodys.votes, one.leads(everybodys.first, everybodys.second), **question.by_prompt(everybodys)
     )
@@ -128,8 +120,9 @@ def rating_summary(
 def _of_ratings(
     question: ScoredQuestion, rated: RatedCandidates, everybodys: RatedCandidates, one: ScorerOutput
 ) -> list[Cell]:
-    scores, clusters, scale = one.of(rated.candidate), rated.prompt.tolist(), scale_bounds(question.question)
-    three = correlations(scores, rated.mean, clusters=clusters, resampling=question.resampling)
+    scores, by_prompt = one.of(rated.candidate), question.by_prompt(rated)
+    scale = scale_bounds(question.question)
+    three = correlations(scores, rated.mean, **by_prompt)
     ceiling = rating_ceiling(
         everybodys.row, everybodys.value, one.of(everybodys.candidate), **question.by_prompt(everybodys)
     ).srcc
@@ -137,8 +130,7 @@ def _of_ratings(
     if scale is not None:
         width = scale[1] - scale[0]
         if (near := from_0_to_1(scores, scale)) is not None:
-            human = (rated.mean - scale[0]) / width
-            error = absolute_error(near, human, clusters=clusters, resampling=question.resampling)
+            error = absolute_error(near, (rated.mean - scale[0]) / width, **by_prompt)
             errors[0] = measured_score(error.error)
         errors[1] = _of_variance(question, rated, one, (rated.value - scale[0]) / width)
     return [
@@ -225,19 +217,17 @@ def scorer_pairs(outputs: Sequence[ScorerOutput]) -> Iterator[tuple[ScorerOutput
 # Every two scorers on the very same things: how far apart they are, and whether that could be chance.
 
 
-def preference_differences(question: ScoredQuestion, pairs: ComparedPairs) -> Table | None:
+def preference_differences(question: ScoredQuestion, pairs: ComparedPairs) -> Iterator[Table]:
     rows: list[list[Cell]] = []
-    clusters = pairs.prompt.tolist()
+    by_prompt = question.by_prompt(pairs)
     for one, other in scorer_pairs(question.outputs):
         mine, theirs = (each.leads(pairs.first, pairs.second) for each in (one, other))
-        accuracy = accuracy_difference(
-            mine, theirs, pairs.lead, clusters=clusters, resampling=question.resampling
-        )
-        losses = [
+        accuracy = accuracy_difference(mine, theirs, pairs.lead, **by_prompt)
+        losses = (
             cross_entropies(each.logits(lead), pairs.votes[:, 0], pairs.votes[:, 1])
             for each, lead in ((one, mine), (other, theirs))
-        ]
-        loss = mean_difference(losses[0], losses[1], clusters=clusters, resampling=question.resampling)
+        )
+        loss = mean_difference(*losses, **by_prompt)
         rows.append(
             [
                 one.name, other.name, accuracy.difference.n, measured_score(accuracy.difference, DIFFERENCES),
@@ -246,7 +236,7 @@ def preference_differences(question: ScoredQuestion, pairs: ComparedPairs) -> Ta
             ]
         )  # fmt: skip
     columns = [
-        *_pair_columns(), count_column("n", _("Pairs")), Column("accuracy", _("Accuracy, difference"), "percent", 1),
+        count_column("n", _("Pairs")), Column("accuracy", _("Accuracy, difference"), "percent", 1),
         Column("verdict", _("Which is better")),
         Column("by_rater", _("Single votes, difference"), "percent", 1),
         number_column("cross_entropy", _("Cross-entropy, difference")),
@@ -257,32 +247,30 @@ def preference_differences(question: ScoredQuestion, pairs: ComparedPairs) -> Ta
             "with fewer than five there is no interval. Cross-entropy: less is better."
         )
     ]
-    return _table(question, columns, rows, notes)
+    yield from _table(question, columns, rows, notes)
 
 
-def rating_differences(question: ScoredQuestion, rated: RatedCandidates) -> Table | None:
+def rating_differences(question: ScoredQuestion, rated: RatedCandidates) -> Iterator[Table]:
     rows: list[list[Cell]] = []
-    clusters, scale = rated.prompt.tolist(), scale_bounds(question.question)
+    by_prompt, scale = question.by_prompt(rated), scale_bounds(question.question)
     humans = None if scale is None else (rated.mean - scale[0]) / (scale[1] - scale[0])
     for one, other in scorer_pairs(question.outputs):
         mine, theirs = one.of(rated.candidate), other.of(rated.candidate)
-        ranks = rank_difference(mine, theirs, rated.mean, clusters=clusters, resampling=question.resampling)
+        ranks = rank_difference(mine, theirs, rated.mean, **by_prompt)
         row: list[Cell] = [
             one.name, other.name, ranks.difference.n, measured_score(ranks.difference, DIFFERENCES),
             _verdict(ranks, one, other), None,
         ]  # fmt: skip
         near, far = from_0_to_1(mine, scale), from_0_to_1(theirs, scale)
         if humans is not None and near is not None and far is not None:
-            error = mean_difference(
-                np.abs(near - humans), np.abs(far - humans), clusters=clusters, resampling=question.resampling
-            )
+            error = mean_difference(np.abs(near - humans), np.abs(far - humans), **by_prompt)
             row[-1] = measured_score(error.difference, DIFFERENCES)
         rows.append(row)
     columns = [
-        *_pair_columns(), count_column("n", _("Items")), number_column("spearman", _("Spearman, difference")),
+        count_column("n", _("Items")), number_column("spearman", _("Spearman, difference")),
         Column("verdict", _("Which is better")), number_column("mae", _("MAE, difference")),
     ]  # fmt: skip
-    return _table(question, columns, rows, [_("MAE: less is better.")])
+    yield from _table(question, columns, rows, [_("MAE: less is better.")])
 
 
 def _by_rater(question: ScoredQuestion, one: ScorerOutput, other: ScorerOutput) -> PairedDifference:
@@ -295,13 +283,9 @@ def _by_rater(question: ScoredQuestion, one: ScorerOutput, other: ScorerOutput) 
     def leads(each: ScorerOutput) -> FloatArray:
         return each.leads(units.candidate, units.other)[own_votes.unit]
 
+    raters = own_votes.rater.tolist()
     return accuracy_difference(
-        leads(one),
-        leads(other),
-        human,
-        clusters=own_votes.rater.tolist(),
-        resampling=question.resampling,
-        few=True,
+        leads(one), leads(other), human, clusters=raters, resampling=question.resampling, few=True
     )
 
 
@@ -313,23 +297,19 @@ def _verdict(difference: PairedDifference, one: ScorerOutput, other: ScorerOutpu
     return one.name if (difference.difference.value or 0) > 0 else other.name
 
 
-def _pair_columns() -> list[Column]:
-    return [Column("first", _("Scorer")), Column("second", _("Less this one"))]
-
-
 def _table(
     question: ScoredQuestion, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], notes: Sequence[str]
-) -> Table | None:
+) -> Iterator[Table]:
     if not rows:
-        return None
+        return
     several = _(
         "Of so many comparisons, one in twenty would be called better by chance alone; these intervals allow for one "
         "comparison at a time."
     )
-    return Table(
+    yield Table(
         key=question.key("differences"),
         caption=_("One scorer less another, on the same votes: %(question)s") % question.title_params,
-        columns=columns,
+        columns=[Column("first", _("Scorer")), Column("second", _("Less this one")), *columns],
         rows=rows,
         notes=[drawn_by_prompt(question.resampling), *notes, *([several] if len(rows) > 1 else [])],
     )
@@ -434,15 +414,9 @@ def parts_of_pairs(pairs: ComparedPairs, facts: CandidateFacts) -> Iterator[Grou
         yield Group(_("voice"), _("instrumental"), ~lyrics)
     seconds = np.fmax(facts.seconds[row], facts.seconds[other])
     bin_of = np.digitize(seconds, _BINS)
-    if not np.isfinite(seconds).any():
-        return
-    for number, name in enumerate(_names()):
+    ends = [f"{end:g}" for end in _BINS]
+    between = [f"{low}–{high} s" for low, high in pairwise(ends)]
+    for number, name in enumerate([f"< {ends[0]} s", *between, f"≥ {ends[-1]} s"]):
         within = (bin_of == number) & np.isfinite(seconds)
         if within.any():
             yield Group(_("duration"), name, within)
-
-
-def _names() -> list[str]:
-    ends = [f"{end:g}" for end in _BINS]
-    between = [f"{low}–{high} s" for low, high in pairwise(ends)]
-    return [f"< {ends[0]} s", *between, f"≥ {ends[-1]} s"]

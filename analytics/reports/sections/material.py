@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Literal
 
+import numpy as np
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from analytics.data.votes import Votes
+from analytics.code_version import code_version
+from analytics.data.votes import NOBODY, Votes
 from analytics.statistics.bootstrap import Resampling
 from annotation.models import Study
 
@@ -32,6 +36,23 @@ class ReportData:
     study: Study
     votes: tuple[Votes, ...]
     settings: ReportSettings
+
+
+def named_raters(votes: Votes) -> int | None:
+    """How many raters are known by name; None where an import named nobody at all."""
+    named = np.unique(votes.rater[votes.rater != NOBODY])
+    return None if not len(named) and len(votes) else len(named)
+
+
+def how_made(resampling: Resampling) -> list[tuple[str, str]]:
+    """The last facts of a document's head: resampling and software."""
+    drawn = _("%(replicates)s replicates, seed %(seed)s")
+    packages = [f"{name} {version(name.lower())}" for name in ("NumPy", "SciPy")]
+    python = ".".join(platform.python_version_tuple()[:2])
+    return [
+        (_("Resampling"), drawn % {"replicates": f"{resampling.replicates:,}", "seed": resampling.seed}),
+        (_("Software"), ", ".join([f"Concord {code_version()}", f"Python {python}", *packages])),
+    ]
 
 
 # What a report calls kinds of questions, levels of measurement, and lists.

@@ -30,12 +30,15 @@ def methods_section(material: ReportData) -> Section | None:
     questions = [votes for votes in material.votes if len(votes)]
     if not questions:
         return None
-    parts = [_data(material), _questions(questions), _agreement(material)]
-    if any(votes.question.is_preference for votes in questions):
-        parts.append(_preferences())
-    if any(not votes.question.is_preference for votes in questions):
-        parts.append(_ratings(material, questions))
-    parts.append(_resampled(material.settings))
+    rated = [votes for votes in questions if not votes.question.is_preference]
+    parts = [
+        _data(material),
+        _questions(questions),
+        _agreement(material),
+        *([_preferences()] if len(rated) < len(questions) else []),
+        *([_ratings(material, rated)] if rated else []),
+        _resampled(material.settings),
+    ]
     return Section("methods", _("Methods"), [Paragraph(join_sentences(list(part))) for part in parts])
 
 
@@ -53,17 +56,17 @@ def _data(material: ReportData) -> Iterator[str]:
     counts = counted_judgments.material_counts(material.study)
     n = {name: sum(one.n for one in fates if one.fate == name) for name in (COUNTED, EXCLUDED, SURPLUS)}
     values = {"judgments": f"{n[COUNTED]:,}", "tasks": f"{counts.judged:,}", "raters": f"{counts.raters:,}"}
-    if any((votes.rater == NOBODY).any() for votes in material.votes):
+    if not any((votes.rater == NOBODY).any() for votes in material.votes):
+        text = _("We analysed %(judgments)s judgments of %(tasks)s tasks by %(raters)s raters.")
+    elif counts.raters:
+        text = _(
+            "We analysed %(judgments)s judgments of %(tasks)s tasks; the source does not name all raters."
+        )
+    else:
         text = _(
             "We analysed %(judgments)s judgments of %(tasks)s tasks; the source does not name the raters."
         )
-        if counts.raters:
-            text = _(
-                "We analysed %(judgments)s judgments of %(tasks)s tasks; the source does not name all raters."
-            )
-        yield text % values
-    else:
-        yield _("We analysed %(judgments)s judgments of %(tasks)s tasks by %(raters)s raters.") % values
+    yield text % values
     yield from origin_sentences(material)
     yield _(
         "Answers to training tasks, to tasks with a known answer and to attention checks, and judgments that experts "
@@ -99,18 +102,17 @@ def _data(material: ReportData) -> Iterator[str]:
 def _questions(questions: list[Votes]) -> Iterator[str]:
     for votes in questions:
         question = votes.question
-        points = "" if question.is_preference else list_numbers(question.points)
         values = {
             "title": question.title.rstrip(".?!。？！"),
             "kind": kind_word(question.kind),
             "level": level_word(question.level),
-            "points": points,
+            "points": "" if question.is_preference else list_numbers(question.points),
             "versions": list_numbers(question.versions),
         }
         text = _(
             "“%(title)s” (%(kind)s) was measured at the %(level)s level, under protocol version %(versions)s."
         )
-        if points:
+        if values["points"]:
             text = _(
                 "“%(title)s” (%(kind)s, values %(points)s) was measured at the %(level)s level, under protocol "
                 "version %(versions)s."
@@ -130,22 +132,19 @@ def _agreement(material: ReportData) -> Iterator[str]:
         "Missing ratings are left out, never filled in: a unit with fewer than two ratings adds nothing, and of "
         "several answers that a rater gave to one unit the first counts."
     )
-    if settings.interval == "jackknife":
-        text = _("Its %(level)s intervals are the jackknife’s over units, with Student’s t (Hughes, 2022).")
-        yield text % values
-    elif settings.interval == "units":
-        text = _(
+    intervals = {
+        "jackknife": _(
+            "Its %(level)s intervals are the jackknife’s over units, with Student’s t (Hughes, 2022)."
+        ),
+        "units": _(
             "Its %(level)s intervals lie between percentiles of %(n)s bootstrap replicates that draw units."
-        )
-        yield text % values
-    else:
-        yield (
-            _(
-                "Its %(level)s intervals lie between percentiles of %(n)s bootstrap replicates that draw prompts, each "
-                "with all its units."
-            )
-            % values
-        )
+        ),
+        "items": _(
+            "Its %(level)s intervals lie between percentiles of %(n)s bootstrap replicates that draw prompts, each "
+            "with all its units."
+        ),
+    }
+    yield intervals[settings.interval] % values
     yield _("Where a figure or its interval is not defined, a dash stands in its place and a note says why.")
 
 
@@ -168,9 +167,8 @@ def _preferences() -> Iterator[str]:
     )
 
 
-def _ratings(material: ReportData, questions: list[Votes]) -> Iterator[str]:
-    values = {"level": _percent(material.settings)}
-    if any((votes.rater == NOBODY).any() for votes in questions if not votes.question.is_preference):
+def _ratings(material: ReportData, rated: list[Votes]) -> Iterator[str]:
+    if any((votes.rater == NOBODY).any() for votes in rated):
         text = _(
             "Mean ratings are over votes; their %(level)s intervals are clustered by prompt, as raters are not named."
         )
@@ -179,7 +177,7 @@ def _ratings(material: ReportData, questions: list[Votes]) -> Iterator[str]:
             "Mean ratings are over votes; their %(level)s intervals are clustered by rater and by prompt (Cameron, "
             "Gelbach & Miller, 2011)."
         )
-    yield text % values
+    yield text % {"level": _percent(material.settings)}
     yield _("Tests of differences between systems are corrected for the number of pairs (Holm, 1979).")
 
 

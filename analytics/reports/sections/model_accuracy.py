@@ -27,7 +27,12 @@ from analytics.reports.sections.model_data import (
     scale_bounds,
     scorer_column,
 )
-from analytics.statistics.correlation import correlations, pearson_and_spearman, system_correlations
+from analytics.statistics.correlation import (
+    Correlations,
+    correlations,
+    pearson_and_spearman,
+    system_correlations,
+)
 from analytics.statistics.judges.accuracy import (
     FEWEST_RATINGS,
     absolute_error,
@@ -37,6 +42,7 @@ from analytics.statistics.judges.accuracy import (
 from analytics.statistics.judges.answer_length import ANSWER_TYPES, answer_types
 from analytics.statistics.judges.human_ceiling import Ceiling, preference_ceiling, rating_ceiling
 from analytics.statistics.judges.logistic_regression import PreferenceRegression, preference_regression
+from scoring.models import Scorer
 
 # Parts beyond this would make a table that nobody reads.
 MOST_PARTS = 60
@@ -64,10 +70,7 @@ def _over_items(question: ScoredQuestion, rated: RatedCandidates) -> Table:
         scores, clusters = one.of(rated.candidate), rated.prompt.tolist()
         three = correlations(scores, rated.mean, clusters=clusters, resampling=question.resampling)
         known = int(np.isfinite(scores).sum())
-        row: list[Cell] = [
-            one.name, known, len(rated) - known,
-            measured_score(three.lcc), measured_score(three.srcc), measured_score(three.ktau), None, None,
-        ]  # fmt: skip
+        row: list[Cell] = [one.name, known, len(rated) - known, *_correlation_cells(three), None, None]
         if humans is not None and (near := from_0_to_1(scores, scale)) is not None:
             error = absolute_error(near, humans, clusters=clusters, resampling=question.resampling)
             row[-2:] = [measured_score(error.error), error.constant]
@@ -99,15 +102,7 @@ def _over_systems(question: ScoredQuestion, rated: RatedCandidates) -> Table:
         three = system_correlations(
             one.of(rated.candidate), rated.mean, rated.system.tolist(), **question.by_prompt(rated)
         )
-        rows.append(
-            [
-                one.name,
-                three.lcc.n,
-                measured_score(three.lcc),
-                measured_score(three.srcc),
-                measured_score(three.ktau),
-            ]
-        )
+        rows.append([one.name, three.lcc.n, *_correlation_cells(three)])
     return Table(
         key=question.key("systems"),
         caption=_("Mean scores and mean ratings, over systems: %(question)s") % question.title_params,
@@ -124,6 +119,10 @@ def _over_systems(question: ScoredQuestion, rated: RatedCandidates) -> Table:
             ),
         ],
     )  # fmt: skip
+
+
+def _correlation_cells(three: Correlations) -> list[Cell]:
+    return [measured_score(three.lcc), measured_score(three.srcc), measured_score(three.ktau)]
 
 
 def _ratings_by_part(question: ScoredQuestion, rated: RatedCandidates, groups: Sequence[Group]) -> Table:
@@ -150,7 +149,7 @@ def _ratings_by_part(question: ScoredQuestion, rated: RatedCandidates, groups: S
         key=question.key("parts"),
         caption=_("Scores and mean ratings, by part of the items: %(question)s") % question.title_params,
         columns=[
-            question.by_column(), question.part_column(), scorer_column(), count_column("n", _("Items")),
+            Column("by", _("By")), Column("part", _("Part")), scorer_column(), count_column("n", _("Items")),
             *correlation_columns(),
         ],
         rows=rows,
@@ -189,29 +188,26 @@ def _rating_ceilings(question: ScoredQuestion, rated: RatedCandidates) -> Table:
     for one in question.outputs:
         both = rating_ceiling(rated.row, rated.value, one.of(rated.candidate), **question.by_prompt(rated))
         rows += [
-            ceiling_row(one.name, _("Pearson"), both.lcc),
-            ceiling_row(one.name, _("Spearman"), both.srcc),
+            _ceiling_row(one.name, _("Pearson"), both.lcc),
+            _ceiling_row(one.name, _("Spearman"), both.srcc),
         ]
-    return ceiling_table(
-        question,
-        rows,
-        _("In turn, each rater of an item is compared with the mean of the others; so is the scorer."),
-    )
+    how = _("In turn, each rater of an item is compared with the mean of the others; so is the scorer.")
+    return _ceiling_table(question, rows, how)
 
 
-def ceiling_row(name: str, statistic: str, ceiling: Ceiling) -> list[Cell]:
+def _ceiling_row(name: str, statistic: str, ceiling: Ceiling) -> list[Cell]:
     return [
         name, statistic, ceiling.units, ceiling.answers,
         measured_score(ceiling.human), measured_score(ceiling.model), measured_score(ceiling.ratio),
     ]  # fmt: skip
 
 
-def ceiling_table(question: ScoredQuestion, rows: Sequence[Sequence[Cell]], how: str) -> Table:
+def _ceiling_table(question: ScoredQuestion, rows: Sequence[Sequence[Cell]], how: str) -> Table:
     return Table(
         key=question.key("ceiling"),
         caption=_("Scorers and one person, each against the rest of the raters: %(question)s") % question.title_params,
         columns=[
-            scorer_column(), question.statistic_column(), count_column("units", _("Items")),
+            scorer_column(), Column("statistic", _("Statistic")), count_column("units", _("Items")),
             count_column("answers", _("Answers")), number_column("person", _("One person")),
             number_column("model", _("Scorer")), number_column("ratio", _("Scorer / person")),
         ],
@@ -234,14 +230,10 @@ def _variances(question: ScoredQuestion, rated: RatedCandidates) -> Iterator[Tab
     expecting = [one for scored in question.scored if (one := scored.output(VARIANCE)) is not None]
     if scale is None or not expecting:
         return
+    ratings = (rated.value - scale[0]) / (scale[1] - scale[0])
     rows: list[list[Cell]] = []
     for one in expecting:
-        error = variance_error(
-            one.of(rated.candidate),
-            rated.row,
-            (rated.value - scale[0]) / (scale[1] - scale[0]),
-            **question.by_prompt(rated),
-        )
+        error = variance_error(one.of(rated.candidate), rated.row, ratings, **question.by_prompt(rated))
         rows.append([one.name, error.error.n, measured_score(error.error), error.constant, error.floor])
     yield Table(
         key=question.key("variance"),
@@ -337,17 +329,15 @@ def _preferences_by_part(question: ScoredQuestion, compared: ComparedPairs, grou
     if any(group.by == _("confidence") for group in groups):
         notes.append(_("The confidence of a pair is the mean of what its voters gave."))
         if (first := question.question.first_votes) is not None:
-            notes.append(
-                _(
-                    "That of its first %(n)s, since more were asked while these differed; the accuracy is of all."
-                )
-                % {"n": first}
+            text = _(
+                "That of its first %(n)s, since more were asked while these differed; the accuracy is of all."
             )
+            notes.append(text % {"n": first})
     return Table(
         key=question.key("parts"),
         caption=_("Accuracy by part of the pairs: %(question)s") % question.title_params,
         columns=[
-            question.by_column(), question.part_column(), scorer_column(), count_column("n", _("Pairs")),
+            Column("by", _("By")), Column("part", _("Part")), scorer_column(), count_column("n", _("Pairs")),
             accuracy_column(),
         ],
         rows=rows,
@@ -361,29 +351,24 @@ def _preference_ceilings(question: ScoredQuestion, pairs: ComparedPairs) -> Tabl
         ceiling = preference_ceiling(
             pairs.votes, one.leads(pairs.first, pairs.second), **question.by_prompt(pairs)
         )
-        rows.append(ceiling_row(one.name, _("accuracy"), ceiling))
-    return ceiling_table(
-        question,
-        rows,
-        _(
-            "In turn, each vote on a pair is compared with the majority of the others; so is the scorer. A vote for "
-            "neither counts one half; turns in which the others are undecided do not count."
-        ),
+        rows.append(_ceiling_row(one.name, _("accuracy"), ceiling))
+    how = _(
+        "In turn, each vote on a pair is compared with the majority of the others; so is the scorer. A vote for "
+        "neither counts one half; turns in which the others are undecided do not count."
     )
+    return _ceiling_table(question, rows, how)
 
 
 def _regressions(question: ScoredQuestion, pairs: ComparedPairs) -> Iterator[Table]:
     for scored in question.scored:
-        heads = scored.heads()
-        if heads is None:
-            continue
-        differences = np.stack([head.leads(pairs.first, pairs.second) for head in heads], axis=1)
-        result = preference_regression(differences, pairs.lead, **question.by_prompt(pairs))
-        if result is not None:
-            yield _regression(question, str(scored.scorer), scored.scorer.digest[:8], result)
+        if (heads := scored.heads()) is not None:
+            differences = np.stack([head.leads(pairs.first, pairs.second) for head in heads], axis=1)
+            result = preference_regression(differences, pairs.lead, **question.by_prompt(pairs))
+            if result is not None:
+                yield _regression(question, scored.scorer, result)
 
 
-def _regression(question: ScoredQuestion, name: str, digest: str, result: PreferenceRegression) -> Table:
+def _regression(question: ScoredQuestion, scorer: Scorer, result: PreferenceRegression) -> Table:
     labels = {
         "first": _("Musicality difference"),
         "second": _("Alignment difference"),
@@ -403,9 +388,9 @@ def _regression(question: ScoredQuestion, name: str, digest: str, result: Prefer
         "intercept": f"{result.intercept:.4f}",
     }
     return Table(
-        key=question.key(f"heads_{digest}"),
+        key=question.key(f"heads_{scorer.digest[:8]}"),
         caption=_("What it owes to the two outputs of %(scorer)s: %(question)s")
-        % {**question.title_params, "scorer": name},
+        % {**question.title_params, "scorer": str(scorer)},
         columns=[
             Column("predictor", _("Predictor")), accuracy_column(), number_column("auc", _("AUC")),
             number_column("mse", _("MSE")),

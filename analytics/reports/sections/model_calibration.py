@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -130,16 +130,9 @@ def _reliability(question: ScoredQuestion, each: list[_Calibrated]) -> Table:
     rows: list[list[Cell]] = []
     for one in each:
         for scale, found in ((_("as scored"), one.raw), (_("rescaled"), one.again)):
-            rows += [
-                [
-                    one.contender.name,
-                    scale,
-                    bin_.n,
-                    bin_.predicted,
-                    Measured(bin_.observed, bin_.low, bin_.high),
-                ]
-                for bin_ in (found.bins if found else ())
-            ]
+            for bin_ in found.bins if found else ():
+                share = Measured(bin_.observed, bin_.low, bin_.high)
+                rows.append([one.contender.name, scale, bin_.n, bin_.predicted, share])
     return Table(
         key=question.key("reliability"),
         caption=_("Probability and share of votes, by bin: %(question)s") % question.title_params,
@@ -156,16 +149,13 @@ def _reliability(question: ScoredQuestion, each: list[_Calibrated]) -> Table:
 
 
 def _diagram(question: ScoredQuestion, one: _Calibrated, number: int) -> Figure:
-    caption = _("Reliability of %(scorer)s: %(question)s") % {
-        **question.title_params,
-        "scorer": one.contender.name,
-    }
+    names = {**question.title_params, "scorer": one.contender.name}
+    caption = _("Reliability of %(scorer)s: %(question)s") % names
     lines = [_line(_("as scored"), one.raw)]
     if one.again is not None:
         lines.append(_line(_("rescaled"), one.again))
-    lines.append(
-        Line(_("perfectly calibrated"), [(0.5, 0.5, None, None), (1.0, 1.0, None, None)], dashed=True)
-    )
+    ideal = [(0.5, 0.5, None, None), (1.0, 1.0, None, None)]
+    lines.append(Line(_("perfectly calibrated"), ideal, dashed=True))
     svg = line_plot(
         caption,
         lines,
@@ -183,15 +173,11 @@ def _line(name: str, calibrated: Calibration) -> Line:
 
 def rating_curves(question: ScoredQuestion, rated: RatedCandidates) -> Iterator[Block]:
     """Mean ratings over scores: a scorer may be far from the line and still know the order."""
-    each = [
-        (
-            one,
-            binned_means(
-                one.of(rated.candidate), rated.mean, most_bins=BINS, **question.by_prompt(rated)
-            ),
-        )
-        for one in question.varying(lambda one: one.of(rated.candidate))
-    ]  # fmt: skip
+
+    def bins_of(one: ScorerOutput) -> tuple[BinnedMean, ...]:
+        return binned_means(one.of(rated.candidate), rated.mean, most_bins=BINS, **question.by_prompt(rated))
+
+    each = [(one, bins_of(one)) for one in question.varying(lambda one: one.of(rated.candidate))]
     rows: list[list[Cell]] = [
         [one.name, bin_.n, bin_.lowest, bin_.highest, bin_.x, measured_score(bin_.mean)]
         for one, bins in each
@@ -215,14 +201,13 @@ def rating_curves(question: ScoredQuestion, rated: RatedCandidates) -> Iterator[
     )  # fmt: skip
     drawn = [(one, bins) for one, bins in each if len(bins) > 1][:_DRAWN]
     for number, (one, bins) in enumerate(drawn, start=1):
-        yield _curve(question, one, bins, number)
+        names = {**question.title_params, "scorer": one.name}
+        caption = _("Mean rating by the score of %(scorer)s: %(question)s") % names
+        lines = [line_of_means(one.name, bins)]
+        svg = line_plot(caption, lines, x_label=_("Score"), y_label=_("Mean rating"))
+        yield Figure(question.key(f"curve_{number}"), caption, svg)
 
 
-def _curve(question: ScoredQuestion, one: ScorerOutput, bins: tuple[BinnedMean, ...], number: int) -> Figure:
-    caption = _("Mean rating by the score of %(scorer)s: %(question)s") % {
-        **question.title_params,
-        "scorer": one.name,
-    }
+def line_of_means(name: str, bins: Sequence[BinnedMean]) -> Line:
     points = [(bin_.x, float(bin_.mean.value or 0.0), *(bin_.mean.interval or (None, None))) for bin_ in bins]
-    svg = line_plot(caption, [Line(one.name, points)], x_label=_("Score"), y_label=_("Mean rating"))
-    return Figure(question.key(f"curve_{number}"), caption, svg)
+    return Line(name, points)

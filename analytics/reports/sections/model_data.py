@@ -8,7 +8,6 @@ from typing import TypedDict
 
 import numpy as np
 from django.db.models import Exists, OuterRef
-from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
 from analytics.data import scores as data_scores
@@ -153,7 +152,7 @@ def present_systems(rated: RatedCandidates, votes: Votes) -> list[tuple[str, Boo
 def _by_unit(unit: IntArray, what: IntArray) -> tuple[IntArray, IntArray]:
     """Of each thing that votes are about, the unit of its first vote, ascending; and of each vote, which thing. Units
     are in an order that does not come from the database, as ids of candidates do."""
-    _, first, number = np.unique(what, return_index=True, return_inverse=True)
+    _values, first, number = np.unique(what, return_index=True, return_inverse=True)
     order = np.argsort(unit[first])
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
@@ -194,7 +193,7 @@ class ScorerOutput:
 
     def of(self, candidates: IntArray) -> FloatArray:
         """NaN where there is no score; all are for a scorer of pairs."""
-        scores = self._of(candidates)
+        scores = self._over(candidates, np.zeros_like(candidates))
         return scores if self.unseen is None else np.where(self.unseen.single(candidates), scores, np.nan)
 
     def leads(self, first: IntArray, second: IntArray) -> FloatArray:
@@ -210,12 +209,10 @@ class ScorerOutput:
             keys = keys[self.unseen.single(one) if self.even is None else self.unseen.pairs(one, other)]
         return {(one, other) for one, other in keys.tolist()}
 
-    def _of(self, candidates: IntArray) -> FloatArray:
-        return np.array([self.scores.get((one, 0), np.nan) for one in candidates.tolist()], dtype=np.float64)
-
     def _leads(self, first: IntArray, second: IntArray) -> FloatArray:
         if self.even is None:
-            return np.asarray(self._of(first) - self._of(second))
+            alone = np.zeros_like(first)
+            return np.asarray(self._over(first, alone) - self._over(second, alone))
         ahead, behind = self._over(first, second), self._over(second, first)
         return np.where(np.isnan(ahead), self.even - behind, ahead - self.even)
 
@@ -367,15 +364,6 @@ class ScoredQuestion:
         """Those whose scores differ: one that says the same of everything is told once, not for every part."""
         return [one for one in self.outputs if _varies(scores(one))]
 
-    def by_column(self) -> Column:
-        return Column("by", _("By"))
-
-    def part_column(self) -> Column:
-        return Column("part", _("Part"))
-
-    def statistic_column(self) -> Column:
-        return Column("statistic", _("Statistic"))
-
 
 def _varies(scores: FloatArray) -> bool:
     known = scores[np.isfinite(scores)]
@@ -434,7 +422,7 @@ def measured_score(estimate: Estimate, sentences: Sentences = SCORES) -> Measure
 
 
 def scorer_column() -> Column:
-    return Column("scorer", gettext("Scorer"))
+    return Column("scorer", _("Scorer"))
 
 
 def count_column(key: str, label: str) -> Column:
@@ -446,14 +434,11 @@ def number_column(key: str, label: str, *, digits: int = 3) -> Column:
 
 
 def correlation_columns() -> list[Column]:
-    return [
-        number_column("pearson", gettext("Pearson (LCC)")),
-        number_column("spearman", gettext("Spearman (SRCC)")),
-    ]
+    return [number_column("pearson", _("Pearson (LCC)")), number_column("spearman", _("Spearman (SRCC)"))]
 
 
 def drawn_by_prompt(resampling: Resampling) -> str:
-    text = gettext(
+    text = _(
         "Intervals at %(level)s: prompts (or questions), each with all that was judged about it, drawn anew %(times)s "
         "times (percentiles)."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from django.utils.translation import gettext as _
@@ -42,21 +42,21 @@ SHOWN = 20
 _ONCE = Resampling(replicates=1)
 
 
-def missed_ratings(question: ScoredQuestion, rated: RatedCandidates) -> Table | None:
+def missed_ratings(question: ScoredQuestion, rated: RatedCandidates) -> Iterator[Table]:
     """By how far apart the places of an item are among all items, by score and by mean rating: scores need not be on
     the question's scale for that."""
 
     def rank_correlation(one: ScorerOutput) -> float | None:
         return pearson_and_spearman(one.of(rated.candidate), rated.mean, resampling=_ONCE)[1].value
 
-    best = _best(question.outputs, [rank_correlation(one) for one in question.outputs])
+    best = _best(question.outputs, rank_correlation)
     if best is None:
-        return None
+        return
     scores = best.of(rated.candidate)
     apart = places_apart(scores, rated.mean)
     worst = _worst(apart)
     if not len(worst):
-        return None
+        return
     names = item_external_ids(rated.item[worst].tolist())
     rows: list[list[Cell]] = [
         [
@@ -65,7 +65,7 @@ def missed_ratings(question: ScoredQuestion, rated: RatedCandidates) -> Table | 
         ]
         for row in worst
     ]  # fmt: skip
-    return Table(
+    yield Table(
         key=question.key("missed"),
         caption=_("What %(scorer)s misses: %(question)s") % {**question.title_params, "scorer": best.name},
         columns=[
@@ -84,16 +84,16 @@ def missed_ratings(question: ScoredQuestion, rated: RatedCandidates) -> Table | 
     )  # fmt: skip
 
 
-def missed_preferences(question: ScoredQuestion, pairs: ComparedPairs) -> Table | None:
+def missed_preferences(question: ScoredQuestion, pairs: ComparedPairs) -> Iterator[Table]:
     """By how far the share of votes is from the scorer's probability."""
 
     def accuracy(one: ScorerOutput) -> float | None:
         leads = one.leads(pairs.first, pairs.second)
         return pairwise_accuracy(leads, pairs.lead, resampling=_ONCE).accuracy.value
 
-    best = _best(question.outputs, [accuracy(one) for one in question.outputs])
+    best = _best(question.outputs, accuracy)
     if best is None:
-        return None
+        return
     leads = best.leads(pairs.first, pairs.second)
     first, second = pairs.votes[:, 0], pairs.votes[:, 1]
     chance = probability(best.logits(leads))
@@ -102,12 +102,12 @@ def missed_preferences(question: ScoredQuestion, pairs: ComparedPairs) -> Table 
     apart = np.where(leads * pairs.lead < 0, np.abs(share - chance), np.nan)
     worst = _worst(apart)
     if not len(worst):
-        return None
+        return
     names = item_external_ids(pairs.item[worst].tolist())
     rows = [
         _pair_row(question, pairs, int(row), names, float(leads[row]), float(chance[row])) for row in worst
     ]
-    return Table(
+    yield Table(
         key=question.key("missed"),
         caption=_("What %(scorer)s misses: %(question)s") % {**question.title_params, "scorer": best.name},
         columns=[
@@ -147,9 +147,11 @@ def _pair_row(
     return [names[int(pairs.item[row])], *systems, *votes, lead, chance]
 
 
-def _best(outputs: Sequence[ScorerOutput], figures: Sequence[float | None]) -> ScorerOutput | None:
+def _best(
+    outputs: Sequence[ScorerOutput], figure_of: Callable[[ScorerOutput], float | None]
+) -> ScorerOutput | None:
     """The first of the best, in the order in which scorers are listed."""
-    known = [(figure, one) for figure, one in zip(figures, outputs, strict=True) if figure is not None]
+    known = [(figure, one) for one in outputs if (figure := figure_of(one)) is not None]
     return max(known, key=lambda pair: pair[0])[1] if known else None
 
 
@@ -188,28 +190,16 @@ def _blocks(question: ScoredQuestion, texts: dict[int, CandidateText]) -> Iterat
     if question.question.is_preference:
         pairs = compared_pairs(question.votes)
         if scored := question.with_scores(lambda one: one.leads(pairs.first, pairs.second)):
-            yield from _of_preferences(scored, pairs)
+            early = compared_pairs(question.first_votes)
+            yield from preference_tables(scored, pairs, early)
+            yield from calibration_blocks(scored, early)
+            yield from missed_preferences(scored, pairs)
         return
     rated = rated_candidates(question.votes)
     if scored := question.with_scores(lambda one: one.of(rated.candidate)):
-        yield from _of_ratings(scored, rated, texts)
-
-
-def _of_preferences(question: ScoredQuestion, pairs: ComparedPairs) -> Iterator[Block]:
-    early = compared_pairs(question.first_votes)
-    yield from preference_tables(question, pairs, early)
-    yield from calibration_blocks(question, early)
-    if missed := missed_preferences(question, pairs):
-        yield missed
-
-
-def _of_ratings(
-    question: ScoredQuestion, rated: RatedCandidates, texts: dict[int, CandidateText]
-) -> Iterator[Block]:
-    yield from rating_tables(question, rated, rated_candidates(question.first_votes), texts)
-    yield from rating_curves(question, rated)
-    if missed := missed_ratings(question, rated):
-        yield missed
+        yield from rating_tables(scored, rated, rated_candidates(question.first_votes), texts)
+        yield from rating_curves(scored, rated)
+        yield from missed_ratings(scored, rated)
 
 
 def _reading(scored: Sequence[ScoredBy]) -> Paragraph:

@@ -9,30 +9,29 @@ import numpy as np
 from django.utils.translation import gettext as _
 
 from analytics.data.postgres import BoolArray
-from analytics.data.questions import MeasuredQuestion
 from analytics.data.votes import Votes
 from analytics.reports.agreement import ReliabilityReading, agreement_of, measured_alpha
 from analytics.reports.document import Block, Cell, Column, Figure, Measured, Table
 from analytics.reports.reasons import RANKING, reason_sentence
 from analytics.reports.render.bars import paired_bars, value_bars
 from analytics.reports.sections.material import ReportSettings
+from analytics.reports.sections.model_data import middle_confidence
 from analytics.reports.sections.preference_votes import (
     PROMPT,
     PreferenceVotes,
-    by_cluster,
+    cluster_columns,
     first_votes_note,
     measured_share,
     resampled,
 )
 from analytics.statistics.agreement.percent_agreement import (
+    PairAgreement,
     SamePreference,
     agreement_by_confidence,
     agrees_with_others,
     pair_agreement,
     same_preference,
 )
-from annotation.models import Question
-from annotation.studies.protocols import load_protocol
 
 _CHOSEN_SIDES = ReliabilityReading("nominal", symmetric=True)
 
@@ -53,35 +52,23 @@ def agreement_blocks(questions: Sequence[PreferenceVotes], settings: ReportSetti
 
 def _vote_pairs(questions: Sequence[PreferenceVotes], settings: ReportSettings) -> Table:
     """Table 6."""
+    *counts, alpha_column = _pair_columns("comparisons")
     columns = (
         Column("question", _("Question")),
-        Column("comparisons", _("Comparisons"), "count"),
-        Column("votes", _("Votes"), "count"),
-        Column("agreements", _("Pairs that agree"), "count"),
-        Column("disagreements", _("Pairs that disagree"), "count"),
-        Column("rate", _("Agreement rate"), "percent", 1),
+        *counts,
         Column("alpha_of_pairs", _("Alpha of pairs"), "number", 3),
-        Column("alpha", _("Alpha, sides interchangeable"), "number", 3),
+        alpha_column,
     )
     rows: list[tuple[Cell, ...]] = []
     prompts = 0
     for pairs in questions:
         early = pairs.first_votes
         decided = early.select(early.decided)
-        clusters = decided.clusters(PROMPT)
-        prompts = max(prompts, len(np.unique(clusters)))
-        agreement = pair_agreement(
-            decided.votes.unit, decided.second, clusters=clusters, resampling=settings.resampling
-        )
-        counts = (agreement.units, agreement.votes, agreement.agreeing.hits, agreement.disagreements)
-        of_pairs = Measured(
-            agreement.alpha,
-            reason=reason_sentence(agreement.agreeing.reason if agreement.alpha is None else None, RANKING),
-        )
-        alpha = measured_alpha(agreement_of(decided.votes, _CHOSEN_SIDES, settings))
-        rows.append(
-            (pairs.votes.question.title, *counts, measured_share(agreement.agreeing), of_pairs, alpha)
-        )
+        prompts = max(prompts, _n_clusters(decided, PROMPT))
+        agreement, (*cells, alpha) = _pair_agreement(decided, settings)
+        reason = agreement.agreeing.reason if agreement.alpha is None else None
+        of_pairs = Measured(agreement.alpha, reason=reason_sentence(reason, RANKING))
+        rows.append((pairs.votes.question.title, *cells, of_pairs, alpha))
     notes = [
         _(
             "All pairs of votes on the same comparison that each prefer a side; ties and both bad are left out."
@@ -95,6 +82,29 @@ def _vote_pairs(questions: Sequence[PreferenceVotes], settings: ReportSettings) 
         *first_votes_note(questions),
     ]
     return Table("preferences-agreement", _("Agreement of pairs of votes"), columns, rows, notes)
+
+
+def _pair_columns(units: str) -> tuple[Column, ...]:
+    return (
+        Column(units, _("Comparisons"), "count"),
+        Column("votes", _("Votes"), "count"),
+        Column("agreements", _("Pairs that agree"), "count"),
+        Column("disagreements", _("Pairs that disagree"), "count"),
+        Column("rate", _("Agreement rate"), "percent", 1),
+        Column("alpha", _("Alpha, sides interchangeable"), "number", 3),
+    )
+
+
+def _pair_agreement(
+    decided: PreferenceVotes, settings: ReportSettings
+) -> tuple[PairAgreement, tuple[Cell, ...]]:
+    """Agreement of pairs of votes that prefer a side, and its cells under `_pair_columns`."""
+    agreement = pair_agreement(
+        decided.votes.unit, decided.second, clusters=decided.clusters(PROMPT), resampling=settings.resampling
+    )
+    counts = (agreement.units, agreement.votes, agreement.agreeing.hits, agreement.disagreements)
+    alpha = measured_alpha(agreement_of(decided.votes, _CHOSEN_SIDES, settings))
+    return agreement, (*counts, measured_share(agreement.agreeing), alpha)
 
 
 def _same_preferences(
@@ -147,7 +157,7 @@ def _confidences_of_two(one: PreferenceVotes, other: PreferenceVotes) -> Figure:
     """Figure 4."""
     levels = np.unique(np.concatenate([one.votes.confidence, other.votes.confidence]))
     rows = [
-        (f"{level:g}", _given(one, level), _given(other, level))
+        (f"{level:g}", _n_given(one, level), _n_given(other, level))
         for level in levels[~np.isnan(levels)].tolist()
     ]
     titles = (one.votes.question.title, other.votes.question.title)
@@ -157,20 +167,16 @@ def _confidences_of_two(one: PreferenceVotes, other: PreferenceVotes) -> Figure:
 
 def _confidences(pairs: PreferenceVotes) -> Figure:
     question, levels = pairs.votes.question, np.unique(pairs.votes.confidence)
-    rows = [(f"{level:g}", _given(pairs, level)) for level in levels[~np.isnan(levels)].tolist()]
+    rows = [(f"{level:g}", _n_given(pairs, level)) for level in levels[~np.isnan(levels)].tolist()]
     caption = _("Confidence of votes: %(question)s") % {"question": question.title}
-    drawing = value_bars(caption, rows)
-    return Figure(f"preferences-{question.key}-confidences", caption, drawing)
+    return Figure(f"preferences-{question.key}-confidences", caption, value_bars(caption, rows))
 
 
-def _given(pairs: PreferenceVotes, level: float) -> int:
+def _n_given(pairs: PreferenceVotes, level: float) -> int:
     return int((pairs.votes.confidence == level).sum())
 
 
 # How sure raters were, and whether those who were surer agree more with the others.
-
-
-_CONFIDENT_SIDES = ReliabilityReading("nominal", symmetric=True)
 
 
 def confidence_blocks(votes: Votes, pairs: PreferenceVotes, settings: ReportSettings) -> Iterator[Block]:
@@ -198,15 +204,7 @@ def _levels(pairs: PreferenceVotes, settings: ReportSettings) -> Table:
         Column("votes", _("Votes"), "count"),
         Column("share", _("Of all votes"), "percent", 1),
         Column("compared", _("With a majority of others"), "count"),
-    ]
-    columns += [
-        Column(
-            f"with_others_by_{by}",
-            by_cluster(_("Agree with it"), by, clusterings=list(by_clusters)),
-            "percent",
-            1,
-        )
-        for by in by_clusters
+        *cluster_columns("with_others", _("Agree with it"), by_clusters, "percent", 1),
     ]
     at = {by: {one.level: one for one in levels} for by, levels in by_clusters.items()}
     rows: list[tuple[Cell, ...]] = []
@@ -240,40 +238,17 @@ def _n_clusters(pairs: PreferenceVotes, by: str) -> int:
 def _strata(pairs: PreferenceVotes, settings: ReportSettings) -> Table:
     """Agreement among those who were unsure, middling and sure: below, at and above the middle of the scale."""
     question, early = pairs.votes.question, pairs.first_votes
-    confidence, middle = early.votes.confidence, _middle(question)
-    columns = (
-        Column("confidence", _("Confidence")),
-        Column("units", _("Comparisons"), "count"),
-        Column("votes", _("Votes"), "count"),
-        Column("agreements", _("Pairs that agree"), "count"),
-        Column("disagreements", _("Pairs that disagree"), "count"),
-        Column("rate", _("Agreement rate"), "percent", 1),
-        Column("alpha", _("Alpha, sides interchangeable"), "number", 3),
-    )
+    confidence, middle = early.votes.confidence, middle_confidence(question)
+    assert middle is not None  # confidences were given
+    columns = (Column("confidence", _("Confidence")), *_pair_columns("units"))
     strata: tuple[tuple[str, BoolArray], ...] = (
         (f"< {middle:g}", np.asarray(confidence < middle)),
         (f"= {middle:g}", np.asarray(confidence == middle)),
         (f"> {middle:g}", np.asarray(confidence > middle)),
     )
-    rows: list[tuple[Cell, ...]] = []
-    for name, here in strata:
-        chosen = early.select(here & early.decided)
-        agreement = pair_agreement(
-            chosen.votes.unit, chosen.second, clusters=chosen.clusters(PROMPT), resampling=settings.resampling
-        )
-        alpha = measured_alpha(agreement_of(chosen.votes, _CONFIDENT_SIDES, settings))
-        rate = measured_share(agreement.agreeing)
-        rows.append(
-            (
-                name,
-                agreement.units,
-                agreement.votes,
-                agreement.agreeing.hits,
-                agreement.disagreements,
-                rate,
-                alpha,
-            )
-        )
+    rows = [
+        (name, *_pair_agreement(early.select(within & early.decided), settings)[1]) for name, within in strata
+    ]
     notes = [
         _("Among the votes of each row alone, where two or more of them prefer a side of the same pair."),
         _("Rates: prompts resampled; alpha: as in the section on agreement."),
@@ -281,12 +256,3 @@ def _strata(pairs: PreferenceVotes, settings: ReportSettings) -> Table:
     ]
     caption = _("Agreement by confidence: %(question)s") % {"question": question.title}
     return Table(f"preferences-{question.key}-confidence-agreement", caption, columns, rows, notes)
-
-
-def _middle(question: MeasuredQuestion) -> float:
-    """Of the scale of confidence, as the newest version that asks alike has it."""
-    row = Question.objects.filter(pk__in=question.ids).order_by("-protocol_version__number")[0]
-    question_spec = load_protocol(row.protocol_version_id).spec.question(row.key)
-    assert question_spec is not None  # the row was made from it
-    assert question_spec.confidence is not None  # confidences were given
-    return (min(question_spec.confidence.values) + max(question_spec.confidence.values)) / 2

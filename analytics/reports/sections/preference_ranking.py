@@ -8,14 +8,14 @@ import numpy as np
 from django.utils.translation import gettext as _
 
 from analytics.data.votes import COUNTED, EXCLUDED, Votes
-from analytics.reports.document import Block, Cell, Column, Figure, Kind, Paragraph, Table
+from analytics.reports.document import Block, Cell, Column, Figure, Paragraph, Table
 from analytics.reports.reasons import RANKING, measured, reason_sentence
 from analytics.reports.render.interval_plot import Block as PlotBlock
 from analytics.reports.render.interval_plot import Point, interval_plot
 from analytics.reports.sections.material import ReportSettings
 from analytics.reports.sections.preference_votes import (
     PreferenceVotes,
-    by_cluster,
+    cluster_columns,
     first_votes_note,
     n_clusters,
     resampled,
@@ -38,27 +38,26 @@ RIDGE = 0.1
 
 # By what was resampled; the first leads.
 Rankings = Mapping[str, Ranking]
+RankedLine = tuple[RankedSystem, RankedGroup]
 
 
 def ranking_blocks(votes: Votes, pairs: PreferenceVotes, settings: ReportSettings) -> Iterator[Block]:
     question = votes.question
     if not pairs.comparisons.votes:
-        yield Paragraph(
-            _("No vote compares two different systems, so there is nothing to rank."), warning=True
-        )
+        text = _("No vote compares two different systems, so there is nothing to rank.")
+        yield Paragraph(text, warning=True)
         return
     plain = _rankings(pairs, settings)
     yield from _warnings(plain[pairs.leading], pairs)
     ridged = "separated" in {group.reason for group in plain[pairs.leading].groups}
     rankings = _rankings(pairs, settings, ridge=RIDGE) if ridged else plain
     caption = _("Systems ranked: %(question)s") % {"question": question.title}
-    said = first_votes_note([pairs])
-    notes = [*_notes(rankings, settings), *said]
+    first_votes = first_votes_note([pairs])
+    notes = [*_notes(rankings, settings), *first_votes]
     yield _strengths(f"preferences-{question.key}-ranking", caption, rankings, notes)
-    yield _figure(f"preferences-{question.key}-strengths", caption, rankings, settings)
-    yield _win_rates(votes, plain, settings, said)
-    if parameters := _parameters(votes, rankings, said):
-        yield parameters
+    yield _figure(f"preferences-{question.key}-strengths", caption, rankings[pairs.leading])
+    yield _win_rates(votes, plain, settings, first_votes)
+    yield from _parameters(votes, rankings, first_votes)
 
 
 def _rankings(pairs: PreferenceVotes, settings: ReportSettings, *, ridge: float = 0.0) -> Rankings:
@@ -80,7 +79,7 @@ def _warnings(ranking: Ranking, pairs: PreferenceVotes) -> Iterator[Paragraph]:
         )
         yield Paragraph(text % {"compared": f"{compared:,}", "possible": f"{possible:,}"})
     if len(ranking.groups) > 1:
-        listed = "; ".join(_names(line.system for line in group.systems) for group in ranking.groups)
+        listed = "; ".join(", ".join(line.system for line in group.systems) for group in ranking.groups)
         text = _(
             "Comparisons do not join all systems: strengths and ranks hold within each group alone. Groups: %(groups)s."
         )
@@ -99,41 +98,39 @@ def _separated(group: RankedGroup) -> str:
         "(half of it times the sum of squared strengths is taken off the log-likelihood); how far apart the groups "
         "are, and where few votes join them even their order, depends on it."
     )
-    listed = " › ".join(_names(block) for block in group.blocks)
+    listed = " › ".join(map(", ".join, group.blocks))
     return text % {"blocks": listed, "ridge": f"{RIDGE:g}"}
 
 
-def _names(systems: Iterator[str] | tuple[str, ...]) -> str:
-    return ", ".join(systems)
-
-
 def _strengths(key: str, caption: str, rankings: Rankings, notes: list[str]) -> Table:
-    clusterings = list(rankings)
     grouped = len(next(iter(rankings.values())).groups) > 1
-    columns = [Column("group", _("Group"), "count")] if grouped else []
-    columns.append(Column("system", _("System")))
-    measures: tuple[tuple[str, str, Kind, int], ...] = (
-        ("strength", _("Strength"), "number", 2),
-        ("rank", _("Rank"), "count", 0),
-    )
-    for key_, label, kind, digits in measures:
-        columns += [
-            Column(f"{key_}_by_{by}", by_cluster(label, by, clusterings=clusterings), kind, digits)
-            for by in clusterings
-        ]
+    columns = [
+        *([Column("group", _("Group"), "count")] if grouped else []),
+        Column("system", _("System")),
+        *cluster_columns("strength", _("Strength"), rankings, "number", 2),
+        *cluster_columns("rank", _("Rank"), rankings, "count", 0),
+    ]
     rows: list[tuple[Cell, ...]] = []
     for number, groups in enumerate(zip(*(one.groups for one in rankings.values()), strict=True), start=1):
         for lines in zip(*(group.systems for group in groups), strict=True):
-            strengths = [
-                measured(line.strength, line.interval, group.reason or group.interval_reason, RANKING)
-                for line, group in zip(lines, groups, strict=True)
-            ]
-            ranks = [
-                measured(line.rank, line.rank_interval, group.reason or group.interval_reason, RANKING)
-                for line, group in zip(lines, groups, strict=True)
-            ]
-            rows.append((*([number] if grouped else []), lines[0].system, *strengths, *ranks))
+            ranked = list(zip(lines, groups, strict=True))
+            cells = (*map(_strength, ranked), *map(_rank, ranked))
+            rows.append((*([number] if grouped else []), lines[0].system, *cells))
     return Table(key, caption, columns, rows, notes)
+
+
+def _strength(ranked: RankedLine | None) -> Cell:
+    if ranked is None:
+        return None
+    line, group = ranked
+    return measured(line.strength, line.interval, group.reason or group.interval_reason, RANKING)
+
+
+def _rank(ranked: RankedLine | None) -> Cell:
+    if ranked is None:
+        return None
+    line, group = ranked
+    return measured(line.rank, line.rank_interval, group.reason or group.interval_reason, RANKING)
 
 
 def _notes(rankings: Rankings, settings: ReportSettings) -> Iterator[str]:
@@ -146,32 +143,21 @@ def _notes(rankings: Rankings, settings: ReportSettings) -> Iterator[str]:
     yield resampled(counts, settings.resampling)
     yield _("Intervals of ranks hold the ranks that the systems had in these resamples, all ranked together.")
     for by, ranking in rankings.items():
-        lost = sum(group.degenerate for group in ranking.groups)
-        if lost:
+        if lost := sum(group.degenerate for group in ranking.groups):
             text = _(
                 "In %(lost)s of %(times)s resamples of %(clusters)s the likelihood of the strengths had no maximum, "
                 "since some systems never lost to the others or were not joined to them; the intervals rest on the "
                 "others."
             )
-            yield (
-                text
-                % {
-                    "lost": f"{lost:,}",
-                    "times": f"{settings.resampling.replicates:,}",
-                    "clusters": n_clusters(by, ranking.clusters),
-                }
-            )
+            times, clusters = f"{settings.resampling.replicates:,}", n_clusters(by, ranking.clusters)
+            yield text % {"lost": f"{lost:,}", "times": times, "clusters": clusters}
 
 
-def _figure(key: str, caption: str, rankings: Rankings, settings: ReportSettings) -> Figure:
-    leading = next(iter(rankings.values()))
-    several = len(leading.groups) > 1
+def _figure(key: str, caption: str, ranking: Ranking) -> Figure:
+    heading = _("Group %(number)s") if len(ranking.groups) > 1 else _("Strength")
     blocks = [
-        PlotBlock(
-            _("Group %(number)s") % {"number": number} if several else _("Strength"),
-            [_point(line) for line in group.systems],
-        )
-        for number, group in enumerate(leading.groups, start=1)
+        PlotBlock(heading % {"number": number}, [_point(line) for line in group.systems])
+        for number, group in enumerate(ranking.groups, start=1)
     ]
     return Figure(key, caption, interval_plot(caption, blocks))
 
@@ -183,29 +169,19 @@ def _point(line: RankedSystem) -> Point:
 
 
 def _win_rates(votes: Votes, rankings: Rankings, settings: ReportSettings, notes: list[str]) -> Table:
-    clusterings = list(rankings)
     columns = [
         Column("system", _("System")),
-        *(
-            Column(f"win_rate_by_{by}", by_cluster(_("Win rate"), by, clusterings=clusterings), "percent", 1)
-            for by in clusterings
-        ),
+        *cluster_columns("win_rate", _("Win rate"), rankings, "percent", 1),
         Column("wins", _("Wins"), "count"),
         Column("losses", _("Losses"), "count"),
         Column("ties", _("Ties"), "count"),
         Column("both_bad", _("Both bad"), "count"),
     ]
-    lines = {
-        by: {line.system: line for group in one.groups for line in group.systems}
-        for by, one in rankings.items()
-    }
-    leading = lines[clusterings[0]]
-    order = sorted(leading, key=lambda name: (-_sortable(leading[name].win_rate), name))
+    lines = [(_lines(ranking), ranking.clusters) for ranking in rankings.values()]
     rows: list[tuple[Cell, ...]] = []
-    for name in order:
-        rates = [_rate(lines[by][name], clusters=rankings[by].clusters) for by in clusterings]
-        one = leading[name]
-        rows.append((name, *rates, one.wins, one.losses, one.ties, one.both_bad))
+    for one, _group in sorted(lines[0][0].values(), key=lambda ranked: _by_win_rate(ranked[0])):
+        rates = [_rate(of_system[one.system][0], clusters=clusters) for of_system, clusters in lines]
+        rows.append((one.system, *rates, one.wins, one.losses, one.ties, one.both_bad))
     note = _(
         "(Wins + ties / 2) / (wins + losses + ties), whoever the opponents were. Both bad is part of no win rate."
     )
@@ -215,8 +191,9 @@ def _win_rates(votes: Votes, rankings: Rankings, settings: ReportSettings, notes
     return Table(key, caption, columns, rows, [note, resampled(counts, settings.resampling), *notes])
 
 
-def _sortable(rate: float | None) -> float:
-    return -1.0 if rate is None else rate
+def _by_win_rate(line: RankedSystem) -> tuple[float, str]:
+    """The highest first; those without one last."""
+    return 1.0 if line.win_rate is None else -line.win_rate, line.system
 
 
 def _rate(line: RankedSystem, *, clusters: int) -> Cell:
@@ -228,39 +205,32 @@ def _rate(line: RankedSystem, *, clusters: int) -> Cell:
     return measured(line.win_rate, interval, reason, RANKING)
 
 
-def _parameters(votes: Votes, rankings: Rankings, notes: list[str]) -> Table | None:
+def _parameters(votes: Votes, rankings: Rankings, notes: list[str]) -> Iterator[Table]:
     """Davidson's tie parameter of every group that has ties."""
-    clusterings = list(rankings)
-    columns = [Column("parameter", _("Parameter"))]
-    columns += [
-        Column(f"value_by_{by}", by_cluster(_("Value"), by, clusterings=clusterings), "number", 3)
-        for by in clusterings
+    columns = [
+        Column("parameter", _("Parameter")),
+        *cluster_columns("value", _("Value"), rankings, "number", 3),
     ]
     rows: list[tuple[Cell, ...]] = []
-    for groups in zip(*(one.groups for one in rankings.values()), strict=True):
+    by_group = list(zip(*(one.groups for one in rankings.values()), strict=True))
+    for groups in by_group:
         figures = [group.nu for group in groups]
         if figures[0] is not None:
-            name = (
-                "ν" if len(next(iter(rankings.values())).groups) == 1 else "ν: " + groups[0].systems[0].system
-            )
+            name = "ν" if len(by_group) == 1 else "ν: " + groups[0].systems[0].system
             cells = [
                 measured(one.value, one.interval, group.interval_reason, RANKING)
                 for one, group in zip(figures, groups, strict=True)
                 if one is not None
             ]
             rows.append((name, *cells))
-    if not rows:
-        return None
-    note = _("The chance of a tie between two equal systems is ν / (2 + ν) (Davidson 1970).")
-    caption = _("Ties: %(question)s") % {"question": votes.question.title}
-    return Table(f"preferences-{votes.question.key}-ties", caption, columns, rows, [note, *notes])
+    if rows:
+        note = _("The chance of a tie between two equal systems is ν / (2 + ν) (Davidson 1970).")
+        caption = _("Ties: %(question)s") % {"question": votes.question.title}
+        yield Table(f"preferences-{votes.question.key}-ties", caption, columns, rows, [note, *notes])
 
 
 # The same ranking made otherwise: with the raters that were excluded, and with confidence as a margin or a
 # weight.
-
-
-Lines = dict[str, tuple[RankedSystem, RankedGroup]]
 
 
 def variant_blocks(votes: Votes, pairs: PreferenceVotes, settings: ReportSettings) -> Iterator[Block]:
@@ -295,17 +265,11 @@ def _with_excluded(votes: Votes, plain: Ranking) -> Iterator[Block]:
         Column("strength_with_excluded", _("Strength with excluded votes"), "number", 2),
     )
     rows = [(one.system, *one.ranks, *one.strengths) for one in changes.systems]
-    caption = _("Ranking with and without excluded votes: %(question)s")
+    caption = _("Ranking with and without excluded votes: %(question)s") % {"question": votes.question.title}
     notes = [_excluded_note(excluded, changes), *first_votes_note([back])]
     if not rows:
         notes.append(_("Strengths are not defined with and without them, so that ranks cannot be compared."))
-    yield Table(
-        f"preferences-{votes.question.key}-excluded",
-        caption % {"question": votes.question.title},
-        columns,
-        rows,
-        notes,
-    )
+    yield Table(f"preferences-{votes.question.key}-excluded", caption, columns, rows, notes)
 
 
 def _excluded_note(excluded: int, changes: RankChanges) -> str:
@@ -329,15 +293,14 @@ def _by_confidence(pairs: PreferenceVotes, plain: Ranking, settings: ReportSetti
         plain,
         *(rank_systems(pairs.comparisons, _settings(pairs, settings, use=use)) for use in uses),
     ]
-    names = [_("plain"), _("margin"), _("weight")]
-    columns = [Column("system", _("System"))]
-    columns += [
-        Column(f"strength_{use}", _("Strength, %(use)s") % {"use": name}, "number", 2)
-        for use, name in zip(["plain", *uses], names, strict=False)
-    ]
-    columns += [
-        Column(f"rank_{use}", _("Rank, %(use)s") % {"use": name}, "count")
-        for use, name in zip(["plain", *uses], names, strict=False)
+    names = list(zip(["plain", *uses], [_("plain"), _("margin"), _("weight")], strict=False))
+    columns = [
+        Column("system", _("System")),
+        *(
+            Column(f"strength_{use}", _("Strength, %(use)s") % {"use": name}, "number", 2)
+            for use, name in names
+        ),
+        *(Column(f"rank_{use}", _("Rank, %(use)s") % {"use": name}, "count") for use, name in names),
     ]
     lines = [_lines(one) for one in rankings]
     rows: list[tuple[Cell, ...]] = [
@@ -367,19 +330,5 @@ def _confidence_notes(
     yield from first_votes_note([pairs])
 
 
-def _lines(ranking: Ranking) -> Lines:
+def _lines(ranking: Ranking) -> dict[str, RankedLine]:
     return {line.system: (line, group) for group in ranking.groups for line in group.systems}
-
-
-def _strength(ranked: tuple[RankedSystem, RankedGroup] | None) -> Cell:
-    if ranked is None:
-        return None
-    line, group = ranked
-    return measured(line.strength, line.interval, group.reason or group.interval_reason, RANKING)
-
-
-def _rank(ranked: tuple[RankedSystem, RankedGroup] | None) -> Cell:
-    if ranked is None:
-        return None
-    line, group = ranked
-    return measured(line.rank, line.rank_interval, group.reason or group.interval_reason, RANKING)

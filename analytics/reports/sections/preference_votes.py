@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from django.utils.translation import gettext, ngettext
 from analytics.data.postgres import BoolArray
 from analytics.data.votes import NOBODY, Votes
 from analytics.reports.agreement import votes_for_agreement
-from analytics.reports.document import Measured
+from analytics.reports.document import Column, Kind, Measured
 from analytics.reports.reasons import RANKING, measured
 from analytics.reports.sections.material import join_sentences
 from analytics.statistics.arrays import IntArray
@@ -108,11 +108,8 @@ class PreferenceVotes:
 
         The later ones come where people differ: with them, neither agreement nor which system is better is what all
         comparisons would show."""
-        return (
-            self
-            if self.votes.question.first_votes is None
-            else PreferenceVotes(votes_for_agreement(self.votes))
-        )
+        all_count = self.votes.question.first_votes is None
+        return self if all_count else PreferenceVotes(votes_for_agreement(self.votes))
 
     def select(self, mask: BoolArray) -> PreferenceVotes:
         return PreferenceVotes(self.votes.select(mask))
@@ -143,12 +140,14 @@ def measured_share(share: Share) -> Measured:
     return measured(share.value, share.interval, share.reason, RANKING)
 
 
-def by_cluster(label: str, by: str, *, clusterings: Sequence[str]) -> str:
-    """A column's label; what was resampled is said where there are several ways."""
-    if len(clusterings) == 1:
-        return label
-    text = gettext("%(label)s, by rater") if by == RATER else gettext("%(label)s, by prompt")
-    return text % {"label": label}
+def cluster_columns(
+    key: str, label: str, clusterings: Collection[str], kind: Kind, digits: int = 2
+) -> Iterator[Column]:
+    """A column for each way to resample, which its label says where there are several."""
+    for by in clusterings:
+        text = gettext("%(label)s, by rater") if by == RATER else gettext("%(label)s, by prompt")
+        title = label if len(clusterings) == 1 else text % {"label": label}
+        yield Column(f"{key}_by_{by}", title, kind, digits)
 
 
 def first_votes_note(questions: Sequence[PreferenceVotes]) -> list[str]:

@@ -21,7 +21,7 @@ from analytics.reports.sections.preference_agreement import agreement_blocks, co
 from analytics.reports.sections.preference_ranking import ranking_blocks, variant_blocks
 from analytics.reports.sections.preference_votes import (
     PreferenceVotes,
-    by_cluster,
+    cluster_columns,
     first_votes_note,
     measured_share,
     resampled,
@@ -29,7 +29,7 @@ from analytics.reports.sections.preference_votes import (
 from analytics.statistics.intervals import Share, clustered_share, wilson_interval
 from analytics.statistics.ranking.comparisons import PairCounts
 from analytics.statistics.ranking.comparisons import count_pairs as counted_pairs
-from analytics.statistics.ranking.position_bias import OrderBalance, order_balance, position_bias
+from analytics.statistics.ranking.position_bias import order_balance, position_bias
 from analytics.statistics.ranking.ranking import WALD, RankedGroup, RankingSettings, rank_systems
 from analytics.statistics.ranking.sequential import SequentialComparison, sequential_comparison
 from annotation.models import Answer
@@ -38,12 +38,9 @@ from annotation.models import Answer
 
 
 def trial_blocks(material: ReportData) -> Iterator[Block]:
-    report = known_answer_trials.abx_report(material.study)
-    if report is not None:
-        yield _abx(report, level=material.settings.resampling.level)
-
-
-def _abx(report: known_answer_trials.AbxReport, *, level: float) -> Table:
+    report, level = known_answer_trials.abx_report(material.study), material.settings.resampling.level
+    if report is None:
+        return
     columns = (
         Column("pair", _("Pair")),
         Column("answers", _("Answers"), "count"),
@@ -62,7 +59,7 @@ def _abx(report: known_answer_trials.AbxReport, *, level: float) -> Table:
         )
         % {"level": f"{100 * level:g} %"}
     ]
-    return Table("preferences-abx", _("ABX: answers that named what X was"), columns, rows, notes)
+    yield Table("preferences-abx", _("ABX: answers that named what X was"), columns, rows, notes)
 
 
 # Pair by pair: how often one system is preferred to another, and since when that is settled.
@@ -87,17 +84,13 @@ class _Pair:
 def pair_blocks(votes: Votes, pairs: PreferenceVotes, settings: ReportSettings) -> Iterator[Block]:
     if not pairs.comparisons.votes:
         return
-    order = _order(pairs)
+    # Best first, as ranked; without strengths by win rate.
+    ranking = rank_systems(pairs.comparisons, RankingSettings(intervals=WALD))
+    order = [line.system for group in ranking.groups for line in group.systems]
     system_pairs = _pairs(pairs, order, settings)
     yield _table(pairs, system_pairs, settings)
     yield _matrix(pairs, order, system_pairs)
     yield _sequence(pairs, system_pairs, settings)
-
-
-def _order(pairs: PreferenceVotes) -> list[str]:
-    """Best first, as ranked; without strengths by win rate."""
-    ranking = rank_systems(pairs.comparisons, RankingSettings(intervals=WALD))
-    return [line.system for group in ranking.groups for line in group.systems]
 
 
 def _pairs(pairs: PreferenceVotes, order: list[str], settings: ReportSettings) -> list[_Pair]:
@@ -175,12 +168,11 @@ def _matrix(pairs: PreferenceVotes, order: list[str], system_pairs: list[_Pair])
 def _sequence(pairs: PreferenceVotes, system_pairs: list[_Pair], settings: ReportSettings) -> Block:
     if not pairs.order_known[pairs.ranks_systems].all():
         # Whoever recorded which side came first recorded when, too; other imports bring times of any meaning.
-        return Paragraph(
-            _(
-                "Votes that came without the order in which candidates were shown are not trusted to be in the order "
-                "of time either, so systems are not compared sequentially."
-            )
+        text = _(
+            "Votes that came without the order in which candidates were shown are not trusted to be in the order of "
+            "time either, so systems are not compared sequentially."
         )
+        return Paragraph(text)
     level = settings.resampling.level
     columns = (
         Column("one", _("System")),
@@ -218,15 +210,8 @@ def _sequential_row(pair: _Pair, comparison: SequentialComparison) -> tuple[Cell
     ahead = {"first": pair.one, "second": pair.other}.get(comparison.direction or "")
     reason = None if comparison.votes else _("No vote prefers one of the two.")
     share = Measured(comparison.share, low, high, reason)
-    return (
-        pair.one,
-        pair.other,
-        comparison.votes,
-        share,
-        comparison.log_e_value / math.log(10),
-        comparison.decided_at,
-        ahead,
-    )
+    evidence = comparison.log_e_value / math.log(10)
+    return pair.one, pair.other, comparison.votes, share, evidence, comparison.decided_at, ahead
 
 
 # Is the side that is shown first preferred for its place? The test that every report of comparisons has.
@@ -252,12 +237,11 @@ def position_blocks(votes: Votes, pairs: PreferenceVotes, settings: ReportSettin
 def _bias(known: PreferenceVotes, settings: ReportSettings) -> Table:
     """The share for the side shown first, and what its place is worth once the systems are taken out."""
     decided = known.select(known.decided)
-    columns = [Column("measure", _("Measure"))]
-    columns += [
-        Column(f"value_by_{by}", by_cluster(_("Value"), by, clusterings=known.clusterings), "number", 3)
-        for by in known.clusterings
+    columns = [
+        Column("measure", _("Measure")),
+        *cluster_columns("value", _("Value"), known.clusterings, "number", 3),
+        Column("votes", _("Votes"), "count"),
     ]
-    columns.append(Column("votes", _("Votes"), "count"))
     biases = {
         by: position_bias(
             decided.preferred_first, clusters=decided.clusters(by), resampling=settings.resampling
@@ -267,12 +251,9 @@ def _bias(known: PreferenceVotes, settings: ReportSettings) -> Table:
     leading = biases[known.leading]
     n = leading.first.n
     p_value = Measured(leading.p_value, reason=reason_sentence(None if n else "no_votes", RANKING))
+    shares = [measured_share(one.first) for one in biases.values()]
     rows: list[tuple[Cell, ...]] = [
-        (
-            _("Share that prefers the side shown first"),
-            *(measured_share(one.first) for one in biases.values()),
-            n,
-        ),
+        (_("Share that prefers the side shown first"), *shares, n),
         (_("p, exact binomial test of one half"), p_value, *([None] * (len(biases) - 1)), n),
         *_effects(known, settings),
     ]
@@ -346,22 +327,19 @@ def _balance(votes: Votes) -> Paragraph:
     """Of everything that was shown and answered, whether or not it counts: exclusions are no matter of the draw."""
     shown = votes.select((votes.shown_first != NOBODY) & ~votes.again)
     balance = order_balance(shown.units.task[shown.unit], np.asarray(shown.shown_first == 1))
-    return Paragraph(_balance_text(balance))
-
-
-def _balance_text(balance: OrderBalance) -> str:
     text = _(
         "Orders shown, excluded votes among them: A first %(listed)s times, B first %(swapped)s times. For %(even)s of "
         "%(pairs)s pairs of candidates the two orders were shown equally often or one of them once more; the largest "
         "difference is %(largest)s."
     )
-    return text % {
+    values = {
         "listed": f"{balance.listed:,}",
         "swapped": f"{balance.swapped:,}",
         "even": f"{balance.even_pairs:,}",
         "pairs": f"{balance.pairs:,}",
         "largest": f"{balance.largest:,}",
     }
+    return Paragraph(text % values)
 
 
 # Of the whole question and some of its counted votes, in the order in which they are read.

@@ -27,17 +27,14 @@ from annotation.models import Answer
 
 
 def raters_section(material: ReportData) -> Section | None:
-    blocks: list[Block] = []
-    for votes in material.votes:
-        if (votes.rater != NOBODY).any():
-            blocks.append(_table(votes))
+    blocks: list[Block] = [_table(votes) for votes in material.votes if (votes.rater != NOBODY).any()]
     if not blocks:
         if not any(len(votes) for votes in material.votes):
             return None
         text = _(
             "The votes were imported without saying who gave them, so nothing can be said of single raters."
         )
-        blocks.append(Paragraph(text))
+        blocks = [Paragraph(text)]
     return Section("raters", _("Raters"), blocks)
 
 
@@ -54,26 +51,22 @@ def _table(votes: Votes) -> Table:
         Column("pairs", _("Pairs"), "count"),
         Column("alpha_without", _("Alpha without"), "number", 3),
         Column("change", _("Change"), "number", 3),
+        *([Column("above_others", _("Above others"), "number", 2)] if scale else []),
+        *(
+            [
+                Column("shown_first", _("For the side shown first"), "percent", 1),
+                Column("ties", _("Ties"), "percent", 1),
+            ]
+            if question.is_preference
+            else []
+        ),
+        Column("seconds", _("Median seconds"), "number", 1),
     ]
-    if scale:
-        columns.append(Column("above_others", _("Above others"), "number", 2))
-    if question.is_preference:
-        columns += [
-            Column("shown_first", _("For the side shown first"), "percent", 1),
-            Column("ties", _("Ties"), "percent", 1),
-        ]
-    columns.append(Column("seconds", _("Median seconds"), "number", 1))
-    rows = [
-        tuple(_cells(votes, counted, number, found.get(number), alpha, scale=scale))
-        for number in _present(votes)
-    ]
-    return Table(
-        f"raters-{question.key}",
-        _("Raters: %(question)s (%(level)s)") % {"question": question.title, "level": reading.title},
-        columns,
-        rows,
-        list(_notes(alpha, scale=scale)),
-    )
+    # By pseudonym.
+    numbers = np.unique(votes.rater[votes.rater != NOBODY]).tolist()
+    rows = [tuple(_cells(votes, counted, one, found.get(one), alpha, scale=scale)) for one in numbers]
+    caption = _("Raters: %(question)s (%(level)s)") % {"question": question.title, "level": reading.title}
+    return Table(f"raters-{question.key}", caption, columns, rows, list(_notes(alpha, scale=scale)))
 
 
 def _cells(
@@ -126,11 +119,6 @@ def _everybody(votes: Votes) -> IntArray:
         sizes = np.diff(starts, append=len(order))
         rater[order] = len(votes.raters) + np.arange(len(order)) - np.repeat(starts, sizes)
     return rater
-
-
-def _present(votes: Votes) -> list[int]:
-    """By pseudonym."""
-    return [int(number) for number in np.unique(votes.rater[votes.rater != NOBODY])]
 
 
 def _for_first_shown(votes: Votes, own: BoolArray) -> float | None:

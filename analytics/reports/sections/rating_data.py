@@ -64,6 +64,10 @@ class QuestionRatings:
         return self.votes.question
 
     @property
+    def title_params(self) -> dict[str, str]:
+        return {"question": self.question.title}
+
+    @property
     def level(self) -> float:
         return self.settings.resampling.level
 
@@ -75,6 +79,11 @@ class QuestionRatings:
     @property
     def all_named(self) -> bool:
         return len(self.ratings) > 0 and self.ratings.raters is not None
+
+    @property
+    def has_severity(self) -> bool:
+        """Whether the raters' own use of the scale can be taken out: all are named, and there are several."""
+        return self.all_named and self.n_named_raters > 1
 
     def key(self, what: str) -> str:
         """Of a table or figure of this question."""
@@ -115,14 +124,14 @@ def distribution_blocks(rated: QuestionRatings, order: list[int]) -> Iterator[Bl
         rows += [(rated.votes.systems[one], bins.counts(after.value[of == one])) for one in order]
     yield _table(rated, bins, rows)
     if len(rows) > 1:
-        title = _("Shares of ratings by system: %(question)s") % {"question": rated.question.title}
+        title = _("Shares of ratings by system: %(question)s") % rated.title_params
         svg = stacked_bars(title, bins.labels, [(name, n.tolist()) for name, n in rows])
         yield Figure(rated.key("shares"), title, svg)
 
 
 def before_review_blocks(votes: Votes) -> Votes:
     """What raters said of the texts that the review found, whether it keeps it or not."""
-    standing = (votes.status == COUNTED) | (votes.status == EXCLUDED_BY_REVIEW)
+    standing = np.isin(votes.status, [COUNTED, EXCLUDED_BY_REVIEW])
     return votes.select(standing & ~votes.again & ~votes.units.corrected[votes.unit])
 
 
@@ -132,27 +141,31 @@ def reviewed(votes: Votes) -> bool:
 
 
 def _histogram(rated: QuestionRatings, bins: RatingBins, before: Votes) -> Figure:
-    after = bins.counts(rated.ratings.value)
+    after = bins.counts(rated.ratings.value).tolist()
     if not reviewed(rated.votes):
-        title = _("How often each value was given: %(question)s") % {"question": rated.question.title}
-        svg = value_bars(title, list(zip(bins.labels, after.tolist(), strict=True)))
-        return Figure(rated.key("values"), title, svg)
-    title = _("How often each value was given, before and after the review: %(question)s") % {
-        "question": rated.question.title
-    }
-    rows = list(zip(bins.labels, bins.counts(before.value).tolist(), after.tolist(), strict=True))
-    svg = paired_bars(title, (_("Before the review"), _("After the review")), rows)
+        title = _("How often each value was given: %(question)s") % rated.title_params
+        svg = value_bars(title, list(zip(bins.labels, after, strict=True)))
+    else:
+        title = (
+            _("How often each value was given, before and after the review: %(question)s")
+            % rated.title_params
+        )
+        rows = list(zip(bins.labels, bins.counts(before.value).tolist(), after, strict=True))
+        svg = paired_bars(title, (_("Before the review"), _("After the review")), rows)
     return Figure(rated.key("values"), title, svg)
 
 
 def _table(rated: QuestionRatings, bins: RatingBins, rows: list[tuple[str, IntArray]]) -> Table:
-    columns = [Column("system", _("System")), Column("ratings", _("Ratings"), "count")]
-    columns += [Column(f"n_{label}", label, "count") for label in bins.labels]
+    columns = [
+        Column("system", _("System")),
+        Column("ratings", _("Ratings"), "count"),
+        *(Column(f"n_{label}", label, "count") for label in bins.labels),
+    ]
     cells: list[list[Cell]] = [[name, int(n.sum()), *map(int, n)] for name, n in rows]
     notes = []
     if reviewed(rated.votes):
         notes.append(_("Ratings that count now, after the review."))
     if bins.ranges:
         notes.append(_("A range holds its lower end; the last one holds both ends."))
-    title = _("Ratings by value: %(question)s") % {"question": rated.question.title}
+    title = _("Ratings by value: %(question)s") % rated.title_params
     return Table(rated.key("distribution"), title, columns, cells, notes)

@@ -44,7 +44,7 @@ def severity_table(rated: QuestionRatings, ratings: Ratings, severities: Severit
         ]
         for one in np.argsort(-np.round(severities.severity, 12), kind="stable").tolist()
     ]
-    title = _("Raters' severity: %(question)s") % {"question": rated.question.title}
+    title = _("Raters' severity: %(question)s") % rated.title_params
     notes = [
         _("Severity: how much lower a rater rates than others rate the same outputs, the strictest first. Its interval "
           "takes the others' severities as known. SD of the rest: of what severity and output leave unexplained; the "
@@ -70,7 +70,7 @@ def normalised_blocks(rated: QuestionRatings, order: Sequence[int]) -> Iterator[
     if len(np.unique(ratings.rater)) < 2:
         yield Paragraph(
             _("%(question)s: fewer than two raters are named, so raters' severity cannot be taken out of the means.")
-            % {"question": rated.question.title}
+            % rated.title_params
         )  # fmt: skip
     elif len(order) > 1:
         yield from _normalised(rated, ratings, order)
@@ -97,7 +97,7 @@ def same_systems(rated: QuestionRatings) -> Iterator[Block]:
         yield Paragraph(
             _("%(question)s: raters are not named, so it cannot be checked whether all met the same systems. Means "
               "are only comparable if they did: raters spread what they meet over the whole scale.")
-            % {"question": rated.question.title}
+            % rated.title_params
         )  # fmt: skip
     yield from _absence_warnings(rated, system, at)
 
@@ -116,13 +116,13 @@ def severities_of(ratings: Ratings) -> tuple[Severities, bool]:
 def _normalised(rated: QuestionRatings, ratings: Ratings, order: Sequence[int]) -> Iterator[Block]:
     scored, (severities, shared) = z_scored(ratings.value, ratings.rater), severities_of(ratings)
     variants = [
-        (_("as given"), _means(ratings, ratings.value, order)),
-        (_("z-scored"), _means(ratings, scored.value, order)),
-        (_("without severity"), _means(ratings, severities.adjusted, order)),
+        (_("as given"), _means_of(ratings, ratings.value, order)),
+        (_("z-scored"), _means_of(ratings, scored.value, order)),
+        (_("without severity"), _means_of(ratings, severities.adjusted, order)),
     ]
     keys = ("given", "z", "severity")
     columns = [Column("system", _("System"))]
-    for key, (title, _found) in zip(keys, variants, strict=True):
+    for key, (title, _means) in zip(keys, variants, strict=True):
         columns.append(Column(key, _("Mean, %(variant)s") % {"variant": title}, "number", 2))
         columns.append(Column(f"{key}_rank", _("Rank"), "count"))
     ranks = [_ranks(means) for _title, means in variants]
@@ -132,22 +132,17 @@ def _normalised(rated: QuestionRatings, ratings: Ratings, order: Sequence[int]) 
         for (_title, means), of in zip(variants, ranks, strict=True):
             cells += [means[one], of.get(one)]
         rows.append(cells)
-    title = _("Means with raters' use of the scale taken out: %(question)s") % {
-        "question": rated.question.title
-    }
+    title = _("Means with raters' use of the scale taken out: %(question)s") % rated.title_params
     notes = list(_notes(severities, shared=shared, left_out=scored.left_out))
     yield Table(rated.key("normalised"), title, columns, rows, notes)
-    yield Paragraph(_rank_changes(rated, order, [title for title, _found in variants], ranks))
+    yield Paragraph(_rank_changes(rated, order, [title for title, _means in variants], ranks))
     if shared:
         yield severity_table(rated, ratings, severities)
 
 
-def _means(ratings: Ratings, value: FloatArray, order: Sequence[int]) -> dict[int, float | None]:
-    found: dict[int, float | None] = {}
-    for one in order:
-        of = value[(ratings.system == one) & ~np.isnan(value)]
-        found[one] = float(of.mean()) if len(of) else None
-    return found
+def _means_of(ratings: Ratings, value: FloatArray, order: Sequence[int]) -> dict[int, float | None]:
+    own = {one: value[(ratings.system == one) & ~np.isnan(value)] for one in order}
+    return {one: float(values.mean()) if len(values) else None for one, values in own.items()}
 
 
 def _ranks(means: Mapping[int, float | None]) -> dict[int, int]:
@@ -168,9 +163,8 @@ def _rank_changes(
     ]
     if not changes:
         return _("No system's rank changes when raters' use of the scale is taken out.")
-    return _("Ranks that change when raters' use of the scale is taken out: %(changes)s.") % {
-        "changes": "; ".join(changes)
-    }
+    text = _("Ranks that change when raters' use of the scale is taken out: %(changes)s.")
+    return text % {"changes": "; ".join(changes)}
 
 
 def _notes(severities: Severities, *, shared: bool, left_out: int) -> Iterator[str]:
@@ -179,9 +173,8 @@ def _notes(severities: Severities, *, shared: bool, left_out: int) -> Iterator[s
         "scale. This takes away differences too that come from having rated other systems."
     )
     if left_out:
-        yield _("Left out of the z-scores: %(n)s raters with one rating, or who always gave the same.") % {
-            "n": left_out
-        }
+        text = _("Left out of the z-scores: %(n)s raters with one rating, or who always gave the same.")
+        yield text % {"n": left_out}
     yield _(
         "Without severity: rating = unit less the rater's severity, by least squares with a slight pull of "
         "severities to zero; severities reach from %(low)+.2f to %(high)+.2f."
@@ -209,10 +202,8 @@ def _company_table(rated: QuestionRatings, groups: Sequence[tuple[str, SystemExp
         [name, one.groups, one.all, one.most, one.few, _overlap(one), one.never_together]
         for name, one in groups
     ]
-    title = _("Who met which of the %(n)s systems: %(question)s") % {
-        "question": rated.question.title,
-        "n": groups[0][1].systems,
-    }
+    values = {**rated.title_params, "n": groups[0][1].systems}
+    title = _("Who met which of the %(n)s systems: %(question)s") % values
     notes = [
         _("Overlap: of the systems that either of two met, the share that both met, on average over pairs."),
         *([_("A sitting ends with a break of half an hour.")] if len(groups) > 1 else []),
@@ -221,9 +212,8 @@ def _company_table(rated: QuestionRatings, groups: Sequence[tuple[str, SystemExp
 
 
 def _overlap(exposure: SystemExposure) -> Measured:
-    return Measured(
-        exposure.overlap, reason=None if exposure.overlap is not None else _("There is only one.")
-    )
+    known = exposure.overlap is not None
+    return Measured(exposure.overlap, reason=None if known else _("There is only one."))
 
 
 def _company_warning(rated: QuestionRatings, exposure: SystemExposure) -> Paragraph:

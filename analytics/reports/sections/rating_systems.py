@@ -14,7 +14,6 @@ from analytics.reports.render.interval_plot import Point, interval_plot
 from analytics.reports.sections.rating_data import QuestionRatings
 from analytics.statistics.ratings.mean_opinion import (
     MeanOpinionScore,
-    Ratings,
     SystemPair,
     compact_letters,
     mean_opinion_score,
@@ -73,14 +72,12 @@ def _means_table(rated: QuestionRatings, means: list[MeanOpinionScore], marks: d
 
     def cells(one: MeanOpinionScore, name: str, mark: str) -> list[Cell]:
         answer = rated.answers.get(name)
-        units = (
-            rated.ratings.unit if one.system < 0 else rated.ratings.unit[rated.ratings.system == one.system]
-        )
+        unit, system = rated.ratings.unit, rated.ratings.system
         return [
             name,
             *([rated.roles.get(name, "")] if rated.roles else []),
             one.ratings,
-            _outputs(rated, units),
+            _outputs(rated, unit if one.system < 0 else unit[system == one.system]),
             *([one.uncertainty.raters] if rated.all_named else []),
             measured_mean(one),
             *([mark] if len(means) > 1 else []),
@@ -93,7 +90,7 @@ def _means_table(rated: QuestionRatings, means: list[MeanOpinionScore], marks: d
     rows = [cells(one, names[one.system], marks[one.system]) for one in means]
     if len(means) != 1:
         rows.append(cells(mean_opinion_score(rated.ratings, level=rated.level), _("All"), ""))
-    title = _("Ratings by system: %(question)s") % {"question": rated.question.title}
+    title = _("Ratings by system: %(question)s") % rated.title_params
     notes = list(_notes(rated, means, words=with_words, seconds=with_seconds))
     return Table(rated.key("systems"), title, columns, rows, notes)
 
@@ -108,20 +105,20 @@ def _outputs(rated: QuestionRatings, unit: np.ndarray[tuple[int], np.dtype[np.in
 def _notes(
     rated: QuestionRatings, means: Sequence[MeanOpinionScore], *, words: bool, seconds: bool
 ) -> Iterator[str]:
-    percent = f"{100 * rated.level:g}\N{NO-BREAK SPACE}%"
     if rated.all_named:
-        yield _(
+        text = _(
             "Means are over ratings, their intervals (%(level)s) clustered by rater and by item: variance between "
             "raters plus that between items less that where both cross (Cameron, Gelbach & Miller 2011), Student's t "
             "with one degree of freedom less than there are clusters of the rarer kind. Items with the same prompt or "
             "question are one cluster."
-        ) % {"level": percent}
+        )
     else:
-        yield _(
+        text = _(
             "Means are over ratings, their intervals (%(level)s) clustered by item alone, as not all raters are named: "
             "differences between raters are not in them, so they may be too narrow. Items with the same prompt or "
             "question are one cluster."
-        ) % {"level": percent}
+        )
+    yield text % {"level": f"{100 * rated.level:g}\N{NO-BREAK SPACE}%"}
     if rated.all_named and rated.n_named_raters == 1:
         yield _("One rater gave all ratings: the intervals say nothing about what others would have said.")
     if len(means) > 1:
@@ -131,9 +128,8 @@ def _notes(
 
 
 def _figure(rated: QuestionRatings, means: Sequence[MeanOpinionScore]) -> Figure:
-    title = _("Mean ratings by system: %(question)s") % {"question": rated.question.title}
-    points = [_point(rated, one) for one in means]
-    svg = interval_plot(title, [PlotBlock(_("Mean"), points)])
+    title = _("Mean ratings by system: %(question)s") % rated.title_params
+    svg = interval_plot(title, [PlotBlock(_("Mean"), [_point(rated, one) for one in means])])
     return Figure(rated.key("means"), title, svg)
 
 
@@ -160,7 +156,7 @@ def _pair_table(rated: QuestionRatings, pairs: Sequence[SystemPair], *, paired: 
     for one in pairs:
         difference = measured(one.difference, one.interval, one.reason, MEANS)
         rows.append([names[one.first], names[one.second], one.items, difference, one.p, one.adjusted])
-    title = _("Differences between systems: %(question)s") % {"question": rated.question.title}
+    title = _("Differences between systems: %(question)s") % rated.title_params
     return Table(rated.key("pairs"), title, columns, rows, list(_pair_notes(rated, pairs, paired=paired)))
 
 
@@ -186,9 +182,8 @@ def _pair_notes(rated: QuestionRatings, pairs: Sequence[SystemPair], *, paired: 
         )
     yield _("p (Holm): corrected for all pairs tested (Holm 1979). Intervals are for each pair alone.")
     if left_out := sum(one.p is None for one in pairs):
-        yield _("%(n)s pairs could not be tested: they have too little in common, or no spread.") % {
-            "n": left_out
-        }
+        text = _("%(n)s pairs could not be tested: they have too little in common, or no spread.")
+        yield text % {"n": left_out}
 
 
 # MUSHRA: medians and interquartile ranges, as Recommendation ITU-R BS.1534 asks, with and without listeners
@@ -200,22 +195,16 @@ def mushra_blocks(rated: QuestionRatings) -> Iterator[Block]:
         return
     marked = sorted(name for name, found in rated.listeners.items() if found.marks)
     yield _screening(rated, marked)
-    everybody = mean_opinion_scores(rated.ratings, level=rated.level)
-    left = (
-        {one.system: one for one in mean_opinion_scores(_without(rated, marked), level=rated.level)}
-        if marked
-        else {}
-    )
-    yield _mushra_table(rated, everybody, left)
-
-
-def _without(rated: QuestionRatings, marked: list[str]) -> Ratings:
-    numbers = [number for number, name in enumerate(rated.votes.raters) if name in marked]
-    return rated.ratings.of(~np.isin(rated.ratings.rater, numbers))
+    left: dict[int, MeanOpinionScore] = {}
+    if marked:
+        numbers = [number for number, name in enumerate(rated.votes.raters) if name in marked]
+        ratings = rated.ratings.of(~np.isin(rated.ratings.rater, numbers))
+        left = {one.system: one for one in mean_opinion_scores(ratings, level=rated.level)}
+    yield _mushra_table(rated, by_mean(rated), left)
 
 
 def _screening(rated: QuestionRatings, marked: list[str]) -> Paragraph:
-    words = {"question": rated.question.title, "n": len(rated.listeners), "marked": len(marked)}
+    words = {**rated.title_params, "n": len(rated.listeners), "marked": len(marked)}
     if not marked:
         return Paragraph(_("%(question)s: post-screening marks none of %(n)s listeners.") % words)
     return Paragraph(
@@ -229,15 +218,18 @@ def _screening(rated: QuestionRatings, marked: list[str]) -> Paragraph:
 def _mushra_table(
     rated: QuestionRatings, everybody: list[MeanOpinionScore], left: dict[int, MeanOpinionScore]
 ) -> Table:
-    columns = [Column("system", _("System")), Column("role", _("Role")), *_columns("", "")]
-    if left:
-        columns += _columns("screened_", _("screened"))
+    columns = [
+        Column("system", _("System")),
+        Column("role", _("Role")),
+        *_columns("", ""),
+        *(_columns("screened_", _("screened")) if left else []),
+    ]
     rows: list[list[Cell]] = []
     for one in sorted(everybody, key=lambda one: (-(one.median or 0.0), -(one.mean or 0.0), one.system)):
         name = rated.votes.systems[one.system]
         cells: list[Cell] = [name, rated.roles.get(name, ""), *_cells(one)]
         rows.append(cells + (_cells(left.get(one.system)) if left else []))
-    title = _("Medians and interquartile ranges: %(question)s") % {"question": rated.question.title}
+    title = _("Medians and interquartile ranges: %(question)s") % rated.title_params
     notes = [
         _("Range: from the first to the third quartile. Quartiles lie between ratings where they have to."),
         _("Intervals of means as in the table of systems."),

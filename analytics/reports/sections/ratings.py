@@ -13,7 +13,7 @@ from analytics.reports.sections.rating_data import QuestionRatings, distribution
 from analytics.reports.sections.rating_severity import normalised_blocks, same_systems, severities_of
 from analytics.reports.sections.rating_systems import by_mean, mushra_blocks, system_blocks
 from analytics.statistics.agreement.patterns import patterns_from_long
-from analytics.statistics.arrays import FloatArray, IntArray
+from analytics.statistics.arrays import IntArray
 from analytics.statistics.ratings.contested import (
     NO_PAIRABLE,
     NO_VARIATION,
@@ -32,10 +32,8 @@ MOST_LISTED = 20
 def disagreement_blocks(rated: QuestionRatings, order: Sequence[int]) -> Iterator[Block]:
     width = rated.question.width
     if width is None:
-        yield Paragraph(
-            _("%(question)s: the scale has no ends, so nothing says which variance would be large.")
-            % {"question": rated.question.title}
-        )
+        text = _("%(question)s: the scale has no ends, so nothing says which variance would be large.")
+        yield Paragraph(text % rated.title_params)
         return
     # A quarter of the scale squared: 1 on a scale from 1 to 5; then half of the largest variance there can be.
     thresholds = ((width / 4) ** 2, width**2 / 8)
@@ -65,7 +63,7 @@ def _readings(rated: QuestionRatings, threshold: float) -> Table:
     ):
         of_pairable = n / counts.pairable_units if counts.pairable_units else None
         rows.append([f"{divided}, {how % {'threshold': f'{threshold:g}'}}", n, of_pairable, n / counts.units])
-    title = _("Outputs with ratings far apart: %(question)s") % {"question": rated.question.title}
+    title = _("Outputs with ratings far apart: %(question)s") % rated.title_params
     notes = [
         _("%(units)s outputs were rated, %(pairable)s of them twice or more.")
         % {"units": f"{counts.units:,}", "pairable": f"{counts.pairable_units:,}"},
@@ -99,9 +97,7 @@ def _noise(rated: QuestionRatings, thresholds: tuple[float, ...]) -> Iterator[Bl
         [one.threshold, one.above, one.above / noise.units, Measured(one.expected, one.low, one.high), one.p]
         for one in noise.shares
     ]
-    title = _("Disagreement, and what noise alone would lead to: %(question)s") % {
-        "question": rated.question.title
-    }
+    title = _("Disagreement, and what noise alone would lead to: %(question)s") % rated.title_params
     notes = [
         _(
             "Variances are divided by n, of %(units)s outputs rated twice or more. Noise alone: outputs lie normally "
@@ -125,10 +121,9 @@ def _noise(rated: QuestionRatings, thresholds: tuple[float, ...]) -> Iterator[Bl
 
 
 def _contested(rated: QuestionRatings, threshold: float) -> ContestedUnits:
-    units, ratings = rated.counted.units, rated.ratings
-    adjusted = severities_of(ratings)[0].adjusted if rated.all_named and rated.n_named_raters > 1 else None
-    remarks = rated.remarks
-    reported = np.isin(units.task, remarks.task[remarks.coded > 0])
+    ratings, remarks = rated.ratings, rated.remarks
+    adjusted = severities_of(ratings)[0].adjusted if rated.has_severity else None
+    reported = np.isin(rated.counted.units.task, remarks.task[remarks.coded > 0])
     return contested_units(
         ratings.unit, ratings.value, adjusted=adjusted, reported=reported, threshold=threshold
     )
@@ -152,23 +147,20 @@ def _shares(
     for key in sorted(units.strata):
         stratum = units.strata[key]
         rows += [_part(contested, key, value, stratum.of_unit, n) for n, value in enumerate(stratum.values)]
-    title = _("Contested outputs: %(question)s") % {"question": rated.question.title}
+    title = _("Contested outputs: %(question)s") % rated.title_params
     notes = [
         _("Far apart: variance (divided by n) above %(threshold)s.") % {"threshold": f"{threshold:g}"},
         _("Contested: far apart, nobody gave a feedback code, and still far apart without raters' severity.")
-        if rated.all_named and rated.n_named_raters > 1
+        if rated.has_severity
         else _("Contested: far apart, and nobody gave a feedback code. Raters' severity cannot be taken out here."),
     ]  # fmt: skip
     return Table(rated.key("contested"), title, columns, rows, notes)
 
 
 def _part(contested: ContestedUnits, by: str, part: str, of_unit: IntArray, number: int) -> list[Cell]:
-    here = contested.pairable & (of_unit == number)
-    n, far, disputed = (
-        int(here.sum()),
-        int((here & contested.above_threshold).sum()),
-        int((here & contested.contested).sum()),
-    )
+    within = contested.pairable & (of_unit == number)
+    masks = (within, within & contested.above_threshold, within & contested.contested)
+    n, far, disputed = (int(mask.sum()) for mask in masks)
     return [by, part, n, far, disputed, disputed / n if n else None]
 
 
@@ -180,36 +172,31 @@ def _listed(rated: QuestionRatings, contested: ContestedUnits) -> Iterator[Block
     shown = listed[:MOST_LISTED].tolist()
     names = rated.item_names(units.item_ids[shown].tolist())
     commented = dict(zip(remarks.task.tolist(), remarks.commented.tolist(), strict=True))
-    votes_by_unit = _given(rated, shown)
-    columns = (
+    ratings = rated.ratings
+    values = {one: np.sort(ratings.value[ratings.unit == one]) for one in shown}
+    columns = [
         Column("item", _("Item")),
         Column("system", _("System")),
         Column("ratings", _("Ratings")),
         Column("variance", _("Variance"), "number", 2),
-        Column("rest", _("without severity"), "number", 2),
+        *([Column("rest", _("without severity"), "number", 2)] if rated.has_severity else []),
         Column("comments", _("Comments"), "count"),
-    )
-    severity = rated.all_named and rated.n_named_raters > 1
+    ]
     rows: list[list[Cell]] = [
         [
             names.get(int(units.item_ids[one]), ""),
             rated.votes.systems[units.first[one]] if units.first[one] >= 0 else "",
-            ", ".join(f"{value:g}" for value in votes_by_unit[one]),
+            ", ".join(f"{value:g}" for value in values[one]),
             float(contested.variance[one]),
-            *([float(contested.adjusted_variance[one])] if severity else []),
+            *([float(contested.adjusted_variance[one])] if rated.has_severity else []),
             commented.get(int(units.task[one]), 0),
         ]
         for one in shown
     ]
-    title = _("What people disagree about most: %(question)s") % {"question": rated.question.title}
+    title = _("What people disagree about most: %(question)s") % rated.title_params
     notes = [_("%(shown)s of %(n)s contested outputs, by variance, then by ratings.")
              % {"shown": len(shown), "n": f"{len(listed):,}"}]  # fmt: skip
-    used = columns if severity else [column for column in columns if column.key != "rest"]
-    yield Table(rated.key("disputed"), title, used, rows, notes)
-
-
-def _given(rated: QuestionRatings, units: Sequence[int]) -> dict[int, FloatArray]:
-    return {one: np.sort(rated.ratings.value[rated.ratings.unit == one]) for one in units}
+    yield Table(rated.key("disputed"), title, columns, rows, notes)
 
 
 def ratings_section(material: ReportData) -> Section | None:
@@ -223,9 +210,7 @@ def ratings_section(material: ReportData) -> Section | None:
 def question_blocks(rated: QuestionRatings) -> Iterator[Block]:
     """Everything about one question. Values that have names only (the nominal level) are counted, not averaged."""
     if not len(rated.ratings):
-        yield Paragraph(
-            _("%(question)s: no rating counts.") % {"question": rated.question.title}, warning=True
-        )
+        yield Paragraph(_("%(question)s: no rating counts.") % rated.title_params, warning=True)
         return
     means = by_mean(rated)
     order = [one.system for one in means]
