@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -11,10 +11,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from analytics.reports.agreement import (
     QuestionAgreement,
     SecondOpinion,
+    measured_alpha,
     second_opinion,
     study_agreement,
 )
+from analytics.reports.document import Column, Table
 from analytics.reports.reasons import AGREEMENT
+from analytics.reports.render.layout import format_value
+from analytics.reports.render.text import table_lines
 from analytics.statistics.agreement.alpha import IntervalSettings
 from analytics.statistics.agreement.alpha_intervals import INTERVAL_CAVEATS, IntervalMethod
 from analytics.statistics.bootstrap import REPLICATES, Resampling
@@ -28,8 +32,7 @@ _INTERVALS: dict[str, IntervalMethod] = {
     "items": "clusters",
     "krippendorff": "krippendorff",
 }
-_COLUMNS = "{:<20} {:<9} {:>7} {:<18} {:>9} {:>9} {:>7} {:>10}"
-_HEADER = ("question", "level", "alpha", "95 % interval", "units", "ratings", "raters", "% agree")
+_ALPHA = Column("alpha", "alpha", "number", 4)
 
 
 class Command(BaseCommand):
@@ -61,62 +64,62 @@ class Command(BaseCommand):
             raise CommandError("--replicates is 1 or more, and --seed is 0 or more.")
         resampling = Resampling(seed=options["seed"], replicates=options["replicates"])
         interval = IntervalSettings(_INTERVALS[options["interval"]], resampling)
-        found = _agreement(options["slug"], level=options["level"], interval=interval)
-        opinions = {one.question.key: second_opinion(one) for one in found} if options["verify"] else {}
+        try:
+            study = study_by_slug(options["slug"])
+            questions = study_agreement(study, level=options["level"], interval=interval)
+        except DomainError as error:
+            raise CommandError(error.message) from error
+        opinions = {one.question.key: second_opinion(one) for one in questions} if options["verify"] else {}
         if options["json"]:
-            self.stdout.write(json.dumps(_as_json(found, opinions), indent=2, ensure_ascii=False))
+            self.stdout.write(json.dumps(_as_json(questions, opinions), indent=2, ensure_ascii=False))
+        elif questions:
+            self.stdout.write("\n".join(table_lines(_table(questions, opinions))))
         else:
-            self.stdout.write("\n".join(_lines(found, opinions)))
+            self.stdout.write(
+                "This study asks nothing on a scale of measurement, so there is no agreement to compute."
+            )
         if differing := [key for key, opinion in opinions.items() if opinion.differs]:
             raise CommandError(f"The krippendorff package gives another alpha for {', '.join(differing)}.")
 
 
-def _agreement(slug: str, *, level: str | None, interval: IntervalSettings) -> list[QuestionAgreement]:
-    study = study_by_slug(slug)
-    try:
-        return study_agreement(study, level=level, interval=interval)
-    except DomainError as error:
-        raise CommandError(error.message) from error
-
-
-def _as_json(found: list[QuestionAgreement], opinions: Mapping[str, SecondOpinion]) -> dict[str, Any]:
-    questions = {one.question.key: one.as_json() for one in found}
+def _as_json(questions: Sequence[QuestionAgreement], opinions: Mapping[str, SecondOpinion]) -> dict[str, Any]:
+    by_key = {one.question.key: one.as_json() for one in questions}
     for key, opinion in opinions.items():
-        questions[key]["verify"] = opinion.as_json()
-    return {"questions": questions}
+        by_key[key]["verify"] = opinion.as_json()
+    return {"questions": by_key}
 
 
-def _lines(found: list[QuestionAgreement], opinions: Mapping[str, SecondOpinion]) -> Iterator[str]:
-    if not found:
-        yield "This study asks nothing on a scale of measurement, so there is no agreement to compute."
-        return
-    yield _COLUMNS.format(*_HEADER)
-    if caveat := INTERVAL_CAVEATS.get(found[0].alpha.ci_method):
-        yield f"    {caveat}"
-    for one in found:
-        yield _row(one)
-        yield from (f"    {note}" for note in _notes(one))
-        if opinion := opinions.get(one.question.key):
-            yield f"    krippendorff package: {_opinion(opinion)}"
-
-
-def _row(one: QuestionAgreement) -> str:
-    alpha = one.alpha
-    return _COLUMNS.format(
-        one.question.key,
-        alpha.level,
-        _number(alpha.alpha),
-        "–" if alpha.ci is None else f"{alpha.ci[0]:.4f} to {alpha.ci[1]:.4f}",
-        alpha.units,
-        alpha.ratings,
-        "unnamed" if one.raters is None else f"{one.raters}{'+' if one.unnamed_raters else ''}",
-        "–" if one.percent.pooled_pairs is None else f"{100 * one.percent.pooled_pairs:.1f} %",
+def _table(questions: Sequence[QuestionAgreement], opinions: Mapping[str, SecondOpinion]) -> Table:
+    columns = (
+        Column("question", "question"),
+        Column("level", "level"),
+        _ALPHA,
+        Column("units", "units", "count"),
+        Column("ratings", "ratings", "count"),
+        Column("raters", "raters"),
+        Column("percent", "% agree", "percent", 1),
     )
+    rows = [
+        (
+            one.question.key,
+            one.alpha.level,
+            measured_alpha(one.alpha),
+            one.alpha.units,
+            one.alpha.ratings,
+            "unnamed" if one.raters is None else f"{one.raters}{'+' if one.unnamed_raters else ''}",
+            one.percent.pooled_pairs,
+        )
+        for one in questions
+    ]
+    notes = ["In brackets: 95 % intervals."]
+    if caveat := INTERVAL_CAVEATS.get(questions[0].alpha.ci_method):
+        notes.append(caveat)
+    for one in questions:
+        notes += [f"{one.question.key}: {note}" for note in _notes(one, opinions.get(one.question.key))]
+    return Table("agreement", "", columns, rows, notes)
 
 
-def _notes(one: QuestionAgreement) -> Iterator[str]:
-    if one.alpha.reason:
-        yield AGREEMENT[one.alpha.reason]
+def _notes(one: QuestionAgreement, opinion: SecondOpinion | None) -> Iterator[str]:
     if one.alpha.replicates:
         clusters = f" of {one.alpha.clusters} prompts or items" if one.alpha.clusters is not None else ""
         yield f"Interval from {one.alpha.replicates} draws{clusters}; {one.alpha.degenerate} left alpha undefined."
@@ -125,18 +128,14 @@ def _notes(one: QuestionAgreement) -> Iterator[str]:
     if one.symmetric is not None:
         yield (
             f"Which candidate is listed first is arbitrary; without that choice alpha is "
-            f"{_number(one.symmetric.alpha)} over {one.symmetric.ratings} votes for a side."
+            f"{format_value(one.symmetric.alpha, _ALPHA)} over {one.symmetric.ratings} votes for a side."
         )
     if one.question.other_versions:
         numbers = ", ".join(map(str, one.question.other_versions))
         yield f"Left out: answers on another scale, from protocol version {numbers}."
-
-
-def _opinion(opinion: SecondOpinion) -> str:
-    if opinion.difference is None:
-        return f"nothing to compare ({AGREEMENT.get(opinion.reason or '', opinion.reason)})"
-    return f"{_number(opinion.alpha)}, difference {opinion.difference:.1e}"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
+    if opinion is not None and opinion.difference is None:
+        reason = AGREEMENT.get(opinion.reason or "", opinion.reason)
+        yield f"krippendorff package: nothing to compare ({reason})"
+    elif opinion is not None:
+        alpha = format_value(opinion.alpha, _ALPHA)
+        yield f"krippendorff package: {alpha}, difference {opinion.difference:.1e}"

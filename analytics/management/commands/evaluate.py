@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from analytics.benchmarks import BENCHMARKS, Benchmark, BenchmarkError, limit_benchmark, open_benchmark
 from analytics.evaluation.evaluate import evaluate, write_tables
 from analytics.evaluation.results import BenchmarkResult
+from analytics.reports.render.durations import duration
 from analytics.statistics.bootstrap import REPLICATES, Resampling
 from annotation.errors import DomainError
+from scoring.management.terminal import parse_option_pairs, read_prompts
 from scoring.metrics import registry
 from scoring.metrics.contract import SetupError
 from scoring.metrics.registry import OptionError
@@ -55,11 +57,11 @@ class Command(BaseCommand):
             "--replicates", type=int, default=REPLICATES, help=f"of the bootstrap ({REPLICATES})"
         )
 
-    def handle(self, *args: Any, **given: Any) -> None:
+    def handle(self, *args: Any, **options: Any) -> None:
         try:
-            benchmark, result = self._evaluated(given)
+            benchmark, result = self._evaluate(options)
             self._report(result)
-            for path in write_tables(given["output"], benchmark):
+            for path in write_tables(options["output"], benchmark):
                 self.stdout.write(str(path))
         except DomainError as error:
             raise CommandError(error.message) from error
@@ -72,21 +74,23 @@ class Command(BaseCommand):
                 "Stopped. What was scored is kept: the same command goes on from here."
             ) from None
 
-    def _evaluated(self, given: dict[str, Any]) -> tuple[Benchmark, BenchmarkResult]:
-        resampling = _resampling(given)
-        options = validation.validate_options(None, given["scorer"], _options(given))
-        benchmark = open_benchmark(given["benchmark"], given["folder"], skip_missing=given["skip_missing"])
-        if given["limit"] is not None:
-            if given["limit"] < 1:
-                raise CommandError("--limit: give a number of 1 or more.")
-            benchmark = limit_benchmark(benchmark, given["limit"])
+    def _evaluate(self, options: dict[str, Any]) -> tuple[Benchmark, BenchmarkResult]:
+        for name in ("replicates", "limit"):
+            if options[name] is not None and options[name] < 1:
+                raise CommandError(f"--{name}: give a number of 1 or more.")
+        scorer_options = validation.validate_options(None, options["scorer"], _scorer_options(options))
+        benchmark = open_benchmark(
+            options["benchmark"], options["folder"], skip_missing=options["skip_missing"]
+        )
+        if options["limit"] is not None:
+            benchmark = limit_benchmark(benchmark, options["limit"])
         result = evaluate(
             benchmark,
-            given["scorer"],
-            options,
-            folder=given["output"],
-            resampling=resampling,
-            progress=_Meter(self.stdout.write),
+            options["scorer"],
+            scorer_options,
+            folder=options["output"],
+            resampling=Resampling(seed=options["seed"], replicates=options["replicates"]),
+            progress=_ProgressLines(self.stdout.write),
         )
         return benchmark, result
 
@@ -101,51 +105,26 @@ class Command(BaseCommand):
             self.stdout.write(f"{len(result.left_out):,} sounds are not in the folder and were left out.")
 
 
-class _Meter:
-    """Says now and then how far it is, how fast, and for how long yet."""
+class _ProgressLines:
+    """Every few seconds a line: how far it is, how fast, and how long is left."""
 
-    def __init__(self, write: Any) -> None:
+    def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
-        self._started = self._said = time.monotonic()
+        self._started = self._written = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
         if not done:
-            self._started = self._said = now
+            self._started = self._written = now
             self._write(f"{total:,} to score" if total else "Everything is scored already.")
-        elif now - self._said >= _SECONDS_BETWEEN_LINES or done == total:
+        elif now - self._written >= _SECONDS_BETWEEN_LINES or done == total:
             rate = done / max(now - self._started, 1e-6)
-            self._said = now
-            self._write(f"{done:,} of {total:,} · {rate:.1f} a second · {_time((total - done) / rate)} left")
+            self._written = now
+            left = duration((total - done) / rate)
+            self._write(f"{done:,} of {total:,} · {rate:.1f} a second · {left} left")
 
 
-def _time(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
-def _resampling(given: dict[str, Any]) -> Resampling:
-    if given["replicates"] < 1:
-        raise CommandError("--replicates: give a number of 1 or more.")
-    return Resampling(seed=given["seed"], replicates=given["replicates"])
-
-
-def _options(given: dict[str, Any]) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for setting in given["option"]:
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise CommandError(f"--option {setting}: write it as NAME=VALUE.")
-        options[name.strip()] = value
-    options |= {name: given[name] for name in ("backbone", "template") if given[name]}
-    if given["prompts"]:
-        options["prompts"] = _prompts(given["prompts"])
-    return options
-
-
-def _prompts(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CommandError(f"{path} is no prompt file: {error}") from error
+def _scorer_options(options: dict[str, Any]) -> dict[str, Any]:
+    stated = {name: options[name] for name in ("backbone", "template") if options[name]}
+    prompts = {"prompts": read_prompts(options["prompts"])} if options["prompts"] else {}
+    return {**parse_option_pairs(options["option"]), **stated, **prompts}

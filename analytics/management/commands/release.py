@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analytics.code_version import code_version
-from analytics.datasets import releases
-from analytics.datasets.snapshot import AUDIO_CHOICES, ReleaseOptions
+from analytics.datasets import release_manifest, releases
+from analytics.datasets.snapshot import AUDIO_CHOICES, ReleaseOptions, StudySnapshot
 from annotation.errors import DomainError
 from annotation.jobs import jobs
 from annotation.management.lookup import study_by_slug
 from annotation.models import Job
+from scoring.management.terminal import error_lines
 
 
 class Command(BaseCommand):
@@ -43,67 +43,53 @@ class Command(BaseCommand):
         diff.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        what: dict[str, Callable[[dict[str, Any]], None]] = {
-            "make": self._make,
-            "rebuild": self._rebuild,
-            "verify": self._verify,
-            "diff": self._diff,
-        }
+        verbs = {"make": self._make, "rebuild": self._rebuild, "verify": self._verify, "diff": self._diff}
         try:
-            what[options["what"]](options)
+            verbs[options["what"]](options)
         except DomainError as error:
-            raise CommandError(
-                "\n".join([error.message, *(f"{p.message} {p.remedy}" for p in error.problems)])
-            ) from error
+            raise CommandError(error_lines(error)) from error
 
     def _make(self, options: dict[str, Any]) -> None:
         study = study_by_slug(options["slug"])
         names = ("audio", "note", "license", "creator", "url")
-        wishes = ReleaseOptions(
-            **{name: options[name] for name in names}, language=tuple(options["language"])
-        )
-        job = releases.start_release(study, wishes, actor=None)
+        stated = {name: options[name] for name in names}
+        release_options = ReleaseOptions(**stated, language=tuple(options["language"]))
+        job = releases.start_release(study, release_options, actor=None)
         jobs.run_inline(job)
         if job.state != Job.State.DONE:
             raise CommandError(f"No release was made. {job.message}")
         self.stdout.write(f"Release {job.report['release']} of {study.slug}: {job.report['sha256']}")
 
     def _rebuild(self, options: dict[str, Any]) -> None:
-        from analytics.datasets import release_manifest
-        from analytics.datasets.snapshot import StudySnapshot
-
-        told = release_manifest.read_manifest(options["manifest"])
-        cut = StudySnapshot.from_json(told["cut"])
-        study = study_by_slug(str(cut.study["slug"]))
-        if since := releases.withdrawn_since_snapshot(cut, study):
+        manifest = release_manifest.read_manifest(options["manifest"])
+        snapshot = StudySnapshot.from_json(manifest["cut"])
+        study = study_by_slug(str(snapshot.study["slug"]))
+        if since := releases.withdrawn_since_snapshot(snapshot, study):
             who = "1 rater has" if since == 1 else f"{since} raters have"
             self.stderr.write(
                 f"{who} asked since to be taken out. This release has still what they said: do not hand it on."
             )
-        if told.get("code_version") != code_version():
-            self.stderr.write(f"Made by {told.get('code_version')}; this is {code_version()}.")
-        made = releases.rebuild_release(cut, study, out=options["out"].absolute())
-        if made["sha256"] != told["sha256"]:
+        if manifest.get("code_version") != code_version():
+            self.stderr.write(f"Made by {manifest.get('code_version')}; this is {code_version()}.")
+        rebuilt = releases.rebuild_release(snapshot, study, out=options["out"].absolute())
+        if rebuilt["sha256"] != manifest["sha256"]:
             raise CommandError(
-                f"What is in {options['out']} is another release: {made['sha256']} instead of {told['sha256']}. Its "
-                f"manifest was written by {told.get('code_version')} with {told.get('written_with')}."
+                f"What is in {options['out']} is another release: {rebuilt['sha256']} instead of "
+                f"{manifest['sha256']}. Its manifest was written by {manifest.get('code_version')} with "
+                f"{manifest.get('written_with')}."
             )
-        self.stdout.write(f"The same release is in {options['out']}: {made['sha256']}")
+        self.stdout.write(f"The same release is in {options['out']}: {rebuilt['sha256']}")
 
     def _verify(self, options: dict[str, Any]) -> None:
-        from analytics.datasets import release_manifest
-
-        if found := list(release_manifest.folder_faults(options["folder"])):
-            raise CommandError("\n".join(found))
-        self.stdout.write(
-            f"All is as released: {release_manifest.read_manifest(options['folder'])['sha256']}"
-        )
+        if faults := list(release_manifest.folder_faults(options["folder"])):
+            raise CommandError("\n".join(faults))
+        manifest = release_manifest.read_manifest(options["folder"])
+        self.stdout.write(f"All is as released: {manifest['sha256']}")
 
     def _diff(self, options: dict[str, Any]) -> None:
-        from analytics.datasets import diff, release_manifest
+        from analytics.datasets import diff
 
         for folder in (options["before"], options["after"]):
             release_manifest.read_manifest(folder)
-        found = diff.diff_summary(options["before"], options["after"])
-        shown = diff.diff_json if options["json"] else diff.diff_text
-        self.stdout.write(shown(found))
+        summary = diff.diff_summary(options["before"], options["after"])
+        self.stdout.write(diff.diff_json(summary) if options["json"] else diff.diff_text(summary))

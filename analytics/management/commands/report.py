@@ -15,7 +15,6 @@ from analytics.reports.study_report import INTERVALS, STEPS, report_settings, st
 from analytics.statistics.bootstrap import REPLICATES
 from annotation.errors import DomainError
 from annotation.management.lookup import study_by_slug
-from annotation.models import Study
 
 
 class Command(BaseCommand):
@@ -37,34 +36,26 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_by_slug(options["slug"])
         try:
-            made = self._made(study, options)
+            settings = report_settings(options)
+            with consistent_snapshot():
+                document = study_report(
+                    study, settings, language=options["language"], progress=self._progress
+                )
+            # As the page reads it from its job: the same bytes.
+            _write(document_from_json(document_json(document)), options["out"], options["tables"])
         except DomainError as error:
             raise CommandError(error.message) from error
-        try:
-            _write(made, options["out"], options["tables"])
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be written: {error.strerror}.") from error
-
-    def _made(self, study: Study, options: dict[str, Any]) -> Document:
-        asked = {name: options[name] for name in ("interval", "replicates", "seed", "language")}
-        settings = report_settings(asked)
-        with consistent_snapshot():
-            found = study_report(study, settings, language=asked["language"], progress=self._progress)
-        # As the page reads it from its job: the same bytes.
-        return document_from_json(document_json(found))
 
     def _progress(self, done: int) -> None:
         self.stderr.write(f"{done} of {len(STEPS)}: {STEPS[done - 1]}")
 
 
 def _write(document: Document, out: Path, tables: Path | None) -> None:
-    _save(out, render_standalone(document))
+    """As bytes: no system's own line ends."""
+    out.write_bytes(render_standalone(document).encode())
     if tables is not None:
         tables.mkdir(parents=True, exist_ok=True)
         for name, text in tables_and_figures(document).items():
-            _save(tables / name, text)
-
-
-def _save(path: Path, text: str) -> None:
-    """As bytes: no system's own line ends."""
-    path.write_bytes(text.encode())
+            (tables / name).write_bytes(text.encode())

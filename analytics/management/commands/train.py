@@ -13,6 +13,7 @@ from annotation.errors import DomainError
 from annotation.jobs import jobs as jobs_jobs
 from annotation.management.lookup import study_by_slug
 from annotation.models import Job
+from scoring.management.terminal import error_lines
 from scoring.models import LearnedModel
 from scoring.training.catalogue import TRAINABLE
 
@@ -73,18 +74,18 @@ class Command(BaseCommand):
                 pseudo=options["pseudo"],
             )
         except DomainError as error:
-            raise CommandError(_told(error)) from error
+            raise CommandError(error_lines(error)) from error
         self.stderr.write(f"Training {model} of {study.slug} …")
         jobs_jobs.run_inline(model.job)
         model = LearnedModel.objects.select_related("job", "scorer").get(pk=model.pk)
         if model.job.state != Job.State.DONE:
             raise CommandError(model.job.message)
-        self._say(model, as_json=options["json"])
-
-    def _say(self, model: LearnedModel, *, as_json: bool) -> None:
-        if as_json:
+        if options["json"]:
             self.stdout.write(json.dumps({"model": str(model), **model.record}, ensure_ascii=False))
-            return
+        else:
+            self._report(model)
+
+    def _report(self, model: LearnedModel) -> None:
         counts = model.record["counts"]
         self.stdout.write(
             f"{model}: {counts['train_votes']:,} votes on {counts['train_units']:,} units learned from, "
@@ -103,21 +104,16 @@ class Command(BaseCommand):
 
 
 def _settings(options: dict[str, Any]) -> dict[str, Any]:
-    given = {"encoder": options["encoder"]} if options["encoder"] else {}
+    settings = {"encoder": options["encoder"]} if options["encoder"] else {}
     for pair in options["set"]:
         name, equals, value = pair.partition("=")
         if not equals:
             raise CommandError(f"{pair!r} is no setting: write NAME=VALUE.")
-        given[name.strip()] = value
-    return given
+        settings[name.strip()] = value
+    return settings
 
 
 def _figure(figure: dict[str, Any]) -> str:
     if figure["mean"] is None:
         return "undefined"
     return f"{figure['mean']:.3f}" + ("" if figure["sd"] is None else f" ± {figure['sd']:.3f}")
-
-
-def _told(error: DomainError) -> str:
-    problems = [f"{one.field}: {one.message} {one.remedy}".strip() for one in getattr(error, "problems", [])]
-    return "\n".join([error.message, *problems])

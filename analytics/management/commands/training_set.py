@@ -19,8 +19,6 @@ from analytics.datasets.formats.training import TRAINING_FORMATS
 from annotation.errors import DomainError
 from annotation.management.lookup import study_by_slug
 
-_SEVERAL = ("questions", "votes", "groups", "hold_out_systems")
-
 
 class Command(BaseCommand):
     help = "Write a training set of a study to a new folder: data by split, a data card and a manifest."
@@ -54,14 +52,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_by_slug(options["slug"])
-        named = {
-            name: options[name]
-            for name in TrainingSetOptions.__dataclass_fields__
-            if options.get(name) is not None
-        }
+        names = TrainingSetOptions.__dataclass_fields__
+        stated = {name: options[name] for name in names if options.get(name) is not None}
         try:
             manifest = training_sets.write_audited_training_set(
-                study, TrainingSetOptions.of(named), out=options["out"].absolute()
+                study, TrainingSetOptions.of(stated), out=options["out"].absolute()
             )
         except (DomainError, TrainingSetError) as error:
             raise CommandError(str(error)) from error
@@ -70,10 +65,10 @@ class Command(BaseCommand):
                 f"The set could not be written, and nothing was left behind: {error}"
             ) from error
         for table, parts in manifest["counts"].items():
-            told = ", ".join(f"{part} {n:,}" for part, n in parts.items())
-            self.stdout.write(f"{table}: {told}")
+            sizes = ", ".join(f"{part} {n:,}" for part, n in parts.items())
+            self.stdout.write(f"{table}: {sizes}")
         self.stdout.write(f"The set is in {options['out']}.")
 
 
-def _ratios(said: str) -> tuple[float, ...]:
-    return tuple(float(share) for share in said.split(":"))
+def _ratios(text: str) -> tuple[float, ...]:
+    return tuple(float(share) for share in text.split(":"))

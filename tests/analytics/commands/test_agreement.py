@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import sys
+from functools import partial
+from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from analytics.reports import agreement
 from annotation.models import Study
 from annotation.studies import protocols
 from tests import factories
 from tests.analytics.protocols import protocol, scale
+from tests.analytics.reports import reading
 from tests.analytics.votes import votes
 
 pytestmark = pytest.mark.django_db
+typed = partial(reading.typed, "agreement")
 
 
-def typed(*arguments: str) -> str:
-    out = io.StringIO()
-    call_command("agreement", *arguments, stdout=out)
-    return out.getvalue()
+def figures(slug: str, *arguments: str) -> dict[str, Any]:
+    return json.loads(typed(slug, "--json", *arguments))["questions"]["correctness"]
+
+
+def words(*arguments: str) -> str:
+    """What is printed for people, on one line."""
+    return " ".join(typed(*arguments).split())
 
 
 @pytest.fixture
@@ -34,92 +40,71 @@ def slug() -> str:
     return study.slug
 
 
-def test_json_is_one_object_of_questions(slug):
-    found = json.loads(typed(slug, "--json"))
-    assert list(found) == ["questions"]
-    assert {"level", "alpha", "ci95", "units", "ratings", "raters", "percent_agreement", "reason"} <= set(
-        found["questions"]["correctness"]
-    )
-    assert "verify" not in found["questions"]["correctness"]
-
-
-def test_the_table_shows_the_same_figures(slug):
-    alpha = json.loads(typed(slug, "--json"))["questions"]["correctness"]["alpha"]
+def test_json_is_one_object_of_questions_and_the_table_shows_the_same_figures(slug):
+    assert list(json.loads(typed(slug, "--json"))) == ["questions"]
+    found = figures(slug)
+    named = {"level", "alpha", "ci95", "units", "ratings", "raters", "percent_agreement", "reason"}
+    assert named <= set(found)
+    assert "verify" not in found
     header, row, *_ = typed(slug).splitlines()
     assert header.split()[:3] == ["question", "level", "alpha"]
-    assert row.split()[:3] == ["correctness", "ordinal", f"{alpha:.4f}"]
+    low, high = found["ci95"]
+    assert row.split()[:3] == ["correctness", "ordinal", f"{found['alpha']:.4f}"]
+    assert f"[{low:.4f}, {high:.4f}]".replace("-", "−") in row
     assert "unnamed" in row
 
 
-def test_the_table_says_why_a_figure_is_missing():
-    assert "There are no ratings yet." in typed(factories.StudyFactory().slug)
-
-
-def test_the_table_of_a_comparison_says_that_first_is_arbitrary():
-    assert "arbitrary" in typed(factories.StudyFactory(preset="cmi-pref").slug)
-
-
-def test_the_table_names_the_versions_left_out(slug):
+def test_the_table_says_why_a_figure_is_missing_and_what_is_left_out(slug):
+    assert "There are no ratings yet." in words(factories.StudyFactory().slug)
+    assert "arbitrary" in words(factories.StudyFactory(preset="cmi-pref").slug)
     study = factories.StudyFactory()
     protocols.add_protocol_version(study, definition=protocol(scale("correctness")), actor=None)
-    assert "from protocol version 1." in typed(study.slug)
+    assert "from protocol version 1." in words(study.slug)
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
 def test_verify_compares_with_the_package(slug, level):
-    found = json.loads(typed(slug, "--json", "--verify", "--level", level))["questions"]["correctness"]
+    found = figures(slug, "--verify", "--level", level)
     assert found["level"] == level
     assert found["verify"]["alpha"] == pytest.approx(found["alpha"], abs=1e-12)
     assert found["verify"]["difference"] < 1e-12
 
 
-@pytest.mark.parametrize("interval", ["jackknife", "units", "items", "krippendorff"])
-def test_the_interval_can_be_chosen_and_alpha_stays(slug, interval):
-    plain = json.loads(typed(slug, "--json"))["questions"]["correctness"]
+@pytest.mark.parametrize(
+    ("interval", "method"),
+    [
+        ("jackknife", "jackknife-t"),
+        ("units", "units"),
+        ("items", "clusters"),
+        ("krippendorff", "krippendorff"),
+    ],
+)
+def test_the_interval_can_be_chosen_and_alpha_stays(slug, interval, method):
+    plain = figures(slug)
     options = ("--interval", interval, "--replicates", "200", "--seed", "3")
-    found = json.loads(typed(slug, "--json", *options, "--verify"))["questions"]["correctness"]
+    found = figures(slug, *options, "--verify")
     assert found["alpha"] == pytest.approx(plain["alpha"], abs=1e-12)
     assert (found["ci95"] == plain["ci95"]) == (interval == "jackknife")
-    assert found["ci_method"].endswith(
-        {"items": "clusters", "jackknife": "jackknife-t"}.get(interval, interval)
-    )
+    assert found["ci_method"].endswith(method)
     assert found["verify"]["difference"] < 1e-12
     assert typed(slug, *options) == typed(slug, *options)
-
-
-def test_krippendorffs_interval_comes_with_a_warning(slug):
-    assert "too narrow" in typed(slug, "--interval", "krippendorff")
-    assert "too narrow" not in typed(slug, "--interval", "units")
-
-
-def test_the_table_says_what_was_drawn(slug):
-    assert "Interval from 50 draws of 3 prompts or items; " in typed(
-        slug, "--interval", "items", "--replicates", "50"
-    )
+    assert ("too narrow" in words(slug, *options)) == (interval == "krippendorff")
+    drawn = "Interval from 200 draws of 3 prompts or items; "
+    assert (drawn in words(slug, *options)) == (interval == "items")
 
 
 def test_ratings_off_the_scale_are_left_out_aloud_and_verified_without_them(slug):
     votes(factories.rating_task(Study.objects.get(slug=slug), "d"), [3.5, 9, 2])
-    found = json.loads(typed(slug, "--json", "--verify"))["questions"]["correctness"]
+    found = figures(slug, "--verify")
     assert (found["off_scale"], found["ratings"]) == (2, 9)
     assert found["verify"]["difference"] < 1e-12
-    assert "Left out: 2 ratings that are none of the scale's points." in typed(slug)
+    assert "Left out: 2 ratings that are none of the scale's points." in words(slug)
 
 
-@pytest.mark.parametrize("options", [("--replicates", "0"), ("--seed", "-1")])
-def test_draws_that_cannot_be_are_a_sentence(slug, options):
-    with pytest.raises(CommandError, match="--replicates is 1 or more, and --seed is 0 or more"):
-        typed(slug, *options)
-
-
-def test_verify_prints_the_difference(slug):
-    assert "krippendorff package: " in typed(slug, "--verify")
-
-
-def test_verify_has_nothing_to_compare_without_ratings():
-    assert "nothing to compare (There are no ratings yet.)" in typed(
-        factories.StudyFactory().slug, "--verify"
-    )
+def test_verify_prints_the_difference_or_that_there_is_nothing_to_compare(slug):
+    assert ", difference " in words(slug, "--verify")
+    empty = words(factories.StudyFactory().slug, "--verify")
+    assert "krippendorff package: nothing to compare (There are no ratings yet.)" in empty
 
 
 def test_a_difference_is_an_error(slug, monkeypatch):
@@ -133,16 +118,15 @@ def test_a_difference_is_an_error(slug, monkeypatch):
     [
         (["nowhere"], "There is no study with the address 'nowhere'."),
         (["nowhere", "--level", "x"], "There is no study with the address 'nowhere'."),
+        (["here", "--level", "cardinal"], "'cardinal' is not a level of measurement"),
+        (["here", "--replicates", "0"], "--replicates is 1 or more, and --seed is 0 or more"),
+        (["here", "--seed", "-1"], "--replicates is 1 or more, and --seed is 0 or more"),
     ],
 )
-def test_an_unknown_study_is_a_sentence(arguments, sentence):
+def test_nonsense_is_refused_with_a_sentence(arguments, sentence):
+    factories.StudyFactory(slug="here")
     with pytest.raises(CommandError, match=sentence):
         typed(*arguments)
-
-
-def test_an_unknown_level_is_a_sentence(slug):
-    with pytest.raises(CommandError, match="'cardinal' is not a level of measurement"):
-        typed(slug, "--level", "cardinal")
 
 
 def test_the_package_is_loaded_only_to_verify():

@@ -287,11 +287,9 @@ def test_what_cannot_be_done_is_said_before_anything_is_scored(tmp_path):
     assert "is not a folder. RELATE is published as" in refusal("relate", tmp_path / "nowhere", out, "length")
     assert "there is no scorer 'lenght'" in refusal("relate", relate, out, "lenght")
     assert "length has no such option" in refusal("relate", relate, out, "length", "--option", "tempo=3")
-    assert "write it as NAME=VALUE" in refusal("relate", relate, out, "length", "--option", "tempo")
+    assert "write NAME=VALUE" in refusal("relate", relate, out, "length", "--option", "tempo")
     assert "give a number of 1 or more" in refusal("relate", relate, out, "length", "--limit", "0")
-    assert "is no prompt file" in refusal(
-        "relate", relate, out, "length", "--prompts", str(relate / "none.toml")
-    )
+    assert "--prompts " in refusal("relate", relate, out, "length", "--prompts", str(relate / "none.toml"))
     assert not out.exists()
 
 
