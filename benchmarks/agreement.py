@@ -21,7 +21,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -112,8 +111,8 @@ def by_evalica(ratings: Ratings, replicates: int) -> Callable[[], dict[str, Any]
 
 def without_each(ratings: Ratings, replicates: int) -> Callable[[], dict[str, Any]]:
     def work() -> dict[str, Any]:
-        found = one_left_out(ratings.unit, ratings.rater, ratings.value, level="ordinal")
-        return {"raters": len(found), "alpha": found[0].alpha_without}
+        by_rater = one_left_out(ratings.unit, ratings.rater, ratings.value, level="ordinal")
+        return {"raters": len(by_rater), "alpha": by_rater[0].alpha_without}
 
     return work
 
@@ -140,38 +139,35 @@ def contest(name: str, folder: Path, replicates: int, rounds: int) -> None:
     work = CONTESTANTS[name](Ratings(folder), replicates)
     wall: list[float] = []
     cpu: list[float] = []
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     _peak()
     before = psutil.Process().memory_info().rss
     for _ in range(rounds):
         start, used = time.perf_counter(), time.process_time()
-        found = work()
+        results = work()
         wall.append(time.perf_counter() - start)
         cpu.append(time.process_time() - used)
-    print(
-        json.dumps(
-            {
-                "seconds": round(statistics.median(wall), 3),
-                "cpu_seconds": round(statistics.median(cpu), 3),
-                "peak_extra_mb": round((_peak() - before) / MEGABYTE, 1),
-                **found,
-            }
-        )
-    )
+    costs = {
+        "seconds": round(statistics.median(wall), 3),
+        "cpu_seconds": round(statistics.median(cpu), 3),
+        "peak_extra_mb": round((_peak() - before) / MEGABYTE, 1),
+    }
+    print(json.dumps({**costs, **results}))
 
 
 def _peak() -> int:
     """The most memory this process has held since the last call: the kernel's mark is set back."""
     status = Path("/proc/self/status").read_text()
-    found = int(status.partition("VmHWM:")[2].split()[0]) * 1024
+    peak = int(status.partition("VmHWM:")[2].split()[0]) * 1024
     Path("/proc/self/clear_refs").write_text("5")
-    return found
+    return peak
 
 
 def run(name: str, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    told = ["--contestant", name, "--folder", str(folder)]
+    contestant = ["--contestant", name, "--folder", str(folder)]
     counts = ["--replicates", str(arguments.replicates), "--rounds", str(arguments.rounds)]
-    ended = subprocess.run([sys.executable, __file__, *told, *counts], stdout=subprocess.PIPE, check=False)
+    command = [sys.executable, __file__, *contestant, *counts]
+    ended = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     if ended.returncode:
         return {"failed": f"ended with status {ended.returncode}"}
     return dict(json.loads(ended.stdout.splitlines()[-1]))
@@ -180,22 +176,18 @@ def run(name: str, arguments: argparse.Namespace, folder: Path) -> dict[str, Any
 def arrays(arguments: argparse.Namespace, folder: Path) -> None:
     figures: dict[str, Any] = {"ratings": arguments.ratings, "replicates": arguments.replicates}
     for name in ("ours", "krippendorff", "evalica"):
-        absent = name != "ours" and not installed(name)
+        absent = name != "ours" and not harness.installed(name)
         figures[name] = "absent" if absent else run(name, arguments, folder)
-    first = figures["ours"]
+    bounds = {"seconds": SECONDS, "peak_extra_mb": MEGABYTES}
     harness.finish(
         "alpha of 10 million ratings with both intervals takes two seconds and a gigabyte",
         figures,
-        {
-            "seconds": (first["seconds"], SECONDS, "<="),
-            "peak_extra_mb": (first["peak_extra_mb"], MEGABYTES, "<="),
-        },
+        {name: (figures["ours"][name], bound, "<=") for name, bound in bounds.items()},
     )
 
 
 def raters(arguments: argparse.Namespace, folder: Path) -> None:
-    found = run("without each rater", arguments, folder)
-    figures = {"ratings": arguments.ratings, **found}
+    figures = {"ratings": arguments.ratings, **run("without each rater", arguments, folder)}
     harness.finish("alpha without each of 500 raters takes seconds", figures, {})
 
 
@@ -221,7 +213,7 @@ def database(arguments: argparse.Namespace) -> None:
 
     start = time.perf_counter()
     study = make_study("rated", n_tasks=3 * arguments.database_ratings // 10, overlap=4)
-    made = rate(study, raters=RATERS)
+    n = rate(study, raters=RATERS)
     settle()
     loading = time.perf_counter() - start
     (question,) = [one for one in measured_questions(study) if one.key == "correctness"]
@@ -230,29 +222,22 @@ def database(arguments: argparse.Namespace) -> None:
     for _ in range(arguments.rounds):
         start = time.perf_counter()
         counted = value_counts.unit_counts(question)
-        found = krippendorff_alpha(patterns_from_rows(counted.rows), level="ordinal")
+        agreement = krippendorff_alpha(patterns_from_rows(counted.rows), level="ordinal")
         seconds.append(time.perf_counter() - start)
         rows = len(counted.rows)
     harness.finish(
-        f"alpha of {made:,} stored ratings takes one GROUP BY; of ten million, 15 seconds at most",
+        f"alpha of {n:,} stored ratings takes one GROUP BY; of ten million, 15 seconds at most",
         {
-            "ratings": made,
+            "ratings": n,
             "rows_to_the_client": rows,
             "client_peak_extra_mb": round((_peak() - before) / MEGABYTE, 1),
             "seconds": [round(one, 2) for one in seconds],
             "loading_seconds": round(loading),
-            "alpha": found.alpha,
-            "jackknife": found.ci,
+            "alpha": agreement.alpha,
+            "jackknife": agreement.ci,
         },
-        {"seconds": (round(statistics.median(seconds), 2), round(DATABASE_SECONDS * made / 1e7, 2), "<=")},
+        {"seconds": (round(statistics.median(seconds), 2), round(DATABASE_SECONDS * n / 1e7, 2), "<=")},
     )
-
-
-def installed(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 PARTS = {"arrays": arrays, "raters": raters, "running": running}

@@ -1,15 +1,18 @@
-"""What the benchmarks share: a scratch installation, the machine's facts, the closing line."""
+"""What the benchmarks share: command line, scratch installation, web server, clocks, memory, the closing line."""
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
 import platform
+import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -18,9 +21,21 @@ import psutil
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# By name: value, bound, and "<=" or ">=".
+Targets = dict[str, tuple[float, float, str]]
 
-def scratch_installation() -> Path:
-    """An empty, migrated database with durable settings, in a folder that goes when this process does."""
+
+def options(description: str | None, **defaults: Any) -> argparse.Namespace:
+    """The command line: an option for each default, of its type."""
+    parser = argparse.ArgumentParser(description=description)
+    for name, default in defaults.items():
+        parser.add_argument(f"--{name}", type=type(default), default=default, help="default: %(default)s")
+    return parser.parse_args()
+
+
+def scratch_installation(*, static: bool = False) -> Path:
+    """An empty, migrated database with durable settings, in a folder that goes when this process does. static: with
+    the files that pages link."""
     sys.path.insert(0, str(ROOT))
     os.environ.pop("DATABASE_URL", None)
     os.environ.update(DJANGO_SETTINGS_MODULE="config.settings", CONCORD_LOG_LEVEL="WARNING")
@@ -32,6 +47,8 @@ def scratch_installation() -> Path:
 
     django.setup()
     call_command("migrate", verbosity=0)
+    if static:
+        call_command("collectstatic", interactive=False, verbosity=0)
     return home
 
 
@@ -81,7 +98,35 @@ def cpu_seconds(*roots: psutil.Process) -> float:
     return total
 
 
-def percentiles(seconds: list[float]) -> dict[str, float]:
+def peak_mb() -> int:
+    """The most memory that this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def in_turns(works: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of each, by turns: what else the machine does then weighs on all alike."""
+    seconds: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(rounds):
+        for name, work in works.items():
+            seconds[name].append(seconds_of(work))
+    return seconds
+
+
+def installed(package: str) -> str | None:
+    """Its version, or None where it is absent."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def percentiles(seconds: Sequence[float]) -> dict[str, float]:
     """p50, p95 and p99 in milliseconds."""
     ordered = sorted(seconds)
     return {
@@ -90,26 +135,19 @@ def percentiles(seconds: list[float]) -> dict[str, float]:
     }
 
 
-def finish(claim: str, figures: dict[str, Any], targets: dict[str, tuple[float, float, str]]) -> None:
-    """Print the closing line. A target is (value, bound, "<=" or ">=")."""
-    print(
-        json.dumps(
-            {
-                "claim": claim,
-                "machine": {
-                    "cores": os.cpu_count(),
-                    "processor": platform.processor() or platform.machine(),
-                    "python": platform.python_version(),
-                },
-                "figures": figures,
-                "targets": {
-                    name: {
-                        "value": value,
-                        "target": f"{sign} {bound}",
-                        "holds": value <= bound if sign == "<=" else value >= bound,
-                    }
-                    for name, (value, bound, sign) in targets.items()
-                },
-            }
-        )
-    )
+def finish(claim: str, figures: dict[str, Any], targets: Targets) -> None:
+    """Print the closing line."""
+    machine = {
+        "cores": os.cpu_count(),
+        "processor": platform.processor() or platform.machine(),
+        "python": platform.python_version(),
+    }
+    verdicts = {
+        name: {
+            "value": value,
+            "target": f"{sign} {bound}",
+            "holds": value <= bound if sign == "<=" else value >= bound,
+        }
+        for name, (value, bound, sign) in targets.items()
+    }
+    print(json.dumps({"claim": claim, "machine": machine, "figures": figures, "targets": verdicts}))

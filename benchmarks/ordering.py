@@ -8,10 +8,7 @@ after a few votes.
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +61,7 @@ FROM (SELECT id FROM annotation_task WHERE study_id = %(study)s AND wants_more
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--size", type=int, default=100_000, help="open tasks")
-    parser.add_argument("--leases", type=int, default=2000, help="of each kind")
-    arguments = parser.parse_args()
+    arguments = harness.options(__doc__, size=100_000, leases=2000)
     harness.scratch_installation()
     reckoned = reckon(arguments.size)
     leased = lease(arguments.size, arguments.leases)
@@ -119,12 +113,11 @@ def _timed_leases(user: Any, slug: str, n: int) -> list[float]:
     from annotation.rating import leases
 
     seconds = []
+    taken: list[Any] = []
     for _ in range(n):
-        started = time.perf_counter()
-        _, lease = leases.lease_next(user, slug)
-        seconds.append(time.perf_counter() - started)
-        assert lease is not None
-        leases.skip(user, lease.id, reason="audio")
+        seconds.append(harness.seconds_of(lambda: taken.append(leases.lease_next(user, slug)[1])))
+        assert taken[-1] is not None
+        leases.skip(user, taken[-1].id, reason="audio")
     return seconds
 
 
@@ -171,17 +164,11 @@ def reckon(size: int) -> dict[str, float]:
         cursor.execute(_VOTES, {**values, "n": size // 2})
         cursor.execute("VACUUM ANALYZE")
     task_selection.set_ordering(study, actor=None, scorer="cmi-rm")
-    first = _seconds(priorities.sweep)
-    unchanged = _seconds(priorities.sweep)
+    first, unchanged = (round(harness.seconds_of(priorities.sweep), 3) for _ in range(2))
     with connection.cursor() as cursor:
         cursor.execute(_VOTES, {**values, "n": 100})
-    return {"first": first, "unchanged": unchanged, "after_100_votes": _seconds(priorities.sweep)}
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return round(time.perf_counter() - started, 3)
+    after = round(harness.seconds_of(priorities.sweep), 3)
+    return {"first": first, "unchanged": unchanged, "after_100_votes": after}
 
 
 if __name__ == "__main__":

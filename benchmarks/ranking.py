@@ -10,12 +10,9 @@ that is not installed is absent from the comparison, and said to be. Rounds take
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
-import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +31,7 @@ EVALICA_REPLICATES = 3
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--votes", type=int, default=1_000_000)
-    parser.add_argument("--systems", type=int, default=20)
-    parser.add_argument("--replicates", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=3)
-    arguments = parser.parse_args()
+    arguments = harness.options(__doc__, votes=1_000_000, systems=20, replicates=200, rounds=3)
     votes = Votes(arguments.votes, arguments.systems)
     works: dict[str, Callable[[], Any]] = {
         "ours by rater": lambda: ours(votes, "rater", arguments.replicates),
@@ -50,22 +42,17 @@ def main() -> None:
         **by_evalica(votes),
         **by_choix(votes),
     }
-    found = {name: work() for name, work in works.items()}  # warm, and to compare
-    seconds: dict[str, list[float]] = {name: [] for name in works}
-    for _ in range(arguments.rounds):
-        for name, work in works.items():
-            start = time.perf_counter()
-            work()
-            seconds[name].append(time.perf_counter() - start)
+    results = {name: work() for name, work in works.items()}  # warm, and to compare
+    seconds = harness.in_turns(works, arguments.rounds)
     medians = {name: round(statistics.median(times), 4) for name, times in seconds.items()}
     figures = vars(arguments) | {
         "raters": RATERS,
         "prompts": PROMPTS,
         "ties": round(float(np.mean(votes.outcome == TIE)), 3),
         "seconds": medians,
-        "evalica": installed("evalica") or "absent",
-        "choix": installed("choix") or "absent",
-        "largest_difference": differences(found),
+        "evalica": harness.installed("evalica") or "absent",
+        "choix": harness.installed("choix") or "absent",
+        "largest_difference": differences(results),
     }
     harness.finish(
         "a ranking of a million comparisons takes a second",
@@ -107,23 +94,23 @@ def strengths(ranking: Ranking) -> np.ndarray:
 
 
 def by_evalica(votes: Votes) -> dict[str, Callable[[], Any]]:
-    if not installed("evalica"):
+    if not harness.installed("evalica"):
         return {}
     import evalica
 
     winners = {FIRST: evalica.Winner.X, SECOND: evalica.Winner.Y, TIE: evalica.Winner.Draw}
-    told = (votes.first.tolist(), votes.second.tolist(), [winners[one] for one in votes.outcome.tolist()])
+    columns = (votes.first.tolist(), votes.second.tolist(), [winners[one] for one in votes.outcome.tolist()])
 
     def newman() -> np.ndarray:
-        scores = evalica.newman(*told, tolerance=1e-10, limit=1000).scores
+        scores = evalica.newman(*columns, tolerance=1e-10, limit=1000).scores
         return centred(np.log(scores.sort_index().to_numpy()))
 
     return {
         "evalica newman": newman,
-        "evalica bradley_terry": lambda: evalica.bradley_terry(*told).scores,
+        "evalica bradley_terry": lambda: evalica.bradley_terry(*columns).scores,
         f"evalica bootstrap of {EVALICA_REPLICATES}": lambda: evalica.bootstrap(
             evalica.bradley_terry,
-            *told,
+            *columns,
             n_resamples=EVALICA_REPLICATES,
             bootstrap_method="percentile",
             random_state=0,
@@ -133,37 +120,29 @@ def by_evalica(votes: Votes) -> dict[str, Callable[[], Any]]:
 
 def by_choix(votes: Votes) -> dict[str, Callable[[], Any]]:
     """It knows no ties: they are left out."""
-    if not installed("choix"):
+    if not harness.installed("choix"):
         return {}
     import choix
 
     decided = votes.outcome != TIE
     first, second, outcome = votes.first[decided], votes.second[decided], votes.outcome[decided]
     won, lost = np.where(outcome == FIRST, (first, second), (second, first)).tolist()
-    told = list(zip(won, lost, strict=True))
-    return {"choix ilsr_pairwise": lambda: centred(choix.ilsr_pairwise(len(votes.names), told))}
+    pairs = list(zip(won, lost, strict=True))
+    return {"choix ilsr_pairwise": lambda: centred(choix.ilsr_pairwise(len(votes.names), pairs))}
 
 
 def centred(values: np.ndarray) -> np.ndarray:
     return np.asarray(values - values.mean())
 
 
-def differences(found: dict[str, Any]) -> dict[str, float]:
+def differences(results: dict[str, Any]) -> dict[str, float]:
     """Of strengths; choix fits other votes, so it can only be near."""
-    reference = found["ours by rater"]
+    reference = results["ours by rater"]
     return {
-        name: float(f"{np.abs(found[name] - reference).max():.2g}")
+        name: float(f"{np.abs(results[name] - reference).max():.2g}")
         for name in ("evalica newman", "choix ilsr_pairwise")
-        if name in found
+        if name in results
     }
-
-
-def installed(package: str) -> str | None:
-    """Its version, or None where it is absent."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 if __name__ == "__main__":

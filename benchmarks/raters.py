@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks import harness
 
 CSRF_TOKEN = "a" * 32
 # A log as long as a browser's of an answer in words, which nobody listened to.
@@ -25,6 +30,16 @@ class Seen:
     submit_seconds: list[float] = field(default_factory=list)
     acknowledged: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+
+    def figures(self, elapsed: float) -> dict[str, Any]:
+        if self.refused:
+            print("refused:", self.refused[:3], file=sys.stderr)
+        return {
+            "judgments_per_s": round(len(self.acknowledged) / elapsed, 1),
+            "next_ms": harness.percentiles(self.next_seconds),
+            "submit_ms": harness.percentiles(self.submit_seconds),
+            "refused": len(self.refused),
+        }
 
 
 class Browser:
@@ -96,3 +111,8 @@ def run(port: int, slug: str, cookies: list[str], *, seconds: float) -> tuple[Se
         return time.perf_counter() - started
 
     return seen, asyncio.run(everybody())
+
+
+def median_round(rounds: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """That with the median p95: one hiccup of the machine decides nothing."""
+    return sorted(rounds, key=lambda run: float(run["next_ms"]["p95"]))[len(rounds) // 2]

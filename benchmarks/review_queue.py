@@ -11,9 +11,9 @@ from __future__ import annotations
 import argparse
 import http.client
 import sys
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -65,15 +65,8 @@ VIEWS: dict[str, dict[str, str]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cases", type=int, default=100_000)
-    parser.add_argument("--repeats", type=int, default=40, help="of each page")
-    parser.add_argument("--port", type=int, default=8196)
-    arguments = parser.parse_args()
-    home = harness.scratch_installation()
-    from django.core.management import call_command
-
-    call_command("collectstatic", interactive=False, verbosity=0)
+    arguments = harness.options(__doc__, cases=100_000, repeats=40, port=8196)
+    home = harness.scratch_installation(static=True)
     study, cookie = make_queue(arguments.cases)
     with harness.web_server(arguments.port, log=home / "web.log"):
         try:
@@ -81,7 +74,7 @@ def main() -> None:
         except SystemExit:
             print((home / "web.log").read_text(errors="replace")[-4000:], file=sys.stderr)
             raise
-    targets: dict[str, tuple[float, float, str]] = {
+    targets: harness.Targets = {
         f"{part} {name}: p95, ms": (times["p95"], TARGET_MS, "<=")
         for part in ("page", "http")
         for name, times in figures[part].items()
@@ -120,10 +113,10 @@ def measure(study: Any, cookie: str, arguments: argparse.Namespace) -> dict[str,
     reader = User.objects.get(email="queue-0@example.org")
     order = ReviewCase.objects.filter(study=study, state="open").order_by("-priority", "id")
     deep = order.values_list("pk", flat=True)[int(arguments.cases * 0.9)]
-    asked: dict[str, tuple[dict[str, str], int | None]] = {name: (view, None) for name, view in VIEWS.items()}
-    asked |= {"deep page": ({}, deep), "deep page, rule: rare": ({"rule": "failed_gold"}, deep)}
+    pages: dict[str, tuple[dict[str, str], int | None]] = {name: (view, None) for name, view in VIEWS.items()}
+    pages |= {"deep page": ({}, deep), "deep page, rule: rare": ({"rule": "failed_gold"}, deep)}
     figures: dict[str, Any] = {"cases": arguments.cases, "page": {}, "http": {}}
-    for name, (view, after) in asked.items():
+    for name, (view, after) in pages.items():
         filters = QueueFilters.of(view)
         figures["page"][name] = timed(
             lambda f=filters, a=after: queue.queue_page(study, f, reader=reader, after=a),  # type: ignore[misc]
@@ -144,12 +137,7 @@ def measure(study: Any, cookie: str, arguments: argparse.Namespace) -> dict[str,
 
 def timed(work: Callable[[], Any], *, repeats: int) -> dict[str, float]:
     work()  # connections opened, statements prepared
-    taken = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - began)
-    return harness.percentiles(taken)
+    return harness.percentiles([harness.seconds_of(work) for _ in range(repeats)])
 
 
 def get(client: http.client.HTTPConnection, path: str, cookie: str) -> None:
@@ -168,28 +156,25 @@ def claims(study: Any, *, n_experts: int, each: int = 40) -> dict[str, float]:
     from annotation.review import cases
     from annotation.review.queue import QueueFilters
 
-    taken: list[float] = []
-    given: list[int] = []
+    seconds: list[float] = []
+    claimed: list[int] = []
 
     def work(expert: Any) -> None:
         for _ in range(each):
             began = time.perf_counter()
             case = cases.claim_next(expert, study.slug, QueueFilters())
-            taken.append(time.perf_counter() - began)
-            given.append(case.pk if case else 0)
+            seconds.append(time.perf_counter() - began)
+            claimed.append(case.pk if case else 0)
             # Decided: else it would be the next again.
-            ReviewCase.objects.filter(pk=given[-1]).update(state=ReviewCase.State.RESOLVED)
+            ReviewCase.objects.filter(pk=claimed[-1]).update(state=ReviewCase.State.RESOLVED)
         connection.close()
 
     experts = [User.objects.get(email=f"queue-{i}@example.org") for i in range(2, 2 + n_experts)]
-    threads = [threading.Thread(target=work, args=(expert,)) for expert in experts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if len(given) != n_experts * each or len(set(given)) != len(given):
+    with ThreadPoolExecutor(n_experts) as pool:
+        list(pool.map(work, experts))
+    if len(claimed) != n_experts * each or len(set(claimed)) != len(claimed):
         raise SystemExit("a case was handed out twice, or a claim failed")
-    return harness.percentiles(taken)
+    return harness.percentiles(seconds)
 
 
 if __name__ == "__main__":

@@ -28,16 +28,11 @@ TASKS = 20_000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=10.0, help="per round and case")
-    parser.add_argument("--raters", type=int, default=4, help="at once, each as fast as the server answers")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--port", type=int, default=8197)
-    arguments = parser.parse_args()
+    arguments = harness.options(__doc__, seconds=10.0, raters=4, rounds=3, port=8197)
     home = harness.scratch_installation()
     with harness.web_server(arguments.port, log=home / "web.log"):
         figures = report(measure(home, arguments))
-    targets: dict[str, tuple[float, float, str]] = {}
+    targets: harness.Targets = {}
     for case in CASES[1:]:
         beside = figures[case]
         targets |= {
@@ -62,17 +57,7 @@ def measure(home: Path, arguments: argparse.Namespace) -> dict[str, list[dict[st
                 before = _n_done(run)
                 seen, elapsed = raters.run(arguments.port, study.slug, cookies, seconds=arguments.seconds)
                 scored = _n_done(run) - before
-            if seen.refused:
-                print("refused:", seen.refused[:3], file=sys.stderr)
-            rounds[case].append(
-                {
-                    "judgments_per_s": round(len(seen.acknowledged) / elapsed, 1),
-                    "next_ms": harness.percentiles(seen.next_seconds),
-                    "submit_ms": harness.percentiles(seen.submit_seconds),
-                    "rows_scored_per_s": round(scored / elapsed, 1),
-                    "refused": len(seen.refused),
-                }
-            )
+            rounds[case].append({**seen.figures(elapsed), "rows_scored_per_s": round(scored / elapsed, 1)})
     return rounds
 
 
@@ -113,10 +98,7 @@ def scoring(case: str, study: Any, *, log: Path) -> Iterator[Any]:
 
 
 def report(rounds: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    """Of each case the round with the median p95: one hiccup of the machine decides nothing."""
-    figures: dict[str, Any] = {}
-    for case, runs in rounds.items():
-        figures[case] = sorted(runs, key=lambda run: float(run["next_ms"]["p95"]))[len(runs) // 2]
+    figures: dict[str, Any] = {case: raters.median_round(runs) for case, runs in rounds.items()}
     for case in CASES[1:]:
         for what in ("next", "submit"):
             for share in ("p50", "p95"):

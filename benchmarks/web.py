@@ -21,21 +21,25 @@ from benchmarks import harness, raters
 OVERLAP = 3
 SMALL = 10_000
 ROUNDS = 5
+ASTRAY = {
+    "lost": "unnest(%(ids)s::uuid[]) v(id) WHERE NOT EXISTS"
+    " (SELECT 1 FROM annotation_judgment j WHERE j.study_id = %(study)s AND j.client_id = v.id)",
+    "duplicated": "(SELECT task_id, rater_id FROM annotation_judgment WHERE study_id = %(study)s"
+    " GROUP BY 1, 2 HAVING count(*) > 1) twice",
+    "over_assigned": "annotation_task t JOIN (SELECT task_id, count(*) n FROM annotation_judgment WHERE"
+    " study_id = %(study)s AND effective GROUP BY 1) j ON j.task_id = t.id WHERE j.n + t.n_leases > t.overlap",
+}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=20.0, help="per run")
-    parser.add_argument("--size", type=int, default=1_000_000, help="tasks in the large study")
-    parser.add_argument("--port", type=int, default=8199)
-    arguments = parser.parse_args()
+    arguments = harness.options(__doc__, seconds=20.0, size=1_000_000, port=8199)
     home = harness.scratch_installation()
     from benchmarks import study_rows
 
     with harness.web_server(arguments.port, log=home / "web.log") as server:
         measured = measure(study_rows, server, arguments)
-    figures, targets = report(measured)
-    harness.finish("raters are served fast, and no vote is lost, doubled or over-assigned", figures, targets)
+    claim = "raters are served fast, and no vote is lost, doubled or over-assigned"
+    harness.finish(claim, measured, targets(measured))
 
 
 def measure(
@@ -72,11 +76,7 @@ def compare_sizes(
     for _ in range(ROUNDS):
         for name, (study, cookies) in cases.items():
             rounds[name].append(one_run(study, cookies, server, port=arguments.port, seconds=2))
-    # The round with the median p95: one hiccup of the machine decides nothing.
-    return {
-        name: sorted(runs, key=lambda run: run["next_ms"]["p95"])[ROUNDS // 2]
-        for name, runs in rounds.items()
-    }
+    return {name: raters.median_round(runs) for name, runs in rounds.items()}
 
 
 def one_run(
@@ -87,16 +87,11 @@ def one_run(
     seen, elapsed = raters.run(port, study.slug, cookies, seconds=seconds)
     web, db = harness.cpu_seconds(server) - before[0], harness.cpu_seconds(database) - before[1]
     n = len(seen.acknowledged)
-    if seen.refused:
-        print("refused:", seen.refused[:3], file=sys.stderr)
     return {
         "judgments": n,
-        "judgments_per_s": round(n / elapsed, 1),
-        "next_ms": harness.percentiles(seen.next_seconds),
-        "submit_ms": harness.percentiles(seen.submit_seconds),
+        **seen.figures(elapsed),
         "web_cpu_ms": round(1000 * web / max(n, 1), 2),
         "postgres_cpu_ms": round(1000 * db / max(n, 1), 2),
-        "refused": len(seen.refused),
         **astray(study, seen.acknowledged),
     }
 
@@ -105,26 +100,12 @@ def astray(study: Any, acknowledged: list[str]) -> dict[str, int]:
     """Votes acknowledged but not stored, stored twice, and tasks holding more than their overlap."""
     from django.db import connection
 
+    counts = {}
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM unnest(%s::uuid[]) v(id) WHERE NOT EXISTS"
-            " (SELECT 1 FROM annotation_judgment j WHERE j.study_id = %s AND j.client_id = v.id)",
-            [acknowledged, study.pk],
-        )
-        lost = cursor.fetchone()[0]
-        cursor.execute(
-            "SELECT count(*) FROM (SELECT task_id, rater_id FROM annotation_judgment WHERE study_id = %s"
-            " GROUP BY 1, 2 HAVING count(*) > 1) twice",
-            [study.pk],
-        )
-        duplicated = cursor.fetchone()[0]
-        cursor.execute(
-            "SELECT count(*) FROM annotation_task t JOIN (SELECT task_id, count(*) n FROM annotation_judgment"
-            " WHERE study_id = %s AND effective GROUP BY 1) j ON j.task_id = t.id WHERE j.n + t.n_leases > t.overlap",
-            [study.pk],
-        )
-        over_assigned = cursor.fetchone()[0]
-    return {"lost": lost, "duplicated": duplicated, "over_assigned": over_assigned}
+        for name, rows in ASTRAY.items():
+            cursor.execute(f"SELECT count(*) FROM {rows}", {"ids": acknowledged, "study": study.pk})
+            counts[name] = int(cursor.fetchone()[0])
+    return counts
 
 
 def postgres_process() -> psutil.Process:
@@ -139,24 +120,18 @@ def postgres_process() -> psutil.Process:
     return postmaster
 
 
-def report(measured: dict[str, dict[str, Any]]) -> tuple[dict[str, Any], dict[str, tuple[float, float, str]]]:
-    busy, calm, fresh = (measured[name] for name in ("32 raters", "8 raters", "1 rater, fresh study"))
+def targets(measured: dict[str, dict[str, Any]]) -> harness.Targets:
+    busy, calm, fresh, large, history = measured.values()
     base = fresh["next_ms"]["p95"]
-    targets: dict[str, tuple[float, float, str]] = {
-        name: (sum(run[name] for run in measured.values()), 0, "<=")
-        for name in ("lost", "duplicated", "over_assigned")
-    }
-    targets |= {
+    return {
+        **{name: (sum(run[name] for run in measured.values()), 0, "<=") for name in ASTRAY},
         "judgments_per_s_32": (busy["judgments_per_s"], 300, ">="),
         "server_cpu_ms_per_judgment": (round(busy["web_cpu_ms"] + busy["postgres_cpu_ms"], 2), 5, "<="),
         "next_p95_ms_8": (calm["next_ms"]["p95"], 25, "<="),
         "submit_p95_ms_8": (calm["submit_ms"]["p95"], 25, "<="),
-        "next_p95_large_over_fresh": (round(measured["1 rater, large study"]["next_ms"]["p95"] / base, 2), 1.5, "<="),
-        "next_p95_history_over_fresh": (
-            round(measured["1 rater with 10,000 judgments"]["next_ms"]["p95"] / base, 2), 1.5, "<=",
-        ),
-    }  # fmt: skip
-    return measured, targets
+        "next_p95_large_over_fresh": (round(large["next_ms"]["p95"] / base, 2), 1.5, "<="),
+        "next_p95_history_over_fresh": (round(history["next_ms"]["p95"] / base, 2), 1.5, "<="),
+    }
 
 
 if __name__ == "__main__":

@@ -57,17 +57,11 @@ addEventListener("DOMContentLoaded", () => {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--chromium", default=os.environ.get("CONCORD_CHROMIUM", "/usr/bin/chromium"))
-    parser.add_argument("--tasks", type=int, default=200, help="tasks in the memory run")
-    parser.add_argument("--port", type=int, default=8198)
-    arguments = parser.parse_args()
-    home = harness.scratch_installation()
-    from django.core.management import call_command
-
+    chromium = os.environ.get("CONCORD_CHROMIUM", "/usr/bin/chromium")
+    arguments = harness.options(__doc__, chromium=chromium, tasks=200, port=8198)
+    home = harness.scratch_installation(static=True)
     from benchmarks import listening_study
 
-    call_command("collectstatic", interactive=False, verbosity=0)
     clips = listening_study.make_clips(home / "wav", n=8, seconds=30)
     songs = listening_study.make_clips(home / "songs", n=4, seconds=300)
     listening_study.make_study("clips", clips, n_tasks=arguments.tasks + 60)
@@ -172,7 +166,7 @@ def memory_mb() -> float:
     return round(max(sizes) / 1e6, 1)
 
 
-def report(measured: dict[str, Any]) -> tuple[dict[str, Any], dict[str, tuple[float, float, str]]]:
+def report(measured: dict[str, Any]) -> tuple[dict[str, Any], harness.Targets]:
     def median(runs: list[dict[str, float]], what: str) -> float:
         return round(statistics.median(run[what] for run in runs), 1)
 
