@@ -209,11 +209,11 @@ def database(arguments: argparse.Namespace) -> None:
     harness.scratch_installation()
     from analytics.data import value_counts
     from analytics.data.questions import measured_questions
-    from benchmarks.study_rows import make_study, rate, settle
+    from benchmarks.study_rows import judge, make_study, settle
 
     start = time.perf_counter()
     study = make_study("rated", n_tasks=3 * arguments.database_ratings // 10, overlap=4)
-    n = rate(study, raters=RATERS)
+    n = judge(study, raters=RATERS, each=4, always=3)
     settle()
     loading = time.perf_counter() - start
     (question,) = [one for one in measured_questions(study) if one.key == "correctness"]

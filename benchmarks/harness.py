@@ -26,10 +26,13 @@ Targets = dict[str, tuple[float, float, str]]
 
 
 def options(description: str | None, **defaults: Any) -> argparse.Namespace:
-    """The command line: an option for each default, of its type."""
+    """The command line: an option for each default, of its type; a flag for False."""
     parser = argparse.ArgumentParser(description=description)
     for name, default in defaults.items():
-        parser.add_argument(f"--{name}", type=type(default), default=default, help="default: %(default)s")
+        if default is False:
+            parser.add_argument(f"--{name}", action="store_true")
+        else:
+            parser.add_argument(f"--{name}", type=type(default), default=default, help="default: %(default)s")
     return parser.parse_args()
 
 

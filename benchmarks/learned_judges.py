@@ -11,11 +11,22 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from analytics.statistics.judges.orca_evaluation import over_seeds
+from scoring.metrics.contract import Metric
+from scoring.metrics.registry import Runtime, open_metric
+from scoring.training.catalogue import training_recipe, validate_options
+
+Cost = dict[str, float]
 PARTS = {"orca": "benchmarks.learned_orca", "music": "benchmarks.learned_music"}
 
 
@@ -30,6 +41,41 @@ def main() -> None:
         parser = argparse.ArgumentParser(prog=f"learned_judges.py {part}", description=module.__doc__)
         module.add_arguments(parser)
         module.run(parser.parse_args(rest))
+
+
+class Unobserved:
+    """Observes a training and reports nothing."""
+
+    def progress(self, done: int, total: int, *, stage: str) -> None: ...
+    def log_metric(self, curve: str, step: int, value: float) -> None: ...
+    def on_resume(self, step: int) -> None: ...
+
+
+@contextmanager
+def trained_metric(
+    kind: str, votes: Any, options: Mapping[str, Any], *, seed: int, runtime: Runtime
+) -> Iterator[tuple[Metric, Cost]]:
+    """A model trained as the product trains it, opened as a metric; and what the training took."""
+    with tempfile.TemporaryDirectory() as work:
+        began, used = time.perf_counter(), time.process_time()
+        model = training_recipe(kind)(
+            votes,
+            validate_options(kind, options),
+            seed=seed,
+            work=Path(work),
+            runtime=runtime,
+            observer=Unobserved(),
+        )
+        cost = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - used}
+        yield open_metric(kind, {"checkpoint": str(model.folder)}, runtime=runtime), cost
+
+
+def mean_and_sd(values: Sequence[float | None], *, digits: int = 4) -> dict[str, float | None]:
+    summary = over_seeds(values)
+    return {
+        "mean": None if summary.mean is None else round(summary.mean, digits),
+        "sd": None if summary.sd is None else round(summary.sd, digits),
+    }
 
 
 if __name__ == "__main__":

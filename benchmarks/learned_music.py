@@ -15,9 +15,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import resource
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,9 +27,9 @@ from annotation.demo.clips import Clip, Comparison, load_prompts, make_compariso
 from annotation.demo.raters import Rater, choose, draw_rater, probability_of_first
 from annotation.demo.write import write_wav
 from benchmarks import harness
+from benchmarks.learned_judges import Cost, mean_and_sd, trained_metric
 from scoring.metrics.contract import Example, Sound
-from scoring.metrics.registry import Runtime, open_metric
-from scoring.training.catalogue import training_recipe, validate_options
+from scoring.metrics.registry import Runtime
 from scoring.training.contract import HEADS, ComparedPair, MusicVotes, PairVote, Prompt, Split
 
 # The demo's pairs with what is true of them and what simulated raters say of them.
@@ -52,8 +50,7 @@ class Case:
     others: Mapping[str, Sequence[PairVote]]
 
     def with_votes(self, overlap: int) -> ComparedPair:
-        said = {head: list(self.votes[head][:overlap]) for head in HEADS}
-        return replace(self.pair, votes=said)
+        return replace(self.pair, votes={head: list(self.votes[head][:overlap]) for head in HEADS})
 
 
 def rendered(folder: Path, seed: int) -> list[tuple[Comparison, ComparedPair]]:
@@ -68,8 +65,8 @@ def rendered(folder: Path, seed: int) -> list[tuple[Comparison, ComparedPair]]:
         )
         for prompt in load_prompts()
     }  # fmt: skip
-    found = make_comparisons(load_prompts(), seed=seed)
-    sounds = {clip.file_name: _sound(place, clip) for one in found for clip in (one.a, one.b)}
+    comparisons = make_comparisons(load_prompts(), seed=seed)
+    sounds = {clip.file_name: _sound(place, clip) for one in comparisons for clip in (one.a, one.b)}
     return [
         (
             one,
@@ -78,7 +75,7 @@ def rendered(folder: Path, seed: int) -> list[tuple[Comparison, ComparedPair]]:
                 sounds[one.b.file_name], {}, (one.a.system.name, one.b.system.name),
             ),
         )
-        for one in found
+        for one in comparisons
     ]  # fmt: skip
 
 
@@ -116,14 +113,6 @@ BAR = 0.75
 DEV_PROMPTS = 3
 
 Figures = dict[str, dict[str, float]]
-
-
-class Nobody:
-    """Watches a training and says nothing."""
-
-    def progress(self, done: int, total: int, *, stage: str) -> None: ...
-    def log_metric(self, curve: str, step: int, value: float) -> None: ...
-    def on_resume(self, step: int) -> None: ...
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -165,7 +154,7 @@ def cross_validated(
     folds: int,
     seed: int,
     place: Runtime,
-) -> tuple[Figures, list[dict[str, float]]]:
+) -> tuple[Figures, list[Cost]]:
     """Figures over all pairs of the demo study, each tested once, and what each training took."""
     prompts = sorted({case.pair.group for case in cases})
     order = [prompts[int(at)] for at in np.random.default_rng(seed).permutation(len(prompts))]
@@ -197,31 +186,20 @@ def _trained(
     *,
     seed: int,
     place: Runtime,
-) -> tuple[list[dict[str, float]], dict[str, float]]:
+) -> tuple[list[dict[str, float]], Cost]:
     """By head, the lead of the first sound of each test pair; and the cost of the training."""
-    began, used = time.perf_counter(), time.process_time()
-    with tempfile.TemporaryDirectory() as work:
-        found = training_recipe("cmi-rm")(
-            MusicVotes(split),
-            validate_options("cmi-rm", options),
-            seed=seed,
-            work=Path(work),
-            runtime=place,
-            observer=Nobody(),
+    examples = [
+        Example(
+            2 * at + side,
+            (sound,),
+            (pair.prompt.text,),
+            {"lyrics": pair.prompt.lyrics},
+            pair.prompt.reference,
         )
-        cost = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - used}
-        metric = open_metric("cmi-rm", {"checkpoint": str(found.folder)}, place)
-        examples = [
-            Example(
-                2 * at + side,
-                (sound,),
-                (pair.prompt.text,),
-                {"lyrics": pair.prompt.lyrics},
-                pair.prompt.reference,
-            )
-            for at, pair in enumerate(test)
-            for side, sound in enumerate((pair.first, pair.second))
-        ]
+        for at, pair in enumerate(test)
+        for side, sound in enumerate((pair.first, pair.second))
+    ]
+    with trained_metric("cmi-rm", MusicVotes(split), options, seed=seed, runtime=place) as (metric, cost):
         read = {outcome.key: outcome.readings for outcome in metric.score(examples)}
     leads = [
         {head: read[2 * at][head].value - read[2 * at + 1][head].value for head in HEADS}
@@ -289,18 +267,10 @@ def _report(
     overlap: int,
     cases: Sequence[Case],
     found: Sequence[Figures],
-    costs: Sequence[Mapping[str, float]],
+    costs: Sequence[Cost],
 ) -> None:
     figures = {
-        head: {
-            name: {
-                "mean": round(float(np.mean([one[head][name] for one in found])), 4),
-                "sd": round(float(np.std([one[head][name] for one in found], ddof=1)), 4)
-                if len(found) > 1
-                else None,
-            }
-            for name in found[0][head]
-        }
+        head: {name: mean_and_sd([one[head][name] for one in found]) for name in found[0][head]}
         for head in HEADS
     }
     # The bar is for all the votes that there are; fewer make the curve.
@@ -323,7 +293,7 @@ def _report(
             "figures": figures,
             "training_seconds": round(float(np.mean([cost["seconds"] for cost in costs])), 2),
             "training_cpu_seconds": round(float(np.mean([cost["cpu_seconds"] for cost in costs])), 2),
-            "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+            "peak_memory_mb": harness.peak_mb(),
         },
         targets,
     )

@@ -14,9 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -31,15 +29,14 @@ from analytics.statistics.judges.orca_evaluation import (
     NormalisedRatings,
     judge_figures,
     mean_rating_baseline,
-    over_seeds,
     rater_ceiling,
 )
 from benchmarks import harness
+from benchmarks.learned_judges import Cost, mean_and_sd, trained_metric
 from scoring.backbones.encoders.ngram_features import Fields, Text, overlap_features
 from scoring.metrics.contract import Example
-from scoring.metrics.registry import Runtime, open_metric
+from scoring.metrics.registry import Runtime
 from scoring.training import splits
-from scoring.training.catalogue import training_recipe, validate_options
 from scoring.training.contract import RatedAnswer, Split
 from scoring.training.splits import connected_groups, normalized_text
 
@@ -103,14 +100,6 @@ TEN = (
 Figures = dict[str, float | None]
 
 
-class Nobody:
-    """Watches a training and says nothing."""
-
-    def progress(self, done: int, total: int, *, stage: str) -> None: ...
-    def log_metric(self, curve: str, step: int, value: float) -> None: ...
-    def on_resume(self, step: int) -> None: ...
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     home = Path(os.environ.get("CONCORD_REFERENCE_DATA", "data"))
     parser.add_argument(
@@ -171,7 +160,7 @@ JUDGES: Mapping[str, Mapping[str, Any]] = {
 
 def measure(
     split: Split[RatedAnswer], options: Mapping[str, Any], *, seed: int, device: str
-) -> tuple[dict[str, Figures], dict[str, float]]:
+) -> tuple[dict[str, Figures], Cost]:
     """Figures by who foretells, and what the training took."""
     ratings = [answer.ratings for answer in split.test]
     means, variances, cost = trained(split, options, seed=seed, device=device)
@@ -189,7 +178,7 @@ def measure(
 
 def measure_together(
     split: Split[RatedAnswer], options: Mapping[str, Any], *, seed: int, device: str
-) -> tuple[dict[str, Figures], dict[str, float]]:
+) -> tuple[dict[str, Figures], Cost]:
     """Figures by judge, of their mean, of learned weights and of what a judge weighs; and what the trainings took."""
     ratings = [answer.ratings for answer in split.test]
     each = [trained(split, {**options, **own}, seed=seed, device=device) for own in JUDGES.values()]
@@ -206,23 +195,12 @@ def measure_together(
 
 def trained(
     split: Split[RatedAnswer], options: Mapping[str, Any], *, seed: int, device: str = "auto"
-) -> tuple[FloatArray, FloatArray, dict[str, float]]:
+) -> tuple[FloatArray, FloatArray, Cost]:
     """What the metric says of the test answers after the training: means, variances, and its cost."""
     with tempfile.TemporaryDirectory() as name:
-        place = Runtime(Path(name) / "cache", 0, device=device, checkpoints=Path(name))
-        began, used = time.perf_counter(), time.process_time()
-        train = training_recipe("orca")
-        found = train(
-            split,
-            validate_options("orca", options),
-            seed=seed,
-            work=Path(name) / "work",
-            runtime=place,
-            observer=Nobody(),
-        )
-        cost = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - used}
-        metric = open_metric("orca", {"checkpoint": str(found.folder)}, runtime=place)
-        outcomes = metric.score([_example(at, answer) for at, answer in enumerate(split.test)])
+        runtime = Runtime(Path(name) / "cache", 0, device=device, checkpoints=Path(name))
+        with trained_metric("orca", split, options, seed=seed, runtime=runtime) as (metric, cost):
+            outcomes = metric.score([_example(at, answer) for at, answer in enumerate(split.test)])
     readings = {outcome.key: outcome.readings for outcome in outcomes}
     means, variances = (
         np.array([readings[at][output].value if readings[at] else np.nan for at in range(len(split.test))])
@@ -268,10 +246,10 @@ def _report(
     scenario: str,
     options: Mapping[str, Any],
     measured: Sequence[Mapping[str, Figures]],
-    costs: Sequence[Mapping[str, float]],
+    costs: Sequence[Cost],
 ) -> None:
     table = {
-        who: {name: _told([one[who][name] for one in measured]) for name in measured[0][who]}
+        who: {name: _summary([one[who][name] for one in measured]) for name in measured[0][who]}
         for who in measured[0]
     }
     spearman = table["orca"]["spearman"]["mean"]
@@ -283,22 +261,14 @@ def _report(
             "splits": len(measured),
             "figures": table,
             "paper_spearman_with_a_language_model": PAPER_SPEARMAN if scenario != "systems" else None,
-            "training_seconds": _told([cost["seconds"] for cost in costs]),
-            "training_cpu_seconds": _told([cost["cpu_seconds"] for cost in costs]),
-            "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+            "training_seconds": _summary([cost["seconds"] for cost in costs]),
+            "training_cpu_seconds": _summary([cost["cpu_seconds"] for cost in costs]),
+            "peak_memory_mb": harness.peak_mb(),
         },
         {"spearman": (spearman or 0.0, BAR, ">=")} if built_in else {},
     )
 
 
-def _told(values: Sequence[float | None]) -> dict[str, Any]:
-    found = over_seeds(values)
-    return {
-        "mean": _rounded(found.mean),
-        "sd": _rounded(found.sd),
-        "each": [_rounded(value) for value in values],
-    }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+def _summary(values: Sequence[float | None]) -> dict[str, Any]:
+    each = [None if value is None else round(value, 4) for value in values]
+    return {**mean_and_sd(values), "each": each}

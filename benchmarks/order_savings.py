@@ -10,7 +10,6 @@ as a study's do, and what is known by then is held against the truth.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +22,8 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from analytics.reports.document import Column, Measured, Table
+from analytics.reports.render.text import table_lines
 from analytics.statistics.arrays import BoolArray, FloatArray, IntArray
 from analytics.statistics.bootstrap import percentile_interval
 from analytics.statistics.judges.logistic_regression import probability, ridge_logistic
@@ -30,6 +31,7 @@ from annotation.demo import clips
 from annotation.demo.clips import SYSTEMS, Outcome, draw_outcome, load_prompts
 from annotation.demo.raters import Rater, draw_rater
 from annotation.rating.rules.ordering import Ordering
+from benchmarks import harness
 
 # Pairs of known truth, what a scorer hears of them, and what every simulated rater would say of each. All
 # votes are drawn beforehand, one for each rater and pair. Orders that are compared on one world so differ
@@ -436,8 +438,8 @@ def _votes_needed(runs: FloatArray, moments: FloatArray, weights: FloatArray, ac
     rows = np.arange(len(curves))
     here, before = curves[rows, k], curves[rows, np.maximum(k - 1, 0)]
     share = np.where(here > before, (accuracy - before) / np.where(here > before, here - before, 1.0), 1.0)
-    found = moments[np.maximum(k - 1, 0)] + share * (moments[k] - moments[np.maximum(k - 1, 0)])
-    return np.asarray(np.where(reached.any(axis=1), found, np.nan))
+    start = moments[np.maximum(k - 1, 0)]
+    return np.asarray(np.where(reached.any(axis=1), start + share * (moments[k] - start), np.nan))
 
 
 def _saving_interval(
@@ -480,9 +482,6 @@ class OrderingComparison:
     random: dict[str, list[float]]
     policy: dict[str, list[float]]
     savings: dict[str, list[VoteSaving]]
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def compare_orders(
@@ -536,10 +535,19 @@ def comparison_lines(comparison: OrderingComparison) -> Iterator[str]:
         f"{setting.raters} raters, {setting.votes} votes, at most {setting.overlap} on a pair. The model learns anew "
         f"every {setting.step}, priorities follow every {setting.refresh} votes."
     )
-    yield f"{'told rightly by':<52} {'pairs':>7} {'random':>7} {'policy':>7} {'saved':>7}  95 % interval"
-    for measure in MEASURES:
-        for row in comparison.savings[measure]:
-            yield f"{_MEANT[measure]:<52} {_percent(row.accuracy):>7} {_row(row)}"
+    columns = (
+        Column("measure", "told rightly by"),
+        Column("accuracy", "pairs", "percent", 1),
+        Column("random", "votes, random", "count"),
+        Column("policy", "votes, policy", "count"),
+        Column("saved", "saved, 95 % interval", "percent", 1),
+    )
+    rows = [
+        (_MEANT[measure], one.accuracy, one.reference_votes, one.votes, _saved(one))
+        for measure in MEASURES
+        for one in comparison.savings[measure]
+    ]
+    yield from table_lines(Table("savings", "", columns, rows))
     yield comparison_verdict(comparison)
 
 
@@ -571,12 +579,10 @@ def _means(curves: Any) -> dict[str, list[float]]:
     return {measure: runs.mean(axis=0).tolist() for measure, runs in curves.items()}
 
 
-def _row(row: VoteSaving) -> str:
-    before, after = ("–" if votes is None else f"{votes:,.0f}" for votes in (row.reference_votes, row.votes))
-    saved = "–" if row.saved is None else _percent(row.saved)
-    if row.interval is None:
-        return f"{before:>7} {after:>7} {saved:>7}  {SENTENCES[row.reason or 'not_reached']}"
-    return f"{before:>7} {after:>7} {saved:>7}  {_percent(row.interval[0])} to {_percent(row.interval[1])}"
+def _saved(saving: VoteSaving) -> Measured:
+    low, high = saving.interval or (None, None)
+    reason = None if saving.interval else SENTENCES[saving.reason or "not_reached"]
+    return Measured(saving.saved, low, high, reason)
 
 
 def _percent(share: float) -> str:
@@ -584,14 +590,8 @@ def _percent(share: float) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replicates", type=int, default=REPLICATES)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    comparison = compare_orders(
-        SimulationSettings(), Ordering(), replicates=arguments.replicates, seed=arguments.seed
-    )
-    print(json.dumps(comparison.as_json()))
+    arguments = harness.options(__doc__, replicates=REPLICATES, seed=1)
+    print(json.dumps(asdict(compare_orders(SimulationSettings(), Ordering(), **vars(arguments)))))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ Beside what a clock shows, which other work on the machine lengthens, stands the
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from pathlib import Path
@@ -24,25 +23,13 @@ from benchmarks import harness
 
 TARGET_MS = 500
 RATERS = 2000
-_JUDGE = """
-INSERT INTO annotation_judgment
-    (study_id, task_id, rater_id, protocol_version_id, client_id, payload_sha256, origin, revision, effective, excluded,
-     surplus, codes, comment, submitted_at)
-SELECT %(study)s, t.id, (%(raters)s::bigint[])[1 + (t.id * 31 + n * 7) %% %(n_raters)s], %(protocol)s,
-       gen_random_uuid(), '', 1, 1, true, (t.id + n) %% 500 = 0, false, '{}', '', now()
-FROM annotation_task t CROSS JOIN generate_series(1, %(each)s) n WHERE t.study_id = %(study)s
-"""
-_ANSWER = """
-INSERT INTO annotation_answer (judgment_id, task_id, question_id, value, text, counted)
-SELECT j.id, j.task_id, %(question)s, 1 + (j.id * 7) %% 5, '', NOT j.excluded
-FROM annotation_judgment j WHERE j.study_id = %(study)s
-"""
 # Counters as submits would have left them.
 _COUNTERS = """
 UPDATE annotation_rater r SET n_judgments = c.n, n_tasks_filled = c.n / %(each)s, last_judgment_at = now()
 FROM (SELECT rater_id, count(*) n FROM annotation_judgment WHERE study_id = %(study)s AND NOT excluded GROUP BY 1) c
 WHERE c.rater_id = r.id
 """
+_FILLED = "UPDATE annotation_task SET n_judgments = %(each)s WHERE study_id = %(study)s AND id %% 10 <> 0"
 _EXCLUSIONS = """
 INSERT INTO annotation_exclusion (study_id, judgment_id, action, reason, comment, created_at)
 SELECT study_id, id, 'exclude', 'careless', '', now() FROM annotation_judgment WHERE study_id = %(study)s AND excluded
@@ -74,32 +61,23 @@ FROM generate_series(1, 20000) n
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tasks", type=int, default=1_000_000)
-    parser.add_argument("--responses", type=int, default=5_000_000)
-    parser.add_argument("--repeats", type=int, default=20, help="of each page")
-    parser.add_argument(
-        "--figures", action="store_true", help="also compute the study's figures, as a worker does"
-    )
-    arguments = parser.parse_args()
-    harness.scratch_installation()
-    from django.core.management import call_command
-
-    call_command("collectstatic", interactive=False, verbosity=0)
+    arguments = harness.options(__doc__, tasks=1_000_000, responses=5_000_000, repeats=20, figures=False)
+    harness.scratch_installation(static=True)
     began = time.monotonic()
     study, person = make(arguments.tasks, max(1, arguments.responses // arguments.tasks))
-    made = time.monotonic() - began
-    print(f"made in {made:.0f} s", file=sys.stderr)
     figures: dict[str, Any] = {
         "tasks": arguments.tasks,
         "responses": arguments.responses,
-        "seconds_to_make": made,
+        "seconds_to_make": time.monotonic() - began,
     }
+    print(f"made in {figures['seconds_to_make']:.0f} s", file=sys.stderr)
     if arguments.figures:
-        figures["seconds_of_figures"] = compute(study)
+        from analytics.overview.figures import recompute_figures
+
+        figures["seconds_of_figures"] = round(harness.seconds_of(lambda: recompute_figures(study.pk)), 1)
     figures["pages"] = measure(study, person, arguments.repeats)
-    targets = {
-        f"{path}: p95, ms": (found["p95"], TARGET_MS, "<=") for path, found in figures["pages"].items()
+    targets: harness.Targets = {
+        f"{path}: p95, ms": (times["p95"], TARGET_MS, "<=") for path, times in figures["pages"].items()
     }
     harness.finish("pages and lists come fast however large a study is", figures, targets)
 
@@ -107,40 +85,22 @@ def main() -> None:
 def make(n: int, each: int) -> tuple[Any, Any]:
     from django.db import connection
 
-    from annotation.models import Question, Rater, Study, User
+    from annotation.models import Study, User
     from annotation.models.people import Role
     from benchmarks import study_rows
 
     study = study_rows.make_study("pages", n_tasks=n, overlap=each)
     study_rows.make_raters(study, 1, role=Role.RESEARCHER)
-    people = Rater.objects.bulk_create(Rater(study=study, origin="imported") for _ in range(RATERS))
-    question = Question.objects.get(protocol_version=study.protocol_version, key="correctness")
-    values = {
-        "study": study.pk, "protocol": study.protocol_version_id, "question": question.pk, "each": each,
-        "raters": [one.pk for one in people], "n_raters": RATERS, "n": n,
-    }  # fmt: skip
+    study_rows.judge(study, raters=RATERS, each=each, exclude_one_in=500)
+    values = {"study": study.pk, "each": each, "n": n}
     with connection.cursor() as cursor:
-        # The bookkeeping triggers and the checks of keys would take an hour, and these rows are right.
-        cursor.execute("SET session_replication_role = replica")
-        for sql in (_JUDGE, _ANSWER, _COUNTERS, _EXCLUSIONS, _STRATA, _CASES, _AUDIT, _JOBS):
-            cursor.execute(sql, values)
-        cursor.execute(
-            "UPDATE annotation_task SET n_judgments = %s WHERE study_id = %s AND id %% 10 <> 0",
-            [each, study.pk],
-        )
-        cursor.execute("SET session_replication_role = origin")
+        with study_rows.unchecked():
+            for sql in (_COUNTERS, _FILLED, _EXCLUSIONS, _STRATA, _CASES, _AUDIT, _JOBS):
+                cursor.execute(sql, values)
         cursor.execute("VACUUM ANALYZE")
     Study.objects.filter(pk=study.pk).update(n_items=n)
     study_rows.settle(seconds=30)
     return study, User.objects.get(email="pages-0@example.org")
-
-
-def compute(study: Any) -> float:
-    from analytics.overview import figures
-
-    began = time.monotonic()
-    figures.recompute_figures(study.pk)
-    return round(time.monotonic() - began, 1)
 
 
 def paths(study: Any) -> dict[str, str]:
@@ -151,14 +111,13 @@ def paths(study: Any) -> dict[str, str]:
         first, last = rows.order_by(key).values_list(key, flat=True).first(), rows.order_by(key).last()
         return int(first + share * (getattr(last, key) - first))
 
-    of_study = {"study": study}
     api = "/api/v1/studies/pages/"
     after = {
-        "items": deep(Item.objects.filter(**of_study)),
-        "tasks": deep(Task.objects.filter(**of_study)),
-        "judgments": deep(Judgment.objects.filter(**of_study)),
-        "raters": deep(Rater.objects.filter(**of_study)),
-        "audit": deep(AuditEvent.objects.filter(**of_study), share=0.1),
+        "items": deep(Item.objects.filter(study=study)),
+        "tasks": deep(Task.objects.filter(study=study)),
+        "judgments": deep(Judgment.objects.filter(study=study)),
+        "raters": deep(Rater.objects.filter(study=study)),
+        "audit": deep(AuditEvent.objects.filter(study=study), share=0.1),
         "exclusions": deep(Exclusion.objects.all(), share=0.1),
     }
     cases = ReviewCase.objects.filter(study=study).order_by("-priority", "id").values_list("pk", flat=True)
@@ -166,11 +125,10 @@ def paths(study: Any) -> dict[str, str]:
     jobs = Job.objects.filter(study=study).order_by("-created_at").values_list("pk", flat=True)
     item = Item.objects.filter(study=study)[0].pk
     rater = Rater.objects.filter(study=study, n_judgments__gt=0)[0].pseudonym
-    found = {
-        name: f"{api}{name}/" for name in (*after, "members", "corrections", "scoring-runs", "learned-models")
-    }
-    found |= {f"{name}, deep": f"{api}{name}/?after={key}" for name, key in after.items()}
-    found |= {
+    lists = (*after, "members", "corrections", "scoring-runs", "learned-models")
+    addresses = {
+        **{name: f"{api}{name}/" for name in lists},
+        **{f"{name}, deep": f"{api}{name}/?after={key}" for name, key in after.items()},
         "jobs": f"{api}jobs/", "jobs, deep": f"{api}jobs/?after={jobs[18_000]}", "study": api,
         "jobs, one kind": f"{api}jobs/?kind=learned_comparison", "comparisons": f"{api}comparisons/",
         "overview": f"{api}overview/", "rater": f"{api}raters/{rater}/", "item": f"{api}items/{item}/",
@@ -180,12 +138,11 @@ def paths(study: Any) -> dict[str, str]:
     }  # fmt: skip
     pages = {
         "study": "", "queue": "review/", "queue, deep": f"review/?after={case}", "rater": f"raters/{rater}/",
-        "people": "people/", "history": f"items/{item}/history/", "import": "import/", "export": "export/",
+        "people": "people/", "history": f"items/{item}/", "import": "import/", "export": "export/",
         "settings": "settings/", "models": "models/", "new run": "models/new/?metric=word-count", "plan": "plan/",
         "writers": "writers/", "report": "report/", "review report": "review/report/", "rules": "review/rules/",
     }  # fmt: skip
-    pages["history"] = f"items/{item}/"
-    return found | {f"page: {name}": f"/studies/pages/{path}" for name, path in pages.items()}
+    return addresses | {f"page: {name}": f"/studies/pages/{path}" for name, path in pages.items()}
 
 
 def measure(study: Any, person: Any, repeats: int) -> dict[str, Any]:

@@ -13,9 +13,7 @@ is not in it.
 
 from __future__ import annotations
 
-import argparse
 import json
-import resource
 import sys
 import tempfile
 import time
@@ -32,27 +30,6 @@ _PER_TASK = 5
 # By turns, the best of each: what else the machine does then weighs on both alike.
 _ROUNDS = 2
 
-_PEOPLE = """
-INSERT INTO annotation_rater (study_id, pseudonym, external_id, origin, state, cursor, n_judgments, n_surplus, n_skips,
-                              n_tasks_filled, created_at)
-SELECT %(study)s, 'R-' || n, '', 'simulated', 'active', 0, 0, 0, 0, 0, now() FROM generate_series(1, %(raters)s) n
-"""
-_SAID = """
-WITH judgment AS (
-    INSERT INTO annotation_judgment
-        (study_id, task_id, rater_id, protocol_version_id, client_id, payload_sha256, origin, revision, effective,
-         excluded, surplus, presentation, codes, comment, telemetry, started_at, submitted_at)
-    SELECT %(study)s, t.id, r.first + (t.id * 7 + n) %% %(raters)s, %(protocol)s, gen_random_uuid(), '\\x00', 3, 1,
-           true, false, false, '{0}', CASE WHEN t.id %% 10 = 0 THEN ARRAY['R'] ELSE '{}' END,
-           CASE WHEN t.id %% 20 = 0 THEN 'It is a "gong", not a bell.' ELSE '' END, %(log)s, now(), now()
-    FROM annotation_task t, generate_series(1, %(per_task)s) n,
-         (SELECT min(id) AS first FROM annotation_rater WHERE study_id = %(study)s) r
-    WHERE t.study_id = %(study)s
-    RETURNING id, task_id
-)
-INSERT INTO annotation_answer (judgment_id, task_id, question_id, value, text, counted)
-SELECT id, task_id, %(question)s, 1 + id %% 5, '', true FROM judgment
-"""
 _EXCLUDED = """
 INSERT INTO annotation_exclusion (study_id, judgment_id, action, reason, comment, created_at)
 SELECT study_id, id, 'exclude', 'careless', '', now() FROM annotation_judgment WHERE study_id = %s AND id %% 10 = 0
@@ -67,23 +44,19 @@ _LOG = {
 
 def fill(n: int, *, log: dict[str, Any] | None = None) -> Any:
     """A study with this many judgments, each with one answer and, where one is given, this listening log."""
-    from django.db import connection
-
-    from annotation.models import Question
+    from annotation.models import Judgment
     from benchmarks import study_rows
 
-    study = study_rows.make_study(
-        f"released-{'heard-' if log else ''}{n}", n_tasks=-(-n // _PER_TASK), overlap=_PER_TASK
+    slug = f"released-{'heard-' if log else ''}{n}"
+    study = study_rows.make_study(slug, n_tasks=-(-n // _PER_TASK), overlap=_PER_TASK)
+    study_rows.judge(
+        study,
+        raters=_RATERS,
+        each=_PER_TASK,
+        log=json.dumps(log) if log else None,
+        origin=Judgment.Origin.SIMULATED,
+        bookkeeping=True,
     )
-    asked = Question.objects.get(protocol_version=study.protocol_version, key="correctness")
-    values = {
-        "study": study.pk, "raters": _RATERS, "per_task": _PER_TASK, "question": asked.pk,
-        "protocol": study.protocol_version_id, "log": json.dumps(log) if log else None,
-    }  # fmt: skip
-    with connection.cursor() as cursor:
-        cursor.execute(_PEOPLE, values)
-        cursor.execute(_SAID, values)
-        cursor.execute("VACUUM ANALYZE")
     return study
 
 
@@ -95,15 +68,15 @@ def measure(n: int) -> dict[str, Any]:
 
     study = fill(n)
     drawn, then = snapshot.draw_snapshot(study)
-    made = snapshot.study_snapshot(then, drawn, number=1, wishes=ReleaseOptions())
+    release = snapshot.study_snapshot(then, drawn, number=1, wishes=ReleaseOptions())
     params = {**drawn.params(study), "audio": ""}
-    before = _peak_mb()
+    before = harness.peak_mb()
     copied, released = [], []
     for _ in range(_ROUNDS):
         copied.append(_copied(RELEASE_TABLES["judgments"].select, params))
         with tempfile.TemporaryDirectory() as scratch:
             start, cpu = time.perf_counter(), time.process_time()
-            manifest = table_files.write_release(made, study, out=Path(scratch) / "release")
+            manifest = table_files.write_release(release, study, out=Path(scratch) / "release")
             released.append((time.perf_counter() - start, time.process_time() - cpu))
     seconds, cpu = min(released)
     mb = sum(file["bytes"] for file in manifest["files"].values()) / 1e6
@@ -119,7 +92,7 @@ def measure(n: int) -> dict[str, Any]:
         "release_mb": round(mb, 1),
         "share_of_copy": round(min(copied) / seconds, 3),
         "peak_mb_before": before,
-        "peak_mb": _peak_mb(),
+        "peak_mb": harness.peak_mb(),
     }
 
 
@@ -141,14 +114,14 @@ def measure_second(n: int) -> dict[str, Any]:
         seconds.append(round(time.perf_counter() - start, 2))
         with connection.cursor() as cursor:
             cursor.execute(_EXCLUDED, [study.pk])
-    told = study.releases.get(number=2).differences["tables"]
-    assert told["judgments"]["changed"]["rows"] > 0
-    assert told.keys() == {"judgments", "raters"}
+    differences = study.releases.get(number=2).differences["tables"]
+    assert differences["judgments"]["changed"]["rows"] > 0
+    assert differences.keys() == {"judgments", "raters"}
     return {
-        "second_changed": told["judgments"]["changed"]["rows"],
+        "second_changed": differences["judgments"]["changed"]["rows"],
         "first_job_seconds": seconds[0],
         "second_job_seconds": seconds[1],
-        "second_peak_mb": _peak_mb(),
+        "second_peak_mb": harness.peak_mb(),
     }
 
 
@@ -183,10 +156,6 @@ def _workers(select: str, params: dict[str, Any]) -> int:
     return max((int(line.rpartition(":")[2]) for line in planned), default=0)
 
 
-def _peak_mb() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-
-
 def report(judgments: int) -> None:
     """Measure in a database of its own, print, and end with an error where a bar is missed."""
     harness.scratch_installation()
@@ -203,9 +172,7 @@ def report(judgments: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--judgments", type=int, default=1_000_000)
-    report(parser.parse_args().judgments)
+    report(harness.options(__doc__, judgments=1_000_000).judgments)
 
 
 if __name__ == "__main__":

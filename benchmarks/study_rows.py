@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.signed_cookies import SessionStore
 from django.db import connection
 
-from annotation.models import Clip, Membership, Question, Rater, Study, System, User
+from annotation.models import Clip, Judgment, Membership, Question, Rater, Study, System, User
 from annotation.models.people import Role
 from annotation.rating.rules import ordering
 from annotation.studies import members, protocols
@@ -131,40 +133,66 @@ def _cookie(user: User) -> str:
     return f"{settings.SESSION_COOKIE_NAME}={session.session_key}; {settings.CSRF_COOKIE_NAME}={token}"
 
 
-# A study with millions of ratings, made inside PostgreSQL.
+# Millions of judgments, made inside PostgreSQL.
 
 
 _JUDGE = """
 INSERT INTO annotation_judgment
     (study_id, task_id, rater_id, protocol_version_id, client_id, payload_sha256, origin, revision, effective, excluded,
-     surplus, codes, comment, submitted_at)
+     surplus, presentation, codes, comment, telemetry, started_at, submitted_at)
 SELECT %(study)s, t.id, (%(raters)s::bigint[])[1 + (t.id * 31 + n * 7) %% %(n_raters)s], %(protocol)s,
-       gen_random_uuid(), '', 1, 1, true, false, false, '{}', '', now()
-FROM annotation_task t CROSS JOIN generate_series(1, 4) n
-WHERE t.study_id = %(study)s AND n <= 3 + (t.id %% 3 = 0)::int
+       gen_random_uuid(), '', %(origin)s, 1, true, (t.id + n) %% %(exclude_one_in)s = 0, false, '{0}',
+       CASE WHEN t.id %% 10 = 0 THEN ARRAY['R'] ELSE '{}' END,
+       CASE WHEN t.id %% 20 = 0 THEN 'It is a "gong", not a bell.' ELSE '' END, %(log)s, now(), now()
+FROM annotation_task t CROSS JOIN generate_series(1, %(each)s) n
+WHERE t.study_id = %(study)s AND (n <= %(always)s OR t.id %% 3 = 0)
 """
-
 # Six in ten ratings say what is true of their task; the others anything.
 _ANSWER = """
 INSERT INTO annotation_answer (judgment_id, task_id, question_id, value, text, counted)
 SELECT j.id, j.task_id, %(question)s,
-       CASE WHEN random() < 0.6 THEN 1 + j.task_id %% 5 ELSE 1 + floor(random() * 5) END, '', true
+       CASE WHEN random() < 0.6 THEN 1 + j.task_id %% 5 ELSE 1 + floor(random() * 5) END, '', NOT j.excluded
 FROM annotation_judgment j WHERE j.study_id = %(study)s
 """
 
 
-def rate(study: Study, *, raters: int) -> int:
-    """Ten ratings of 1 to 5 for every three tasks of an `orca` study, by raters in turn; how many there are."""
+def judge(
+    study: Study,
+    *,
+    raters: int,
+    each: int,
+    always: int | None = None,
+    exclude_one_in: int = 2**31,
+    log: str | None = None,
+    origin: Judgment.Origin = Judgment.Origin.RATED,
+    bookkeeping: bool = False,
+) -> int:
+    """Judgments with a rating of 1 to 5 for every task of an `orca` study, by raters in turn; how many there are.
+
+    each: of one task; only each third task gets more than `always`. log: what a browser observed. bookkeeping: with
+    triggers and checks of keys, which would take an hour for millions of rows that are right.
+    """
     people = Rater.objects.bulk_create(Rater(study=study, origin="simulated") for _ in range(raters))
     question = Question.objects.get(protocol_version=study.protocol_version, key="correctness")
-    with connection.cursor() as cursor:
+    values = {
+        "study": study.pk, "protocol": study.protocol_version_id, "question": question.pk, "each": each,
+        "raters": [one.pk for one in people], "n_raters": raters, "always": each if always is None else always,
+        "exclude_one_in": exclude_one_in, "log": log, "origin": origin.value,
+    }  # fmt: skip
+    with connection.cursor() as cursor, contextlib.nullcontext() if bookkeeping else unchecked():
         cursor.execute("SELECT setseed(0.5)")
-        # The bookkeeping triggers and the checks of keys would take an hour, and these rows are right.
-        cursor.execute("SET session_replication_role = replica")
-        told = {"study": study.pk, "protocol": study.protocol_version_id, "question": question.pk}
-        cursor.execute(_JUDGE, {**told, "raters": [one.pk for one in people], "n_raters": raters})
-        cursor.execute(_ANSWER, told)
+        cursor.execute(_JUDGE, values)
+        cursor.execute(_ANSWER, values)
         ratings = cursor.rowcount
-        cursor.execute("SET session_replication_role = origin")
+    with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE annotation_judgment, annotation_answer")
     return ratings
+
+
+@contextlib.contextmanager
+def unchecked() -> Iterator[None]:
+    """Without bookkeeping triggers and checks of keys."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET session_replication_role = replica")
+        yield
+        cursor.execute("SET session_replication_role = origin")

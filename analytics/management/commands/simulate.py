@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.errors import DomainError
 from annotation.management.lookup import study_by_slug
-from annotation.models import Study
 from annotation.raters import simulation
 from annotation.raters.simulation import SimulationOptions, SimulationResult
 from annotation.rating.rules import ordering
@@ -77,9 +76,9 @@ class Command(BaseCommand):
 
     def _vote(self, options: Mapping[str, Any]) -> None:
         order = SimulationOptions(options["raters"], options["seed"], options["votes"], options["overlap"])
-        study = _study(options["study"])
-        if study is None:
+        if options["study"] is None:
             raise CommandError("Name a study to vote on, or say --compare-ordering.")
+        study = study_by_slug(options["study"])
         try:
             done = simulation.simulate_votes(
                 study, order, progress=lambda votes: self._show(f"{votes:,} votes …")
@@ -107,7 +106,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         finally:
             self._show("")
-        text = json.dumps(found.as_json()) if options["json"] else "\n".join(comparison_lines(found))
+        text = json.dumps(asdict(found)) if options["json"] else "\n".join(comparison_lines(found))
         self.stdout.write(text)
 
     def _show(self, text: str) -> None:
@@ -116,28 +115,25 @@ class Command(BaseCommand):
             self.stderr.flush()
 
 
-def _study(slug: str | None) -> Study | None:
-    return None if slug is None else study_by_slug(slug)
-
-
 def _setting(options: Mapping[str, Any]) -> SimulationSettings:
     from benchmarks.order_savings import ScorerNoise, SimulationSettings
 
-    names = (*_NUMBERS, "question", "raters", "votes", "overlap")
-    numbers = {name: options[name] for name in names if options[name] is not None}
-    noise = {name: options[name] for name in _NOISE if options[name] is not None}
-    return SimulationSettings(**numbers, hearing=ScorerNoise(**noise))
+    stated = _stated(options, (*_NUMBERS, "question", "raters", "votes", "overlap"))
+    return SimulationSettings(**stated, hearing=ScorerNoise(**_stated(options, _NOISE)))
 
 
 def _policy(options: Mapping[str, Any]) -> ordering.Ordering:
     """The study's policy, or what a study would begin with, but for what the command line says."""
-    study = _study(options["study"])
-    stated = ordering.settings(study.rules if study else {}) or ordering.Ordering()
-    names = ("uniform", "among", *ordering.WEIGHTS)
-    wanted = {**asdict(stated), **{name: options[name] for name in names if options[name] is not None}}
-    if faults := ordering.validate_ordering(wanted):
+    rules = study_by_slug(options["study"]).rules if options["study"] else {}
+    stated = ordering.settings(rules) or ordering.Ordering()
+    policy = {**asdict(stated), **_stated(options, ("uniform", "among", *ordering.WEIGHTS))}
+    if faults := ordering.validate_ordering(policy):
         raise CommandError(" ".join(f"--{fault.field}: {fault.message}" for fault in faults))
-    return ordering.Ordering(**wanted)
+    return ordering.Ordering(**policy)
+
+
+def _stated(options: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: options[name] for name in names if options[name] is not None}
 
 
 def _sentence(done: SimulationResult) -> str:
@@ -151,5 +147,5 @@ def _sentence(done: SimulationResult) -> str:
     return f"{_counted(done.votes, 'vote')}.{came} Places still open: {done.open_places:,}."
 
 
-def _counted(n: int, thing: str) -> str:
-    return f"{n:,} {thing}" + ("" if n == 1 else "s")
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")

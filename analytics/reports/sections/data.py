@@ -12,7 +12,7 @@ from analytics.data import counted_judgments
 from analytics.data import votes as data_votes
 from analytics.data.counted_judgments import COUNTED, EXCLUDED, EXPERT, SUPERSEDED, SURPLUS, JudgmentFate
 from analytics.data.votes import EXCLUDED_BY_REVIEW, NOBODY, Votes
-from analytics.reports.document import Block, Column, Paragraph, Section, Table
+from analytics.reports.document import Block, Cell, Column, Paragraph, Section, Table
 from analytics.reports.sections.material import ReportData, level_word, list_numbers, named_raters
 from annotation.rating.rules import stopping
 
@@ -186,7 +186,7 @@ def _corrected(material: ReportData) -> Table:
         Column("before", _("Votes on other texts"), "count"),
         Column("set_aside", _("Votes excluded by the review"), "count"),
     )
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for votes in material.votes:
         counted = votes.counted()
         corrected = counted.units.corrected[counted.unit]
