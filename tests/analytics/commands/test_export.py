@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import io
+from functools import partial
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from annotation.models import AuditEvent, Study
 from tests import factories
+from tests.analytics.reports import reading
 from tests.analytics.votes import votes
 
 pytestmark = pytest.mark.django_db
-
-
-def typed(*arguments: str) -> str:
-    out = io.StringIO()
-    call_command("export", *arguments, stdout=out)
-    return out.getvalue()
+typed = partial(reading.typed, "export")
 
 
 @pytest.fixture
@@ -50,23 +46,22 @@ def test_a_relative_folder_is_meant_from_where_one_stands(study, tmp_path, monke
     assert (tmp_path / "here" / "manifest.json").exists()
 
 
-def test_an_unknown_study_is_a_sentence(tmp_path):
-    with pytest.raises(CommandError, match="no study with the address 'nowhere'"):
-        typed("nowhere", "--format", "jsonl", "--out", str(tmp_path / "out"))
-
-
-def test_an_unknown_format_is_a_sentence(study, tmp_path):
-    with pytest.raises(CommandError, match="'xml' is not an export format; use jsonl or csv"):
-        typed(study.slug, "--format", "xml", "--out", str(tmp_path / "out"))
-
-
-def test_a_full_folder_is_a_sentence(study, tmp_path):
+@pytest.mark.parametrize(
+    ("slug", "arguments", "sentence"),
+    [
+        ("nowhere", ("--format", "jsonl", "--out", "new"), "no study with the address 'nowhere'"),
+        ("", ("--format", "xml", "--out", "new"), "'xml' is not an export format; use jsonl or csv"),
+        ("", ("--format", "csv", "--out", "."), "not an empty folder"),
+        (
+            "",
+            ("--format", "csv", "--out", "mine.txt/out"),
+            "could not be written, and nothing was left behind",
+        ),
+    ],
+    ids=["unknown study", "unknown format", "full folder", "no folder"],
+)
+def test_what_cannot_be_written_is_a_sentence(study, tmp_path, monkeypatch, slug, arguments, sentence):
     (tmp_path / "mine.txt").touch()
-    with pytest.raises(CommandError, match="not an empty folder"):
-        typed(study.slug, "--format", "csv", "--out", str(tmp_path))
-
-
-def test_a_place_that_cannot_be_written_is_a_sentence(study, tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(CommandError, match="could not be written, and nothing was left behind"):
-        typed(study.slug, "--format", "csv", "--out", str(tmp_path / "file" / "out"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CommandError, match=sentence):
+        typed(slug or study.slug, *arguments)

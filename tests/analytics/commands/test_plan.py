@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
+from functools import partial
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
+from tests.analytics.reports import reading
 from tests.analytics.votes import votes
 from tests.factories import StudyFactory, rating_task
 
 pytestmark = pytest.mark.django_db
-
-
-def typed(*arguments: str) -> str:
-    out = io.StringIO()
-    call_command("plan", *arguments, stdout=out)
-    return out.getvalue()
+typed = partial(reading.typed, "plan")
 
 
 def test_without_a_study_published_figures_answer():

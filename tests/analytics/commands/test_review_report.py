@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
+from functools import partial
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
+from tests.analytics.reports import reading
 from tests.analytics.reviewed import reviewed
 
 pytestmark = pytest.mark.django_db
-
-
-def typed(*arguments: str) -> str:
-    out = io.StringIO()
-    call_command("review_report", *arguments, stdout=out)
-    return out.getvalue()
+typed = partial(reading.typed, "review_report")
 
 
 def test_it_prints_the_figures_of_the_paper_and_all_of_them_as_json():

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import json
+from functools import partial
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from annotation.models import Judgment, Study, User
+from tests.analytics.reports import reading
 from tests.annotation.importing import known_tasks
 from tests.factories import StudyFactory
 
 pytestmark = pytest.mark.django_db
+typed = partial(reading.typed, "simulate")
 SMALL = ("--pairs", "30", "--votes", "90", "--replicates", "3", "--raters", "6", "--step", "30", "--json")
-
-
-def typed(*arguments: str) -> str:
-    out = io.StringIO()
-    call_command("simulate", *arguments, stdout=out)
-    return out.getvalue()
 
 
 @pytest.fixture

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
-import io
+from functools import partial
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from analytics.datasets.formats import writers
 from annotation.models import AuditEvent
 from tests import factories
+from tests.analytics.reports import reading
 from tests.analytics.votes import votes
 
 pytestmark = pytest.mark.django_db
+typed = partial(reading.typed, "training_set", "s")
 
 
 @pytest.fixture
@@ -19,12 +21,6 @@ def study():
     for number in range(5):
         votes(factories.rating_task(study, f"t{number}"), [number + 1] * 2)
     return study
-
-
-def typed(*arguments: str) -> str:
-    out = io.StringIO()
-    call_command("training_set", "s", *arguments, stdout=out)
-    return out.getvalue()
 
 
 def test_it_writes_what_is_asked_for_and_tells_the_sizes(study, tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from django.db.models import Value
 from django.db.models.functions import Concat
 
-from analytics.reports.document import Document, Paragraph, Table
+from analytics.reports.document import Document
 from analytics.reports.render.html import render_standalone
 from analytics.reports.sections.material import ReportSettings
 from analytics.reports.study_report import STEPS, study_report
@@ -17,11 +17,12 @@ from annotation.models import Answer, Item, Judgment, Study
 from annotation.rating import exclusions
 from annotation.rating.rules import stopping
 from tests import factories
+from tests.analytics.reports.reading import report_of as made
+from tests.analytics.reports.reading import tables_of, text_of
 from tests.analytics.votes import vote
 
 pytestmark = pytest.mark.django_db
 
-FEW = Resampling(replicates=20)
 VALUES = ((1, 2, 2), (4, 5, 5), (3, 3, 1), (2, 2, 2))
 
 
@@ -44,31 +45,13 @@ def compared(slug: str) -> Study:
     for place in range(3):
         task = factories.comparison_task(study, f"pair-{place}")
         for rater, choice in zip(raters, (Answer.Choice.FIRST, Answer.Choice(place + 1)), strict=True):
-            vote(
-                task,
-                question="alignment",
-                choice=choice,
-                rater=rater,
-                presentation=[place % 2, 1 - place % 2],
-            )
+            order = [place % 2, 1 - place % 2]
+            vote(task, question="alignment", choice=choice, rater=rater, presentation=order)
     return study
 
 
-def made(study: Study, *, language: str = "en", interval: str = "jackknife", seed: int = 0) -> Document:
-    settings = ReportSettings(interval, Resampling(seed=seed, replicates=20))  # type: ignore[arg-type]
-    return study_report(
-        Study.objects.get(pk=study.pk), settings, language=language, progress=lambda done: None
-    )
-
-
 def said(document: Document, section: str) -> str:
-    blocks = next(one.blocks for one in document.sections if one.key == section)
-    return " ".join(block.text for block in blocks if isinstance(block, Paragraph))
-
-
-def table(document: Document, key: str) -> Table:
-    blocks = [block for section in document.sections for block in section.blocks]
-    return next(block for block in blocks if isinstance(block, Table) and block.key == key)
+    return text_of(next(one for one in document.sections if one.key == section))
 
 
 @pytest.mark.parametrize("study_of", [rated, compared])
@@ -79,11 +62,9 @@ def test_a_second_run_gives_the_same_bytes(study_of):
 
 def test_the_same_data_elsewhere_give_the_same_bytes():
     for version in ({}, {"question": ""}):
-        pages = [
-            render_standalone(made(rated(slug, **version), interval="items"))
-            for slug in ("study-1", "study-2")
-        ]
-        assert pages[0].replace("study-1", "study-2") == pages[1]
+        studies = [rated(slug, **version) for slug in ("study-1", "study-2")]
+        one, other = (render_standalone(made(study, interval="items")) for study in studies)
+        assert one.replace("study-1", "study-2") == other
         Study.objects.update(slug=Concat(Value("former-"), "slug"))
 
 
@@ -95,27 +76,25 @@ def test_another_seed_draws_other_intervals_and_is_told():
 
 
 def test_each_step_is_told_and_each_has_a_name():
-    told: list[int] = []
-    study_report(rated("one"), ReportSettings(resampling=FEW), language="en", progress=told.append)
-    assert told == list(range(1, len(STEPS) + 1))
+    steps: list[int] = []
+    settings = ReportSettings(resampling=Resampling(replicates=20))
+    study_report(rated("one"), settings, language="en", progress=steps.append)
+    assert steps == list(range(1, len(STEPS) + 1))
 
 
 def test_sections_are_in_the_language_that_was_asked_for():
     english, chinese = (made(compared(language), language=language) for language in ("en", "zh-hans"))
     assert [one.key for one in english.sections] == [one.key for one in chinese.sections]
     assert not {one.title for one in english.sections} & {one.title for one in chinese.sections}
-    asked = [table(one, "questions").rows[0][0] for one in (english, chinese)]
+    asked = [tables_of(one)["questions"].rows[0][0] for one in (english, chinese)]
     assert asked == ["Which follows the instruction better?", "哪一段更符合指令？"]
 
 
-def test_a_study_that_nobody_judged_says_so():
+def test_a_study_without_judgments_or_without_questions_to_measure_says_so():
     document = made(factories.StudyFactory(slug="empty"))
     assert [one.key for one in document.sections] == ["data"]
-    assert dict(table(document, "collected").rows)["Judgments"] == 0
+    assert dict(tables_of(document)["collected"].rows)["Judgments"] == 0
     render_standalone(document)
-
-
-def test_a_study_without_questions_to_measure_says_so():
     document = made(factories.StudyFactory(preset="abx"))
     assert "asks nothing on a scale" in said(document, "data")
     assert [one.key for one in document.sections] == ["data"]
@@ -129,13 +108,13 @@ def test_what_is_left_out_is_counted_by_reason():
     chosen = Judgment.objects.filter(pk=Judgment.objects.filter(study=study).earliest("pk").pk)
     exclusions.exclude_or_restore(chosen, study=study, action="exclude", reason="careless", actor=None)
     document = made(study)
-    assert sorted(table(document, "left_out").rows) == [
+    assert sorted(tables_of(document)["left_out"].rows) == [
         ("An expert’s own judgment in the review", 1),
         ("Excluded: careless", 1),
         ("Surplus: the task had all its judgments", 1),
         ("The rater changed the judgment later", 1),
     ]
-    (row,) = table(document, "questions").rows
+    (row,) = tables_of(document)["questions"].rows
     assert row[2:7] == (4, 4, 11, 3, 1)
     assert "We analysed 11 judgments of 4 tasks by 3 raters." in said(document, "methods")
     assert "1 judgment was excluded (careless: 1)." in said(document, "methods")
@@ -181,9 +160,13 @@ def test_an_adaptive_overlap_is_told():
         document = made(study)
         return said(document, "data"), "Overlap was adaptive" in said(document, "methods")
 
-    data, methods = told({"stopping": rule, stopping.LAST_RULE_KEY: rule})
-    assert ("up to 20, while the majority on" in data, "switched off" in data, methods) == (True, False, True)
-    data, methods = told({"stopping": {**rule, "question": ""}, stopping.LAST_RULE_KEY: rule})
-    assert ("up to 20, while the majority on" in data, "switched off" in data, methods) == (True, True, True)
+    last = {stopping.LAST_RULE_KEY: rule}
+    for rules, switched_off in (
+        ({"stopping": rule, **last}, False),
+        ({"stopping": {**rule, "question": ""}, **last}, True),
+    ):
+        data, methods = told(rules)
+        assert ("up to 20, while the majority on" in data, "switched off" in data) == (True, switched_off)
+        assert methods
     data, methods = told({"stopping": rule})
     assert ("adaptive" in data, methods) == (False, False)

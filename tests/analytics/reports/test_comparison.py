@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy import stats
 
 from analytics.data import hints
 from analytics.data.hints import HintCounts
-from analytics.reports.document import Document, Measured, Paragraph, Table, document_from_json, document_json
+from analytics.reports.document import Document, Measured, document_from_json, document_json
 from analytics.reports.learned_comparison import learned_comparison
 from analytics.reports.render.html import render_standalone
 from analytics.statistics.bootstrap import Resampling
 from annotation.models import Answer, Candidate, Clip, Item, ItemVersion, Rater, Study, Task, TaskCandidate
 from scoring.models import LearnedModel, Score, Scorer
 from tests import factories
+from tests.analytics.reports.reading import row_of as row
+from tests.analytics.reports.reading import tables_of as tables
+from tests.analytics.reports.reading import text_of as said
 from tests.analytics.votes import vote, votes
 from tests.scoring.learned import learned
 
@@ -30,25 +31,6 @@ def made(study: Study, models: list[LearnedModel], others: list[Scorer] | None =
     found = learned_comparison(study, models, others or [], resampling=RESAMPLING, language="en")
     assert document_json(document_from_json(document_json(found))) == document_json(found)
     return found
-
-
-def tables(found: Document) -> dict[str, Table]:
-    all_of_them = [block for one in found.sections for block in one.blocks if isinstance(block, Table)]
-    for table in all_of_them:
-        assert {len(row) for row in table.rows} <= {len(table.columns)}
-    assert len({table.key for table in all_of_them}) == len(all_of_them)
-    return {table.key: table for table in all_of_them}
-
-
-def row(table: Table, *starts: str) -> dict[str, Any]:
-    (found,) = [one for one in table.rows if list(one[: len(starts)]) == list(starts)]
-    return {column.key: cell for column, cell in zip(table.columns, found, strict=True)}
-
-
-def said(found: Document) -> str:
-    return " ".join(
-        block.text for one in found.sections for block in one.blocks if isinstance(block, Paragraph)
-    )
 
 
 def score(model: LearnedModel, candidate: Candidate, **outputs: float) -> None:
@@ -100,12 +82,8 @@ def test_versions_are_compared_on_what_none_of_them_learned_from():
     assert differ["spearman"].value == pytest.approx(expected - good["spearman"].value)
     assert differ["spearman"].high < 0
     assert differ["verdict"] == "ORCA 1, value"
-    assert {
-        "models_correctness_items",
-        "models_correctness_parts",
-        "models_correctness_ceiling",
-    } <= found.keys()
-    assert "models_correctness_variance" in found
+    others = ("items", "parts", "ceiling", "variance")
+    assert {f"models_correctness_{key}" for key in others} <= found.keys()
     assert "ORCA 2, value" in render_standalone(document)
 
 
@@ -221,32 +199,29 @@ def test_pairs_are_told_apart_by_head_by_confidence_by_what_was_asked_for_and_by
     assert glance["cross_entropy"].value == pytest.approx(np.log1p(np.exp(-2)) + 2 / 12)
     assert glance["person"].value == 1.0
     assert glance["ratio"].value == pytest.approx(11 / 12)
+    sizes = {
+        ("prompt", "text alone"): 6,
+        ("prompt", "with lyrics"): 3,
+        ("prompt", "with reference audio"): 2,
+        ("prompt", "with both"): 1,
+        ("voice", "vocal"): 4,
+        ("duration", "30–60 s"): 1,
+        ("duration", "< 10 s"): 11,
+        ("confidence", "> 3"): 4,
+    }
     parts = found["models_alignment_parts"]
-    name = "CMI-RM 1, alignment"
-    assert row(parts, "prompt", "text alone", name)["n"] == 6
-    assert row(parts, "prompt", "with lyrics", name)["n"] == 3
-    assert row(parts, "prompt", "with reference audio", name)["n"] == 2
-    assert row(parts, "prompt", "with both", name)["n"] == 1
-    assert row(parts, "voice", "vocal", name)["n"] == 4
-    assert row(parts, "duration", "30–60 s", name)["n"] == 1
-    assert row(parts, "duration", "< 10 s", name)["n"] == 11
-    assert row(parts, "confidence", "> 3", name)["n"] == 4
+    assert {part: row(parts, *part, "CMI-RM 1, alignment")["n"] for part in sizes} == sizes
     assert any(key.startswith("models_alignment_heads") for key in found)
 
 
 def test_the_difference_is_drawn_by_prompt_and_by_rater():
     study, right, wrong, _raters = pair_study()
-    found = row(
-        tables(made(study, [right, wrong]))["models_alignment_differences"],
-        "CMI-RM 2, alignment",
-        "CMI-RM 1, alignment",
-    )
+    differences = tables(made(study, [right, wrong]))["models_alignment_differences"]
+    found = row(differences, "CMI-RM 2, alignment", "CMI-RM 1, alignment")
     assert found["accuracy"].value == pytest.approx(4 / 12 - 11 / 12)
     assert (found["verdict"], found["cross_entropy"].value > 0) == ("CMI-RM 1, alignment", True)
     # Five raters who all say the same: drawn anew they say it again.
-    assert found["by_rater"] == Measured(
-        pytest.approx(-7 / 12), pytest.approx(-7 / 12), pytest.approx(-7 / 12)
-    )
+    assert found["by_rater"] == Measured(*[pytest.approx(-7 / 12)] * 3)
 
 
 def test_votes_are_those_of_the_raters_that_all_held_out_and_it_says_which():
@@ -255,26 +230,22 @@ def test_votes_are_those_of_the_raters_that_all_held_out_and_it_says_which():
     vote(task, question="alignment", choice=SECOND, rater=factories.rater(study))
     together = made(study, [right, wrong])
     assert "the 5 raters whose votes were held out as well" in said(together)
-    pairs = tables(together)
-    assert row(pairs["models_alignment_glance"], "CMI-RM 1, alignment")["accuracy"].value == pytest.approx(
-        5 / 6
-    )
-    assert "models_alignment_glance_everybody" in pairs
-    for model in (right, wrong):
-        model.record["held_out"]["raters"] = [one.pseudonym for one in raters[:2]]
-    few = made(study, [right, wrong])
+    accuracy = row(tables(together)["models_alignment_glance"], "CMI-RM 1, alignment")["accuracy"]
+    assert accuracy.value == pytest.approx(5 / 6)
+    assert "models_alignment_glance_everybody" in tables(together)
+
+    def held_out(own: list[Rater], other: list[Rater]) -> Document:
+        for model, held in ((right, own), (wrong, other)):
+            model.record["held_out"]["raters"] = [one.pseudonym for one in held]
+        return made(study, [right, wrong])
+
+    few = held_out(raters[:2], raters[:2])
     assert "fewer than five raters were held out, here 2" in said(few)
     assert "models_alignment_glance_raters" in tables(few)
-    wrong.record["held_out"]["raters"] = [raters[5].pseudonym]
-    apart = made(study, [right, wrong])
-    assert "hold out different raters" in said(apart)
     # Who is held out by one and learned from by the other would favour the other.
-    right.record["held_out"]["raters"] = [one.pseudonym for one in raters[:5]]
-    wrong.record["held_out"]["raters"] = []
-    assert "hold out different raters" in said(made(study, [right, wrong]))
-    for model in (right, wrong):
-        model.record["held_out"]["raters"] = []
-    assert "No raters were held out" in said(made(study, [right, wrong]))
+    for own, other in ((raters[:2], raters[5:]), (raters[:5], [])):
+        assert "hold out different raters" in said(held_out(own, other))
+    assert "No raters were held out" in said(held_out([], []))
 
 
 def test_without_votes_on_held_out_items_it_says_so():

@@ -15,6 +15,7 @@ from analytics.statistics.agreement.alpha import krippendorff_alpha
 from analytics.statistics.agreement.oracle import package_alpha
 from analytics.statistics.agreement.patterns import patterns_from_long
 from annotation.models import Study
+from tests.analytics.reports.reading import tables_of
 from tests.analytics.vote_columns import made_votes, preference_question, rating_question
 
 
@@ -25,8 +26,7 @@ def blocks(*votes: Votes) -> list:
 
 
 def table(key: str, *votes: Votes) -> Table:
-    (found,) = [block for block in blocks(*votes) if isinstance(block, Table) and block.key == key]
-    return found
+    return tables_of(blocks(*votes))[key]
 
 
 def ratings(seed: int = 1) -> Votes:
@@ -105,10 +105,8 @@ def test_other_versions_of_a_question_are_named():
 
 
 def test_a_study_without_votes_has_no_section():
-    assert (
-        agreement_section(ReportData(Study(), (made_votes(rating_question(), [], []),), ReportSettings()))
-        is None
-    )
+    nothing = (made_votes(rating_question(), [], []),)
+    assert agreement_section(ReportData(Study(), nothing, ReportSettings())) is None
 
 
 def test_equal_pairs_are_of_the_ratings_beside_them():

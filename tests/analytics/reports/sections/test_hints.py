@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from analytics.reports.document import Paragraph, Table
-from analytics.reports.sections.material import ReportSettings
-from analytics.reports.study_report import study_report
-from analytics.statistics.bootstrap import Resampling
+from analytics.reports.document import Section
 from annotation.models import Answer, Assignment, Judgment, Study
 from tests import factories
+from tests.analytics.reports.reading import rows_of, sections_of, tables_of
+from tests.analytics.reports.reading import text_of as said
 from tests.analytics.votes import vote
 
 pytestmark = pytest.mark.django_db
@@ -28,24 +27,16 @@ def judge(task, rater, said: dict, *, shown: bool, withheld: float = 0.5, **answ
     vote(task, rater=rater, assignment=assignment, origin=Judgment.Origin.RATED, **answer)
 
 
-def sections(study: Study) -> dict:
-    settings = ReportSettings(resampling=Resampling(replicates=50))
-    made = study_report(Study.objects.get(pk=study.pk), settings, language="en", progress=lambda done: None)
-    return {section.key: section.blocks for section in made.sections}
+def sections(study: Study) -> dict[str, Section]:
+    return sections_of(study, replicates=50)
 
 
-def said(blocks) -> str:
-    return " ".join(block.text for block in blocks if isinstance(block, Paragraph))
-
-
-def row(blocks, key: str, place: int = 0) -> dict:
-    (table,) = [block for block in blocks if isinstance(block, Table) and block.key == key]
-    return {column.key: cell for column, cell in zip(table.columns, table.rows[place], strict=True)}
+def row(section: Section, key: str, place: int = 0) -> dict:
+    return rows_of(tables_of(section)[key])[place]
 
 
 def notes(study: Study, key: str) -> str:
-    (table,) = [block for block in sections(study)["hints"] if isinstance(block, Table) and block.key == key]
-    return " ".join(table.notes)
+    return " ".join(tables_of(sections(study)["hints"])[key].notes)
 
 
 @pytest.fixture
@@ -76,15 +67,13 @@ def test_votes_with_the_model_are_told_by_whether_it_was_shown(compared):
 def test_votes_are_compared_under_one_withheld_share_and_one_version(compared):
     assert "changed meanwhile" not in notes(compared, "hints-preferences")
     Assignment.objects.update(hint=None, hint_shown=None)
-    for n, (withheld, choice) in enumerate(
-        ((0.1, SECOND), (0.9, FIRST))
-    ):  # whoever saw it did as the others did
+    # Whoever saw it did as the others did.
+    for n, (withheld, choice) in enumerate(((0.1, SECOND), (0.9, FIRST))):
         task = factories.comparison_task(compared, f"later-{n}")
         for place in range(10):
             shown = (place < 8) == (withheld == 0.1)
-            rater = factories.rater(compared)
-            said = {"alignment": 0.7}
-            judge(task, rater, said, shown=shown, withheld=withheld, question="alignment", choice=choice)
+            rater, hint = factories.rater(compared), {"alignment": 0.7}
+            judge(task, rater, hint, shown=shown, withheld=withheld, question="alignment", choice=choice)
     told = row(sections(compared)["hints"], "hints-preferences")
     assert (told["shown"], told["withheld"]) == (10, 10)
     assert (told["agree_shown"], told["agree_withheld"]) == (pytest.approx(0.5), pytest.approx(0.5))

@@ -6,18 +6,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analytics.data.questions import measured_questions
-from analytics.data.votes import load_votes as read
-from analytics.reports.document import Figure, Section, Table
+from analytics.reports.document import Figure
 from analytics.reports.sections.answer_length import length_section
-from analytics.reports.sections.material import ReportData, ReportSettings
 from analytics.reports.sections.models import models_section
-from analytics.statistics.bootstrap import Resampling
 from annotation.models import Answer, Item, Judgment, Study, Task, TaskCandidate
 from annotation.rating import exclusions
 from annotation.rating.rules import stopping
 from scoring.models import Score, Scorer
 from tests import factories
+from tests.analytics.reports.reading import material_of as material
+from tests.analytics.reports.reading import row_of as row
+from tests.analytics.reports.reading import tables_of as tables
 from tests.analytics.votes import vote, votes
 
 pytestmark = pytest.mark.django_db
@@ -26,25 +25,6 @@ RATINGS = {"a": [1, 2], "b": [3, 3, 4], "c": [2, 3, 4], "d": [5, 5], "e": [4], "
 SCORES = {"a": 0.1, "b": 0.5, "c": 0.8, "d": 0.9, "e": 0.6, "f": 0.0}
 MEANS = {name: sum(given) / len(given) for name, given in RATINGS.items()}
 FIRST, SECOND, TIE = Answer.Choice.FIRST, Answer.Choice.SECOND, Answer.Choice.TIE
-
-
-def material(study: Study) -> ReportData:
-    asked = tuple(read(question) for question in measured_questions(study))
-    return ReportData(study, asked, ReportSettings(resampling=Resampling(replicates=20)))
-
-
-def tables(section: Section | None) -> dict[str, Table]:
-    assert section is not None
-    found = [block for block in section.blocks if isinstance(block, Table)]
-    for table in found:
-        assert {len(row) for row in table.rows} <= {len(table.columns)}
-    assert len({table.key for table in found}) == len(found)
-    return {table.key: table for table in found}
-
-
-def row(table: Table, *starts: str) -> dict:
-    (found,) = [one for one in table.rows if list(one[: len(starts)]) == list(starts)]
-    return {column.key: cell for column, cell in zip(table.columns, found, strict=True)}
 
 
 def scorer(key: str = "judge", **config) -> Scorer:
@@ -119,10 +99,8 @@ def test_one_person_variances_and_what_is_missed_rest_on_the_items_that_a_scorer
     assert 0.7 < row(ceiling, "judge@jjjjjjjj", "Spearman")["person"].value < 1
     variance = row(found["models_correctness_variance"], "half@hhhhhhhh, variance")
     own = [np.var(np.array(RATINGS[name]) / 4, ddof=1) for name in "bc"]
-    assert (variance["n"], variance["mae"].value) == (
-        2,
-        pytest.approx(np.mean([abs(0.1 - one) for one in own])),
-    )
+    mae = pytest.approx(np.mean([abs(0.1 - one) for one in own]))
+    assert (variance["n"], variance["mae"].value) == (2, mae)
     missed = found["models_correctness_missed"]
     assert "judge@jjjjjjjj" in missed.caption
     # Fifth of six by score, third by what people say.
@@ -175,11 +153,8 @@ def test_accuracy_counts_pairs_that_people_decided(compared):
     judge = row(pairs, "pairs@pppppppp")
     assert (judge["n"], judge["missing"], judge["accuracy"].value) == (2, 1, 0.0)
     assert "2 of 5" in pairs.notes[1]
-    by_confidence = {
-        one[1]: one[3]
-        for one in found["models_alignment_parts"].rows
-        if one[2] == "heads@hhhhhhhh, alignment"
-    }
+    rows = found["models_alignment_parts"].rows
+    by_confidence = {one[1]: one[3] for one in rows if one[2] == "heads@hhhhhhhh, alignment"}
     assert by_confidence == {"< 3": 1, "= 3": 1, "> 3": 1}
     assert length_section(material(compared)) is None  # there is no text
 
@@ -203,30 +178,23 @@ def test_calibration_stands_between_its_references_and_both_heads_explain_the_pr
     fewer = row(table, "pairs@pppppppp", "one half for every pair")
     assert (fewer["n"], fewer["brier"]) == (3, pytest.approx(((share[[0, 2, 3]] - 0.5) ** 2).mean()))
     regression = found["models_alignment_heads_hhhhhhhh"]
-    assert row(regression, "Musicality difference")["accuracy"].value == pytest.approx(
-        0.5 * (2 / 3) + 0.5 / 3
-    )
-    assert row(regression, "Alignment difference")["accuracy"].value == pytest.approx(1.0)
+    for name, expected in (("Musicality", 0.5 * (2 / 3) + 0.5 / 3), ("Alignment", 1.0)):
+        assert row(regression, f"{name} difference")["accuracy"].value == pytest.approx(expected)
     drawn = [block.key for block in section.blocks if isinstance(block, Figure)]
     assert drawn == ["models_alignment_reliability_1", "models_alignment_reliability_2"]
 
 
 def test_votes_that_were_asked_for_because_the_first_differed_tell_nothing_of_one_person(compared):
-    Study.objects.filter(pk=compared.pk).update(
-        overlap=2,
-        rules={
-            **compared.rules,
-            stopping.LAST_RULE_KEY: {"question": "alignment", "most": 9, "threshold": 0.9},
-        },
-    )
+    rule = {"question": "alignment", "most": 9, "threshold": 0.9}
+    rules = {**compared.rules, stopping.LAST_RULE_KEY: rule}
+    Study.objects.filter(pk=compared.pk).update(overlap=2, rules=rules)
     compared.refresh_from_db()
     found = tables(models_section(material(compared)))
     person = row(found["models_alignment_ceiling"], "heads@hhhhhhhh, alignment")
     # The first two of p and q agree; those of s differ, of t are undecided, and r has but one.
     assert (person["units"], person["answers"], person["person"].value) == (3, 6, pytest.approx(2 / 3))
-    calibrated = row(
-        found["models_alignment_calibration"], "heads@hhhhhhhh, alignment", "one half for every pair"
-    )
+    calibration = found["models_alignment_calibration"]
+    calibrated = row(calibration, "heads@hhhhhhhh, alignment", "one half for every pair")
     assert calibrated["brier"] == pytest.approx((3 * 0.25 + 0) / 4)
     assert row(found["models_alignment_pairs"], "heads@hhhhhhhh, alignment")["n"] == 3
     for table in ("ceiling", "calibration", "reliability"):
@@ -284,6 +252,5 @@ def test_of_two_texts_the_longer_is_followed():
     found = tables(length_section(material(study)))
     (only,) = found["length_better_longer"].rows
     assert (only[1], only[-1].value) == (4, pytest.approx(0.75))
-    assert found["length_better_longer_rank"].rows[0][-1].value == pytest.approx(
-        stats.spearmanr([1, 2, 3, 4], [0, 1, 1, 1]).statistic
-    )
+    rho = stats.spearmanr([1, 2, 3, 4], [0, 1, 1, 1]).statistic
+    assert found["length_better_longer_rank"].rows[0][-1].value == pytest.approx(rho)

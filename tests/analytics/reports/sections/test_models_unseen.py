@@ -5,17 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analytics.data.questions import measured_questions
-from analytics.data.votes import load_votes as read
-from analytics.reports.document import Paragraph, Table
+from analytics.reports.document import Table
 from analytics.reports.learned_comparison import scorers_of
 from analytics.reports.sections.held_out import NotLearnedFrom
-from analytics.reports.sections.material import ReportData, ReportSettings
 from analytics.reports.sections.models import models_section
-from analytics.statistics.bootstrap import Resampling
 from annotation.models import Item, Job, Study
 from scoring.models import LearnedModel, Score, Scorer, ScoringRun
 from tests import factories
+from tests.analytics.reports.reading import material_of, tables_of, text_of
+from tests.analytics.reports.reading import row_of as row
 from tests.analytics.votes import vote, votes
 
 pytestmark = pytest.mark.django_db
@@ -37,16 +35,8 @@ def scorer(key: str) -> Scorer:
 
 
 def section(study: Study) -> tuple[str, dict[str, Table]]:
-    asked = tuple(read(question) for question in measured_questions(study))
-    found = models_section(ReportData(study, asked, ReportSettings(resampling=Resampling(replicates=20))))
-    assert found is not None
-    said = " ".join(block.text for block in found.blocks if isinstance(block, Paragraph))
-    return said, {block.key: block for block in found.blocks if isinstance(block, Table)}
-
-
-def row(table: Table, name: str) -> dict:
-    (found,) = [one for one in table.rows if one[0] == name]
-    return {column.key: cell for column, cell in zip(table.columns, found, strict=True)}
+    found = models_section(material_of(study))
+    return text_of(found), tables_of(found)
 
 
 @pytest.fixture
@@ -69,9 +59,8 @@ def test_a_scorer_trained_here_is_told_on_what_was_held_out_alone(rated):
     said, tables = section(rated)
     assert "orca@oooooooo: trained on votes of this study" in said
     assert "Whether other scorers were trained on this material elsewhere is not known here." in said
-    orca, judge = (
-        row(tables["models_correctness_items"], name) for name in ("orca@oooooooo", "judge@jjjjjjjj")
-    )
+    items = tables["models_correctness_items"]
+    orca, judge = (row(items, name) for name in ("orca@oooooooo", "judge@jjjjjjjj"))
     assert (orca["n"], orca["missing"]) == (4, 2)
     assert (judge["n"], judge["missing"]) == (6, 0)
     human, scores = [3, 4, 1, 2], [0.5, 0.75, 1.0, 0.75]

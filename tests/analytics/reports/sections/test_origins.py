@@ -7,12 +7,9 @@ from django.utils import timezone
 
 from analytics.data import fingerprint, votes
 from analytics.data.questions import measured_questions
-from analytics.reports.document import Paragraph
-from analytics.reports.sections.material import ReportSettings
-from analytics.reports.study_report import study_report
-from analytics.statistics.bootstrap import Resampling
-from annotation.models import Assignment, Judgment, OrderingPolicy, Rater, Study, Task
+from annotation.models import Assignment, Judgment, OrderingPolicy, Study, Task
 from tests import factories
+from tests.analytics.reports.reading import sections_of, text_of
 from tests.analytics.votes import vote
 
 pytestmark = pytest.mark.django_db
@@ -23,32 +20,18 @@ def study() -> Study:
     """Two tasks that want two judgments each; the first has one by each of two people, the second one."""
     study = factories.StudyFactory(overlap=2)
     one, two = (factories.rating_task(study, name) for name in ("one", "two"))
-    for task, rater, value in (
-        (one, factories.rater(study), 2),
-        (one, factories.rater(study), 4),
-        (two, None, 3),
-    ):
-        vote(task, value, rater=rater or Rater.objects.filter(study=study).first())
+    first, second = (factories.rater(study) for _ in range(2))
+    for task, rater, value in ((one, first, 2), (one, second, 4), (two, first, 3)):
+        vote(task, value, rater=rater)
     return study
 
 
-def blocks(study: Study, language: str = "en") -> dict[str, list[Paragraph]]:
-    settings = ReportSettings(resampling=Resampling(replicates=20))
-    made = study_report(
-        Study.objects.get(pk=study.pk), settings, language=language, progress=lambda done: None
-    )
-    return {
-        section.key: [block for block in section.blocks if isinstance(block, Paragraph)]
-        for section in made.sections
-    }
-
-
 def warnings(study: Study, language: str = "en") -> str:
-    return " ".join(block.text for block in blocks(study, language)["data"] if block.warning)
+    return text_of(sections_of(study, language=language)["data"], warnings=True)
 
 
 def methods(study: Study) -> str:
-    return " ".join(block.text for block in blocks(study)["methods"])
+    return text_of(sections_of(study)["methods"])
 
 
 def digest(study: Study) -> str:
@@ -74,9 +57,8 @@ def test_of_peoples_votes_in_plain_order_nothing_is_said(study):
 
 
 def test_simulated_votes_are_told_from_peoples(study):
-    vote(
-        Task.objects.get(external_id="two"), 5, rater=factories.rater(study), origin=Judgment.Origin.SIMULATED
-    )
+    two = Task.objects.get(external_id="two")
+    vote(two, 5, rater=factories.rater(study), origin=Judgment.Origin.SIMULATED)
     assert "1 judgment that counts is simulated" in warnings(study)
     assert "1 of these judgments was simulated from a known truth" in methods(study)
     assert "模拟" in warnings(study, "zh-hans")

@@ -5,15 +5,12 @@ from __future__ import annotations
 import pytest
 
 from analytics.data import known_answer_trials
-from analytics.data.questions import measured_questions
-from analytics.data.votes import load_votes
 from analytics.reports.document import Figure, Measured, Section, Table
-from analytics.reports.sections.material import ReportData, ReportSettings
 from analytics.reports.sections.preferences import preferences_section
-from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.intervals import wilson_interval
 from annotation.models import Answer, Question, Rater, Study, Task
 from tests import factories
+from tests.analytics.reports.reading import material_of, tables_of
 from tests.analytics.votes import vote
 
 pytestmark = pytest.mark.django_db
@@ -22,16 +19,11 @@ FIRST, SECOND = Answer.Choice.FIRST, Answer.Choice.SECOND
 
 
 def section(study: Study) -> Section | None:
-    settings = ReportSettings(resampling=Resampling(replicates=10))
-    return preferences_section(
-        ReportData(study, tuple(load_votes(asked) for asked in measured_questions(study)), settings)
-    )
+    return preferences_section(material_of(study, replicates=10))
 
 
 def tables(study: Study) -> dict[str, Table]:
-    found = section(study)
-    assert found is not None
-    return {block.key: block for block in found.blocks if isinstance(block, Table)}
+    return tables_of(section(study))
 
 
 def both(task: Task, rater: Rater, alignment: int, musicality: int, *, sure: tuple[float, float]) -> None:
@@ -83,14 +75,9 @@ def test_confidence_is_told_against_what_the_others_say(study):
     rows = {row[0]: row[1:] for row in tables(study)["preferences-alignment-confidence"].rows}
     assert {level: n for level, (n, *_) in rows.items()} == {"1": 1, "2": 1, "4": 2, "5": 1}
     # Of the three on one pair, each of those who agree sees one vote either way; the third sees two against.
-    assert {
-        level: (compared, by_rater.value) for level, (_n, _share, compared, by_rater, _) in rows.items()
-    } == {
-        "1": (1, 0.0),
-        "2": (1, 1.0),
-        "4": (1, 1.0),
-        "5": (0, None),
-    }
+    assert {level: (compared, by_rater.value) for level, (_, _, compared, by_rater, _) in rows.items()} == {
+        "1": (1, 0.0), "2": (1, 1.0), "4": (1, 1.0), "5": (0, None),
+    }  # fmt: skip
 
 
 def test_agreement_is_told_below_at_and_above_the_middle_of_the_scale(study):
@@ -100,18 +87,11 @@ def test_agreement_is_told_below_at_and_above_the_middle_of_the_scale(study):
     assert [row[1:5] for row in rows] == [(0, 0, 0, 0), (0, 0, 0, 0), (1, 2, 1, 0)]
 
 
-def test_the_ranking_by_confidence_stands_beside_the_plain_one(study):
+def test_the_ranking_by_confidence_stands_beside_the_plain_one_and_both_questions_share_a_figure(study):
     columns = [column.key for column in tables(study)["preferences-alignment-by-confidence"].columns]
     assert columns[1:4] == ["strength_plain", "strength_margin", "strength_weight"]
-
-
-def test_the_confidences_of_two_questions_share_a_figure(study):
-    found = section(study)
-    assert found is not None
-    assert [block.key for block in found.blocks if isinstance(block, Figure)][-1] == "preferences-confidence"
-
-
-def test_the_report_is_the_same_every_time(study):
+    figures = [block.key for block in section(study).blocks if isinstance(block, Figure)]
+    assert figures[-1] == "preferences-confidence"
     assert section(study) == section(study)
 
 

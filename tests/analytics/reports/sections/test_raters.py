@@ -6,20 +6,23 @@ import numpy as np
 import pytest
 
 from analytics.data.votes import COUNTED, EXCLUDED, NOBODY, Votes
-from analytics.reports.document import Paragraph, Table
+from analytics.reports.document import Section
 from analytics.reports.sections.material import ReportData, ReportSettings
 from analytics.reports.sections.raters import raters_section
 from analytics.statistics.agreement.alpha import krippendorff_alpha
 from analytics.statistics.agreement.patterns import patterns_from_long
 from annotation.models import Study
+from tests.analytics.reports.reading import rows_of, tables_of, text_of
 from tests.analytics.vote_columns import made_votes, preference_question, rating_question
 
 
+def section(votes: Votes) -> Section | None:
+    return raters_section(ReportData(Study(), (votes,), ReportSettings()))
+
+
 def rows(votes: Votes) -> list[dict]:
-    section = raters_section(ReportData(Study(), (votes,), ReportSettings()))
-    assert section is not None
-    (table,) = [block for block in section.blocks if isinstance(block, Table)]
-    return [dict(zip((c.key for c in table.columns), row, strict=True)) for row in table.rows]
+    (table,) = tables_of(section(votes)).values()
+    return rows_of(table)
 
 
 def rated(*, unnamed: bool) -> Votes:
@@ -75,16 +78,6 @@ def test_excluded_votes_are_counted_apart_and_weigh_nothing():
     assert (found[2]["seconds"], found[2]["equal"]) == (None, None)
 
 
-def test_without_names_it_says_so():
-    votes = made_votes(rating_question(), [0, 0], [1, 2])
-    section = raters_section(ReportData(Study(), (votes,), ReportSettings()))
-    (said,) = section.blocks
-    assert isinstance(said, Paragraph)
-    assert "without saying who" in said.text
-
-
-def test_without_votes_there_is_no_section():
-    assert (
-        raters_section(ReportData(Study(), (made_votes(rating_question(), [], []),), ReportSettings()))
-        is None
-    )
+def test_without_names_it_says_so_and_without_votes_there_is_no_section():
+    assert "without saying who" in text_of(section(made_votes(rating_question(), [0, 0], [1, 2])))
+    assert section(made_votes(rating_question(), [], [])) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,8 @@ from analytics.reports.sections.rating_data import QuestionRatings
 from analytics.reports.sections.ratings import question_blocks
 from analytics.statistics.bootstrap import Resampling
 from analytics.statistics.raters.screening import ScreenedListener
+from tests.analytics.reports.reading import rows_of as cells
+from tests.analytics.reports.reading import tables_of, text_of
 from tests.analytics.vote_columns import made_votes, rating_question
 
 QUICK = ReportSettings(resampling=Resampling(replicates=60))
@@ -23,15 +27,7 @@ def blocks(votes: Votes, **facts) -> list:
 
 
 def table(what: str, votes: Votes, **facts) -> Table:
-    (found,) = [
-        b for b in blocks(votes, **facts) if isinstance(b, Table) and b.key == f"ratings-{what}-quality"
-    ]
-    assert all(len(row) == len(found.columns) for row in found.rows)
-    return found
-
-
-def cells(found: Table) -> list[dict]:
-    return [dict(zip([column.key for column in found.columns], row, strict=True)) for row in found.rows]
+    return tables_of(blocks(votes, **facts))[f"ratings-{what}-quality"]
 
 
 def keys(found: list) -> set[str]:
@@ -81,9 +77,9 @@ def test_unnamed_raters_are_said_to_be_missing_from_the_intervals():
     found = table("systems", votes)
     assert "raters" not in [column.key for column in found.columns]
     assert any("clustered by item alone" in note for note in found.notes)
-    said = [b.text for b in blocks(votes) if isinstance(b, Paragraph)]
-    assert any("cannot be checked whether all met the same systems" in text for text in said)
-    assert any("severity cannot be taken out" in text for text in said)
+    said = text_of(blocks(votes))
+    assert "cannot be checked whether all met the same systems" in said
+    assert "severity cannot be taken out" in said
 
 
 def test_values_are_counted_for_all_and_by_system():
@@ -96,21 +92,20 @@ def test_values_are_counted_for_all_and_by_system():
 
 
 def test_the_histogram_shows_both_sides_of_a_review_where_there_was_one():
-    def captions(votes: Votes) -> list[str]:
-        return [
-            b.caption for b in blocks(votes) if isinstance(b, Figure) and b.key == "ratings-values-quality"
-        ]
+    def drawn(votes: Votes) -> Figure:
+        figures = [block for block in blocks(votes) if isinstance(block, Figure)]
+        return next(figure for figure in figures if figure.key == "ratings-values-quality")
 
-    assert "before and after" not in captions(crossed())[0]
+    assert "before and after" not in drawn(crossed()).caption
     status = [EXCLUDED_BY_REVIEW, 0, 0, 0]
     votes = made_votes(
         rating_question(), [0, 0, 1, 2], [1, 2, 2, 5], status=status, corrected=[False, False, True]
     )
-    (figure,) = [b for b in blocks(votes) if isinstance(b, Figure) and b.key == "ratings-values-quality"]
+    figure = drawn(votes)
     assert "before and after" in figure.caption
     # Before: 1, 2, 2 of texts nobody corrected; now: 2, 2 and the 5 of the corrected one.
-    drawn = [piece.split("</title>")[0] for piece in figure.svg.split("<title>")[2:]]
-    assert drawn == ["1: 1", "1: 0", "2: 2", "2: 2", "3: 0", "3: 0", "4: 0", "4: 0", "5: 0", "5: 1"]
+    titles = [piece.split("</title>")[0] for piece in figure.svg.split("<title>")[2:]]
+    assert titles == ["1: 1", "1: 0", "2: 2", "2: 2", "3: 0", "3: 0", "4: 0", "4: 0", "5: 0", "5: 1"]
 
 
 def test_raters_use_of_the_scale_is_taken_out_and_changed_ranks_are_told():
@@ -122,11 +117,10 @@ def test_raters_use_of_the_scale_is_taken_out_and_changed_ranks_are_told():
     rows = {row["system"]: row for row in cells(table("normalised", votes))}
     assert rows["alto"]["given_rank"] < rows["bass"]["given_rank"]
     assert rows["bass"]["severity_rank"] < rows["alto"]["severity_rank"]
-    said = [b.text for b in blocks(votes) if isinstance(b, Paragraph) and "Ranks that change" in b.text]
-    assert len(said) == 1
-    assert "without severity: bass 3 → 1" in said[0]
-    same = [b.text for b in blocks(crossed(items=30)) if isinstance(b, Paragraph)]
-    assert any(text.startswith("No system's rank changes") for text in same)
+    said = text_of(blocks(votes))
+    assert said.count("Ranks that change") == 1
+    assert "without severity: bass 3 → 1" in said
+    assert "No system's rank changes" in text_of(blocks(crossed(items=30)))
 
 
 def test_the_strictest_rater_is_listed_first_with_what_the_figure_rests_on():
@@ -194,14 +188,11 @@ def test_strict_and_lenient_raters_alone_make_no_dispute():
 
 
 def test_mushra_has_medians_with_and_without_marked_listeners():
-    asked = rating_question()
-    asked = type(asked)(**{**asked.__dict__, "points": (), "width": 100.0, "per_candidate": True})
+    asked = replace(rating_question(), points=(), width=100.0, per_candidate=True)
     unit, rater = [0, 1, 0, 1, 0, 1], [0, 0, 1, 1, 2, 2]
     votes = made_votes(asked, unit, [100, 40, 98, 60, 20, 90], rater=rater, first=[0, 1])
-    clean, marked = (
-        ScreenedListener(1, 0.0, 0, None, ()),
-        ScreenedListener(1, 1.0, 0, None, ("hidden_reference_low",)),
-    )
+    clean = ScreenedListener(1, 0.0, 0, None, ())
+    marked = ScreenedListener(1, 1.0, 0, None, ("hidden_reference_low",))
     facts = {
         "listeners": {"R0": clean, "R1": clean, "R2": marked},
         "ends": (0.0, 100.0),
@@ -240,16 +231,14 @@ def test_odd_studies_have_defined_results(unit, value, rater, systems):
 
 
 def test_a_scale_without_ends_names_no_large_variance_and_excluded_ratings_count_nowhere():
-    asked = rating_question()
-    endless = type(asked)(**{**asked.__dict__, "points": (), "width": None})
+    endless = replace(rating_question(), points=(), width=None)
     found = blocks(made_votes(endless, [0, 0, 1, 1], [-2.5, 100, 7, 7]))
     assert "variance" not in keys(found)
-    assert any("has no ends" in b.text for b in found if isinstance(b, Paragraph))
-    (only,) = blocks(made_votes(asked, [0, 0], [1, 5], status=[1, 1]))
+    assert "has no ends" in text_of(found)
+    (only,) = blocks(made_votes(rating_question(), [0, 0], [1, 5], status=[1, 1]))
     assert "no rating counts" in only.text
 
 
 def test_names_are_counted_and_not_averaged():
-    asked = rating_question()
-    named = type(asked)(**{**asked.__dict__, "level": "nominal"})
+    named = replace(rating_question(), level="nominal")
     assert keys(blocks(made_votes(named, [0, 1], [1, 5]))) == {"values", "distribution"}
