@@ -3,6 +3,8 @@ learned models."""
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -135,8 +137,35 @@ class ModelRun(models.Model):
         return self.state not in self.UNFINISHED
 
     @property
+    def is_loading(self) -> bool:
+        """Whether a worker has begun to load the model and has not come back: it loads still, or died of it."""
+        return self.n_openings > 0 and not self.is_finished
+
+    @property
+    def waiting_since(self) -> datetime | None:
+        """When a run that no worker has begun was last requested; None when it is not waiting."""
+        return (self.worked_at or self.created_at) if self.state == self.State.QUEUED else None
+
+    @property
     def n_settled(self) -> int:
         return self.n_done + self.n_failed
+
+    @property
+    def per_second(self) -> float | None:
+        """Settled rows, failed ones too; None before the first."""
+        n_settled = self.n_settled - self.n_settled_before
+        if self.working_since is None or self.worked_at is None or n_settled <= 0:
+            return None
+        elapsed = ((self.finished_at or self.worked_at) - self.working_since).total_seconds()
+        return n_settled / max(elapsed, 1e-3)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """None where it is unknown."""
+        if not self.per_second or self.worked_at is None or self.is_finished:
+            return None
+        waited = (timezone.now() - self.worked_at).total_seconds()
+        return max((self.n_rows - self.n_settled) / self.per_second - waited, 0.0)
 
 
 class ModelRow(models.Model):
@@ -209,6 +238,8 @@ class ScoringRow(ModelRow):
 
 
 # ── writers and writing runs ──
+
+_PER_PRICE = 1_000_000  # tokens
 
 
 class Writer(models.Model):
@@ -287,6 +318,20 @@ class WritingRun(ModelRun):
                 name="writing_run_unfinished",
             ),
         ]
+
+    @property
+    def title(self) -> str:
+        """The writer's name, or the file's."""
+        return self.writer.name if self.writer else self.source
+
+    @property
+    def cost(self) -> float | None:
+        """Of the run's tokens at the writer's current prices; None where it has none."""
+        writer = self.writer
+        if writer is None or (writer.price_in is None and writer.price_out is None):
+            return None
+        read, written = (writer.price_in or 0.0), (writer.price_out or 0.0)
+        return (self.prompt_tokens * read + self.completion_tokens * written) / _PER_PRICE
 
 
 class WritingRow(ModelRow):

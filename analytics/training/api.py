@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,22 +13,20 @@ from analytics.training.jobs import HELD_OUT_RATERS, MOST_HELD_OUT, MOST_REPEATS
 from annotation import access
 from annotation.api import paging
 from annotation.api.paging import page_of
-from annotation.api.serializers import In, operation
+from annotation.api.serializers import In, Out, operation
 from annotation.jobs import jobs as jobs_jobs
 from annotation.models import Job
 from scoring import learned
 from scoring.access import learned_model_of
 from scoring.models import LearnedModel
 from scoring.runs.api import OptionOut, VersionOut
-from scoring.training.catalogue import TRAINABLE, TrainingSignal
+from scoring.training.catalogue import TRAINABLE, Trainable, TrainingSignal
 
 
-class TrainableOut(serializers.Serializer):
+class TrainableOut(Out):
     """A kind of model that can be trained, and its settings."""
 
-    name = serializers.CharField()
-    title = serializers.CharField()
-    summary = serializers.CharField()
+    shape, shown = Trainable, "name title summary learns options"
     learns = serializers.ChoiceField(
         [each.value for each in TrainingSignal],
         help_text="From ratings of answers, or from preferences between clips.",
@@ -70,45 +67,44 @@ class TrainingIn(In):
     )
 
 
-class LearnedModelOut(serializers.Serializer):
-    id = serializers.IntegerField()
+class LearnedModelOut(Out):
+    shape = LearnedModel
+    shown = (
+        "id study model number state stage progress message options plan figures version promoted_at created_by "
+        "created_at"
+    )
+    notes = {
+        "number": "Counted by study and kind.",
+        "plan": "What is learned, how often it is trained, and what is held out.",
+        "promoted_at": "Since when it is the study's scorer of its kind.",
+    }
     study = serializers.SlugField(source="study.slug")
     model = serializers.CharField(source="kind")
-    number = serializers.IntegerField(help_text="Counted by study and kind.")
     state = serializers.ChoiceField(Job.State.choices, source="job.state")
     stage = serializers.CharField(source="job.stage")
     progress = serializers.SerializerMethodField(help_text="Of the whole work, 0 to 1.")
     message = serializers.CharField(source="job.message", help_text="What went wrong, when something did.")
-    options = serializers.DictField()
-    plan = serializers.DictField(help_text="What is learned, how often it is trained, and what is held out.")
-    figures = serializers.SerializerMethodField(
-        help_text="On held-out items: mean, standard deviation and number of trainings, by name."
+    figures = serializers.DictField(
+        read_only=True,
+        source="record.figures",
+        default=dict,
+        help_text="On held-out items: mean, standard deviation and number of trainings, by name.",
     )
     version = VersionOut(
         source="scorer", allow_null=True, help_text="Null until it has been trained to the end."
     )
-    promoted_at = serializers.DateTimeField(
-        allow_null=True, help_text="Since when it is the study's scorer of its kind."
-    )
     created_by = serializers.CharField(source="created_by.name", default=None, allow_null=True)
-    created_at = serializers.DateTimeField()
 
-    @extend_schema_field(serializers.FloatField())
     def get_progress(self, model: LearnedModel) -> float:
-        job = model.job
-        return job.done / job.total if job.total else 0.0
-
-    @extend_schema_field(serializers.DictField())
-    def get_figures(self, model: LearnedModel) -> dict[str, object]:
-        found: dict[str, object] = model.record.get("figures", {})
-        return found
+        return model.job.done / model.job.total if model.job.total else 0.0
 
 
 class LearnedModelInFullOut(LearnedModelOut):
-    record = serializers.DictField(
-        help_text="The training record; empty until it has been trained to the end."
-    )
-    curves = serializers.DictField(help_text="Points by name: [[step, value], …].")
+    shown = f"{LearnedModelOut.shown} record curves"
+    notes = {
+        "record": "The training record; empty until it has been trained to the end.",
+        "curves": "Points by name: [[step, value], …].",
+    }
 
 
 class TrainableModelsView(APIView):

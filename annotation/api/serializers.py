@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import cache
-from typing import Any, ClassVar, TypeVar
+from types import NoneType
+from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
+from uuid import UUID
 
+from django.db import models
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -119,6 +124,73 @@ def _is_storable(value: Any) -> bool:
     if isinstance(value, str):
         return "\x00" not in value and value == value.encode(errors="replace").decode()
     return not isinstance(value, float) or value - value == 0
+
+
+class Out(serializers.Serializer):
+    """A response body whose fields follow from the columns of a model, or the annotations of a dataclass: those of
+    `shape` that `shown` names (of a dataclass: all of them), in that order. A field of the class replaces the one of
+    its name; `notes` are help texts of the others."""
+
+    shape: ClassVar[type[Any]]
+    shown: ClassVar[str] = ""
+    notes: ClassVar[Mapping[str, str]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        names = cls.shown.split() or [each.name for each in dataclasses.fields(cls.shape)]
+        own = cls._declared_fields
+        derived = {
+            name: own.get(name) or _shown_field(cls.shape, name, cls.notes.get(name)) for name in names
+        }
+        cls._declared_fields = derived | {name: field for name, field in own.items() if name not in derived}
+
+
+_COLUMN_TYPES: Mapping[type[models.Field], Any] = {
+    models.BooleanField: bool,
+    models.IntegerField: int,
+    models.FloatField: float,
+    models.CharField: str,
+    models.TextField: str,
+    models.JSONField: dict,
+    models.DateTimeField: datetime,
+    models.UUIDField: UUID,
+}
+_FIELDS: Mapping[Any, type[serializers.Field]] = {
+    bool: serializers.BooleanField,
+    int: serializers.IntegerField,
+    float: serializers.FloatField,
+    str: serializers.CharField,
+    dict: serializers.DictField,
+    Mapping: serializers.DictField,
+    datetime: serializers.DateTimeField,
+    UUID: serializers.UUIDField,
+}
+
+
+def _shown_field(shape: type[Any], name: str, note: str | None) -> serializers.Field:
+    options: dict[str, Any] = {"help_text": note} if note else {}
+    if isinstance(computed := getattr(shape, name, None), property):
+        options |= {"read_only": True} if issubclass(shape, models.Model) else {}
+        return _field_of_type(get_type_hints(computed.fget)["return"], options)
+    if not issubclass(shape, models.Model):
+        return _field_of_type(get_type_hints(shape)[name], options)
+    column = shape._meta.get_field(name)
+    options |= {"allow_null": True} if column.null else {}
+    if column.choices:
+        return serializers.ChoiceField(column.choices, **options)
+    return _field_of_type(
+        next(type_ for kind, type_ in _COLUMN_TYPES.items() if isinstance(column, kind)), options
+    )
+
+
+def _field_of_type(type_: Any, options: dict[str, Any]) -> serializers.Field:
+    arguments = get_args(type_)
+    if NoneType in arguments:
+        return _field_of_type(arguments[0], {**options, "allow_null": True})
+    origin = get_origin(type_) or type_
+    if origin in (list, tuple, Sequence):
+        return serializers.ListField(child=_field_of_type(arguments[0], {}), **options)
+    return _FIELDS[origin](**options)
 
 
 class FieldErrorOut(serializers.Serializer):

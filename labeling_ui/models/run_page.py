@@ -17,9 +17,7 @@ from annotation.models import Study
 from labeling_ui.models.catalogue_texts import scorer_title
 from scoring.metrics import registry
 from scoring.models import Scorer, ScoringRun, WritingRun
-from scoring.runs import engine
-from scoring.runs.engine import FaultCount, RunProgress
-from scoring.writing import writing_runs
+from scoring.runs.engine import FaultCount
 
 # A run that no worker has taken up after this long most likely has no worker.
 NO_WORKER_AFTER = timedelta(seconds=30)
@@ -33,10 +31,8 @@ class RunLine:
 
     run: ScoringRun | WritingRun
     title: str
-    progress: RunProgress
     throughput: str
     time_left: str
-    is_loading: bool
     has_no_worker: bool
     weights: str = ""
     cost: str = ""
@@ -47,31 +43,27 @@ def run_line(run: ScoringRun) -> RunLine:
         run,
         title=scorer_title(run.metric),
         weights=model_name(run.options),
-        waiting_since=None if engine.is_loading(run) else engine.waiting_since(run),
+        waiting_since=None if run.is_loading else run.waiting_since,
     )
 
 
 def writing_line(run: WritingRun) -> RunLine:
     """A finished run may still wait for a worker to publish its texts."""
     waits_to_publish = run.publishing and run.is_finished
-    waiting_since = run.worked_at or run.created_at if waits_to_publish else engine.waiting_since(run)
-    cost = writing_runs.cost(run)
+    waiting_since = run.worked_at or run.created_at if waits_to_publish else run.waiting_since
     return _run_line(
         run,
-        title=run.writer.name if run.writer else run.source,
-        cost=f"{cost:,.4f}" if cost else "",
+        title=run.title,
+        cost=f"{run.cost:,.4f}" if run.cost else "",
         waiting_since=None if run.n_openings else waiting_since,
     )
 
 
 def _run_line(run: ScoringRun | WritingRun, *, waiting_since: datetime | None, **line: str) -> RunLine:
-    progress = engine.progress(run)
     return RunLine(
         run=run,
-        progress=progress,
-        throughput=throughput(progress.per_second),
-        time_left=time_left(progress.seconds_left),
-        is_loading=engine.is_loading(run),
+        throughput=throughput(run.per_second),
+        time_left=time_left(run.seconds_left),
         has_no_worker=waiting_since is not None and timezone.now() - waiting_since > NO_WORKER_AFTER,
         **line,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 import tomllib
@@ -10,12 +11,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser, OutputWrapper
+from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
 from django.db import DatabaseError, connection
 
 from annotation.errors import DomainError
-from scoring.models import ScoringRun
-from scoring.runs.engine import RunProgress, progress
+from scoring.models import ModelRun
+from scoring.runs.engine import R, RunEngine
 
 _EVERY_SECONDS = 0.5
 _LINE_WIDTH = 79
@@ -56,25 +57,43 @@ class ProgressLine:
         self._stream.flush()
 
 
-def run_describer(run: ScoringRun) -> Callable[[], str]:
-    """A function that describes the progress of a scoring run at the moment of each call."""
-    return lambda: describe_run(ScoringRun.objects.get(pk=run.pk))
-
-
-def describe_run(run: ScoringRun) -> str:
-    return "waiting for the model" if run.scorer_id is None else describe_progress(progress(run))
-
-
-def describe_progress(now: RunProgress) -> str:
-    words = [f"{now.n_done + now.n_failed} of {now.n_rows}"]
-    if now.per_second:
-        words.append(f"{now.per_second:.2f} a second")
-    if now.seconds_left is not None:
-        minutes, seconds = divmod(round(now.seconds_left), 60)
+def describe_progress(run: ModelRun) -> str:
+    words = [f"{run.n_settled} of {run.n_rows}"]
+    if run.per_second:
+        words.append(f"{run.per_second:.2f} a second")
+    if run.seconds_left is not None:
+        minutes, seconds = divmod(round(run.seconds_left), 60)
         words.append(f"{minutes // 60}:{minutes % 60:02}:{seconds:02} left")
-    if now.n_failed:
-        words.append(f"{now.n_failed} failed")
+    if run.n_failed:
+        words.append(f"{run.n_failed} failed")
     return ", ".join(words)
+
+
+def follow_run(
+    command: BaseCommand,
+    engine: RunEngine[R],
+    run: R,
+    *,
+    work: Callable[[R], None],
+    describe: Callable[[R], str],
+    how_to_cancel: str,
+) -> None:
+    """Work on a run in this process, show how far it is, and list its faults."""
+
+    def progress() -> str:
+        return describe(engine.runs._default_manager.get(pk=run.pk))
+
+    try:
+        with ProgressLine(progress, command.stderr, shown=sys.stderr.isatty()):
+            work(run)
+    except KeyboardInterrupt:
+        raise CommandError(
+            f"Stopped here; a worker goes on with run {run.pk}. To end it: {how_to_cancel}.", returncode=130
+        ) from None
+    for fault in engine.count_faults(run):
+        n = f"{fault.n}{'+' if fault.at_least else ''}"
+        first = ", ".join(filter(None, (fault.item, fault.system)))
+        command.stderr.write(f"{n:>8} × {fault.code}: {fault.reason} (first: {first})")
 
 
 # ── options of a scorer on a command line ──

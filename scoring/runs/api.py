@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,31 +11,26 @@ from rest_framework.views import APIView
 from annotation import access
 from annotation.api import paging
 from annotation.api.paging import PageIn, PageOut, page_of
-from annotation.api.serializers import In, operation
+from annotation.api.serializers import In, Out, operation
 from scoring.access import run_of
 from scoring.metrics import registry
-from scoring.metrics.registry import Reads
-from scoring.models import ScoringRun
+from scoring.metrics.registry import MetricEntry, Option, Reads
+from scoring.models import Score, Scorer, ScoringRun
 from scoring.runs import results, scoring_runs
 from scoring.runs.claims import SCORING
-from scoring.runs.engine import progress
+from scoring.runs.engine import FaultCount
 
 
-class OptionOut(serializers.Serializer):
-    name = serializers.CharField()
+class OptionOut(Out):
+    shape, shown = Option, "name kind help default required choices"
     kind = serializers.CharField(help_text="text, texts, number, choice, flag or table.")
-    help = serializers.CharField()
     default = serializers.JSONField(allow_null=True)
-    required = serializers.BooleanField()
-    choices = serializers.ListField(child=serializers.CharField())
 
 
-class ScorerOut(serializers.Serializer):
+class ScorerOut(Out):
     """A scorer that can be asked for, and its settings."""
 
-    name = serializers.CharField()
-    title = serializers.CharField()
-    summary = serializers.CharField()
+    shape, shown = MetricEntry, "name title summary reads options"
     reads = serializers.ChoiceField([each.value for each in Reads], help_text="One candidate, or two.")
     options = OptionOut(many=True)
 
@@ -67,55 +62,38 @@ class RunIn(In):
     )
 
 
-class VersionOut(serializers.Serializer):
+class VersionOut(Out):
     """One version of a scorer: its digest covers code, weights, prompts, preprocessing and precision."""
 
+    shape, shown, notes = Scorer, "scorer digest config", {"config": "What the digest was made of."}
     scorer = serializers.CharField(source="key")
-    digest = serializers.CharField()
-    config = serializers.DictField(help_text="What the digest was made of.")
 
 
-class RunOut(serializers.Serializer):
-    id = serializers.IntegerField()
+class RunOut(Out):
+    shape = ScoringRun
+    shown = (
+        "id study scorer version options filter again state message n_rows n_done n_failed per_second seconds_left "
+        "created_by created_at working_since worked_at finished_at"
+    )
+    notes = {
+        "message": "What went wrong, when something did.",
+        "n_rows": "0 until the model was loaded.",
+        "n_failed": "Their reasons are in …/faults/.",
+        "per_second": "Rows; null before the first are settled.",
+        "seconds_left": "Null where that cannot be told.",
+        "worked_at": "When rows were last settled, or put back.",
+    }
     study = serializers.SlugField(source="study.slug")
     scorer = serializers.CharField(source="metric")
     version = VersionOut(source="scorer", allow_null=True, help_text="Null until the model was loaded.")
-    options = serializers.DictField()
-    filter = serializers.DictField()
-    again = serializers.BooleanField()
-    state = serializers.ChoiceField(ScoringRun.State.choices)
-    message = serializers.CharField(help_text="What went wrong, when something did.")
-    n_rows = serializers.IntegerField(help_text="0 until the model was loaded.")
-    n_done = serializers.IntegerField()
-    n_failed = serializers.IntegerField(help_text="Their reasons are in …/faults/.")
-    per_second = serializers.SerializerMethodField(help_text="Rows; null before the first are settled.")
-    seconds_left = serializers.SerializerMethodField(help_text="Null where that cannot be told.")
     created_by = serializers.CharField(source="created_by.name", default=None, allow_null=True)
-    created_at = serializers.DateTimeField()
-    working_since = serializers.DateTimeField(allow_null=True)
-    worked_at = serializers.DateTimeField(
-        allow_null=True, help_text="When rows were last settled, or put back."
-    )
-    finished_at = serializers.DateTimeField(allow_null=True)
-
-    @extend_schema_field(serializers.FloatField(allow_null=True))
-    def get_per_second(self, run: ScoringRun) -> float | None:
-        return progress(run).per_second
-
-    @extend_schema_field(serializers.FloatField(allow_null=True))
-    def get_seconds_left(self, run: ScoringRun) -> float | None:
-        return progress(run).seconds_left
 
 
-class FaultCountOut(serializers.Serializer):
+class FaultCountOut(Out):
     """Rows that failed for one reason; reason, item and system are those of the first."""
 
-    code = serializers.CharField()
-    n = serializers.IntegerField()
-    at_least = serializers.BooleanField(help_text="Only the first 10,000 failed rows were counted.")
-    reason = serializers.CharField()
-    item = serializers.CharField()
-    system = serializers.CharField()
+    shape, shown = FaultCount, "code n at_least reason item system"
+    notes = {"at_least": "Only the first 10,000 failed rows were counted."}
 
 
 class FailedRowOut(serializers.Serializer):
@@ -140,7 +118,12 @@ class ScoresIn(PageIn):
     )
 
 
-class ScoreOut(serializers.Serializer):
+class ScoreOut(Out):
+    shape = Score
+    shown = (
+        "item version system take other_system other_take scorer digest "
+        "output value distribution provenance created_at"
+    )
     item = serializers.CharField()
     version = serializers.IntegerField(source="version_number", help_text="Of the item.")
     system = serializers.CharField()
@@ -149,11 +132,6 @@ class ScoreOut(serializers.Serializer):
     other_take = serializers.IntegerField(allow_null=True)
     scorer = serializers.CharField(source="key")
     digest = serializers.CharField()
-    output = serializers.CharField()
-    value = serializers.FloatField(allow_null=True)
-    distribution = serializers.DictField(allow_null=True)
-    provenance = serializers.DictField()
-    created_at = serializers.DateTimeField()
 
 
 # ── views ──

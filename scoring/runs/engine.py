@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django.db import connection, transaction
@@ -107,18 +106,6 @@ _WORKER_DIED = (
     f"The worker died {MAX_ATTEMPTS} times while this was in its hands, the last times with nothing else. It may take "
     "more memory than there is: look at the worker's log, and try again on a larger machine."
 )
-
-
-@dataclass(frozen=True)
-class RunProgress:
-    """The progress of a run. `per_second` counts failed rows as well; None before the first rows are settled, and
-    `seconds_left` where it is unknown."""
-
-    n_rows: int
-    n_done: int
-    n_failed: int
-    per_second: float | None
-    seconds_left: float | None
 
 
 @dataclass(frozen=True)
@@ -391,30 +378,6 @@ class RunEngine(Generic[R]):
         with connection.cursor() as cursor:
             cursor.execute(self.sql(statement), values)
             return int(cursor.rowcount)
-
-
-def waiting_since(run: ModelRun) -> datetime | None:
-    """When a run that no worker has begun was last requested; None when it is not waiting."""
-    return (run.worked_at or run.created_at) if run.state == ModelRun.State.QUEUED else None
-
-
-def is_loading(run: ModelRun) -> bool:
-    """Whether a worker has begun to load the run's model and has not come back: it loads still, or died of it."""
-    return run.n_openings > 0 and not run.is_finished
-
-
-def progress(run: ModelRun) -> RunProgress:
-    """Computed from the run's own counters: no row is read."""
-    settled = run.n_settled - run.n_settled_before
-    left = run.n_rows - run.n_settled
-    per_second = seconds_left = None
-    if run.working_since is not None and run.worked_at is not None and settled > 0:
-        elapsed = ((run.finished_at or run.worked_at) - run.working_since).total_seconds()
-        per_second = settled / max(elapsed, 1e-3)
-    if per_second and not run.is_finished:
-        waited = (timezone.now() - run.worked_at).total_seconds() if run.worked_at else 0.0
-        seconds_left = max(left / per_second - waited, 0.0)
-    return RunProgress(run.n_rows, run.n_done, run.n_failed, per_second, seconds_left)
 
 
 def changed_keys(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

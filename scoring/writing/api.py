@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
-from drf_spectacular.utils import OpenApiParameter, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -16,24 +16,24 @@ from annotation import access
 from annotation.api import paging
 from annotation.api.authentication import Scope
 from annotation.api.paging import PageIn, page_of
-from annotation.api.serializers import In, TableField, operation
+from annotation.api.serializers import In, Out, TableField, operation
 from annotation.errors import NotFound
-from annotation.models import ReviewCase, User
+from annotation.models import Draft, ReviewCase, User
 from annotation.review import blind_judgments, cases, drafts
 from annotation.review.rules import CORRECTABLE_FIELDS
 from scoring.access import writer_of, writing_run_of
 from scoring.models import Writer, WritingRow, WritingRun
 from scoring.runs.api import OptionOut
 from scoring.writing import draft_requests, publishing, text_files, writers, writing_runs
-from scoring.writing.kinds import KINDS
-from scoring.writing.text_files import ImportPermissions
+from scoring.writing.draft_requests import DraftOutcomes
+from scoring.writing.kinds import KINDS, Kind
+from scoring.writing.text_files import ImportedTexts, ImportPermissions
 from scoring.writing.writers import WriterSettings
 
 
-class WriterKindOut(serializers.Serializer):
+class WriterKindOut(Out):
+    shape, shown = Kind, "writes title summary options"
     writes = serializers.ChoiceField(Writer.Writes.choices)
-    title = serializers.CharField()
-    summary = serializers.CharField()
     options = OptionOut(many=True)
 
 
@@ -75,20 +75,10 @@ class WriterIn(WriterChangeIn):
     backbone = serializers.CharField(max_length=500)
 
 
-class WriterOut(serializers.Serializer):
-    id = serializers.IntegerField()
-    name = serializers.CharField()
-    writes = serializers.ChoiceField(Writer.Writes.choices)
-    backbone = serializers.CharField()
-    options = serializers.DictField()
-    prompt = serializers.DictField()
+class WriterOut(Out):
+    shape = Writer
+    shown = "id name writes backbone options prompt system per_minute price_in price_out drafts retired created_at"
     system = serializers.CharField(source="system.name", default="")
-    per_minute = serializers.IntegerField(allow_null=True)
-    price_in = serializers.FloatField(allow_null=True)
-    price_out = serializers.FloatField(allow_null=True)
-    drafts = serializers.BooleanField()
-    retired = serializers.BooleanField()
-    created_at = serializers.DateTimeField()
 
 
 class WritingFilterIn(In):
@@ -119,39 +109,26 @@ class TextsIn(In):
     publishes = serializers.BooleanField(default=True, help_text="Publish at once.")
 
 
-class WritingRunOut(serializers.Serializer):
-    id = serializers.IntegerField()
+class WritingRunOut(Out):
+    shape = WritingRun
+    shown = (
+        "id study writer name purpose state filter publishes publishing identity n_rows n_done n_failed n_published "
+        "prompt_tokens completion_tokens cost message created_at finished_at"
+    )
+    notes = {
+        "publishing": "Texts that were looked at are being published.",
+        "identity": "What opened: weights, prompt, dtype.",
+        "cost": "At the writer's prices now; null without any.",
+    }
     study = serializers.SlugField(source="study.slug")
     writer = serializers.IntegerField(source="writer_id", allow_null=True, help_text="Null for a file.")
-    name = serializers.SerializerMethodField(help_text="Of the writer or the file.")
+    name = serializers.CharField(source="title", read_only=True, help_text="Of the writer or the file.")
     purpose = serializers.CharField()
     state = serializers.CharField()
-    filter = serializers.DictField()
-    publishes = serializers.BooleanField()
-    publishing = serializers.BooleanField(help_text="Texts that were looked at are being published.")
-    identity = serializers.DictField(help_text="What opened: weights, prompt, dtype.")
-    n_rows = serializers.IntegerField()
-    n_done = serializers.IntegerField()
-    n_failed = serializers.IntegerField()
-    n_published = serializers.IntegerField()
-    prompt_tokens = serializers.IntegerField()
-    completion_tokens = serializers.IntegerField()
-    cost = serializers.SerializerMethodField(help_text="At the writer's prices now; null without any.")
-    message = serializers.CharField()
-    created_at = serializers.DateTimeField()
-    finished_at = serializers.DateTimeField(allow_null=True)
-
-    def get_name(self, run: WritingRun) -> str:
-        return run.writer.name if run.writer else run.source
-
-    @extend_schema_field(serializers.FloatField(allow_null=True))
-    def get_cost(self, run: WritingRun) -> float | None:
-        return writing_runs.cost(run)
 
 
-class TakenInOut(serializers.Serializer):
-    n_rows = serializers.IntegerField()
-    n_there = serializers.IntegerField(help_text="Rows that say what is there already.")
+class TakenInOut(Out):
+    shape, notes = ImportedTexts, {"n_there": "Rows that say what is there already."}
     run = WritingRunOut(allow_null=True, help_text="Null where nothing was new.")
 
 
@@ -159,19 +136,18 @@ class WrittenRowsIn(PageIn):
     fault = serializers.CharField(required=False, max_length=40)
 
 
-class WrittenRowOut(serializers.Serializer):
-    id = serializers.IntegerField()
+class WrittenRowOut(Out):
+    shape = WritingRow
+    shown = "id item version field system state fault reason text cut written_at published_at"
+    notes = {
+        "field": "Empty for an answer.",
+        "fault": "Why there is no text, or why it was not published.",
+        "cut": "It had more to say and was stopped.",
+    }
     item = serializers.CharField(source="item_version.item.external_id")
     version = serializers.IntegerField(source="item_version.number")
-    field = serializers.CharField(help_text="Empty for an answer.")
     system = serializers.CharField(source="system.name", default=None, allow_null=True)
     state = serializers.SerializerMethodField()
-    fault = serializers.CharField(help_text="Why there is no text, or why it was not published.")
-    reason = serializers.CharField()
-    text = serializers.CharField()
-    cut = serializers.BooleanField(help_text="It had more to say and was stopped.")
-    written_at = serializers.DateTimeField(allow_null=True)
-    published_at = serializers.DateTimeField(allow_null=True)
 
     def get_state(self, row: WritingRow) -> str:
         return WritingRow.State(row.state).name.lower()
@@ -193,23 +169,15 @@ class AskDraftIn(In):
     )
 
 
-class DraftOut(serializers.Serializer):
-    id = serializers.IntegerField()
+class DraftOut(Out):
+    shape, shown = Draft, "id field writer state text problem provenance created_at written_at"
     field = serializers.ChoiceField([(name, name) for name in CORRECTABLE_FIELDS])
-    writer = serializers.CharField()
     state = serializers.CharField()
-    text = serializers.CharField()
-    problem = serializers.CharField()
-    provenance = serializers.DictField()
-    created_at = serializers.DateTimeField()
-    written_at = serializers.DateTimeField(allow_null=True)
 
 
-class DraftWriterOut(serializers.Serializer):
-    id = serializers.IntegerField()
-    name = serializers.CharField()
+class DraftWriterOut(Out):
+    shape, shown = Writer, "id name field drafts"
     field = serializers.CharField(source="writes")
-    drafts = serializers.BooleanField()
 
 
 class DraftsOut(serializers.Serializer):
@@ -217,18 +185,13 @@ class DraftsOut(serializers.Serializer):
     writers = DraftWriterOut(many=True, help_text="Those that can be asked.")
 
 
-class DraftOutcomeOut(serializers.Serializer):
-    writer = serializers.CharField()
-    field = serializers.CharField()
-    waiting = serializers.IntegerField()
-    proposed = serializers.IntegerField()
-    accepted = serializers.IntegerField()
-    edited = serializers.IntegerField()
-    rejected = serializers.IntegerField()
-    unused = serializers.IntegerField()
-    late = serializers.IntegerField(help_text="Had not come when their case was decided.")
-    failed = serializers.IntegerField()
-    accepted_unedited = serializers.FloatField(allow_null=True, help_text="Share of those decided about.")
+class DraftOutcomeOut(Out):
+    shape = DraftOutcomes
+    shown = "writer field waiting proposed accepted edited rejected unused late failed accepted_unedited"
+    notes = {
+        "late": "Had not come when their case was decided.",
+        "accepted_unedited": "Share of those decided about.",
+    }
 
 
 class DraftOutcomesOut(serializers.Serializer):

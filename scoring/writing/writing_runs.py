@@ -1,4 +1,4 @@
-"""Writing runs: request, cancel, retry, cost; answers for corrected items. The work itself is in `worker`."""
+"""Writing runs: request, cancel, retry; answers for corrected items. The work itself is in `worker`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from scoring.models import Writer, WritingRow, WritingRun
 from scoring.runs import validation
 from scoring.writing import publishing, rows
 from scoring.writing.claims import WRITING
-
-_PER_PRICE = 1_000_000
 
 
 @transaction.atomic
@@ -112,15 +110,6 @@ def retry(run: WritingRun, *, actor: User | None) -> WritingRun:
     if run.purpose == WritingRun.Purpose.DRAFTS:
         raise Conflict("A draft is asked for anew at the review desk.", code="drafts")
     return WRITING.retry(run, actor=actor)
-
-
-def cost(run: WritingRun) -> float | None:
-    """The cost of a run's tokens at the writer's current prices; None where it has none."""
-    writer = run.writer
-    if writer is None or (writer.price_in is None and writer.price_out is None):
-        return None
-    read, written = (writer.price_in or 0.0), (writer.price_out or 0.0)
-    return (run.prompt_tokens * read + run.completion_tokens * written) / _PER_PRICE
 
 
 def _same_runs(writer: Writer, part: Mapping[str, Any]) -> QuerySet[WritingRun]:

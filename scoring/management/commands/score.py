@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,12 @@ from scoring.files import Summary, score_file
 from scoring.files.file_scoring import check_target
 from scoring.files.source import SOURCE_FORMATS, read_rows
 from scoring.management.terminal import (
-    ProgressLine,
     RowProgress,
     add_scorer_options,
-    describe_run,
+    describe_progress,
     error_lines,
+    follow_run,
     parse_scorer_options,
-    run_describer,
 )
 from scoring.metrics import registry
 from scoring.metrics.contract import SetupError
@@ -143,17 +141,10 @@ class Command(BaseCommand):
         self._follow(run)
 
     def _follow(self, run: ScoringRun) -> None:
-        try:
-            with ProgressLine(run_describer(run), self.stderr, shown=sys.stderr.isatty()):
-                score_in_foreground(run)
-        except KeyboardInterrupt:
-            raise CommandError(
-                f"Stopped here; a worker goes on with run {run.pk}. To end it: {_how_to_cancel(run)}.",
-                returncode=130,
-            ) from None
-        for found in SCORING.count_faults(run):
-            n = f"{found.n}{'+' if found.at_least else ''}"
-            self.stderr.write(f"{n:>8} × {found.code}: {found.reason} (first: {found.item}, {found.system})")
+        follow_run(
+            self, SCORING, run,
+            work=score_in_foreground, describe=describe_run, how_to_cancel=_how_to_cancel(run),
+        )  # fmt: skip
         if run.state != ScoringRun.State.DONE:
             raise CommandError(f"Run {run.pk}: {run.message}")
         self.stdout.write(f"Run {run.pk} with {run.scorer}: {describe_run(run)}")
@@ -171,6 +162,10 @@ def _study(slug: str) -> Study:
     if study is None:
         raise CommandError(f"There is no study with the address {slug!r}, and no file of that name either.")
     return study
+
+
+def describe_run(run: ScoringRun) -> str:
+    return "waiting for the model" if run.scorer_id is None else describe_progress(run)
 
 
 def _how_to_cancel(run: ScoringRun) -> str:

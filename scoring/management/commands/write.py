@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,13 @@ from annotation.errors import DomainError
 from annotation.management.lookup import study_by_slug
 from annotation.models import Study
 from scoring.management.terminal import (
-    ProgressLine,
     describe_progress,
     error_lines,
+    follow_run,
     parse_option_pairs,
     read_prompts,
 )
 from scoring.models import Writer, WritingRun
-from scoring.runs.engine import progress
 from scoring.writing import publishing, results, text_files, writers, writing_runs
 from scoring.writing.claims import WRITING
 from scoring.writing.text_files import ImportPermissions
@@ -110,29 +108,20 @@ class Command(BaseCommand):
         if detach:
             self.stdout.write(f"Run {run.pk} waits for a worker. Stop it with {stop}.")
             return
-        try:
-            with ProgressLine(lambda: _describe(run.pk), self.stderr, shown=sys.stderr.isatty()):
-                write_in_foreground(run)
-        except KeyboardInterrupt:
-            raise CommandError(
-                f"Stopped here; a worker goes on with run {run.pk}. To end it: {stop}.", returncode=130
-            ) from None
-        for found in WRITING.count_faults(run):
-            self.stderr.write(f"{found.n:>8} × {found.code}: {found.reason} (first: {found.item})")
+        follow_run(self, WRITING, run, work=write_in_foreground, describe=_describe, how_to_cancel=stop)
         if run.state != WritingRun.State.DONE and not publishing:
             raise CommandError(f"Run {run.pk}: {run.message}")
-        self.stdout.write(f"Run {run.pk}: {_describe(run.pk)}")
+        self.stdout.write(f"Run {run.pk}: {_describe(run)}")
         if results.n_unpublished(run):
             self.stdout.write(f"Look at them, then: ./run manage write {run.study.slug} --publish {run.pk}")
 
 
-def _describe(run_id: int) -> str:
-    run = WritingRun.objects.select_related("writer").get(pk=run_id)
-    words = [describe_progress(progress(run)), f"{run.n_published} published"]
+def _describe(run: WritingRun) -> str:
+    words = [describe_progress(run), f"{run.n_published} published"]
     if run.completion_tokens:
         words.append(f"{run.prompt_tokens:,} tokens read, {run.completion_tokens:,} written")
-    if (cost := writing_runs.cost(run)) is not None:
-        words.append(f"cost {cost:.4f}")
+    if run.cost is not None:
+        words.append(f"cost {run.cost:.4f}")
     return ", ".join(words)
 
 

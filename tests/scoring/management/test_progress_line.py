@@ -7,12 +7,14 @@ from io import StringIO
 from threading import Event
 
 import pytest
-from django.core.management.base import OutputWrapper
+from django.core.management.base import BaseCommand, OutputWrapper
 from django.utils import timezone
 
 from scoring.management import terminal as management_terminal
-from scoring.management.terminal import ProgressLine, describe_run, run_describer
+from scoring.management.commands.score import describe_run
+from scoring.management.terminal import ProgressLine, follow_run
 from scoring.models import Scorer, ScoringRun
+from scoring.runs.claims import SCORING
 from tests import factories
 
 
@@ -27,21 +29,21 @@ def made(**fields) -> ScoringRun:
     return ScoringRun(metric="m", n_rows=20_000, **{**usual, **fields})
 
 
-def test_it_tells_how_many_how_fast_how_long_still_and_what_failed():
-    assert describe_run(made(n_done=39, n_failed=1)) == "40 of 20000, 2.00 a second, 2:46:20 left, 1 failed"
-
-
-def test_it_tells_that_the_model_is_not_loaded_yet():
-    assert describe_run(made(scorer_id=None)) == "waiting for the model"
-
-
-def test_before_the_first_batch_it_foretells_nothing():
-    assert describe_run(made()) == "0 of 20000"
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({"n_done": 39, "n_failed": 1}, "40 of 20000, 2.00 a second, 2:46:20 left, 1 failed"),
+        ({}, "0 of 20000"),
+        ({"scorer_id": None}, "waiting for the model"),
+    ],
+    ids=["all there is to tell", "no rate before the first batch", "no rows before the model"],
+)
+def test_the_line_of_a_run(fields, line):
+    assert describe_run(made(**fields)) == line
 
 
 @pytest.mark.django_db(transaction=True)
 def test_the_line_follows_the_run_and_is_wiped_at_the_end(monkeypatch):
-    monkeypatch.setattr(management_terminal, "_EVERY_SECONDS", 0.01)
     told = Event()
 
     class Terminal(StringIO):
@@ -50,18 +52,25 @@ def test_the_line_follows_the_run_and_is_wiped_at_the_end(monkeypatch):
                 told.set()
             return super().write(text)
 
-    scorer = Scorer.objects.create(key="m", digest="d")
-    run = ScoringRun.objects.create(
-        study=factories.StudyFactory(), metric="m", scorer=scorer, n_rows=9, n_done=7
-    )
+        def isatty(self) -> bool:
+            return True
+
     terminal = Terminal()
-    with ProgressLine(run_describer(run), OutputWrapper(terminal), shown=True):
+    monkeypatch.setattr(management_terminal, "_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(management_terminal.sys, "stderr", terminal)
+    scorer = Scorer.objects.create(key="m", digest="d")
+    run = ScoringRun.objects.create(study=factories.StudyFactory(), metric="m", scorer=scorer, n_rows=9)
+
+    def work(run: ScoringRun) -> None:
+        ScoringRun.objects.filter(pk=run.pk).update(n_done=7)
         assert told.wait(10)
+
+    follow_run(BaseCommand(stderr=terminal), SCORING, run, work=work, describe=describe_run, how_to_cancel="")
     assert terminal.getvalue().endswith("\r" + " " * 79 + "\r")
 
 
 def test_where_nobody_watches_nothing_is_written():
     terminal = StringIO()
-    with ProgressLine(run_describer(made()), OutputWrapper(terminal), shown=False):
+    with ProgressLine(str, OutputWrapper(terminal), shown=False):
         pass
     assert terminal.getvalue() == ""

@@ -288,22 +288,22 @@ def test_faults_are_counted_by_reason_with_an_example():
 def test_a_run_waits_from_when_it_was_last_asked_for(study):
     add(study, "bad", "undecodable")
     run = scoring_runs.request(study, "word-count", {}, actor=None)
-    assert engine.waiting_since(run) == run.created_at
+    assert run.waiting_since == run.created_at
     worker.work_on_run(run.pk)
     run.refresh_from_db()
-    assert engine.waiting_since(run) is None
+    assert run.waiting_since is None
     yesterday = timezone.now() - timedelta(days=1)
     ScoringRun.objects.update(created_at=yesterday, worked_at=yesterday)
-    assert timezone.now() - engine.waiting_since(scoring_runs.retry(run, actor=None)) < timedelta(hours=1)
+    assert timezone.now() - scoring_runs.retry(run, actor=None).waiting_since < timedelta(hours=1)
 
 
 def test_a_model_is_being_loaded_until_the_worker_comes_back(study):
     run = scoring_runs.request(study, "word-count", {}, actor=None)
-    assert not engine.is_loading(run)
+    assert not run.is_loading
     run.n_openings = 1
-    assert engine.is_loading(run)
+    assert run.is_loading
     run.state = "failed"
-    assert not engine.is_loading(run)
+    assert not run.is_loading
 
 
 def test_of_very_many_faults_the_first_are_counted(monkeypatch):
@@ -326,23 +326,23 @@ def made(**fields) -> ScoringRun:
     return ScoringRun(metric="m", n_rows=100, **{**usual, **fields})
 
 
-def test_progress_tells_the_rate_and_what_remains():
-    now = engine.progress(made(n_done=30, n_failed=10))
-    assert now.per_second == pytest.approx(2.0)
-    assert now.seconds_left == pytest.approx(30.0, abs=0.5)
-
-
-def test_what_was_settled_before_the_work_began_is_not_in_the_rate():
-    assert engine.progress(made(n_done=30, n_failed=10, n_settled_before=20)).per_second == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("fields", [{"working_since": None}, {"worked_at": None}, {"n_done": 0}])
-def test_before_the_first_batch_there_is_no_rate(fields):
-    now = engine.progress(made(**{"n_done": 1, **fields}))
-    assert (now.per_second, now.seconds_left) == (None, None)
-
-
-def test_a_finished_run_has_a_rate_and_nothing_left():
-    run = made(n_done=100, state="done", finished_at=timezone.now())
-    assert engine.progress(run).per_second == pytest.approx(5.0)
-    assert engine.progress(run).seconds_left is None
+@pytest.mark.parametrize(
+    ("fields", "per_second", "seconds_left"),
+    [
+        pytest.param({"n_done": 30, "n_failed": 10}, 2.0, 30.0, id="failed rows count too"),
+        pytest.param(
+            {"n_done": 30, "n_failed": 10, "n_settled_before": 20},
+            1.0,
+            60.0,
+            id="not what was settled before",
+        ),
+        pytest.param({"n_done": 1, "working_since": None}, None, None, id="nobody has worked on it"),
+        pytest.param({"n_done": 1, "worked_at": None}, None, None, id="no row was settled"),
+        pytest.param({"n_done": 0}, None, None, id="none is done"),
+        pytest.param({"n_done": 100, "state": "done"}, 5.0, None, id="finished"),
+    ],
+)
+def test_progress_tells_the_rate_and_what_remains(fields, per_second, seconds_left):
+    run = made(**fields)
+    assert run.per_second == pytest.approx(per_second)
+    assert run.seconds_left == pytest.approx(seconds_left, abs=0.5)

@@ -16,7 +16,7 @@ from annotation.models import AuditEvent, Candidate, System
 from scoring.metrics import registry
 from scoring.metrics.contract import ExampleError, Outcome, Reading, SetupError
 from scoring.models import Score, Scorer, ScoringRow, ScoringRun
-from scoring.runs import claims, engine, loaded_metric, scoring_runs, worker
+from scoring.runs import claims, loaded_metric, scoring_runs, worker
 from tests import factories
 from tests.scoring.doubles import Scripted, WordCount, register
 from tests.scoring.studies import add, check_books, study_of, values
@@ -368,4 +368,4 @@ def test_the_rate_begins_anew_after_a_pause(use):
     worker.work_on_run(run.pk, seconds=0)
     run.refresh_from_db()
     assert run.n_settled_before == 1
-    assert engine.progress(run).per_second > 0.01  # over the day between it would be a row in half a day
+    assert run.per_second > 0.01  # over the day between it would be a row in half a day

@@ -41,7 +41,7 @@ def test_a_run_writes_what_items_lack_and_counts_what_it_cost():
     run = done(writing_runs.request(writer, actor=None))
     assert (run.state, run.n_rows, run.n_done, run.n_failed) == ("done", 2, 2, 0)
     assert (run.prompt_tokens, run.completion_tokens) == (20, 6)
-    assert writing_runs.cost(run) == pytest.approx((20 * 2 + 6 * 10) / 1e6)
+    assert run.cost == pytest.approx((20 * 2 + 6 * 10) / 1e6)
     assert [row.text for row in run.rows.order_by("pk")] == ["On rain", "On wind"]
     assert texts(study) == {"rain": "", "wind": ""}, "nobody has looked at it yet"
     assert ended(run) == [{"state": "done", "written": 2, "failed": 0, "published": 0}]
