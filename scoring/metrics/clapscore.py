@@ -7,7 +7,7 @@ from typing import Any
 
 from scoring.backbones.clap.checkpoints import open_clap
 from scoring.backbones.clap.embeddings import Clap, Embedding
-from scoring.backbones.loading.feature_cache import FeatureCache
+from scoring.backbones.loading.feature_cache import open_feature_cache
 from scoring.backbones.loading.pretrained import device_of
 from scoring.metrics.contract import BatchLimits, Example, ExampleError, Metric, Outcome, Reading
 from scoring.metrics.registry import Runtime
@@ -16,7 +16,7 @@ from scoring.metrics.registry import Runtime
 def open_clapscore(options: Mapping[str, Any], runtime: Runtime) -> Metric:
     device = device_of(runtime.device)
     parts = open_clap(options["checkpoint"], folder=runtime.checkpoints, device=device)
-    cache = FeatureCache(runtime.cache, limit_bytes=runtime.cache_bytes)
+    cache = open_feature_cache(runtime)
     return ClapScore(Clap(parts, long_sounds=options["long_sounds"], device=device, cache=cache))
 
 

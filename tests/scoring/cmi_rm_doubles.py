@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from scoring.backbones.encoders.contract import Span
-from scoring.backbones.encoders.music_features import MusicFeatures, Samples
+from scoring.backbones.encoders.music_features import CachedMusicEncoder, Samples
 from scoring.backbones.loading.feature_cache import FeatureCache
 from scoring.metrics.cmi_rm.checkpoint import Recipe, save_checkpoint
 from scoring.metrics.cmi_rm.inputs import InputSettings
 from scoring.metrics.cmi_rm.model import CmiRm, Shape
-from scoring.metrics.contract import ExampleError
 
 WIDTH = 8
 RATE = 4000
@@ -24,36 +22,22 @@ SHAPE = Shape(
 )  # fmt: skip
 
 
-class Loudness:
+class Loudness(CachedMusicEncoder):
     """Four frames a second, each a few sines of its loudness; a token for each letter. `heard` counts spans encoded."""
 
-    width = WIDTH
     identity: Mapping[str, Any] = {"encoder": "loudness/1"}
 
     def __init__(self, cache: FeatureCache) -> None:
+        super().__init__(width=WIDTH, identity=self.identity, rate=RATE, cache=cache)
         self.heard = 0
-        self._features = MusicFeatures(identity=self.identity, rate=RATE, cache=cache)
 
-    def prepare(self, spans: Sequence[Span]) -> None:
-        self._features.prepare(spans)
+    def _encode_sound(self, samples: Samples) -> torch.Tensor:
+        self.heard += 1
+        frames = torch.from_numpy(samples).split(RATE // 4)
+        return _wave(torch.stack([frame.square().mean() for frame in frames]) * 99)
 
-    def of_spans(self, spans: Sequence[Span]) -> list[torch.Tensor | ExampleError]:
-        return self._features.of_spans(spans, self._encode)
-
-    def of_texts(self, texts: Sequence[str]) -> list[torch.Tensor]:
-        return self._features.of_texts(
-            texts, lambda unknown: [_wave(torch.tensor([0, *text.encode()]) / 40) for text in unknown]
-        )
-
-    def _encode(self, sounds: Sequence[Samples]) -> list[torch.Tensor]:
-        self.heard += len(sounds)
-        return [
-            _wave(
-                torch.stack([part.square().mean() for part in torch.from_numpy(samples).split(RATE // 4)])
-                * 99
-            )
-            for samples in sounds
-        ]
+    def _encode_text(self, text: str) -> torch.Tensor:
+        return _wave(torch.tensor([0, *text.encode()]) / 40)
 
 
 def small_cmi_rm(folder: Path, feeding: InputSettings | None = None, **recipe: Any) -> Path:

@@ -1,9 +1,9 @@
-"""Model families that listen: Qwen2.5-Omni, Qwen2-Audio, Qwen3-Omni, Audio Flamingo 3; one listener and one entry in
-FAMILIES each."""
+"""Model families that listen: Qwen2.5-Omni, Qwen2-Audio, Qwen3-Omni, Audio Flamingo 3; an entry in FAMILIES each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -21,7 +21,7 @@ from scoring.backbones.audio_lm.listening import (
 )
 from scoring.backbones.audio_lm.model import AudioLanguageModel
 from scoring.backbones.loading.checkpoints import find_checkpoint
-from scoring.backbones.loading.feature_cache import FeatureCache
+from scoring.backbones.loading.feature_cache import open_feature_cache
 from scoring.backbones.loading.pretrained import device_of, dtype_of
 from scoring.metrics.contract import SetupError
 from scoring.metrics.registry import Runtime
@@ -61,8 +61,8 @@ def _windowed_attention(
     places = places.clamp_max(query.shape[2] - 1)
     q, k, v = (tensor[0].transpose(0, 1)[places].transpose(1, 2) for tensor in (query, key, value))
     mask = None if even else inside[:, None, None, :]
-    found = scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scaling).transpose(1, 2)
-    return (found.flatten(0, 1) if even else found[inside])[None], None
+    output = scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scaling).transpose(1, 2)
+    return (output.flatten(0, 1) if even else output[inside])[None], None
 
 
 # ── Whisper-like audio towers without padding ──
@@ -95,19 +95,59 @@ def encode_with_whisper_tower(
     return [one[: n_pooled(n)] for one, n in zip(hidden, n_frames, strict=True)]
 
 
-# ── Qwen2.5-Omni (its thinker) ──
+class WhisperListener:
+    """25 embeddings a second, from windows of Whisper (30 s as published) that do not see each other. The longest sound
+    is one window, unless its processor says otherwise: longer ones it would cut off."""
+
+    def __init__(self, model: Any, extractor: WhisperFeatureExtractor, seconds: float | None = None) -> None:
+        self._extractor = extractor
+        self._model = model.model
+        self.seconds = seconds or float(extractor.chunk_length)
+
+    def features(self, samples: Samples) -> Features:
+        size = self._extractor.n_samples
+        windows = [samples[start : start + size] for start in range(0, len(samples), size)]
+        padded = [padded_mel(self._extractor, window, n_samples=size) for window in windows]
+        n_frames = [n for _, n in padded]
+        if not any(map(n_pooled, n_frames)):
+            raise too_short_error()
+        seen = n_frames_seen(max(n_frames), longest=padded[0][0].shape[1])
+        return {"mel": torch.stack([mel[:, :seen] for mel, _ in padded]), "n_frames": torch.tensor(n_frames)}
+
+    def embed(self, features: Sequence[Features]) -> list[torch.Tensor]:
+        mels = [mel for one in features for mel in one["mel"]]
+        n_frames = [int(n) for one in features for n in one["n_frames"]]
+        encoded = iter(encode_with_whisper_tower(self._model.audio_tower, mels, n_frames))
+        whole = [torch.cat([next(encoded) for _ in one["mel"]]) for one in features]
+        return [self._model.multi_modal_projector(one) for one in whole]
 
 
-class Qwen25OmniListener:
-    """25 embeddings a second. The longest sound is the front end's chunk length: 300 s as published."""
+# ── the listeners of the Omni models: one tower over all sounds, one after the other ──
 
+
+class _OmniListener:
     def __init__(self, model: Any, extractor: WhisperFeatureExtractor) -> None:
         self._extractor = extractor
         self._tower = model.model.audio_tower
-        self.seconds = float(extractor.chunk_length)
         # Never used here, and 0.7 billion parameters in the published models.
         model.model.visual = None
         attend_within_windows(self._tower)
+
+    def _encode(self, mels: Sequence[torch.Tensor], n_embeddings: Callable[[int], int]) -> list[torch.Tensor]:
+        device = next(self._tower.parameters()).device
+        lengths = [mel.shape[1] for mel in mels]
+        output = self._tower(
+            torch.cat(list(mels), dim=1).to(device), feature_lens=torch.tensor(lengths, device=device)
+        )
+        return list(output.last_hidden_state.split([n_embeddings(length) for length in lengths]))
+
+
+class Qwen25OmniListener(_OmniListener):
+    """25 embeddings a second. The longest sound is the front end's chunk length: 300 s as published."""
+
+    @property
+    def seconds(self) -> float:
+        return float(self._extractor.chunk_length)
 
     def features(self, samples: Samples) -> Features:
         """The processor pads to 300 s before it transforms. As much silence as a window reaches over gives the same
@@ -121,114 +161,13 @@ class Qwen25OmniListener:
         return {"mel": mel[:, :n_frames]}
 
     def embed(self, features: Sequence[Features]) -> list[torch.Tensor]:
-        device = self._tower.conv1.weight.device
-        lengths = [one["mel"].shape[1] for one in features]
-        found = self._tower(
-            torch.cat([one["mel"] for one in features], dim=1).to(device),
-            feature_lens=torch.tensor(lengths, device=device),
-        )
-        return list(found.last_hidden_state.split([n_pooled(length) for length in lengths]))
+        return self._encode([one["mel"] for one in features], n_pooled)
 
 
-QWEN2_5_OMNI = Family(
-    title="Qwen2.5-Omni",
-    model_types=("qwen2_5_omni", "qwen2_5_omni_thinker"),
-    model_class="Qwen2_5OmniThinkerForConditionalGeneration",
-    version=2,
-    listener=Qwen25OmniListener,
-)
-
-
-# ── Qwen2-Audio ──
-
-
-class Qwen2AudioListener:
-    """25 embeddings a second. It hears one window of Whisper: 30 s as published."""
-
-    def __init__(self, model: Any, extractor: WhisperFeatureExtractor) -> None:
-        self._extractor = extractor
-        self._model = model.model
-        self.seconds = float(extractor.chunk_length)
-
-    def features(self, samples: Samples) -> Features:
-        mel, n_frames = padded_mel(self._extractor, samples, n_samples=self._extractor.n_samples)
-        if not n_pooled(n_frames):
-            raise too_short_error()
-        seen = mel[:, : n_frames_seen(n_frames, longest=mel.shape[1])]
-        return {"mel": seen, "n_frames": torch.tensor([n_frames])}
-
-    def embed(self, features: Sequence[Features]) -> list[torch.Tensor]:
-        mels = [one["mel"] for one in features]
-        n_frames = [int(one["n_frames"]) for one in features]
-        heard = encode_with_whisper_tower(self._model.audio_tower, mels, n_frames)
-        return [self._model.multi_modal_projector(one) for one in heard]
-
-
-def _qwen2_audio_template() -> str:
-    """The processor's own: published checkpoints may have none in a file."""
-    return str(object.__new__(Qwen2AudioProcessor).default_chat_template)
-
-
-QWEN2_AUDIO = Family(
-    title="Qwen2-Audio",
-    model_types=("qwen2_audio",),
-    model_class="Qwen2AudioForConditionalGeneration",
-    version=2,
-    listener=Qwen2AudioListener,
-    template=_qwen2_audio_template,
-)
-
-
-# ── Audio Flamingo 3: base, chat, and think (the base with an adapter from a folder inside its own) ──
-
-
-class AudioFlamingoListener:
-    """25 embeddings a second, from windows of 30 s that do not see each other; ten minutes at most, as its processor
-    says, which would cut the rest off."""
-
-    seconds = 600.0
-
-    def __init__(self, model: Any, extractor: WhisperFeatureExtractor) -> None:
-        self._extractor = extractor
-        self._model = model.model
-
-    def features(self, samples: Samples) -> Features:
-        size = self._extractor.n_samples
-        windows = [samples[start : start + size] for start in range(0, len(samples), size)]
-        found = [padded_mel(self._extractor, window, n_samples=size) for window in windows]
-        n_frames = [n for _, n in found]
-        if not any(map(n_pooled, n_frames)):
-            raise too_short_error()
-        seen = n_frames_seen(max(n_frames), longest=found[0][0].shape[1])
-        return {"mel": torch.stack([mel[:, :seen] for mel, _ in found]), "n_frames": torch.tensor(n_frames)}
-
-    def embed(self, features: Sequence[Features]) -> list[torch.Tensor]:
-        mels = [mel for one in features for mel in one["mel"]]
-        n_frames = [int(n) for one in features for n in one["n_frames"]]
-        heard = iter(encode_with_whisper_tower(self._model.audio_tower, mels, n_frames))
-        whole = [torch.cat([next(heard) for _ in one["mel"]]) for one in features]
-        return [self._model.multi_modal_projector(one) for one in whole]
-
-
-AUDIO_FLAMINGO_3 = Family(
-    title="Audio Flamingo 3",
-    model_types=("audioflamingo3",),
-    model_class="AudioFlamingo3ForConditionalGeneration",
-    version=2,
-    listener=AudioFlamingoListener,
-)
-
-
-class Qwen3OmniListener:
+class Qwen3OmniListener(_OmniListener):
     """13 embeddings a second. Its report states 40 minutes as the longest sound; its processor cuts nothing."""
 
     seconds = 40 * 60.0
-
-    def __init__(self, model: Any, extractor: WhisperFeatureExtractor) -> None:
-        self._extractor = extractor
-        self._tower = model.model.audio_tower
-        model.model.visual = None
-        attend_within_windows(self._tower)
 
     def features(self, samples: Samples) -> Features:
         """Unlike its forerunners, it is given no silence after the sound: as its processor does with one sound alone.
@@ -236,81 +175,86 @@ class Qwen3OmniListener:
         if len(samples) <= self._extractor.n_fft // 2:
             # Its first frame reaches as far to the left, where the sound is mirrored.
             raise too_short_error()
-        found = self._extractor(
+        output = self._extractor(
             samples, sampling_rate=self._extractor.sampling_rate, padding="longest", truncation=False,
             return_attention_mask=True, return_tensors="pt",
         )  # fmt: skip
-        return {"mel": found["input_features"][0][:, : int(found["attention_mask"].sum())]}
+        return {"mel": output["input_features"][0][:, : int(output["attention_mask"].sum())]}
 
     def embed(self, features: Sequence[Features]) -> list[torch.Tensor]:
         """The tower pads chunks to the longest at hand before it convolves them, which shows in the last embedding. A
         sound of several chunks is padded alike in any company; one of less than a chunk (a second) goes alone."""
         mels = [one["mel"] for one in features]
         together = [mel for mel in mels if mel.shape[1] >= self._chunk]
-        found = iter(self._embed(together) if together else [])
-        return [next(found) if mel.shape[1] >= self._chunk else self._embed([mel])[0] for mel in mels]
+        encoded = iter(self._encode(together, self._n_embeddings) if together else [])
+        return [
+            next(encoded) if mel.shape[1] >= self._chunk else self._encode([mel], self._n_embeddings)[0]
+            for mel in mels
+        ]
 
     @property
     def _chunk(self) -> int:
         return 2 * int(self._tower.n_window)
 
-    def _embed(self, mels: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        device = self._tower.conv2d1.weight.device
-        lengths = [mel.shape[1] for mel in mels]
-        found = self._tower(
-            torch.cat(list(mels), dim=1).to(device), feature_lens=torch.tensor(lengths, device=device)
-        )
-        return list(found.last_hidden_state.split([self._n_embeddings(length) for length in lengths]))
-
     def _n_embeddings(self, n_frames: int) -> int:
-        """Three strided convolutions over chunks, the last chunk as long as it is."""
+        """Three strided convolutions over chunks, the last chunk as long as it is: each halves, rounding up."""
         n_chunks, rest = divmod(n_frames, self._chunk)
-        return n_chunks * _thrice_halved(self._chunk) + _thrice_halved(rest)
+        return n_chunks * -(-self._chunk // 8) + -(-rest // 8)
 
 
-def _thrice_halved(n_frames: int) -> int:
-    return -(-n_frames // 8)
+def _qwen2_audio_template() -> str:
+    """The processor's own: published checkpoints may have none in a file."""
+    return str(object.__new__(Qwen2AudioProcessor).default_chat_template)
 
 
-QWEN3_OMNI = Family(
-    title="Qwen3-Omni",
-    model_types=("qwen3_omni_moe", "qwen3_omni_moe_thinker"),
-    model_class="Qwen3OmniMoeThinkerForConditionalGeneration",
-    version=2,
-    listener=Qwen3OmniListener,
+FAMILIES: tuple[Family, ...] = (
+    Family(
+        title="Qwen2.5-Omni",  # its thinker
+        model_types=("qwen2_5_omni", "qwen2_5_omni_thinker"),
+        model_class="Qwen2_5OmniThinkerForConditionalGeneration",
+        version=2,
+        listener=Qwen25OmniListener,
+    ),
+    Family(
+        title="Qwen2-Audio",
+        model_types=("qwen2_audio",),
+        model_class="Qwen2AudioForConditionalGeneration",
+        version=2,
+        listener=WhisperListener,
+        template=_qwen2_audio_template,
+    ),
+    # Base, chat, and think (the base with an adapter from a folder inside its own).
+    Family(
+        title="Audio Flamingo 3",
+        model_types=("audioflamingo3",),
+        model_class="AudioFlamingo3ForConditionalGeneration",
+        version=2,
+        listener=partial(WhisperListener, seconds=600.0),
+    ),
+    Family(
+        title="Qwen3-Omni",
+        model_types=("qwen3_omni_moe", "qwen3_omni_moe_thinker"),
+        model_class="Qwen3OmniMoeThinkerForConditionalGeneration",
+        version=2,
+        listener=Qwen3OmniListener,
+    ),
 )
 
 
 # ── loading: from a checkpoint's name to a model of one of the families ──
-
-FAMILIES: tuple[Family, ...] = (
-    QWEN2_5_OMNI,
-    QWEN2_AUDIO,
-    AUDIO_FLAMINGO_3,
-    QWEN3_OMNI,
-)
 
 
 def open_local_model(name: str, *, dtype: str, runtime: Runtime) -> AudioLanguageModel:
     """Raises SetupError with what is missing and how to mend it."""
     disable_progress_bar()  # type: ignore[no-untyped-call]
     checkpoint = find_checkpoint(name)
-    family = _family_of(checkpoint.model_type, checkpoint.name)
+    family = next((family for family in FAMILIES if checkpoint.model_type in family.model_types), None)
+    if family is None:
+        raise SetupError(
+            f"{checkpoint.name} is a model of the kind {checkpoint.model_type or 'unknown'!r}, which does not listen "
+            f"and answer. Use one of: {', '.join(family.title for family in FAMILIES)}."
+        )
     device = device_of(runtime.device)
     return AudioLanguageModel(
-        checkpoint,
-        family,
-        dtype=dtype_of(dtype, device),
-        device=device,
-        cache=FeatureCache(runtime.cache, limit_bytes=runtime.cache_bytes),
-    )
-
-
-def _family_of(model_type: str, name: str) -> Family:
-    for family in FAMILIES:
-        if model_type in family.model_types:
-            return family
-    raise SetupError(
-        f"{name} is a model of the kind {model_type or 'unknown'!r}, which does not listen and answer. Use one of: "
-        f"{', '.join(family.title for family in FAMILIES)}."
+        checkpoint, family, dtype=dtype_of(dtype, device), device=device, cache=open_feature_cache(runtime)
     )

@@ -58,7 +58,7 @@ def load_extractor(folder: Path) -> WhisperFeatureExtractor:
 
 def extractor_settings(extractor: WhisperFeatureExtractor) -> Mapping[str, Any]:
     """The settings of a front end that change features."""
-    names = (
+    names = [
         "feature_size",
         "sampling_rate",
         "hop_length",
@@ -66,7 +66,7 @@ def extractor_settings(extractor: WhisperFeatureExtractor) -> Mapping[str, Any]:
         "n_fft",
         "dither",
         "padding_value",
-    )
+    ]
     return {name: getattr(extractor, name) for name in names}
 
 
@@ -81,7 +81,7 @@ def padded_mel(
 ) -> tuple[torch.Tensor, int]:
     """The log-mel spectrogram (mels, frames) of a sound followed by silence up to `n_samples`, and the number of frames
     that begin within the sound."""
-    found = extractor(
+    output = extractor(
         samples,
         sampling_rate=extractor.sampling_rate,
         padding="max_length",
@@ -89,7 +89,7 @@ def padded_mel(
         return_attention_mask=True,
         return_tensors="pt",
     )
-    return found["input_features"][0], int(found["attention_mask"].sum())
+    return output["input_features"][0], int(output["attention_mask"].sum())
 
 
 def n_pooled(n_frames: int) -> int:

@@ -2,16 +2,13 @@
 
 A prompt is system, sounds, question. What its tokens are is left to the model's own template and tokenizer; that all
 prompts of a hearing begin alike, and all prompts of a metric begin with the same system prompt, is what makes this fast
-(see packing.py and prefix.py). The results are those of a plain pass over each whole prompt.
+(see packing.py). The results are those of a plain pass over each whole prompt.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
@@ -21,7 +18,6 @@ from scoring.backbones.audio_lm.chat import Chat
 from scoring.backbones.audio_lm.listening import (
     Family,
     Features,
-    Listener,
     extractor_settings,
     load_extractor,
 )
@@ -29,9 +25,9 @@ from scoring.backbones.audio_lm.packing import Packed, Row, pack, split
 from scoring.backbones.contract import AnswerTokens, GeneratedText, Hearing, YesNoLogProbs
 from scoring.backbones.loading.adapters import apply_adapter
 from scoring.backbones.loading.checkpoints import Checkpoint
-from scoring.backbones.loading.feature_cache import FeatureCache
+from scoring.backbones.loading.feature_cache import FeatureCache, SoundFeatures, settings_digest
 from scoring.backbones.loading.pretrained import load_model
-from scoring.backbones.loading.sounds import SoundPrefetcher, decode
+from scoring.backbones.loading.sounds import decode
 from scoring.metrics.batching import group_by_length
 from scoring.metrics.contract import ExampleError, SetupError, Sound
 
@@ -58,93 +54,15 @@ class PrefixCache:
         return self._layers[layer_idx][0].shape[2]
 
 
-class PrefixCaches:
-    """The prefixes met so far, those used last kept."""
-
-    def __init__(self, language_model: Any) -> None:
-        self._language_model = language_model
-        self._known: OrderedDict[tuple[int, ...], PrefixCache] = OrderedDict()
-
-    def of(self, tokens: tuple[int, ...]) -> PrefixCache | None:
-        if not tokens:
-            return None
-        if tokens not in self._known:
-            self._known[tokens] = self._compute(tokens)
-        self._known.move_to_end(tokens)
-        while len(self._known) > _CACHED_PREFIXES:
-            self._known.popitem(last=False)
-        return self._known[tokens]
-
-    def _compute(self, tokens: tuple[int, ...]) -> PrefixCache:
-        device = self._language_model.embed_tokens.weight.device
-        cache: Any = DynamicCache()
-        self._language_model(
-            input_ids=torch.tensor([tokens], device=device), past_key_values=cache, use_cache=True
-        )
-        return PrefixCache([(layer.keys, layer.values) for layer in cache.layers])
+def _compute_prefix(language_model: Any, tokens: tuple[int, ...]) -> PrefixCache:
+    cache: Any = DynamicCache()
+    ids = torch.tensor([tokens], device=language_model.embed_tokens.weight.device)
+    language_model(input_ids=ids, past_key_values=cache, use_cache=True)
+    return PrefixCache([(layer.keys, layer.values) for layer in cache.layers])
 
 
-# ── embeddings of sounds: cached, or decoded, transformed and run through the audio tower ──
-
-# Mel frames through a tower in one pass, about five minutes of sound.
+# Mel frames through an audio tower in one pass, about five minutes of sound.
 _FRAMES_PER_PASS = 32_768
-
-
-@dataclass(frozen=True)
-class _PreparedSound:
-    """One of the two is there."""
-
-    kept: torch.Tensor | None = None
-    features: Features | None = None
-
-
-class SoundEmbeddings:
-    """`space` names what the embeddings depend on, besides the sound."""
-
-    def __init__(self, listener: Listener, *, rate: int, cache: FeatureCache, space: str) -> None:
-        self._listener = listener
-        self._rate = rate
-        self._cache = cache
-        self._space = space
-        self._preparation = SoundPrefetcher(self._prepare)
-
-    def begin(self, sounds: Sequence[Sound]) -> None:
-        self._preparation.begin(sounds)
-
-    def of(self, sounds: Sequence[Sound]) -> dict[str, torch.Tensor | ExampleError]:
-        """By the sound's content: embeddings (tokens, width), or why there are none."""
-        found: dict[str, torch.Tensor | ExampleError] = {}
-        waiting: dict[str, Features] = {}
-        for key, future in self._preparation.take(sounds).items():
-            try:
-                prepared = future.result()
-            except ExampleError as error:
-                found[key] = error
-                continue
-            if prepared.kept is not None:
-                found[key] = prepared.kept
-            elif prepared.features is not None:
-                waiting[key] = prepared.features
-        keys = list(waiting)
-        n_frames = [waiting[key]["mel"].shape[-1] * waiting[key]["mel"][..., 0, 0].numel() for key in keys]
-        for members in group_by_length(n_frames, n_tokens=_FRAMES_PER_PASS):
-            group = [keys[i] for i in members]
-            for key, embedded in zip(
-                group, self._listener.embed([waiting[key] for key in group]), strict=True
-            ):
-                found[key] = embedded
-                self._cache.put(self._space, key, {"embeddings": embedded})
-        return found
-
-    def _prepare(self, sound: Sound) -> _PreparedSound:
-        """In a thread."""
-        kept = self._cache.get(self._space, sound.sha256)
-        if kept is not None:
-            return _PreparedSound(kept=kept["embeddings"])
-        samples = decode(sound, rate=self._rate, seconds=self._listener.seconds)
-        return _PreparedSound(features=self._listener.features(samples))
-
-
 # Tokens in one pass, padding included. A GPU is busy well below; activations stay below 4 GB for a 7B model.
 _TOKENS_PER_PASS = {"cuda": 16_384, "cpu": 4_096}
 
@@ -180,71 +98,93 @@ class AudioLanguageModel:
                 {"features": extractor_settings(extractor), "chat": self._chat.template}
             ),
         }
-        listener = family.listener(self._model, extractor)
+        self._listener = family.listener(self._model, extractor)
         space = settings_digest({key: self.identity[key] for key in self.identity if key != "model"})
-        self._embeddings = SoundEmbeddings(listener, rate=extractor.sampling_rate, cache=cache, space=space)
+        self._embeddings = SoundFeatures(
+            cache, space, name="embeddings", prepare=self._prepare_sound, encode=self._embed_sounds
+        )
         self._language_model = self._model.model.language_model
-        self._prefixes = PrefixCaches(self._language_model)
+        self._prefix = lru_cache(maxsize=_CACHED_PREFIXES)(partial(_compute_prefix, self._language_model))
         self._device = device
         self._n_tokens = _TOKENS_PER_PASS[device.type]
 
     def prepare(self, sounds: Sequence[Sound]) -> None:
         self._embeddings.begin(sounds)
 
+    def _prepare_sound(self, sound: Sound) -> Features:
+        samples = decode(sound, rate=self.identity["sampling_rate"], seconds=self._listener.seconds)
+        return self._listener.features(samples)
+
+    def _embed_sounds(self, features: Mapping[str, Features]) -> Iterator[tuple[str, torch.Tensor]]:
+        """Embeddings (tokens, width) by the sounds' hashes."""
+        keys = list(features)
+        n_frames = [features[key]["mel"].shape[-1] * features[key]["mel"][..., 0, 0].numel() for key in keys]
+        for members in group_by_length(n_frames, n_tokens=_FRAMES_PER_PASS):
+            group = [keys[i] for i in members]
+            yield from zip(group, self._listener.embed([features[key] for key in group]), strict=True)
+
     @torch.inference_mode()
     def answer_logprobs(
         self, hearings: Sequence[Hearing], *, system: str, answers: AnswerTokens
     ) -> list[Sequence[YesNoLogProbs] | Exception]:
         tokens = (self._chat.answer_tokens(answers.yes), self._chat.answer_tokens(answers.no))
-        found: list[Sequence[YesNoLogProbs] | Exception] = []
-        open_rows: dict[tuple[int, ...], list[tuple[int, Row, Sequence[torch.Tensor]]]] = {}
-        embedded = self._embeddings.of(_all_sounds(hearings))
-        for hearing in hearings:
-            try:
-                sounds = _sounds_of(hearing, embedded)
-                before, row = self._row(hearing, sounds, system=system)
-            except ExampleError as error:
-                found.append(error)
+        logprobs: list[Sequence[YesNoLogProbs] | Exception] = []
+        by_prefix: dict[tuple[int, ...], list[tuple[int, Row, Sequence[torch.Tensor]]]] = {}
+        for i, prompted in enumerate(self._prompts(hearings, system=system)):
+            if isinstance(prompted, ExampleError):
+                logprobs.append(prompted)
                 continue
-            open_rows.setdefault(before, []).append((len(found), row, sounds))
-            found.append([])
-        for before, entries in open_rows.items():
+            before, row = self._row(*prompted)
+            by_prefix.setdefault(before, []).append((i, row, prompted[1]))
+            logprobs.append([])
+        for before, entries in by_prefix.items():
             for members in group_by_length([row.length for _, row, _ in entries], n_tokens=self._n_tokens):
                 group = [entries[i] for i in members]
                 for (i, _, _), readings in zip(group, self._read(before, group, tokens), strict=True):
-                    found[i] = readings
-        return found
+                    logprobs[i] = readings
+        return logprobs
 
     @torch.inference_mode()
     def generate(
         self, hearings: Sequence[Hearing], *, system: str, max_new_tokens: int
     ) -> list[Sequence[GeneratedText] | Exception]:
-        found: list[list[GeneratedText] | Exception] = []
-        prompts: list[tuple[int, int, Prompt, Sequence[torch.Tensor]]] = []
-        embedded = self._embeddings.of(_all_sounds(hearings))
-        for i, hearing in enumerate(hearings):
-            try:
-                sounds = _sounds_of(hearing, embedded)
-                asked = self._prompts(hearing, sounds, system=system)
-            except ExampleError as error:
-                found.append(error)
+        answers: list[dict[int, GeneratedText] | Exception] = []
+        questions: list[tuple[dict[int, GeneratedText], int, Prompt, Sequence[torch.Tensor]]] = []
+        for prompted in self._prompts(hearings, system=system):
+            if isinstance(prompted, ExampleError):
+                answers.append(prompted)
                 continue
-            found.append([GeneratedText("")] * len(asked))
-            prompts.extend((i, q, prompt, sounds) for q, prompt in enumerate(asked))
-        lengths = [len(prompt) + max_new_tokens for _, _, prompt, _ in prompts]
+            answer: dict[int, GeneratedText] = {}
+            answers.append(answer)
+            questions += [(answer, q, prompt, prompted[1]) for q, prompt in enumerate(prompted[0])]
+        lengths = [len(prompt) + max_new_tokens for _, _, prompt, _ in questions]
         for members in group_by_length(lengths, n_tokens=self._n_tokens):
-            group = [prompts[m] for m in members]
+            group = [questions[m] for m in members]
             texts = self._generate([(prompt, sounds) for _, _, prompt, sounds in group], max_new_tokens)
-            for (i, q, _, _), text in zip(group, texts, strict=True):
-                answer = found[i]
-                assert isinstance(answer, list)
+            for (answer, q, _, _), text in zip(group, texts, strict=True):
                 answer[q] = text
-        return list(found)
+        return [one if isinstance(one, Exception) else [one[q] for q in sorted(one)] for one in answers]
 
-    def _prompts(self, hearing: Hearing, sounds: Sequence[torch.Tensor], *, system: str) -> list[Prompt]:
-        """One per question, with as many placeholders for each sound as it has embeddings."""
-        prompts = self._chat.prompts(hearing.questions, system=system, n_sounds=len(sounds))
-        return [self._spread(prompt, sounds) for prompt in prompts]
+    def _prompts(
+        self, hearings: Sequence[Hearing], *, system: str
+    ) -> list[tuple[list[Prompt], list[torch.Tensor]] | ExampleError]:
+        """Of each hearing, a prompt per question, with as many placeholders for each sound as it has embeddings, and
+        the embeddings of its sounds; or what keeps it from being asked."""
+        embedded = self._embeddings.of([sound for hearing in hearings for sound in hearing.sounds])
+        prompted: list[tuple[list[Prompt], list[torch.Tensor]] | ExampleError] = []
+        for hearing in hearings:
+            sounds: list[torch.Tensor] = []
+            try:
+                for sound in hearing.sounds:
+                    if isinstance(embeddings := embedded[sound.sha256], ExampleError):
+                        raise embeddings
+                    sounds.append(embeddings)
+                prompts = self._chat.prompts(hearing.questions, system=system, n_sounds=len(sounds))
+            except ExampleError as error:
+                prompted.append(error)
+            else:
+                prompted.append(([self._spread(prompt, sounds) for prompt in prompts], sounds))
+        return prompted
 
     def _spread(self, prompt: Prompt, sounds: Sequence[torch.Tensor]) -> Prompt:
         if prompt.count(self._chat.placeholder) != len(sounds):
@@ -257,11 +197,8 @@ class AudioLanguageModel:
             spread.extend([token] * (len(next(sizes)) if token == self._chat.placeholder else 1))
         return spread
 
-    def _row(
-        self, hearing: Hearing, sounds: Sequence[torch.Tensor], *, system: str
-    ) -> tuple[tuple[int, ...], Row]:
+    def _row(self, prompts: Sequence[Prompt], sounds: Sequence[torch.Tensor]) -> tuple[tuple[int, ...], Row]:
         """The prefix before the first sound, and the rest of the prompts as one row."""
-        prompts = self._prompts(hearing, sounds, system=system)
         n_before = prompts[0].index(self._chat.placeholder) if sounds else 0
         row = split([prompt[n_before:] for prompt in prompts])
         if any(self._chat.placeholder in question for question in row.questions):
@@ -297,15 +234,15 @@ class AudioLanguageModel:
     def _hidden(self, embeds: torch.Tensor, packed: Packed, before: tuple[int, ...]) -> torch.Tensor:
         hidden_from = torch.zeros(packed.mask.shape, dtype=embeds.dtype, device=self._device)
         hidden_from.masked_fill_(~packed.mask, float("-inf"))
-        prefix = self._prefixes.of(before)
-        found = self._language_model(
+        prefix = self._prefix(before) if before else None
+        output = self._language_model(
             inputs_embeds=embeds,
             attention_mask=hidden_from,
             position_ids=packed.positions,
             past_key_values=prefix,
             use_cache=prefix is not None,
         )
-        return torch.as_tensor(found.last_hidden_state)
+        return torch.as_tensor(output.last_hidden_state)
 
     def _embed(self, ids: torch.Tensor, sounds: Sequence[torch.Tensor]) -> torch.Tensor:
         """Embeddings of tokens (rows, length), the sounds' in the place of their placeholders, in the order of both."""
@@ -350,22 +287,3 @@ class AudioLanguageModel:
 def _until_end(ids: Sequence[int], ends: Sequence[int]) -> int:
     """The number of tokens up to and including the first end token."""
     return next((place for place, token in enumerate(ids, 1) if token in ends), len(ids))
-
-
-def settings_digest(facts: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-
-
-def _all_sounds(hearings: Sequence[Hearing]) -> list[Sound]:
-    return [sound for hearing in hearings for sound in hearing.sounds]
-
-
-def _sounds_of(hearing: Hearing, embedded: Mapping[str, torch.Tensor | ExampleError]) -> list[torch.Tensor]:
-    """Raises what kept one of them from being heard."""
-    found = []
-    for sound in hearing.sounds:
-        heard = embedded[sound.sha256]
-        if isinstance(heard, ExampleError):
-            raise heard
-        found.append(heard)
-    return found

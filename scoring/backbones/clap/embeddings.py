@@ -13,7 +13,6 @@ hear each window as they hear short sounds.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,9 +20,16 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn.functional import normalize
 
-from scoring.backbones.loading.feature_cache import FeatureCache
-from scoring.backbones.loading.sounds import SoundPrefetcher, decode
+from scoring.backbones.loading.feature_cache import (
+    FeatureCache,
+    SoundFeatures,
+    features_of_texts,
+    settings_digest,
+    text_digest,
+)
+from scoring.backbones.loading.sounds import decode, spread_windows
 from scoring.metrics.contract import ExampleError, Sound
 
 # An hour or two of sound would take gigabytes in each of the threads that prepare it, and the mean of hundreds of
@@ -69,51 +75,37 @@ class Clap:
         self._device = device
         self._long_sounds = long_sounds
         self._cache = cache
-        self._preparation: SoundPrefetcher[Embedding | torch.Tensor] = SoundPrefetcher(self._hear)
         self.identity = self._identity()
-        self._sound_space = _digest(["sound", self.identity])
-        self._text_space = _digest(["text", self.identity])
+        self._sounds = SoundFeatures(
+            cache,
+            settings_digest(["sound", self.identity]),
+            name="embedding",
+            prepare=self._windows,
+            encode=self._embed_windows,
+        )
+        self._text_space = settings_digest(["text", self.identity])
 
     def prepare(self, sounds: Sequence[Sound]) -> None:
         """Begin to decode these in threads, and return at once."""
-        self._preparation.begin(sounds)
+        self._sounds.begin(sounds)
 
-    def of_sounds(self, sounds: Sequence[Sound]) -> list[Embedding | Exception]:
+    def of_sounds(self, sounds: Sequence[Sound]) -> list[Embedding | ExampleError]:
         """In the order asked; an ExampleError in the place of each sound that cannot be decoded."""
-        heard = self._preparation.take(sounds)
-        found: dict[str, Embedding | Exception] = {}
-        windows: dict[str, torch.Tensor] = {}
-        for key, future in heard.items():
-            try:
-                result = future.result()
-            except ExampleError as error:
-                found[key] = error
-                continue
-            (found if result.dim() == 1 else windows)[key] = result
-        for key, embedding in self._embed_windows(windows).items():
-            found[key] = embedding
-            self._cache.put(self._sound_space, key, {"embedding": embedding})
-        return [found[sound.sha256] for sound in sounds]
+        embeddings = self._sounds.of(sounds)
+        return [embeddings[sound.sha256] for sound in sounds]
 
-    def of_texts(self, texts: Sequence[str]) -> list[Embedding | Exception]:
+    def of_texts(self, texts: Sequence[str]) -> list[Embedding | ExampleError]:
         """In the order asked; an ExampleError in the place of each text that is empty or too long."""
-        found: dict[str, Embedding | Exception] = {}
-        unknown: list[str] = []
-        for text in dict.fromkeys(texts):
-            kept = self._cache.get(self._text_space, _sha256(text)) if text.strip() else None
-            if kept is not None:
-                found[text] = kept["embedding"]
-            else:
-                unknown.append(text)
-        found |= self._read(unknown)
-        return [found[text] for text in texts]
+        return features_of_texts(
+            self._cache, self._text_space, texts, name="embedding", encode=self._embed_texts
+        )
 
     def _identity(self) -> Mapping[str, Any]:
         extractor = self._parts.extractor
         return {
             "code": f"clap/{_VERSION}",
             "weights": self._parts.weights,
-            "tokenizer": _sha256(self._parts.tokenizer.backend_tokenizer.to_str()),
+            "tokenizer": text_digest(self._parts.tokenizer.backend_tokenizer.to_str()),
             "features": {
                 "mel_filters": hashlib.sha256(_mel_filters(extractor).tobytes()).hexdigest(),
                 "sampling_rate": extractor.sampling_rate,
@@ -127,11 +119,8 @@ class Clap:
             "dtype": "float32",
         }
 
-    def _hear(self, sound: Sound) -> Embedding | torch.Tensor:
-        """The embedding if it is kept, else what the model needs for it: (windows, frames, mels)."""
-        kept = self._cache.get(self._sound_space, sound.sha256)
-        if kept is not None:
-            return kept["embedding"]
+    def _windows(self, sound: Sound) -> torch.Tensor:
+        """What the model needs of a sound: (windows, frames, mels)."""
         extractor = self._parts.extractor
         samples = decode(sound, rate=extractor.sampling_rate, seconds=MAX_SECONDS)
         if self._long_sounds == "crop":
@@ -167,13 +156,11 @@ class Clap:
         return self._forward_text(pieces)
 
     @torch.inference_mode()
-    def _embed_windows(self, windows: Mapping[str, torch.Tensor]) -> dict[str, Embedding]:
-        if not windows:
-            return {}
+    def _embed_windows(self, windows: Mapping[str, torch.Tensor]) -> list[tuple[str, Embedding]]:
         together = torch.cat(list(windows.values()))
         embedded = torch.cat([self._forward(part) for part in torch.split(together, _WINDOWS_AT_ONCE)])
         parts = torch.split(embedded, [len(part) for part in windows.values()])
-        return {key: _normalized(part.mean(dim=0)) for key, part in zip(windows, parts, strict=True)}
+        return [(key, normalize(part.mean(dim=0), dim=-1)) for key, part in zip(windows, parts, strict=True)]
 
     def _forward(self, windows: torch.Tensor) -> torch.Tensor:
         features = windows[:, None].to(self._device)
@@ -181,43 +168,32 @@ class Clap:
             features = features.expand(-1, 4, -1, -1)
         longer = torch.zeros(len(windows), 1, dtype=torch.bool, device=self._device)
         output = self._model.get_audio_features(input_features=features, is_longer=longer)
-        return _normalized(output.pooler_output.float().cpu())
-
-    def _read(self, texts: Sequence[str]) -> dict[str, Embedding | Exception]:
-        found: dict[str, Embedding | Exception] = {}
-        readable: list[str] = []
-        for text in texts:
-            fault = _text_fault(text, self._parts.tokenizer)
-            if fault is None:
-                readable.append(text)
-            else:
-                found[text] = fault
-        # By length: little is wasted on padding.
-        readable.sort(key=len)
-        for start in range(0, len(readable), _TEXTS_AT_ONCE):
-            batch = readable[start : start + _TEXTS_AT_ONCE]
-            for text, embedding in zip(batch, self._embed_texts(batch), strict=True):
-                found[text] = embedding
-                self._cache.put(self._text_space, _sha256(text), {"embedding": embedding})
-        return found
+        return normalize(output.pooler_output.float().cpu(), dim=-1)
 
     @torch.inference_mode()
-    def _embed_texts(self, texts: list[str]) -> torch.Tensor:
-        return self._forward_text(self._parts.tokenizer(texts, padding=True, return_tensors="pt"))
+    def _embed_texts(self, texts: Sequence[str]) -> list[tuple[str, Embedding | ExampleError]]:
+        tokenizer = self._parts.tokenizer
+        faults = [(text, fault) for text in texts if (fault := _text_fault(text, tokenizer))]
+        # By length: little is wasted on padding.
+        readable = sorted(set(texts) - {text for text, _ in faults}, key=len)
+        embedded: list[tuple[str, Embedding | ExampleError]] = [*faults]
+        for start in range(0, len(readable), _TEXTS_AT_ONCE):
+            batch = readable[start : start + _TEXTS_AT_ONCE]
+            tokens = tokenizer(batch, padding=True, return_tensors="pt")
+            embedded += zip(batch, self._forward_text(tokens), strict=True)
+        return embedded
 
     def _forward_text(self, tokens: Any) -> torch.Tensor:
         tokens = tokens.to(self._device)
         output = self._model.get_text_features(tokens["input_ids"], attention_mask=tokens["attention_mask"])
-        return _normalized(output.pooler_output.float().cpu())
+        return normalize(output.pooler_output.float().cpu(), dim=-1)
 
 
 def windows_of(samples: NDArray[np.float32], size: int, *, padding: str) -> list[NDArray[np.float32]]:
     """As many windows of `size` samples as cover the sound, spread evenly; one, filled up, if it is shorter."""
     if len(samples) <= size:
         return [_pad_to(samples, size, padding=padding)]
-    number = -(-len(samples) // size)
-    starts = np.linspace(0, len(samples) - size, number).round().astype(int)
-    return [samples[start : start + size] for start in starts]
+    return spread_windows(samples, size)
 
 
 def log_mel(samples: NDArray[np.float32], extractor: Any) -> torch.Tensor:
@@ -262,7 +238,7 @@ def _quantize_16_bits(samples: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _crop(samples: NDArray[np.float32], size: int, *, seed: str) -> NDArray[np.float32]:
     overflow = len(samples) - size
-    start = int(_sha256(seed), 16) % (overflow + 1) if overflow > 0 else 0
+    start = int(text_digest(seed), 16) % (overflow + 1) if overflow > 0 else 0
     return samples[start : start + size]
 
 
@@ -277,15 +253,3 @@ def _text_fault(text: str, tokenizer: Callable[..., Any]) -> ExampleError | None
             "use a scorer that reads long texts.",
         )
     return None
-
-
-def _normalized(vectors: torch.Tensor) -> torch.Tensor:
-    return torch.nn.functional.normalize(vectors, dim=-1)
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _digest(parts: Any) -> str:
-    return _sha256(json.dumps(parts, sort_keys=True))

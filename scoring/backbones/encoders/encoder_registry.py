@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from scoring.backbones.encoders.contract import AnswerEncoder, MusicEncoder, TextFields
-from scoring.backbones.loading.feature_cache import FeatureCache
+from scoring.backbones.loading.feature_cache import open_feature_cache
 from scoring.backbones.loading.pretrained import device_of
 from scoring.metrics.registry import OptionError, Runtime
 
@@ -64,7 +64,3 @@ def open_music_encoder(name: str, runtime: Runtime) -> MusicEncoder:
         cache=open_feature_cache(runtime),
     )
     return opened
-
-
-def open_feature_cache(runtime: Runtime) -> FeatureCache:
-    return FeatureCache(runtime.cache, limit_bytes=runtime.cache_bytes)

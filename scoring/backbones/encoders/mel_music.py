@@ -29,6 +29,7 @@ from scoring.backbones.encoders.mel_features import (
 )
 from scoring.backbones.encoders.music_features import CachedMusicEncoder, Samples
 from scoring.backbones.loading.feature_cache import FeatureCache
+from scoring.backbones.loading.sounds import spread_windows
 from scoring.metrics.contract import ExampleError
 
 # ── texts about music as tokens: hashed word pieces, and facts that can be checked by ear ──
@@ -67,12 +68,6 @@ def tokens_of(text: str) -> tuple[FloatArray, FloatArray]:
     if not facts:
         return np.zeros((1, FACT_WIDTH)), np.zeros((1, WORD_WIDTH))
     return np.stack(facts), np.stack(others)
-
-
-def audible_facts(tempo: FloatArray, mode: float, percussion: float) -> FloatArray:
-    """(FACT_WIDTH,) What is heard, in the same terms: tempo as from `cyclic_tempo`, mode and percussion from -2 to
-    2."""
-    return np.concatenate([2 * tempo, [mode, percussion]])
 
 
 def _fact(word: str, following: str, *, negated: bool) -> FloatArray | None:
@@ -126,39 +121,23 @@ class MelMusic(CachedMusicEncoder):
         super().__init__(width=width, identity={"code": f"mel-music/{_VERSION}"}, rate=RATE, cache=cache)
 
     def of_spans(self, spans: Sequence[Span]) -> list[torch.Tensor | ExampleError]:
-        found = super().of_spans(spans)
-        return [_mask_ending(tokens, span) for tokens, span in zip(found, spans, strict=True)]
+        return [
+            _mask_ending(tokens, span) for tokens, span in zip(super().of_spans(spans), spans, strict=True)
+        ]
 
     def _encode_sound(self, samples: Samples) -> torch.Tensor:
-        return _encode_sound(samples)
+        """(windows, width). Every token tells how the whole of what is heard ends."""
+        sound = normalize_loudness(samples)
+        ending = mel_features.ending_levels(sound)
+        sound = np.pad(sound, (0, max(round(_LEAST_SECONDS * RATE) - len(sound), 0)))
+        windows = spread_windows(sound, _WINDOW_SECONDS * RATE)
+        features = np.stack([np.concatenate([ending, _window_features(window)]) for window in windows])
+        features = np.clip(features, -_MOST, _MOST)
+        return _tensor(np.concatenate([features, np.zeros((len(features), WORD_WIDTH))], axis=1))
 
     def _encode_text(self, text: str) -> torch.Tensor:
-        return _encode_text(text)
-
-
-def _encode_text(text: str) -> torch.Tensor:
-    facts, words = tokens_of(text)
-    return _tensor(np.concatenate([np.zeros((len(facts), _SOUND_WIDTH)), facts, words], axis=1))
-
-
-def _encode_sound(samples: Samples) -> torch.Tensor:
-    """(windows, width). Every token tells how the whole of what is heard ends."""
-    sound = normalize_loudness(samples)
-    ending = mel_features.ending_levels(sound)
-    heard = np.stack([np.concatenate([ending, _window_features(window)]) for window in _windows(sound)])
-    heard = np.clip(heard, -_MOST, _MOST)
-    return _tensor(np.concatenate([heard, np.zeros((len(heard), WORD_WIDTH))], axis=1))
-
-
-def _windows(sound: FloatArray) -> list[FloatArray]:
-    """As many of ten seconds as cover the sound, spread evenly; one of what is shorter."""
-    least, size = round(_LEAST_SECONDS * RATE), _WINDOW_SECONDS * RATE
-    if len(sound) < least:
-        sound = np.pad(sound, (0, least - len(sound)))
-    if len(sound) <= size:
-        return [sound]
-    starts = np.linspace(0, len(sound) - size, -(-len(sound) // size)).round().astype(int)
-    return [sound[start : start + size] for start in starts]
+        facts, words = tokens_of(text)
+        return _tensor(np.concatenate([np.zeros((len(facts), _SOUND_WIDTH)), facts, words], axis=1))
 
 
 def _window_features(sound: FloatArray) -> FloatArray:
@@ -166,11 +145,6 @@ def _window_features(sound: FloatArray) -> FloatArray:
     levels, tones = mel_features.mel_levels(sound), mel_features.chroma(sound)
     grown = mel_features.onsets(levels)
     recurring, percussion = mel_features.onset_autocorrelation(grown), mel_features.percussion(levels)
-    facts = audible_facts(
-        mel_features.cyclic_tempo(recurring),
-        mel_features.major_or_minor(tones),
-        float(np.clip(percussion[[0, -1]].mean(), -2, 2)),
-    )
     return np.concatenate(
         [
             mel_features.spectrum_statistics(levels),
@@ -183,7 +157,9 @@ def _window_features(sound: FloatArray) -> FloatArray:
             mel_features.repetition(levels[::10]),
             mel_features.repetition(tones),
             mel_features.key_clarity(tones),
-            facts,
+            # What texts speak of as well, in the terms of `tokens_of`.
+            2 * mel_features.cyclic_tempo(recurring),
+            [mel_features.major_or_minor(tones), float(np.clip(percussion[[0, -1]].mean(), -2, 2))],
         ]
     )
 

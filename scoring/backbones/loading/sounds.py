@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +26,8 @@ from annotation.audio.decode import (
 from annotation.audio.errors import AudioError
 from scoring.metrics.contract import ExampleError, Sound
 
+S = TypeVar("S", bound=np.floating)
+
 # Flat within 0.01 dB to 0.93 of the new Nyquist frequency, and what lies above it is 90 dB down: a model must not be
 # told of sounds that are not there.
 _RESAMPLER = "filter_size=256:cutoff=0.97:kaiser_beta=12"
@@ -43,17 +46,32 @@ def decode(sound: Sound, *, rate: int, seconds: float) -> NDArray[np.float32]:
     model hears: of a longer sound no more than that is ever decoded. Raises ExampleError `missing`, `undecodable`,
     `too_long_sound`.
     """
-    return _concatenated(sound, _up_to(seconds, _at_rate(_mono(sound), rate), rate))[: int(seconds * rate)]
+    n_too_long = math.floor((seconds + OVERHANG_SECONDS) * rate) + 1
+    samples = _decoded(sound, rate, n_enough=n_too_long)
+    if len(samples) >= n_too_long:
+        raise ExampleError(
+            "too_long_sound",
+            f"The sound lasts more than {seconds:g} s, the most that this model hears. Cut it, or use a model that "
+            "hears more.",
+        )
+    return samples[: int(seconds * rate)]
 
 
 def decode_start(sound: Sound, *, rate: int, seconds: float) -> NDArray[np.float32]:
     """As `decode`, but of a longer sound its first `seconds`: what comes after is not decoded, and not missed."""
-    return _concatenated(sound, _start(seconds, _at_rate(_mono(sound), rate), rate))[: int(seconds * rate)]
+    return _decoded(sound, rate, n_enough=math.ceil(seconds * rate))[: int(seconds * rate)]
 
 
-def _concatenated(sound: Sound, pieces_of: Iterator[NDArray[np.float32]]) -> NDArray[np.float32]:
+def _decoded(sound: Sound, rate: int, *, n_enough: int) -> NDArray[np.float32]:
+    """The sound, decoded until there are so many samples."""
+    pieces: list[NDArray[np.float32]] = []
+    n_samples = 0
     try:
-        pieces = list(pieces_of)
+        for piece in _at_rate(_mono(sound), rate):
+            pieces.append(piece)
+            n_samples += piece.size
+            if n_samples >= n_enough:
+                break
     except AudioError as error:
         code = "missing" if error.code == "missing" else "undecodable"
         raise ExampleError(code, str(error)) from error
@@ -61,31 +79,9 @@ def _concatenated(sound: Sound, pieces_of: Iterator[NDArray[np.float32]]) -> NDA
         raise ExampleError(
             "missing", f"{sound.path} could not be read: {error.strerror or error}."
         ) from error
-    if not any(piece.size for piece in pieces):
+    if not n_samples:
         raise ExampleError("undecodable", f"{sound.path} holds no samples. Export it again.")
     return np.concatenate(pieces)
-
-
-def _start(seconds: float, pieces: Iterator[NDArray[np.float32]], rate: int) -> Iterator[NDArray[np.float32]]:
-    n_samples = 0
-    for piece in pieces:
-        n_samples += piece.size
-        yield piece
-        if n_samples >= seconds * rate:
-            return
-
-
-def _up_to(seconds: float, pieces: Iterator[NDArray[np.float32]], rate: int) -> Iterator[NDArray[np.float32]]:
-    n_samples = 0
-    for piece in pieces:
-        n_samples += piece.size
-        if n_samples > (seconds + OVERHANG_SECONDS) * rate:
-            raise ExampleError(
-                "too_long_sound",
-                f"The sound lasts more than {seconds:g} s, the most that this model hears. Cut it, or use a model that "
-                "hears more.",
-            )
-        yield piece
 
 
 def _mono(sound: Sound) -> Iterator[Samples]:
@@ -108,6 +104,14 @@ def _at_rate(pieces: Iterator[Samples], rate: int) -> Iterator[NDArray[np.float3
             yield frame.to_ndarray()[0]
     for frame in chain.finish():
         yield frame.to_ndarray()[0]
+
+
+def spread_windows(samples: NDArray[S], size: int) -> list[NDArray[S]]:
+    """As many windows of `size` samples as cover the sound, spread evenly; one of what is shorter."""
+    if len(samples) <= size:
+        return [samples]
+    starts = np.linspace(0, len(samples) - size, -(-len(samples) // size)).round().astype(int)
+    return [samples[start : start + size] for start in starts]
 
 
 # ── prefetch: sounds are decoded and transformed in threads, ahead of the model ──
@@ -141,8 +145,6 @@ class SoundPrefetcher(Generic[T]):
         """Results by content, each begun by now; they are forgotten here."""
         with self._lock:
             return {
-                key: self._taken(key, sound) for key, sound in {one.sha256: one for one in sounds}.items()
+                key: self._begun.pop(key) if key in self._begun else self._pool.submit(self._work, sound)
+                for key, sound in {one.sha256: one for one in sounds}.items()
             }
-
-    def _taken(self, key: str, sound: Sound) -> Future[T]:
-        return self._begun.pop(key) if key in self._begun else self._pool.submit(self._work, sound)

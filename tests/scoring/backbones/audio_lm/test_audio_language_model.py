@@ -102,7 +102,7 @@ def test_preparing_more_than_is_ever_asked_about_fills_no_memory(checkpoint, tmp
     backbone = opened(checkpoint, tmp_path / "cache")
     nowhere = replace(sound(tmp_path, seconds=0.5), path=tmp_path / "nowhere")
     backbone.prepare([replace(nowhere, sha256=f"{i:064x}") for i in range(500)])
-    assert len(backbone._embeddings._preparation._begun) <= 128
+    assert len(backbone._embeddings._prefetcher._begun) <= 128
     (fault,) = asked(backbone, Hearing((replace(nowhere, sha256=f"{1:064x}"),), ("A?",)))
     assert fault.fault.code == "missing"
 
