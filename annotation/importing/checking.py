@@ -6,7 +6,7 @@ A page and the mark that it is done are written in one transaction: another work
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,7 +18,6 @@ from annotation.importing import clips, merging, mushra, rows, staging
 from annotation.importing.options import ImportOptions
 from annotation.importing.records import (
     EncodedTask,
-    ItemRecord,
     RowProblem,
     TaskRecord,
     content_sha256,
@@ -36,9 +35,9 @@ ADD_AUDIO_REMEDY = (
 )
 
 
-def missing_audio_problems(
+def _missing_audio(
     study: Study | None, options: ImportOptions, protocol: Protocol, records: Sequence[TaskRecord]
-) -> Iterator[tuple[TaskRecord, RowProblem]]:
+) -> list[tuple[TaskRecord, RowProblem]]:
     """New tasks that raters would get with nothing to hear, though their protocol wants it heard."""
     waiting = [
         record
@@ -46,10 +45,12 @@ def missing_audio_problems(
         if _wants_judgments(record, study, options) and _lacks_audio(record, protocol)
     ]
     existing = rows.candidates_of(study, [record.external_id for record in waiting]) if study else {}
-    for record in waiting:
-        if record.external_id not in existing:
-            problem = "wants more judgments, and there is no sound to give them on"
-            yield record, RowProblem(record.row, "audio", problem, ADD_AUDIO_REMEDY)
+    problem = "wants more judgments, and there is no sound to give them on"
+    return [
+        (record, RowProblem(record.row, "audio", problem, ADD_AUDIO_REMEDY))
+        for record in waiting
+        if record.external_id not in existing
+    ]
 
 
 def _wants_judgments(record: TaskRecord, study: Study | None, options: ImportOptions) -> bool:
@@ -162,30 +163,29 @@ class ImportCheck:
             staging.drop_staged(staged, [at for name, at in ordinals.items() if name not in page.by_name])
             staging.replace_candidates(staged, ((ordinals[name], text) for name, text in added.items()))
             silent_notes = [f"{sound.name} is silent; raters will hear nothing." for sound in audio.silent]
-            silent_notes = [
-                note for note in silent_notes if note not in staged.notes
-            ]  # told on an earlier page
-            notes = [*silent_notes, *mushra.loudness_notes(page.records, self.protocol, audio)]
+            reported = set(staged.notes)  # on an earlier page
+            notes = [note for note in silent_notes if note not in reported]
+            notes += mushra.loudness_notes(page.records, self.protocol, audio)
             staged.notes = [*staged.notes, *notes][:MAX_NOTES]
             staged.n_judgments += sum(len(record.judgments) for record in page.records)
             staged.checked_to = max(tasks)
             staged.save()
 
     def _compare(self, page: CheckedPage, progress: Progress) -> clips.IngestedAudio:
-        for record, fault in list(
-            missing_audio_problems(self.study, self.options, self.protocol, page.records)
-        ):
+        for record, fault in _missing_audio(self.study, self.options, self.protocol, page.records):
             page.reject(record, [fault])
         if (existing_study := self._existing_study) is not None:
-            _compare_judgments(existing_study, page)
+            for record, judgment in rows.changed_judgments(existing_study, page.records):
+                rater = judgment.rater or "somebody unnamed"
+                problem = f"what {rater} said was imported before, and was something else"
+                page.reject(record, [RowProblem(judgment.row, "answer", problem, ONLY_ADDS)])
         audio = self._sounds(progress).of(page.records)
         for record in page.records:
-            problems = [
+            if problems := [
                 RowProblem(record.row, name, f"{sound.name}: {error.message}", error.remedy)
                 for name, sound in record.audio()
                 if (error := audio.errors.get(sound))
-            ]
-            if problems:
+            ]:
                 page.reject(record, problems)
         if existing_study is not None:
             _compare_content(existing_study, page, audio)
@@ -228,18 +228,7 @@ class ImportCheck:
         def on_progress(done: int, total: int) -> None:
             progress(done, total, stage="audio")
 
-        return StagedAudio(
-            self.staged, clips.inspect_clips if self.options.dry_run else clips.ingest_clips, on_progress
-        )
-
-
-def _compare_judgments(study: Study, page: CheckedPage) -> None:
-    """What a rater said before must be what they said now."""
-    for record, judgment in rows.changed_judgments(study, page.records):
-        problem = (
-            f"what {judgment.rater or 'somebody unnamed'} said was imported before, and was something else"
-        )
-        page.reject(record, [RowProblem(judgment.row, "answer", problem, ONLY_ADDS)])
+        return StagedAudio(self.staged, on_progress, store=not self.options.dry_run)
 
 
 def _compare_content(study: Study, page: CheckedPage, audio: clips.IngestedAudio) -> None:
@@ -253,7 +242,7 @@ def _compare_content(study: Study, page: CheckedPage, audio: clips.IngestedAudio
         if existing.get(record.external_id, candidates) != candidates:
             problem = f"{record.external_id!r} was imported before with other candidates"
             page.reject(record, [RowProblem(record.row, "id", problem, ONLY_ADDS)])
-    known_contents = _first_contents(study, {record.item.external_id: record.item for record in page.records})
+    known_contents = _first_contents(study, list({record.item.external_id for record in page.records}))
     for record in page.records:
         existing_content = known_contents.get(record.item.external_id)
         if existing_content is not None and existing_content != content_sha256(record.item, audio.hashes):
@@ -261,10 +250,10 @@ def _compare_content(study: Study, page: CheckedPage, audio: clips.IngestedAudio
             page.reject(record, [RowProblem(record.row, "item", problem, ONLY_ADDS)])
 
 
-def _first_contents(study: Study, items: dict[str, ItemRecord]) -> dict[str, str]:
+def _first_contents(study: Study, external_ids: Sequence[str]) -> dict[str, str]:
     versions = ItemVersion.objects.filter(item__study=study, number=1)
     contents: dict[str, str] = {}
-    for names in batches(list(items)):
+    for names in batches(external_ids):
         matching = versions.filter(item__external_id__any_of=names)
         contents.update(matching.values_list("item__external_id", "content_sha256"))
     return contents

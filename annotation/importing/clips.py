@@ -64,64 +64,34 @@ def ingest_clips(
     into: IngestedAudio,
     on_progress: OnProgress,
     unpacker: PackedAudioReader | None = None,
+    store: bool = True,
 ) -> None:
     """Ingest sounds, both cores at work. One that cannot be used is an entry in `into.errors`, not an exception; what
     `on_progress` raises leaves in `into.created` what there is to discard. All that are no files yet lie on the disk at
-    once: whoever wants many asks for some at a time."""
-    audio = into
-    with (
-        tempfile.TemporaryDirectory(prefix="concord-ingest-") as folder,
-        _all_cores() as pool,
-    ):
-        files = local_audio_files(
-            dict.fromkeys(wanted), Path(folder), unpacker=unpacker, on_progress=on_progress
-        )
-        contents = _by_hash(files, Path(folder), audio)
-        existing = {
-            clip.sha256: clip for clip in rows_in_batches(Clip.objects.all(), "sha256", list(contents))
-        }
-        facts = {
-            sha: pool.submit(_canonicalise, content.file, Path(folder) / f"{sha}.flac")
+    once: whoever wants many asks for some at a time. Without `store` they are checked in the same way, and nothing is
+    written anywhere."""
+    with tempfile.TemporaryDirectory(prefix="concord-ingest-") as name, _all_cores() as pool:
+        folder = Path(name)
+        files = local_audio_files(dict.fromkeys(wanted), folder, unpacker=unpacker, on_progress=on_progress)
+        contents = _by_hash(files, folder, into)
+        known = rows_in_batches(Clip.objects.all(), "sha256", list(contents)) if store else ()
+        existing = {clip.sha256: clip for clip in known}
+        measured = {
+            sha: pool.submit(_measure, content.file, folder / f"{sha}.flac" if store else None)
             for sha, content in contents.items()
             if sha not in existing
         }
         for done, (sha, content) in enumerate(contents.items(), 1):
-            outcome = existing.get(sha) or facts[sha].result()
+            outcome = existing.get(sha) or measured[sha].result()
+            if isinstance(outcome, ClipFacts):
+                outcome = _store(content.file, sha, outcome, folder, into)
             if isinstance(outcome, AudioError):
-                audio.errors.update(dict.fromkeys(content.sounds, outcome))
+                into.errors.update(dict.fromkeys(content.sounds, outcome))
             else:
-                clip = (
-                    outcome
-                    if isinstance(outcome, Clip)
-                    else _store(content.file, sha, outcome, Path(folder), audio)
-                )
-                audio.clips.update(dict.fromkeys(content.sounds, clip))
-                audio.note(content.sounds, clip)
-            _remove(content.file, Path(folder))
-            on_progress(done, len(contents))
-
-
-def inspect_clips(
-    wanted: Iterable[Audio],
-    *,
-    into: IngestedAudio,
-    on_progress: OnProgress,
-    unpacker: PackedAudioReader | None = None,
-) -> None:
-    """The same checks as `take_in`, with nothing kept anywhere."""
-    audio = into
-    with tempfile.TemporaryDirectory(prefix="concord-look-") as folder, _all_cores() as pool:
-        files = local_audio_files(
-            dict.fromkeys(wanted), Path(folder), unpacker=unpacker, on_progress=on_progress
-        )
-        contents = _by_hash(files, Path(folder), audio)
-        outcomes = pool.map(_inspect, [content.file for content in contents.values()])
-        for done, (content, facts) in enumerate(zip(contents.values(), outcomes, strict=True), 1):
-            if isinstance(facts, AudioError):
-                audio.errors.update(dict.fromkeys(content.sounds, facts))
-            else:
-                audio.note(content.sounds, facts)
-            _remove(content.file, Path(folder))
+                if isinstance(outcome, Clip):
+                    into.clips.update(dict.fromkeys(content.sounds, outcome))
+                into.note(content.sounds, outcome)
+            _remove(content.file, folder)
             on_progress(done, len(contents))
 
 
@@ -177,20 +147,15 @@ def _remove(file: Path, folder: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def _limits() -> Limits:
-    return Limits(max_seconds=settings.CLIP_MAX_SECONDS)
-
-
-def _canonicalise(path: Path, target: Path) -> ClipFacts | AudioError:
+def _measure(path: Path, target: Path | None) -> AudioFacts | AudioError:
+    """With a `target` the canonical file is written there."""
+    limits = Limits(max_seconds=settings.CLIP_MAX_SECONDS)
     try:
-        return measure_and_canonicalise(path, target, limits=_limits())
-    except AudioError as error:
-        return error
-
-
-def _inspect(path: Path) -> AudioFacts | AudioError:
-    try:
-        return inspect(path, limits=_limits())
+        return (
+            inspect(path, limits=limits)
+            if target is None
+            else measure_and_canonicalise(path, target, limits=limits)
+        )
     except AudioError as error:
         return error
 

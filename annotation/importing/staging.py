@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, field
-from functools import partial
+from dataclasses import astuple, dataclass, field, fields
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from typing import Protocol as Signature
@@ -39,6 +39,10 @@ from annotation.protocols import Protocol
 # records it takes ten times as much.
 MAX_HELD_CHARACTERS = 8_000_000
 TASK_COLUMNS = ("row", "task_name", "item_name", "item_hash", "item", "candidates", "rest", "said")
+
+
+# `astuple` copies every value: it takes ten times as long.
+_task_values = attrgetter(*(task_field.name for task_field in fields(EncodedTask)))
 
 
 def columns_of(table: str) -> str:
@@ -81,12 +85,6 @@ def stage_tasks(staged: StagedImport, tasks: Sequence[EncodedTask], *, first: in
     job = str(staged.job)
     rows = ((job, first + place, *_task_values(task)) for place, task in enumerate(tasks))
     bulk_queries.copy_columns(StagedTask, ("job", "ordinal", *TASK_COLUMNS), rows)
-
-
-def _task_values(task: EncodedTask) -> tuple[Any, ...]:
-    return (
-        task.row, task.task_name, task.item_name, task.item_hash, task.item, task.candidates, task.rest, task.judgments,
-    )  # fmt: skip
 
 
 def stage_problems(staged: StagedImport, problems: Sequence[RowProblem]) -> None:
@@ -322,13 +320,10 @@ def _drop_with_problems(staged: StagedImport, found: Iterator[tuple[int, RowProb
 def _task_contradictions(staged: StagedImport) -> Iterator[tuple[int, RowProblem]]:
     n = len(TASK_COLUMNS)
     for ordinal, *values in _stream_rows(_CONTRADICTIONS_SQL, staged, _CONTRADICTION_BATCH):
-        problem = merging.find_contradiction(_decode_row(values[:n]), _decode_row(values[n:]))
+        first, other = EncodedTask(*values[:n]), EncodedTask(*values[n:])
+        problem = merging.find_contradiction(decode_task(first), decode_task(other))
         assert problem is not None
         yield ordinal, problem
-
-
-def _decode_row(values: list[Any]) -> TaskRecord:
-    return decode_task(EncodedTask(*values))
 
 
 def _item_contradictions(staged: StagedImport) -> Iterator[tuple[int, RowProblem]]:
@@ -352,24 +347,13 @@ def _stream_rows(query: str, staged: StagedImport, together: int) -> Iterator[tu
 AUDIO_BATCH = 64
 
 
-class AudioIntake(Signature):
-    def __call__(
-        self,
-        wanted: Iterable[Audio],
-        *,
-        into: clips.IngestedAudio,
-        on_progress: clips.OnProgress,
-        unpacker: PackedAudioReader | None,
-    ) -> None: ...
-
-
 @dataclass(frozen=True)
 class StagedAudio:
-    """Ingests a stage's audio: `take` is `clips.ingest_clips`, or `clips.inspect_clips` where nothing is stored."""
+    """Ingests a stage's audio, each sound once; without `store` it is checked only."""
 
     staged: StagedImport
-    take: AudioIntake
     on_progress: clips.OnProgress
+    store: bool
     unpacker: PackedAudioReader = field(default_factory=PackedAudioReader)
 
     def of(self, records: Sequence[TaskRecord]) -> clips.IngestedAudio:
@@ -379,34 +363,28 @@ class StagedAudio:
         new = [sound for sound in requested if sound not in audio.hashes]
         for start, batch in zip(range(0, len(new), AUDIO_BATCH), batches(new, AUDIO_BATCH), strict=True):
             try:
-                self.take(
+                clips.ingest_clips(
                     batch,
                     into=audio,
-                    on_progress=partial(self._at, start, len(new)),
+                    on_progress=lambda done, _of_these, start=start: self.on_progress(start + done, len(new)),
                     unpacker=self.unpacker,
+                    store=self.store,
                 )
             finally:
                 self.keep(audio, batch)
         return audio
 
-    def _at(self, start: int, of: int, done: int, _of_these: int) -> None:
-        self.on_progress(start + done, of)
-
     def keep(self, audio: clips.IngestedAudio, sounds: Iterable[Audio]) -> None:
         """Remember which of these became clips, whatever else went wrong: they are removed if the import comes to
         nothing."""
-        created = {clip.pk for clip in audio.created}
+        job, created = self.staged.job, {clip.pk for clip in audio.created}
+        known = ((audio_key(sound), clip) for sound in sounds if (clip := audio.clips.get(sound)))
         StagedSound.objects.bulk_create(
             (
                 StagedSound(
-                    job=self.staged.job,
-                    sound=audio_key(sound),
-                    sha256=clip.sha256,
-                    clip_id=clip.pk,
-                    created=clip.pk in created,
+                    job=job, sound=key, sha256=clip.sha256, clip_id=clip.pk, created=clip.pk in created
                 )
-                for sound in sounds
-                if (clip := audio.clips.get(sound))
+                for key, clip in known
             ),
             ignore_conflicts=True,
         )
@@ -415,14 +393,9 @@ class StagedAudio:
 def staged_clips(staged: StagedImport, records: Sequence[TaskRecord]) -> clips.IngestedAudio:
     """Those sounds of these records that became clips before."""
     by_key = {audio_key(sound): sound for record in records for _, sound in record.audio()}
-    rows = (
-        list(rows_in_batches(StagedSound.objects.filter(job=staged.job), "sound", list(by_key)))
-        if by_key
-        else []
-    )
-    clips_by_id = {
-        clip.pk: clip for clip in rows_in_batches(Clip.objects.all(), "pk", [row.clip_id for row in rows])
-    }
+    rows = list(rows_in_batches(StagedSound.objects.filter(job=staged.job), "sound", list(by_key)))
+    clip_ids = [row.clip_id for row in rows]
+    clips_by_id = {clip.pk: clip for clip in rows_in_batches(Clip.objects.all(), "pk", clip_ids)}
     audio = clips.IngestedAudio()
     for row in rows:
         if row.clip_id is not None and (clip := clips_by_id.get(row.clip_id)):

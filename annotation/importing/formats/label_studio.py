@@ -9,14 +9,12 @@ is kept.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from annotation.importing.formats import json_files, table, tool_exports
-from annotation.importing.formats.tool_exports import Controls, Rows, TaskFields
+from annotation.importing.formats import json_files, tool_exports
+from annotation.importing.formats.tool_exports import Rows, ToolExport
 from annotation.importing.records import Note, RowProblem, TaskRecord
 from annotation.protocols import Protocol
 
@@ -37,51 +35,22 @@ UNKNOWN_KIND = "plain"
 JSON_MIN_FIELDS = {"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement"}
 
 
-@dataclass(frozen=True)
-class Result:
-    """`kind` is empty for a control of a type that asks nothing like a question here."""
-
-    name: str
-    kind: str
-    labels: tuple[Any, ...]
+# A control's name, its kind (empty for one that asks nothing like a question here) and its labels.
+Result = tuple[str, str, tuple[Any, ...]]
 
 
-@dataclass(frozen=True)
-class MinRecord:
-    annotation_id: str
-    annotator: Any
-    data: Mapping[str, Any]
-    results: list[Result | str]
-
-
-def parse_result(result: Any) -> Result | str:
-    """A sentence where it is none."""
+def parse_result(result: Any) -> Result | None:
+    """None where it is no result with from_name and value."""
     if (
         not isinstance(result, dict)
         or not result.get("from_name")
         or not isinstance(result.get("value"), dict)
     ):
-        return "is no list of results with from_name and value"
+        return None
     type_, value = str(result.get("type") or ""), result["value"]
     # Label Studio names the type with its tag's letters in lower case; what is in the value says as much.
     kind, key = CONTROL_TYPES.get(type_.casefold(), ("", ""))
-    if not kind:
-        return Result(str(result["from_name"]), "", (type_ or "?",))
-    return Result(str(result["from_name"]), kind, _labels(value.get(key)))
-
-
-def parse_min_record(record: Mapping[str, Any], controls: Controls, data_keys: Set[str]) -> MinRecord:
-    """Its keys are data or controls, and only their names and the form of their values tell which."""
-    data, results = {}, []
-    for key, value in record.items():
-        if key in JSON_MIN_FIELDS:
-            continue
-        kind, labels = _flat(value)
-        if controls.is_one(key) or (kind and key not in data_keys):
-            results.append(Result(key, kind or UNKNOWN_KIND, labels))
-        else:
-            data[key] = value
-    return MinRecord(str(record.get("annotation_id", "")), record.get("annotator"), data, list(results))
+    return str(result["from_name"]), kind, _labels(value.get(key)) if kind else (type_ or "?",)
 
 
 def _flat(value: Any) -> tuple[str, tuple[Any, ...]]:
@@ -112,7 +81,6 @@ NOTES = {
     "predictions": "{n} predictions of models were left out: they are nobody's judgments.",
     "truth": "{n} annotations are marked as ground truth; they were taken as what they are, a rater's judgments.",
     "empty": "{n} annotations hold no answer and were left out.",
-    **tool_exports.SHARED_NOTES,
 }
 
 
@@ -122,20 +90,14 @@ def read(
     if json_files.first_character(source) != "[":
         yield RowProblem(source.name, "", "is no list of tasks", AGAIN)
         return
-    export = _Export(source.parent, protocol, column_map)
-    yield from table.read_rows(export.rows(source), source.parent, protocol, {})
-    yield from tool_exports.unmatched_mappings(column_map, export.shared.keys, export.controls)
-    yield from tool_exports.report_notes(NOTES, export.left_out, export.controls)
+    yield from _Export(source.parent, protocol, column_map).read(source)
 
 
-class _Export:
-    """One file on its way to rows, and what was left out of it."""
+class _Export(ToolExport):
+    notes = {**NOTES, **ToolExport.notes}
 
     def __init__(self, folder: Path, protocol: Protocol, column_map: Mapping[str, str]) -> None:
-        self.protocol = protocol
-        self.controls = Controls(protocol, column_map)
-        self.left_out: Counter[str] = Counter()
-        self.shared = TaskFields(folder, protocol, column_map, self.left_out)
+        super().__init__(folder, protocol, column_map)
         self._ids: set[str] = set()
 
     def rows(self, source: Path) -> Rows:
@@ -151,18 +113,10 @@ class _Export:
             elif isinstance(task.get("data"), dict):
                 yield from self._task(row, "" if name is None else str(name), task)
             elif "annotator" in task or "annotation_id" in task:
-                yield from self._record(
-                    row, str(name), parse_min_record(task, self.controls, self._data_of(task))
-                )
+                yield from self._flat_record(row, str(name), task)
             else:
-                yield RowProblem(
-                    row, "data", "is missing", f"{LAYOUT} Its tasks have `data`, or `annotation_id`."
-                )
-
-    def _data_of(self, record: dict[str, Any]) -> set[str]:
-        """The keys of a flat record that are fields for all that is known."""
-        fields = tool_exports.map_fields(record, self.protocol, self.shared.column_map)
-        return {key for key, field in fields.items() if field is not None}
+                remedy = f"{LAYOUT} Its tasks have `data`, or `annotation_id`."
+                yield RowProblem(row, "data", "is missing", remedy)
 
     def _task(self, row: str, name: str, task: dict[str, Any]) -> Rows:
         if name in self._ids and name:
@@ -172,7 +126,7 @@ class _Export:
             yield RowProblem(row, "id", "stands in the file twice", remedy)
             return
         self._ids.add(name)
-        shared = self.shared.of(row, task["data"], meta=task.get("meta"), name=name)
+        shared = self.task_values(row, task["data"], meta=task.get("meta"), name=name)
         if isinstance(shared, list):
             yield from shared
             return
@@ -197,38 +151,31 @@ class _Export:
         self.left_out.update({"truth": 1} if annotation.get("ground_truth") else {})
         results = [parse_result(result) for result in annotation.get("result") or []]
         rater = self._rater(annotation.get("completed_by", annotation.get("rater")))
-        yield from self._answers(row, shared, rater, results, annotation.get("presentation"))
+        if None in results:
+            yield RowProblem(row, "result", "is no list of results with from_name and value", LAYOUT)
+            return
+        whole = filter(None, results)
+        yield from self.judgment_rows(row, shared, rater, whole, annotation.get("presentation"))
 
-    def _record(self, row: str, name: str, record: MinRecord) -> Rows:
-        """A flat record is a task, which others are as well, with one annotation of it."""
-        shared = self.shared.of(row, record.data, meta=None, name=name)
+    def _flat_record(self, row: str, name: str, record: Mapping[str, Any]) -> Rows:
+        """A record of JSON_MIN is a task, which others are as well, with one annotation of it. Its keys are data or
+        controls, and only their names and the form of their values tell which."""
+        fields = tool_exports.map_fields(record, self.protocol, self.data_map)
+        data: dict[str, Any] = {}
+        results: list[Result] = []
+        for key in (key for key in record if key not in JSON_MIN_FIELDS):
+            kind, labels = _flat(record[key])
+            if self.controls.is_one(key) or (kind and fields[key] is None):
+                results.append((key, kind or UNKNOWN_KIND, labels))
+            else:
+                data[key] = record[key]
+        shared = self.task_values(row, data, meta=None, name=name)
         if isinstance(shared, list):
             yield from shared
             return
         yield row, shared
-        row = f"{row}, annotation {record.annotation_id}"
-        yield from self._answers(row, shared, self._rater(record.annotator), record.results)
-
-    def _answers(
-        self,
-        row: str,
-        shared: dict[str, Any],
-        rater: str,
-        results: list[Result | str],
-        presentation: Any = None,
-    ) -> Rows:
-        answers = tool_exports.AnnotationAnswers(row, self.controls)
-        for result in results:
-            if isinstance(result, str):
-                yield RowProblem(row, "result", result, LAYOUT)
-                return
-            answers.add(result.name, result.kind, result.labels)
-        if answers.problems:
-            yield from answers.problems
-        elif not answers.rows:
-            self.left_out["empty"] += 1
-        else:
-            yield from answers.as_presented({**shared, "rater_id": rater}, presentation)
+        row = f"{row}, annotation {record.get('annotation_id', '')}"
+        yield from self.judgment_rows(row, shared, self._rater(record.get("annotator")), results)
 
     def _rater(self, person: Any) -> str:
         if isinstance(person, dict):

@@ -12,7 +12,6 @@ configuration beside it. As with other tools, names tell what a key or a scheme 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +21,7 @@ import yaml
 
 from annotation.importing.formats import json_files, source_files, table, tool_exports
 from annotation.importing.formats.source_files import yaml_text
-from annotation.importing.formats.tool_exports import Controls, Rows, TaskFields, is_valid_answer, parse_label
+from annotation.importing.formats.tool_exports import Rows, ToolExport, is_valid_answer, parse_label
 from annotation.importing.records import Note, RowProblem, TaskRecord
 from annotation.protocols import Protocol
 
@@ -43,8 +42,6 @@ CONTROL_KINDS = {
 NAME_PROJECT_FOLDER = (
     "Name the project's folder, with its configuration (config.yaml), its data files and annotation_output."
 )
-
-Entries = Iterator[tuple[str, dict[str, Any]] | RowProblem]
 
 
 @dataclass(frozen=True)
@@ -117,15 +114,14 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def read_instances(path: Path) -> Entries:
+def read_instances(path: Path) -> Rows:
     """The rows of a data file. What POTATO calls JSON are lines of it, or a list."""
     suffix = path.suffix.lower().removeprefix(".")
     if suffix == "json" and json_files.first_character(path) == "{":
         suffix = "jsonl"
     if suffix not in ("json", "jsonl", "csv", "tsv"):
-        return iter(
-            [RowProblem("", "", "is neither JSON, JSONL, CSV nor TSV", "Save the data as one of them.")]
-        )
+        problem = "is neither JSON, JSONL, CSV nor TSV"
+        return iter([RowProblem("", "", problem, "Save the data as one of them.")])
     return table.TABLE_READERS[suffix](path)
 
 
@@ -211,7 +207,6 @@ def _answers_by_scheme(pairs: Any) -> dict[str, list[tuple[str, Any]]] | None:
 
 NOTES = {
     "empty": "{n} instances hold no answer of the user who saw them and were left out.",
-    **tool_exports.SHARED_NOTES,
     "spans": "Marks on stretches of text were left out of {n} answers: nothing here asks for them.",
 }
 
@@ -224,35 +219,25 @@ def read(
     if isinstance(project, RowProblem):
         yield project
         return
-    output = _Output(project, folder, protocol, column_map)
-    yield from table.read_rows(output.rows(source), folder, protocol, {})
-    yield from tool_exports.unmatched_mappings(column_map, output.shared.keys, output.controls)
-    yield from tool_exports.report_notes(NOTES, output.left_out, output.controls)
+    yield from _Output(project, folder, protocol, column_map).read(source)
 
 
-class _Output:
+class _Output(ToolExport):
     """A project on its way to rows. Its data are held, as POTATO holds them; what users said is read one by one."""
+
+    notes = {**NOTES, **ToolExport.notes}
 
     def __init__(
         self, project: Project, folder: Path, protocol: Protocol, column_map: Mapping[str, str]
     ) -> None:
-        self.project, self.protocol = project, protocol
-        self.controls = Controls(protocol, column_map)
-        self.left_out: Counter[str] = Counter()
-        known = {tool_exports.DATA_PREFIX + project.id_key: "item_id"}
-        known |= self._text_of(project, protocol)
-        self.shared = TaskFields(folder, protocol, {**known, **column_map}, self.left_out)
+        fields = {tool_exports.DATA_PREFIX + project.id_key: "item_id"}
+        if tool_exports.map_fields({project.text_key: ""}, protocol, {})[project.text_key] is None:
+            # What is judged where texts are, what it was made from where clips are: its name says nothing else.
+            text_field = "answer" if protocol.candidate == "text" else "prompt"
+            fields |= {tool_exports.DATA_PREFIX + project.text_key: text_field}
+        super().__init__(folder, protocol, column_map, fields)
+        self.project = project
         self._instances: dict[str, dict[str, Any] | None] = {}
-
-    def _text_of(self, project: Project, protocol: Protocol) -> dict[str, str]:
-        """What is judged where texts are, what it was made from where clips are: unless its name says otherwise."""
-        if tool_exports.map_fields({project.text_key: ""}, protocol, {})[project.text_key] is not None:
-            return {}
-        return {
-            tool_exports.DATA_PREFIX + project.text_key: "answer"
-            if protocol.candidate == "text"
-            else "prompt"
-        }
 
     def rows(self, source: Path) -> Rows:
         for data in self.project.data:
@@ -272,16 +257,12 @@ class _Output:
                 remedy = "Give every instance its id, or name the key in the configuration's item_properties."
                 yield RowProblem(row, self.project.id_key, "is missing", remedy)
             elif name in self._instances:
-                yield RowProblem(
-                    row,
-                    self.project.id_key,
-                    f"{name} is there twice",
-                    "Give every instance an id of its own.",
-                )
+                problem = f"{name} is there twice"
+                yield RowProblem(row, self.project.id_key, problem, "Give every instance an id of its own.")
             else:
                 if "item_id" in values and self.project.id_key != "item_id":
                     del values[self.project.id_key]  # several instances are about one item
-                shared = self.shared.of(row, values, meta=None, name=name)
+                shared = self.task_values(row, values, meta=None, name=name)
                 self._instances[name] = shared if isinstance(shared, dict) else None
                 yield from [(row, shared)] if isinstance(shared, dict) else shared
 
@@ -296,21 +277,17 @@ class _Output:
         if shared is None:
             return  # told where the data were read
         self.left_out.update({"spans": 1} if instance_answers.has_spans else {})
-        answers = tool_exports.AnnotationAnswers(row, self.controls)
+        rows = list(self.judgment_rows(row, shared, rater, self._results(instance_answers)))
+        if "@" in instance_answers.user and any(isinstance(entry, tuple) for entry in rows):
+            self.left_out["mail"] += 1
+        yield from rows
+
+    def _results(self, instance_answers: InstanceAnswers) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
         for scheme, parts in instance_answers.answers.items():
-            repeated = (
-                instance_answers.is_row and scheme in self.shared.keys and not self.controls.is_one(scheme)
-            )
+            repeated = instance_answers.is_row and scheme in self.keys and not self.controls.is_one(scheme)
             if not repeated:
                 kind = self.project.kinds.get(scheme, "choices")
-                answers.add(scheme, kind, tuple(self._labels(scheme, kind, parts)))
-        if answers.problems:
-            yield from answers.problems
-        elif not answers.rows:
-            self.left_out["empty"] += 1
-        else:
-            self.left_out.update({"mail": 1} if "@" in instance_answers.user else {})
-            yield from answers.as_presented({**shared, "rater_id": rater}, None)
+                yield scheme, kind, tuple(self._labels(scheme, kind, parts))
 
     def _labels(self, scheme: str, kind: str, parts: list[tuple[str, Any]]) -> Iterator[Any]:
         """A choice's label is its name or its value, by its kind of control; the one that can be an answer is taken."""

@@ -13,7 +13,7 @@ from string import ascii_lowercase
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from annotation.importing.formats import columns, source_files
+from annotation.importing.formats import columns, source_files, table
 from annotation.importing.formats.columns import (
     ANSWER_FIELDS,
     CANDIDATE_FIELDS,
@@ -24,7 +24,7 @@ from annotation.importing.formats.columns import (
     candidate_letters,
     read_cell,
 )
-from annotation.importing.records import Audio, Note, RowProblem
+from annotation.importing.records import Audio, Note, RowProblem, TaskRecord
 from annotation.protocols import Protocol, QuestionSpec
 
 # Controls of other annotation tools in terms of a protocol. A control is identified by its name: a question's key
@@ -89,22 +89,16 @@ class Controls:
         if name in self.mapped:
             target = self.mapped[name]
             return self._known.get(target) if target else IGNORED
-        folded = name.casefold()
-        return self._known.get(folded) or self._only(kind, name)
+        return self._known.get(name.casefold()) or self._only(kind, name)
 
     def is_one(self, name: str) -> bool:
         """Whether a name alone tells that it is a control's, in files that do not say what is one."""
         return name in self.mapped or name.casefold() in self._known
 
-    def unseen(self) -> list[str]:
-        return sorted(set(self.mapped) - self.seen)
-
     @property
     def names(self) -> str:
         """What a control can be mapped to."""
-        return ", ".join(
-            dict.fromkeys(name for name in self._known if name not in COMMENT_NAMES - {"comment"})
-        )
+        return ", ".join(name for name in self._known if name not in COMMENT_NAMES - {"comment"})
 
     def _only(self, kind: str, name: str) -> AnswerPart | None:
         fitting = [
@@ -112,16 +106,13 @@ class Controls:
             for question in self.protocol.questions
             if question.kind in QUESTION_KINDS.get(kind, ()) and not question.per_candidate
         ]
-        if len(fitting) == 1 and not self._another_names(fitting[0]):
-            self.guessed[name] = fitting[0].key
-            return AnswerPart("value", fitting[0].key)
+        if len(fitting) == 1:
+            part = AnswerPart("value", fitting[0].key)
+            # Where a control that was met names the question, one of another name asks something else.
+            if all(self._known.get(met.casefold()) != part for met in self.seen):
+                self.guessed[name] = part.question
+                return part
         return AnswerPart("comment") if kind == "text" and not fitting else None
-
-    def _another_names(self, question: QuestionSpec) -> bool:
-        """Whether a control that was met names the question: then one of another name asks something else."""
-        return any(
-            self._known.get(name.casefold()) == AnswerPart("value", question.key) for name in self.seen
-        )
 
 
 def _known_names(protocol: Protocol) -> dict[str, AnswerPart]:
@@ -140,31 +131,26 @@ def _known_names(protocol: Protocol) -> dict[str, AnswerPart]:
 
 def parse_label(question: QuestionSpec | None, label: Any) -> str:
     """A label as the table writes that answer, or as it is where it says nothing known: the table refuses it."""
-    text = f"{label:g}" if isinstance(label, float) else str(label).strip()
+    text = _label_text(label)
     if question is None or question.kind == "text":
         return text
     if question.kind == "preference":
-        return (
-            SIDE_OF_LABEL.get(plain := text.casefold().replace("-", "_"))
-            or SIDE_OF_LABEL.get(FILLER_WORDS.sub("", plain))
-            or text
-        )
+        plain = text.casefold().replace("-", "_")
+        return SIDE_OF_LABEL.get(plain) or SIDE_OF_LABEL.get(FILLER_WORDS.sub("", plain)) or text
     for point in question.points:
-        if text.casefold() in _normalized_labels(point.label.by_language.values()):
+        if text.casefold() in {name.casefold() for name in point.label.by_language.values() if name}:
             return f"{point.value:g}"
+    return _leading_number(text)
+
+
+def _label_text(label: Any) -> str:
+    return f"{label:g}" if isinstance(label, float) else str(label).strip()
+
+
+def _leading_number(text: str) -> str:
+    """The number that a text begins with, whatever words follow it; the text where there is none."""
     number = LEADING_NUMBER.match(text)
     return number[1] if number else text
-
-
-def parse_confidence(label: Any) -> str:
-    """How sure somebody was, whatever words follow the number."""
-    text = f"{label:g}" if isinstance(label, float) else str(label).strip()
-    number = LEADING_NUMBER.match(text)
-    return number[1] if number else text
-
-
-def _normalized_labels(labels: Iterable[str]) -> set[str]:
-    return {label.casefold() for label in labels if label}
 
 
 def is_valid_answer(question: QuestionSpec, text: str) -> bool:
@@ -259,105 +245,116 @@ def _served_path(name: str) -> PurePosixPath:
     )
 
 
-def field_values(
-    row: str, data: Mapping[str, Any], column_map: Mapping[str, str], protocol: Protocol, reported: set[str]
-) -> tuple[dict[str, Any], list[RowProblem]]:
-    """A task's data by field. A key that nothing is known of is a problem once: `told` holds those that were."""
-    values: dict[str, Any] = {}
-    problems = []
-    known = map_fields(data, protocol, column_map)
-    for key, value in data.items():
-        field = known[key]
-        if field is None:
-            if key not in reported:
-                reported.add(key)
-                column = DATA_PREFIX + key
-                remedy = f'Map it to a field (--map "{column}=FIELD") or leave it out (--map "{column}=").'
-                problems.append(RowProblem(row, column, "is no field known here", remedy))
-        elif field and values.setdefault(field, value) is not value:
-            remedy = f'Leave one of them out (--map "{DATA_PREFIX}{key}=").'
-            problems.append(RowProblem(row, DATA_PREFIX + key, f"is a second {field}", remedy))
-    return values, problems
-
-
 Rows = Iterator[tuple[str, dict[str, Any]] | RowProblem]
 
 
-# What is told of tasks and raters, whatever tool they come from.
-SHARED_NOTES = {
-    "folders": "In {n} tasks nothing names the systems: the folders that their clips lie in were taken for them.",
-    "letters": "In {n} tasks nothing names the systems: results by system will say nothing.",
-    "mail": "{n} annotations name their rater by an e-mail address alone; a digest of it is kept instead.",
-}
-
-
 def rater_name(tool: str, person: str) -> str:
-    """A stable name for somebody whom a tool knows as `who`. Of an e-mail address it keeps a digest: who knows the
+    """A stable name for somebody whom a tool knows as `person`. Of an e-mail address it keeps a digest: who knows the
     address can tell it, but nobody can read it; exports carry neither."""
     if "@" not in person:
         return f"{tool}:{person}"
     return f"{tool}:{hashlib.sha256(person.strip().casefold().encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
-def report_notes(
-    sentences: Mapping[str, str], counts: Mapping[str, int], controls: Controls
-) -> Iterator[Note]:
-    yield from (Note(sentences[what].format(n=n)) for what, n in sorted(counts.items()))
-    for name, question in sorted(controls.guessed.items()):
-        yield Note(f"The control {name} was taken for {question}, which nothing else here answers.")
+class ToolExport:
+    """One tool's export on its way to rows of the plain table, and what was left out of it."""
 
-
-def unmatched_mappings(
-    column_map: Mapping[str, str], keys: set[str], controls: Controls
-) -> Iterator[RowProblem]:
-    """What is mapped and was in no task: most likely a name that is spelled differently."""
-    missing = [column for column in column_map if column.startswith(DATA_PREFIX)]
-    missing = [column for column in missing if column.removeprefix(DATA_PREFIX) not in keys]
-    missing += [CONTROL_PREFIX + name for name in controls.unseen()]
-    missing += [column for column in column_map if not column.startswith((DATA_PREFIX, CONTROL_PREFIX))]
-    for column in sorted(missing):
-        remedy = f"Write {DATA_PREFIX}KEY or {CONTROL_PREFIX}NAME, spelled as in the source."
-        yield RowProblem("", column, "is mapped but not there", remedy)
-
-
-class TaskFields:
-    """What all rows of one task have in common: its item and its candidates, with their sounds at hand."""
+    # What is told of tasks and raters, by what `left_out` counts.
+    notes: Mapping[str, str] = {
+        "folders": "In {n} tasks nothing names the systems: the folders that their clips lie in were taken for them.",
+        "letters": "In {n} tasks nothing names the systems: results by system will say nothing.",
+        "mail": "{n} annotations name their rater by an e-mail address alone; a digest of it is kept instead.",
+    }
 
     def __init__(
-        self, folder: Path, protocol: Protocol, column_map: Mapping[str, str], left_out: Counter[str]
+        self,
+        folder: Path,
+        protocol: Protocol,
+        column_map: Mapping[str, str],
+        known_fields: Mapping[str, str] | None = None,
     ) -> None:
+        """`known_fields`: the fields of columns that the tool itself names, where they are not mapped."""
         self.folder, self.protocol, self.column_map = folder, protocol, column_map
+        self.data_map = {**(known_fields or {}), **column_map}
+        self.controls = Controls(protocol, column_map)
+        self.left_out: Counter[str] = Counter()
         self.keys: set[str] = set()
-        self._left_out = left_out
         self._reported: set[str] = set()
 
-    def of(
+    def rows(self, source: Path) -> Rows:
+        raise NotImplementedError
+
+    def read(self, source: Path) -> Iterator[TaskRecord | RowProblem | Note]:
+        yield from table.read_rows(self.rows(source), self.folder, self.protocol, {})
+        yield from self._unmatched_mappings()
+        yield from (Note(self.notes[what].format(n=n)) for what, n in sorted(self.left_out.items()))
+        for name, question in sorted(self.controls.guessed.items()):
+            yield Note(f"The control {name} was taken for {question}, which nothing else here answers.")
+
+    def task_values(
         self, row: str, data: Mapping[str, Any], *, meta: Any, name: str
     ) -> dict[str, Any] | list[RowProblem]:
-        """Fields by name, or every fault of them; `name` is the item's where no field says it. What `meta` says under
-        the names of fields counts where the data, which raters saw, do not say it."""
+        """What all rows of a task have in common, its item and its candidates, by field; or every problem with them.
+        `name` is the item's where no field says it. What `meta` says under the names of fields counts where the data,
+        which raters saw, do not say it."""
         self.keys |= data.keys()
-        found, problems = field_values(row, data, self.column_map, self.protocol, self._reported)
+        written, problems = self._field_values(row, data)
         if isinstance(meta, dict):
-            found = {
-                key: value for key, value in meta.items() if key in FIELDS or STRATUM_COLUMN.match(key)
-            } | found
-        if found.get("item_id") in (None, ""):
-            found["item_id"] = name
+            known = {key: value for key, value in meta.items() if key in FIELDS or STRATUM_COLUMN.match(key)}
+            written = known | written
+        if written.get("item_id") in (None, ""):
+            written["item_id"] = name
         values: dict[str, Any] = {}
-        for field, value in found.items():
-            told = read_cell(row, field, value)
-            if isinstance(told, str) and told and AUDIO_FIELD.match(field):
-                told = resolve_tool_audio(self.folder, told, row=row, field=field)
-            if isinstance(told, RowProblem):
-                problems.append(told)
+        for field, value in written.items():
+            cell = read_cell(row, field, value)
+            if isinstance(cell, str) and cell and AUDIO_FIELD.match(field):
+                cell = resolve_tool_audio(self.folder, cell, row=row, field=field)
+            if isinstance(cell, RowProblem):
+                problems.append(cell)
             else:
-                values[field] = told
-        self._name_systems(values, found)
+                values[field] = cell
+        self._name_systems(values, written)
         if not problems:
-            named = columns.read_candidates(Cells(row, values), self.protocol, self.folder)
-            problems = named if isinstance(named, list) else []
+            columns.read_candidates(Cells(row, values, problems), self.protocol, self.folder)
         return problems or values
+
+    def judgment_rows(
+        self,
+        row: str,
+        task: Mapping[str, Any],
+        rater: str,
+        results: Iterable[tuple[str, str, tuple[Any, ...]]],
+        order: Any = None,
+    ) -> Rows:
+        """One annotation's rows. `results`: the name, kind and labels of each control. `order`: see `as_presented`."""
+        answers = AnnotationAnswers(row, self.controls)
+        for result in results:
+            answers.add(*result)
+        if answers.problems:
+            yield from answers.problems
+        elif rows := answers.rows:
+            yield from answers.as_presented(rows, {**task, "rater_id": rater}, order)
+        else:
+            self.left_out["empty"] += 1
+
+    def _field_values(self, row: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[RowProblem]]:
+        """A task's data by field. A key that nothing is known of is a problem once."""
+        values: dict[str, Any] = {}
+        problems = []
+        known = map_fields(data, self.protocol, self.data_map)
+        for key, value in data.items():
+            field, column = known[key], DATA_PREFIX + key
+            if field is None:
+                if key not in self._reported:
+                    self._reported.add(key)
+                    remedy = (
+                        f'Map it to a field (--map "{column}=FIELD") or leave it out (--map "{column}=").'
+                    )
+                    problems.append(RowProblem(row, column, "is no field known here", remedy))
+            elif field and values.setdefault(field, value) is not value:
+                remedy = f'Leave one of them out (--map "{column}=").'
+                problems.append(RowProblem(row, column, f"is a second {field}", remedy))
+        return values, problems
 
     def _name_systems(self, values: dict[str, Any], written: Mapping[str, Any]) -> None:
         """Where nothing names a system, the folder of each candidate's clip does."""
@@ -366,10 +363,19 @@ class TaskFields:
         clips = [field for field in values if field == "audio" or field.startswith("audio_")]
         folders = {field: folder_name(str(written[field])) for field in clips}
         if self.protocol.candidate != "clip" or not clips or not all(folders.values()):
-            self._left_out["letters"] += 1
+            self.left_out["letters"] += 1
         else:
-            self._left_out["folders"] += 1
+            self.left_out["folders"] += 1
             values |= {f"system{field.removeprefix('audio')}": name for field, name in folders.items()}
+
+    def _unmatched_mappings(self) -> Iterator[RowProblem]:
+        """What is mapped and was in no task: most likely a name that is spelled differently."""
+        used = {DATA_PREFIX + key for key in self.keys} | {
+            CONTROL_PREFIX + name for name in self.controls.seen
+        }
+        for column in sorted(self.column_map.keys() - used):
+            remedy = f"Write {DATA_PREFIX}KEY or {CONTROL_PREFIX}NAME, spelled as in the source."
+            yield RowProblem("", column, "is mapped but not there", remedy)
 
 
 class AnnotationAnswers:
@@ -386,18 +392,14 @@ class AnnotationAnswers:
         part = self.controls.part(name, kind)
         if part == IGNORED or (part is not None and not labels):
             return
-        leave = f'or leave it out (--map "{CONTROL_PREFIX}{name}=")'
+        column = CONTROL_PREFIX + name
+        leave = f'or leave it out (--map "{column}=")'
         if part is None:
-            known = (
-                f'Map it (--map "{CONTROL_PREFIX}{name}=QUESTION") to one of {self.controls.names}, {leave}.'
-            )
-            self._add_problem(name, "is a control that the study's protocol has no question for", known)
+            remedy = f'Map it (--map "{column}=QUESTION") to one of {self.controls.names}, {leave}.'
+            self._add_problem(name, "is a control that the study's protocol has no question for", remedy)
         elif not kind:
-            self._add_problem(
-                name,
-                f"is a control of type {labels[0]}, which answers no question",
-                f"{leave[3:].capitalize()}.",
-            )
+            problem = f"is a control of type {labels[0]}, which answers no question"
+            self._add_problem(name, problem, f"{leave[3:].capitalize()}.")
         elif any(isinstance(label, dict | list | bool) for label in labels):
             self._add_problem(name, "holds something else than texts and numbers", f"Mend it, {leave}.")
         elif part.field in ("codes", "comment"):
@@ -417,12 +419,14 @@ class AnnotationAnswers:
         first = rows[0] if rows else (self.row, {})
         return [(first[0], {**first[1], **self._feedback}), *rows[1:]]
 
-    def as_presented(self, shared: Mapping[str, Any], order: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    def as_presented(
+        self, rows: Sequence[tuple[str, dict[str, str]]], task: Mapping[str, Any], order: Any
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         """The rows whole, with the candidates in the order in which they were heard, where one is known: the first of
         it is what the rater knew as A."""
-        for where, part in self.rows:
-            row = {**shared, **part}
-            yield where, self._present(row, order) if _is_order(order, shared) else row
+        for where, part in rows:
+            row = {**task, **part}
+            yield where, self._present(row, order) if _is_order(order, task) else row
 
     def _present(self, row: dict[str, Any], order: Sequence[int]) -> dict[str, Any]:
         presented = {name: value for name, value in row.items() if name not in LETTERED_FIELDS}
@@ -448,7 +452,9 @@ class AnnotationAnswers:
             self._add_problem(name, f"answers {part.question} a second time", remedy)
             return
         texts = (
-            parse_confidence(label) if part.field == "confidence" else parse_label(question, label)
+            _leading_number(_label_text(label))
+            if part.field == "confidence"
+            else parse_label(question, label)
             for label in labels
         )
         self._parts[about][part.field] = "\n".join(texts)
