@@ -1,24 +1,59 @@
-"""S3 storage of files, read a range at a time."""
+"""S3: its client, as the settings describe it, and storage of files in a bucket, read a range at a time."""
 
 from __future__ import annotations
 
 import io
 import re
+from functools import cache
 from typing import IO, Any, cast
 from urllib.parse import quote
 
+import boto3
+from botocore.config import Config
 from botocore.exceptions import ClientError
 from django.conf import settings
 from django.core.files.base import File
 from storages.backends.s3 import S3Storage
-
-from annotation import s3
 
 # Read when a file is opened: it tells the size, and holds the head of a FLAC file.
 _HEAD = 8 * 1024
 # Read beyond what was asked for, by whoever reads on: 64 kB, then twice as much each time.
 _FIRST_AHEAD, _MOST_AHEAD = 64 * 1024, 4 * 1024 * 1024
 LINK_SECONDS = 300
+
+
+def s3_client(**changed: str | None) -> Any:
+    """One client for all threads of a process; making one takes longer than most requests."""
+    return _s3_client(**{**settings.S3, **changed})
+
+
+def client_config(addressing_style: str) -> Any:
+    return Config(
+        s3={"addressing_style": addressing_style},
+        signature_version="s3v4",
+        connect_timeout=10,
+        read_timeout=30,
+        retries={"mode": "standard", "total_max_attempts": 3},
+    )
+
+
+@cache
+def _s3_client(
+    *,
+    endpoint_url: str | None,
+    region_name: str | None,
+    access_key: str | None,
+    secret_key: str | None,
+    addressing_style: str,
+) -> Any:
+    return boto3.client(
+        "s3",
+        endpoint_url=endpoint_url,
+        region_name=region_name,
+        aws_access_key_id=access_key,
+        aws_secret_access_key=secret_key,
+        config=client_config(addressing_style),
+    )
 
 
 class Bucket(S3Storage):  # type: ignore[misc]
@@ -28,7 +63,7 @@ class Bucket(S3Storage):  # type: ignore[misc]
         assert settings.STORAGE_BUCKET is not None
         bucket, prefix = settings.STORAGE_BUCKET
         ours = {**settings.S3, "bucket_name": bucket, "location": prefix, "file_overwrite": True}
-        config = s3.config(settings.S3["addressing_style"] or "auto")
+        config = client_config(settings.S3["addressing_style"] or "auto")
         return {**super().get_default_settings(), **ours, "client_config": config}
 
     def _open(self, name: str, mode: str = "rb") -> File[bytes]:
@@ -39,7 +74,7 @@ class Bucket(S3Storage):  # type: ignore[misc]
 
     def download_link(self, name: str, *, filename: str, content_type: str) -> str:
         """An address at which anybody has the file for five minutes."""
-        client = s3.client(endpoint_url=settings.S3_PUBLIC_ENDPOINT or settings.S3["endpoint_url"])
+        client = s3_client(endpoint_url=settings.S3_PUBLIC_ENDPOINT or settings.S3["endpoint_url"])
         wanted = {
             "Bucket": self.bucket_name,
             "Key": self._normalize_name(name),
@@ -116,4 +151,4 @@ class RangedObject(io.RawIOBase):
 
     def _get(self, start: int, stop: int) -> Any:
         wanted = f"bytes={start}-{stop - 1}"
-        return s3.client().get_object(Bucket=self._bucket, Key=self._key, Range=wanted)
+        return s3_client().get_object(Bucket=self._bucket, Key=self._key, Range=wanted)

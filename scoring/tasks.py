@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import current_app, shared_task
 from kombu.exceptions import ChannelError, OperationalError
 
-from annotation.jobs.worker import is_stopping
+from annotation.jobs.heartbeat import is_stopping
 from scoring.policies import hints, priorities
 from scoring.runs import claims
 from scoring.runs.liveness import run_with_graceful_stop

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from annotation import s3 as annotation_s3
+from annotation.storage import s3_client
 
 KEPT, SOURCES = "concord-kept", "somebodys-sounds"
 
@@ -36,7 +36,7 @@ def s3(s3_server, settings) -> Any:
         "addressing_style": "path",
     }
     settings.S3_SOURCES = [SOURCES]
-    client = annotation_s3.client()
+    client = s3_client()
     for name in (KEPT, SOURCES):
         client.create_bucket(Bucket=name)
         for held in client.list_objects_v2(Bucket=name).get("Contents", ()):

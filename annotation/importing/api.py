@@ -21,7 +21,7 @@ from annotation.importing import import_jobs, uploads
 from annotation.importing.formats import FORMATS, RowProblem
 from annotation.importing.options import NewStudy
 from annotation.jobs.api import JobOut
-from annotation.models import Upload
+from annotation.models import Job, Upload
 
 
 @extend_schema_field(OpenApiTypes.OBJECT)
@@ -35,11 +35,19 @@ class ColumnMapField(serializers.JSONField):
         return value
 
 
-class ImportIn(In):
+FORMAT_CHOICES = [(key, format_.title) for key, format_ in FORMATS.items()]
+
+
+class _FileIn(In):
     file = serializers.FileField(
         allow_empty_file=True, help_text="A table, or a .zip with one table and its audio beside or below it."
     )
-    format = serializers.ChoiceField([(key, found.title) for key, found in FORMATS.items()])
+
+
+class _ImportOptionsIn(In):
+    """The options of an import, however its source is brought."""
+
+    format = serializers.ChoiceField(FORMAT_CHOICES)
     column_map = ColumnMapField(default=dict, help_text='JSON: {"your column": "our field"}')
     overlap = serializers.IntegerField(
         default=None,
@@ -56,6 +64,10 @@ class ImportIn(In):
     )
 
 
+class ImportIn(_FileIn, _ImportOptionsIn):
+    """A form: its overlap cannot be null."""
+
+
 class ImportsView(APIView):
     parser_classes = [MultiPartParser]
 
@@ -68,7 +80,7 @@ class ImportsView(APIView):
         body = ImportIn.parsed(request.data)
         source = uploads.store_upload(body.pop("file"), format=body["format"])
         job = import_jobs.start(study, source, actor=request.user, **body)
-        return Response(JobOut(job).data, status=202, headers={"Location": reverse("api_job", args=[job.pk])})
+        return _queued(job)
 
 
 class ImportForRealView(APIView):
@@ -76,12 +88,14 @@ class ImportForRealView(APIView):
     def post(self, request: Request, job_id: uuid.UUID) -> Response:
         """Do what a trial import has tried, with the same file and options, while the file is kept."""
         job = import_jobs.start_from_dry_run(access.job_of(request.user, job_id), actor=request.user)
-        return Response(JobOut(job).data, status=202, headers={"Location": reverse("api_job", args=[job.pk])})
+        return _queued(job)
+
+
+def _queued(job: Job) -> Response:
+    return Response(JobOut(job).data, status=202, headers={"Location": reverse("api_job", args=[job.pk])})
 
 
 # Uploads: stored, previewed, then imported
-
-FORMAT_CHOICES = [(key, found.title) for key, found in FORMATS.items()]
 
 
 class UploadIn(In):
@@ -129,16 +143,15 @@ class NewStudyIn(In):
     overlap = serializers.IntegerField(default=3, min_value=1, max_value=1000)
 
 
-class UploadImportIn(In):
-    format = serializers.ChoiceField(FORMAT_CHOICES)
-    column_map = ColumnMapField(default=dict, help_text='{"your column": "our field"}')
-    overlap = serializers.IntegerField(default=None, allow_null=True, min_value=1, max_value=1000)
-    archive = serializers.BooleanField(default=False)
-    dry_run = serializers.BooleanField(default=False)
-    skip_bad_rows = serializers.BooleanField(default=False)
+class UploadImportIn(_ImportOptionsIn):
     new_study = NewStudyIn(
         default=None, allow_null=True, help_text="The study to make, where none was named."
     )
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        fields: dict[str, serializers.Field] = super().get_fields()
+        fields["overlap"].allow_null = True
+        return fields
 
 
 class UploadsView(APIView):
@@ -147,7 +160,9 @@ class UploadsView(APIView):
     @operation("upload", UploadOut, 400, 403, 404, 413, status=201, request={"multipart/form-data": UploadIn})
     def post(self, request: Request) -> Response:
         """Bring a file, an archive or the files of a folder, for a study that you run or to make one."""
-        body = UploadIn.parsed(_form_fields(request))
+        form: QueryDict = request.data
+        lists = {name: form.getlist(name) for name in ("file", "path") if name in form}
+        body = UploadIn.parsed({**form.dict(), **lists})
         study = access.managed_study(request.user, body["study"]) if body["study"] else None
         files, paths = body["file"], body["path"]
         names = paths if len(paths) == len(files) else [file.name or "file" for file in files]
@@ -174,13 +189,7 @@ class UploadImportView(APIView):
         new_values = body.pop("new_study")
         new_study = None if new_values is None else NewStudy(**new_values)
         job = uploads.import_upload(upload, actor=request.user, new_study=new_study, **body)
-        return Response(JobOut(job).data, status=202, headers={"Location": reverse("api_job", args=[job.pk])})
-
-
-def _form_fields(request: Request) -> dict[str, Any]:
-    """A form's fields; those that come several times as lists."""
-    form: QueryDict = request.data
-    return {**form.dict(), **{name: form.getlist(name) for name in ("file", "path") if name in form}}
+        return _queued(job)
 
 
 def _upload_out(upload: Upload, format: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 
 from annotation import protocols
 from annotation.bulk_queries import batches
-from annotation.importing import clips, merging, mushra, rows, staging
+from annotation.importing import clips, merging, mushra, staging, writing
 from annotation.importing.options import ImportOptions
 from annotation.importing.records import (
     EncodedTask,
@@ -44,7 +44,7 @@ def _missing_audio(
         for record in records
         if _wants_judgments(record, study, options) and _lacks_audio(record, protocol)
     ]
-    existing = rows.candidates_of(study, [record.external_id for record in waiting]) if study else {}
+    existing = writing.candidates_of(study, [record.external_id for record in waiting]) if study else {}
     problem = "wants more judgments, and there is no sound to give them on"
     return [
         (record, RowProblem(record.row, "audio", problem, ADD_AUDIO_REMEDY))
@@ -175,7 +175,7 @@ class ImportCheck:
         for record, fault in _missing_audio(self.study, self.options, self.protocol, page.records):
             page.reject(record, [fault])
         if (existing_study := self._existing_study) is not None:
-            for record, judgment in rows.changed_judgments(existing_study, page.records):
+            for record, judgment in writing.changed_judgments(existing_study, page.records):
                 rater = judgment.rater or "somebody unnamed"
                 problem = f"what {rater} said was imported before, and was something else"
                 page.reject(record, [RowProblem(judgment.row, "answer", problem, ONLY_ADDS)])
@@ -203,7 +203,7 @@ class ImportCheck:
         """Give new tasks what their protocol adds to them; those imported before have it. Their candidates by name."""
         if not self.protocol.added:
             return {}
-        existing = set(rows.candidates_of(self.study, list(page.by_name))) if self.study else set()
+        existing = set(writing.candidates_of(self.study, list(page.by_name))) if self.study else set()
         new = [record for record in page.records if record.external_id not in existing]
         sounds = self._sounds(progress)
         encoded_candidates: dict[str, str] = {}
@@ -233,7 +233,7 @@ class ImportCheck:
 
 def _compare_content(study: Study, page: CheckedPage, audio: clips.IngestedAudio) -> None:
     """Tasks and items imported before must be what they were: imports add, they never overwrite."""
-    existing = rows.candidates_of(study, list(page.by_name))
+    existing = writing.candidates_of(study, list(page.by_name))
     for record in page.records:
         candidates = [
             (candidate.system, candidate.text, audio.hashes.get(candidate.audio) if candidate.audio else None)

@@ -16,7 +16,7 @@ from django.db import transaction
 
 from annotation import protocols
 from annotation.errors import DomainError, NotFound
-from annotation.importing import rows, staging, writing
+from annotation.importing import staging, writing
 from annotation.importing.checking import ImportCheck
 from annotation.importing.options import ImportOptions, check_no_import_running, check_options
 from annotation.importing.records import RowProblem
@@ -33,10 +33,12 @@ def column_change_notes(study: Study | None, options: ImportOptions, columns: Ma
     """How the columns differ from those of the study's last import in this format."""
     if study is None or not columns:
         return []
-    last_columns = _last_columns(study, options.format)
-    changes = list(_column_changes(last_columns, columns)) if last_columns else []
-    text = "; ".join(changes)
-    return [f"Since the last import of {options.format}: {text}. {CHECK_COLUMN_MAP}"] if changes else []
+    finished = Job.objects.filter(study=study, kind="import", state=Job.State.DONE)
+    same_format = finished.filter(params__format=options.format, report__has_key="columns")
+    report = same_format.order_by("-created_at").values_list("report", flat=True).first()
+    last_columns = report["columns"] if report else {}
+    text = "; ".join(_column_changes(last_columns, columns)) if last_columns else ""
+    return [f"Since the last import of {options.format}: {text}. {CHECK_COLUMN_MAP}"] if text else []
 
 
 def _column_changes(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
@@ -50,26 +52,11 @@ def _column_changes(before: Mapping[str, str], now: Mapping[str, str]) -> Iterat
             yield f"{name} holds values of another type ({is_}, before {was})"
 
 
-def _last_columns(study: Study, format: str) -> Mapping[str, str]:
-    finished = Job.objects.filter(
-        study=study, kind="import", state=Job.State.DONE, params__format=format, report__has_key="columns"
-    )
-    report = finished.order_by("-created_at").values_list("report", flat=True).first()
-    return dict(report["columns"]) if report else {}
-
-
 # A report is read by a person: what is wrong a thousand times is wrong in the same way. All are kept beside it.
 MAX_PROBLEMS = 1000
 
 
-def start(
-    study: Study | None,
-    source: Path,
-    *,
-    format: str,
-    actor: User | None,
-    **options: Any,
-) -> Job:
+def start(study: Study | None, source: Path, *, format: str, actor: User | None, **options: Any) -> Job:
     """Queue an import into a study, or into one that it creates; `options` are those of ImportOptions. One import at a
     time writes into a study: Conflict `import_under_way` while another is unfinished. Dry runs may run beside it."""
     return _enqueue(study, ImportOptions(str(source.resolve()), format, **options), actor=actor)
@@ -137,7 +124,7 @@ def _run_stages(running: jobs.RunningJob, options: ImportOptions, staged: Staged
         return {**report, "dry_run": True}
     if staged.written is None:
         writing.write_staged(running, options, staged)
-        rows.analyze_tables()
+        writing.analyze_tables()
     return {**report, "created": staged.written}
 
 

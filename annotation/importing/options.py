@@ -47,20 +47,21 @@ class ImportOptions:
 
 def check_options(study: Study | None, options: ImportOptions) -> None:
     """Refuse what cannot be begun at all."""
-    if options.format not in FORMATS:
-        raise InvalidInput(
-            f"{options.format!r} is not a format; use {', '.join(FORMATS)}.", code="bad_format"
-        )
+    check_format(options.format)
     format_, source = FORMATS[options.format], Path(options.source)
     if not source.exists():
         raise InvalidInput(f"{source.name} is not there (any more).", code="no_source")
     if source.is_dir() and not format_.accepts_folder:
-        raise InvalidInput(
-            f"{source.name} is a folder; {options.format} is read from one file.", code="bad_source"
-        )
+        message = f"{source.name} is a folder; {options.format} is read from one file."
+        raise InvalidInput(message, code="bad_source")
     _check_column_map(options, format_)
     if study is None:
         _check_new_study(options.new_study)
+
+
+def check_format(format: str) -> None:
+    if format not in FORMATS:
+        raise InvalidInput(f"{format!r} is not a format; use {', '.join(FORMATS)}.", code="bad_format")
 
 
 def check_no_import_running(study: Study) -> None:
@@ -76,22 +77,18 @@ def check_no_import_running(study: Study) -> None:
 
 
 def _check_column_map(options: ImportOptions, format_: Format) -> None:
+    message = ""
     if options.column_map and not format_.fields:
-        raise InvalidInput(
-            f"The columns of {options.format} are fixed; leave the column map out.", code="bad_column_map"
-        )
-    for column, name in options.column_map.items():
+        message = f"The columns of {options.format} are fixed; leave the column map out."
+    for column, name in options.column_map.items() if format_.fields else ():
+        is_control = format_.control_prefix and column.startswith(format_.control_prefix)
         if UNSTORABLE_CHARACTERS.search(column + name):
-            raise InvalidInput(
-                f"{column!r} holds a character that no text can hold; leave it out.", code="bad_column_map"
-            )
-        if format_.control_prefix and column.startswith(format_.control_prefix):
-            continue
-        if name and name not in format_.fields and not name.startswith("stratum."):
+            message = message or f"{column!r} holds a character that no text can hold; leave it out."
+        elif not is_control and name and name not in format_.fields and not name.startswith("stratum."):
             known = ", ".join(format_.fields)
-            raise InvalidInput(
-                f"{column} cannot be read as {name!r}; use one of {known}.", code="bad_column_map"
-            )
+            message = message or f"{column} cannot be read as {name!r}; use one of {known}."
+    if message:
+        raise InvalidInput(message, code="bad_column_map")
 
 
 def _check_new_study(new: NewStudy | None) -> None:

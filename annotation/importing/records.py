@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ class PackedAudio:
         return f"{self.column} of row {self.row + 1} in {self.file.name}"
 
 
-# Where audio is; `remote_files.local_audio_files` makes each a file.
+# Where audio is; `clips.local_audio_files` makes each a file.
 Audio = Path | RemoteAudio | PackedAudio
 
 
@@ -182,11 +183,8 @@ def validate_record(record: TaskRecord) -> Iterator[RowProblem]:
         if LIST_SEPARATOR in text:
             yield RowProblem(record.row, name, "holds the control character U+001F", "Remove it.")
             return
-    texts = [
-        *record.item.texts.items(),
-        *record.item.strata.items(),
-        *((name, text) for name, text, _ in sized),
-    ]
+    texts = [*record.item.texts.items(), *record.item.strata.items()]
+    texts += [(name, text) for name, text, _ in sized]
     texts += [("answer", candidate.text) for candidate in record.candidates]
     texts += [("comment", judgment.comment) for judgment in record.judgments]
     texts += [(answer.question, answer.text) for judgment in record.judgments for answer in judgment.answers]
@@ -196,12 +194,8 @@ def validate_record(record: TaskRecord) -> Iterator[RowProblem]:
             yield RowProblem(record.row, name, problem, "Shorten it, or split it into several.")
             return
         if UNSTORABLE_CHARACTERS.search(text):
-            yield RowProblem(
-                record.row,
-                name,
-                "holds a character that no text can hold",
-                "Remove zero bytes and half characters.",
-            )
+            problem = "holds a character that no text can hold"
+            yield RowProblem(record.row, name, problem, "Remove zero bytes and half characters.")
             return
 
 
@@ -247,25 +241,21 @@ class EncodedTask:
 
 
 def encode_task(record: TaskRecord) -> EncodedTask:
-    item = _encode_item(record.item)
+    item, texts = record.item, {name: text for name, text in record.item.texts.items() if text}
+    sounds = [encode_audio(item.reference_audio), encode_audio(item.audio)]
+    content = orjson.dumps([texts, *sounds], option=orjson.OPT_SORT_KEYS)
+    rest = [dict(item.strata), [candidate.column for candidate in record.candidates]]
+    judgments = orjson.dumps([_encode_judgment(judgment) for judgment in record.judgments])[1:-1].decode()
     return EncodedTask(
         record.row,
         record.external_id,
-        record.item.external_id,
-        int.from_bytes(blake2b(item, digest_size=8).digest(), "big", signed=True),
-        item.decode(),
+        item.external_id,
+        int.from_bytes(blake2b(content, digest_size=8).digest(), "big", signed=True),
+        content.decode(),
         encode_candidates(record.candidates),
-        _encode_rest(record),
-        orjson.dumps([_encode_judgment(judgment) for judgment in record.judgments])[1:-1].decode()
-        if record.judgments
-        else None,
+        orjson.dumps(rest).decode(),
+        judgments or None,
     )
-
-
-def _encode_item(item: ItemRecord) -> bytes:
-    texts = {name: text for name, text in item.texts.items() if text}
-    sounds = [encode_audio(item.reference_audio), encode_audio(item.audio)]
-    return orjson.dumps([texts, *sounds], option=orjson.OPT_SORT_KEYS)
 
 
 def encode_candidates(candidates: Sequence[CandidateRecord]) -> str:
@@ -274,12 +264,6 @@ def encode_candidates(candidates: Sequence[CandidateRecord]) -> str:
         for candidate in candidates
     ]
     return orjson.dumps(rows).decode()
-
-
-def _encode_rest(record: TaskRecord) -> str:
-    return orjson.dumps(
-        [dict(record.item.strata), [candidate.column for candidate in record.candidates]]
-    ).decode()
 
 
 def _encode_judgment(judgment: JudgmentRecord) -> list[Any]:
@@ -296,39 +280,27 @@ def _encode_judgment(judgment: JudgmentRecord) -> list[Any]:
 def decode_task(task: EncodedTask) -> TaskRecord:
     texts, reference, audio = orjson.loads(task.item)
     strata, columns = orjson.loads(task.rest)
+    # Candidates that the import added have no column.
+    candidates = zip_longest(orjson.loads(task.candidates), columns, fillvalue="audio")
     return TaskRecord(
         task.row,
         task.task_name,
         ItemRecord(task.item_name, texts, decode_audio(reference), decode_audio(audio), strata),
-        tuple(_decode_candidates(orjson.loads(task.candidates), columns)),
-        []
-        if task.judgments is None
-        else [_decode_judgment(*values) for values in orjson.loads(f"[{task.judgments}]")],
+        tuple(
+            CandidateRecord(system, text, decode_audio(sound), role, column)
+            for (system, text, sound, role), column in candidates
+        ),
+        [_decode_judgment(values) for values in orjson.loads(f"[{task.judgments or ''}]")],
     )
 
 
-def _decode_candidates(rows: list[list[Any]], columns: list[str]) -> Iterator[CandidateRecord]:
-    for index, (system, text, audio, role) in enumerate(rows):
-        # Candidates that the import added have no column.
-        column = columns[index] if index < len(columns) else "audio"
-        yield CandidateRecord(system, text, decode_audio(audio), role, column)
-
-
-def _decode_judgment(
-    key: str,
-    row: str,
-    rater: str,
-    answers: list[list[Any]],
-    codes: list[str],
-    comment: str,
-    presentation: list[int] | None,
-    column: str,
-) -> JudgmentRecord:
+def _decode_judgment(values: list[Any]) -> JudgmentRecord:
+    key, row, rater, answers, codes, comment, presentation, column = values
     return JudgmentRecord(
         key,
         row,
         rater,
-        tuple(AnswerRecord(*values) for values in answers),
+        tuple(AnswerRecord(*answer) for answer in answers),
         tuple(codes),
         comment,
         None if presentation is None else tuple(presentation),

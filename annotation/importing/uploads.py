@@ -1,16 +1,25 @@
-"""Uploads through the browser or the API: limits, temporary files, unpacking, retention until their import ends."""
+"""Uploads through the browser or the API: limits, temporary files, retention until their import ends.
+
+Archives are untrusted: their unpacking is guarded against zip bombs and path traversal.
+"""
 
 from __future__ import annotations
 
+import gzip
 import shutil
+import stat
+import tarfile
 import time
 import uuid
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
+from pathlib import Path, PurePath, PureWindowsPath
 from tempfile import NamedTemporaryFile
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
@@ -21,13 +30,212 @@ from django.utils import timezone
 
 from annotation.access import check_token_study
 from annotation.errors import FieldProblem, InvalidInput, NotAllowed
-from annotation.importing import archives, import_jobs
-from annotation.importing.archives import upload_refused
-from annotation.importing.formats import FORMATS, RowProblem, table
+from annotation.importing import import_jobs
+from annotation.importing.formats import RowProblem, table
 from annotation.importing.formats.detection import TablePreview, detect_format, preview_table
-from annotation.importing.options import NewStudy
+from annotation.importing.options import NewStudy, check_format
 from annotation.models import Job, Study, Upload, User
 from annotation.protocols import Protocol
+
+MAX_ENTRIES = 200_000
+MAX_NAME_BYTES = 255
+MAX_PATH_BYTES = 1000
+ENCRYPTED = 0x1
+# Sounds and tables shrink to a twentieth at most; what shrinks to less, and is large, was made to fill a disk.
+MAX_COMPRESSION_RATIO = 200
+RATIO_FROM_BYTES = 100_000_000
+# tarfile reads the headers that carry long names into memory, whatever length they state.
+MAX_TAR_READ = 1 << 20
+# zipfile reads the list of an archive's files at once, and makes objects of it, before anybody can count them.
+MAX_ZIP_READ = 200 * MAX_ENTRIES
+ZIP_ENTRY = b"PK\1\2"
+ARCHIVES = frozenset({".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".zst"})
+WORKBOOK = "[Content_Types].xml"
+MAKE_ARCHIVE_AGAIN = "Make it again, as a plain .zip."
+
+
+def unpack_archive(upload: File[bytes], folder: Path) -> bool:
+    """Unpack a .zip, .tar or .tar.gz below `folder`; False, and nothing done, for what is none of these.
+
+    Raises InvalidInput, pointing at the field `file`; what was unpacked by then is the caller's to remove.
+    """
+    upload.seek(0)
+    head = upload.read(512)
+    is_zip = zipfile.is_zipfile(upload)
+    upload.seek(0)
+    limit = min(settings.UPLOAD_MAX_BYTES, shutil.disk_usage(folder).free // 2)
+    target = _ExtractionTarget(folder, upload.size or 0, limit)
+    if is_zip:
+        _unpack_zip(upload, target)
+    elif head.startswith(b"\x1f\x8b"):
+        with _damage_as_refusal(), gzip.open(upload) as packed:
+            _unpack_tar(packed, target)
+    elif head[257:262] == b"ustar":
+        _unpack_tar(upload, target)
+    else:
+        return False
+    return True
+
+
+def safe_path_below(name: str, where: str) -> PurePath:
+    """A relative path that stays below its folder (no path traversal), whatever system the name comes from."""
+    path = PureWindowsPath(name)  # takes both kinds of separators, and knows drives
+    if path.anchor or ".." in path.parts or not path.parts or "\0" in name:
+        problem = f"The {where} holds a file whose path leads out of it: {name[:100]!r}."
+        raise upload_refused(problem, "Make it from inside the folder, with relative names.")
+    if max(len(part.encode()) for part in path.parts) > MAX_NAME_BYTES or len(name.encode()) > MAX_PATH_BYTES:
+        problem = f"The {where} holds a file whose name is too long: {path.name[:40]}…."
+        raise upload_refused(problem, "Shorten it.")
+    return PurePath(*path.parts)
+
+
+def upload_refused(problem: str, remedy: str) -> InvalidInput:
+    return InvalidInput(
+        "This upload cannot be imported.", problems=[FieldProblem("file", problem, remedy)], code="bad_upload"
+    )
+
+
+@dataclass
+class _ExtractionTarget:
+    """The folder that an archive is unpacked into, and the limits that stop a zip bomb."""
+
+    folder: Path
+    packed_bytes: int
+    limit: int
+    n_bytes: int = 0
+    n_entries: int = 0
+    seen: set[PurePath] = field(default_factory=set)
+
+    def count_bytes(self, n_bytes: int) -> None:
+        """Stated sizes can be trusted as limits: both readers read no further than they say. One below nothing, which a
+        tar can state, would lead its reader back."""
+        if n_bytes < 0:
+            raise upload_refused("The archive states a size below nothing.", MAKE_ARCHIVE_AGAIN)
+        self.n_bytes += n_bytes
+        self.n_entries += 1
+        size = f"{self.n_bytes / 1e6:,.0f} MB"
+        if self.n_bytes > self.limit:
+            raise upload_refused(
+                f"The archive unpacks to {size} or more; the limit here is {self.limit / 1e6:,.0f} MB.",
+                "Split it, or import from the command line.",
+            )
+        if self.n_bytes > max(RATIO_FROM_BYTES, MAX_COMPRESSION_RATIO * self.packed_bytes):
+            times = self.n_bytes // max(1, self.packed_bytes)
+            raise upload_refused(
+                f"The archive unpacks to {size} or more, {times:,} times its size.",
+                "Bring the files themselves, or import from the command line.",
+            )
+        if self.n_entries > MAX_ENTRIES:
+            raise upload_refused(f"The archive holds more than {MAX_ENTRIES:,} files.", "Split it.")
+
+    def extract(self, name: str, source: IO[bytes]) -> None:
+        path = safe_path_below(name, "archive")
+        if PurePath(name).suffix.lower() in ARCHIVES:
+            problem = f"{name!r} in the archive is an archive again."
+            raise upload_refused(problem, "Put its files in, not itself.")
+        same_name = f"Two files in the archive have the same name: {path.as_posix()!r}"
+        if path in self.seen:
+            raise upload_refused(f"{same_name}.", "Keep one of them.")
+        self.seen.add(path)
+        target = self.folder / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # "x": what is there already is a fault, never a silent overwrite.
+            with target.open("xb") as file:
+                shutil.copyfileobj(source, file)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError):
+            raise upload_refused(f"{same_name}, here.", "Keep one of them.") from None
+
+
+def is_user_file(name: str) -> bool:
+    """macOS adds a folder of its own to archives, and files of its own to folders."""
+    parts = PureWindowsPath(name).parts
+    return bool(parts) and parts[0] != "__MACOSX" and parts[-1] != ".DS_Store"
+
+
+def _unpack_zip(upload: File[bytes], target: _ExtractionTarget) -> None:
+    bounded = cast(IO[bytes], _BoundedZipFile(upload))
+    with _damage_as_refusal(), zipfile.ZipFile(bounded) as archive:
+        entries = archive.infolist()
+        if any(entry.filename == WORKBOOK for entry in entries):
+            problem = "This is an Excel workbook or another office file."
+            raise upload_refused(problem, "Save the table as CSV UTF-8.")
+        for entry in entries:
+            target.count_bytes(entry.file_size)
+        for entry in entries:
+            if entry.is_dir() or not is_user_file(entry.filename):
+                continue
+            _check_entry(entry)
+            with archive.open(entry) as source:
+                target.extract(entry.filename, source)
+
+
+def _check_entry(entry: zipfile.ZipInfo) -> None:
+    name = entry.filename[:100]
+    kind = stat.S_IFMT(entry.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG):
+        what = "a link" if kind == stat.S_IFLNK else "a device"
+        raise upload_refused(f"{name!r} in the archive is {what}, not a file.", "Put the file itself in.")
+    if entry.flag_bits & ENCRYPTED:
+        raise upload_refused(f"{name!r} in the archive is protected by a password.", "Make it without one.")
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise upload_refused(f"{name!r} in the archive is packed in an unusual way.", MAKE_ARCHIVE_AGAIN)
+
+
+def _unpack_tar(packed: File[bytes] | gzip.GzipFile, target: _ExtractionTarget) -> None:
+    with _damage_as_refusal(), tarfile.open(fileobj=_BoundedTarFile(packed), mode="r:") as archive:  # type: ignore[call-overload]
+        while (member := archive.next()) is not None:
+            archive.members = []  # type: ignore[attr-defined]  # it would remember them all
+            # Before it is passed over: what lies between two members is unpacked on the way to the second.
+            target.count_bytes(member.size)
+            if member.isdir() or not is_user_file(member.name):
+                continue
+            if not member.isreg():
+                what = "a link" if member.issym() or member.islnk() else "a device"
+                problem = f"{member.name[:100]!r} in the archive is {what}, not a file."
+                raise upload_refused(problem, "Put the file itself in.")
+            source = archive.extractfile(member)
+            assert source is not None
+            target.extract(member.name, source)
+
+
+class _BoundedTarFile:
+    """A file for tarfile that reads no more at once than a header may be long."""
+
+    def __init__(self, file: File[bytes] | gzip.GzipFile) -> None:
+        self._file = file
+        self.tell, self.seek = file.tell, file.seek
+
+    def read(self, n_bytes: int = -1) -> bytes:
+        if not 0 <= n_bytes <= MAX_TAR_READ:
+            raise tarfile.ReadError("a header is larger than any name")
+        return self._file.read(n_bytes)
+
+
+class _BoundedZipFile:
+    """A file for zipfile that reads no longer list of an archive's files than is taken."""
+
+    def __init__(self, file: File[bytes]) -> None:
+        self._file = file
+        self.tell, self.seek, self.seekable = file.tell, file.seek, file.seekable
+
+    def read(self, n_bytes: int = -1) -> bytes:
+        most = MAX_ZIP_READ + 1
+        found: bytes = self._file.read(min(n_bytes, most) if n_bytes >= 0 else most)
+        if len(found) > MAX_ZIP_READ or found.count(ZIP_ENTRY) > MAX_ENTRIES:
+            raise upload_refused(f"The archive holds more than {MAX_ENTRIES:,} files.", "Split it.")
+        return found
+
+
+@contextmanager
+def _damage_as_refusal() -> Iterator[None]:
+    """What the readers say of damage, as a refusal."""
+    damage = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, UnicodeError, RecursionError)
+    try:
+        yield
+    except (*damage, gzip.BadGzipFile, NotImplementedError, OverflowError) as error:
+        raise upload_refused(f"The archive cannot be unpacked: {error}", MAKE_ARCHIVE_AGAIN) from None
+
 
 # Uploads nobody works on are kept this long: a trial import is repeated for real with the same file.
 RETENTION_S = 24 * 3600
@@ -53,16 +261,6 @@ def store_upload(upload: File[bytes], *, format: str) -> Path:
         return find_source(_store_into(folder, [(upload.name or "source", upload)]), format=format)
 
 
-def store_files(files: Sequence[tuple[str, File[bytes]]]) -> Path:
-    """Store files by their relative names in a folder of their own, a lone archive unpacked. Returns that folder, or
-    the file where there is but one that is no archive.
-
-    Raises InvalidInput as `store_upload` does, and then nothing is left.
-    """
-    with _new_upload_folder() as folder:
-        return _store_into(folder, files)
-
-
 @contextmanager
 def _new_upload_folder() -> Iterator[Path]:
     """A folder for one upload, which goes where storing it fails."""
@@ -77,13 +275,18 @@ def _new_upload_folder() -> Iterator[Path]:
 
 
 def _store_into(folder: Path, files: Sequence[tuple[str, File[bytes]]]) -> Path:
+    """Store files by their relative names, a lone archive unpacked. Returns the folder, or the file where there is but
+    one that is no archive."""
     if len(files) > 1:
         for name, file in files:
-            _write_file(file, folder / archives.safe_path_below(name, "folder"))
+            _write_file(file, folder / safe_path_below(name, "folder"))
         return folder
     [(name, file)] = files
-    if not archives.unpack_archive(file, folder):
-        return _write_file(file, folder / _short_name(name))
+    if not unpack_archive(file, folder):
+        path = Path(
+            Path(name).name
+        )  # shortened to what any file system takes, still known to whoever sent it
+        return _write_file(file, folder / f"{path.stem[:50]}{path.suffix[:10]}")
     if not _user_files(folder):
         raise upload_refused("The archive is empty.", "Put the files in and make it again.")
     return folder
@@ -125,12 +328,6 @@ def _uploads_folder() -> Path:
     return Path(settings.HOME) / "uploads"
 
 
-def _short_name(name: str) -> str:
-    """A name that any file system takes, still known to whoever sent it."""
-    path = Path(Path(name).name)
-    return f"{path.stem[:50]}{path.suffix[:10]}"
-
-
 def _write_file(upload: File[bytes], target: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -152,7 +349,7 @@ def unwrap_folder(folder: Path) -> Path:
 
 
 def _user_files(folder: Path) -> list[Path]:
-    return [path for path in folder.iterdir() if archives.is_user_file(path.name)]
+    return [path for path in folder.iterdir() if is_user_file(path.name)]
 
 
 # Uploads that are previewed before they are imported
@@ -170,7 +367,8 @@ def receive_upload(files: Sequence[tuple[str, File[bytes]]], *, actor: User, stu
     if not files:
         problem = FieldProblem("file", "No file came with this.", "Choose a file or a folder.")
         raise InvalidInput("There is nothing to import.", problems=[problem], code="no_file")
-    stored = store_files(files)
+    with _new_upload_folder() as folder:
+        stored = _store_into(folder, files)
     top = files[0][0].replace("\\", "/").partition("/")[0] if len(files) > 1 else files[0][0]
     return Upload.objects.create(
         study=study,
@@ -184,7 +382,8 @@ def receive_upload(files: Sequence[tuple[str, File[bytes]]], *, actor: User, stu
 
 def detect_upload_format(upload: Upload) -> tuple[str, str] | RowProblem:
     """The format that the files look like, with why; or that they look like none."""
-    return detect_format(_unwrapped_path(upload))
+    path = _existing_path(upload)
+    return detect_format(path if path.is_file() else unwrap_folder(path))
 
 
 def preview_upload(upload: Upload, *, format: str, protocol: Protocol | None = None) -> TablePreview | None:
@@ -199,8 +398,7 @@ def import_upload(
 ) -> Job:
     """Import what was received, into its study or the one that it is to make. Options are those of `imports.start`."""
     path = _existing_path(upload)
-    if format not in FORMATS:
-        raise InvalidInput(f"{format!r} is not a format; use {', '.join(FORMATS)}.", code="bad_format")
+    check_format(format)
     if upload.study is None and new_study is None:
         problem = FieldProblem("new_study", "These files are for no study yet.", "Say which study to make.")
         raise InvalidInput("There is no study to import into.", problems=[problem], code="no_study")
@@ -224,11 +422,6 @@ def _existing_path(upload: Upload) -> Path:
         problem = FieldProblem("file", "These files are not kept any more.", "Bring them again.")
         raise InvalidInput("The upload is gone.", problems=[problem], code="upload_gone")
     return path
-
-
-def _unwrapped_path(upload: Upload) -> Path:
-    path = _existing_path(upload)
-    return path if path.is_file() else unwrap_folder(path)
 
 
 # Upload handling: to disk, never to memory, and bounded

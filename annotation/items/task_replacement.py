@@ -110,9 +110,8 @@ def free_task_names(study: Study, names_wanted: Sequence[str]) -> list[str]:
     stems = [name[:_MAX_NUMBERED] for name in names_wanted]
     names = list(stems)
     for number in count(2):
-        taken = set(
-            Task.objects.filter(study=study, external_id__in=names).values_list("external_id", flat=True)
-        )
+        same_name = Task.objects.filter(study=study, external_id__in=names)
+        taken = set(same_name.values_list("external_id", flat=True))
         clashes = [i for i, name in enumerate(names) if name in taken or name in names[:i]]
         if not clashes:
             break

@@ -165,14 +165,9 @@ def _create_next(
 def _written_provenance(
     before: Mapping[str, Any], changes: Mapping[str, str], written: Mapping[str, Any]
 ) -> dict[str, Any]:
-    unchanged = {
-        name: written_texts
-        for name, written_texts in before.get("written", {}).items()
-        if name not in changes
-    }
-    written_texts = {**unchanged, **written}
+    unchanged = {name: of for name, of in before.get("written", {}).items() if name not in changes}
     extra = {name: value for name, value in before.items() if name != "written"}
-    return {**extra, "written": written_texts} if written_texts else extra
+    return {**extra, "written": unchanged | dict(written)} if unchanged or written else extra
 
 
 def _carry_candidates(candidates: QuerySet[Candidate], version: ItemVersion) -> dict[int, Candidate]:
@@ -319,7 +314,7 @@ def _bar_reviewers(version: ItemVersion, back_ids: Sequence[int]) -> None:
 def _move_back(live: Sequence[Task], before: ItemVersion, *, study: Study) -> int:
     """Tasks that stand for no withdrawn one were moved here, or came since: back with them, unless they are about
     answers written for the retracted version. How many had to be replaced, having been met."""
-    without = [task for task in live if not _stands_for_another(task, before)]
+    without = [task for task in live if task.replaces is None or task.replaces.item_version_id != before.pk]
     slots = task_replacement.slots_by_task(without)
     staying = {
         pk: rows for pk, rows in slots.items() if all(_stays_with(row.candidate, before) for row in rows)
@@ -329,10 +324,6 @@ def _move_back(live: Sequence[Task], before: ItemVersion, *, study: Study) -> in
     shown = {pk: [counterparts[row.candidate_id] for row in rows] for pk, rows in staying.items()}
     returning = [task for task in without if task.pk in shown]
     return task_replacement.move_or_replace(returning, before, shown, study=study)
-
-
-def _stands_for_another(task: Task, before: ItemVersion) -> bool:
-    return task.replaces is not None and task.replaces.item_version_id == before.pk
 
 
 def _stays_with(candidate: Candidate, before: ItemVersion) -> bool:

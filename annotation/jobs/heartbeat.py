@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from types import TracebackType
 
+from celery.worker import state
 from django.db import connection
 
 from annotation.jobs.jobs import RunningJob
@@ -53,3 +54,10 @@ class Heartbeat:
             self._error = error
         finally:
             connection.close()
+
+
+def is_stopping() -> bool:
+    """An exit status of 0 counts, too. In the worker's own process: those of a pool do not hear of it."""
+    return any(
+        asked is not None and asked is not False for asked in (state.should_stop, state.should_terminate)
+    )

@@ -8,7 +8,7 @@ from celery import shared_task
 
 from annotation.importing import staging
 from annotation.jobs import jobs
-from annotation.jobs.worker import is_stopping
+from annotation.jobs.heartbeat import is_stopping
 from annotation.raters import withdrawal
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
+from rest_framework.fields import empty
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -14,24 +15,6 @@ from annotation.api.paging import PageIn, page_of
 from annotation.api.serializers import In, operation
 from annotation.models import Webhook, WebhookDelivery
 from annotation.webhooks import webhooks
-
-
-class WebhookChangeIn(In):
-    address = serializers.CharField(max_length=2000, required=False, help_text="https://host/path")
-    events = serializers.ListField(
-        child=serializers.CharField(max_length=60),
-        required=False,
-        min_length=1,
-        max_length=50,
-        help_text="Patterns of event names: judgment.*, study.state_changed; * for all.",
-    )
-    description = serializers.CharField(max_length=200, allow_blank=True, required=False)
-    with_answers = serializers.BooleanField(
-        required=False, help_text="Whether events of judgments hold the answers, too."
-    )
-    active = serializers.BooleanField(
-        required=False, help_text="Off: nothing is collected. What happens meanwhile is not made up for."
-    )
 
 
 class WebhookIn(In):
@@ -47,6 +30,20 @@ class WebhookIn(In):
     with_answers = serializers.BooleanField(
         default=False, help_text="Whether events of judgments hold the answers, too."
     )
+
+
+class WebhookChangeIn(WebhookIn):
+    """Some of them; what is left out stays."""
+
+    active = serializers.BooleanField(
+        help_text="Off: nothing is collected. What happens meanwhile is not made up for."
+    )
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        fields: dict[str, serializers.Field] = super().get_fields()
+        for field in fields.values():
+            field.required, field.default = False, empty
+        return fields
 
 
 class WebhookOut(serializers.Serializer):

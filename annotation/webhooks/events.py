@@ -46,25 +46,17 @@ def collect_events(webhook: Webhook, *, deadline: float) -> bool:
     else those in sight now. False when `deadline` (monotonic) passed before the end, after at least one chunk, or when
     somebody changed or removed the webhook; the next call resumes from there.
     """
-    if not webhook.sight and not _begin_pass(webhook):
-        return False
-    heads = webhook.sight[0]
+    if not webhook.sight:
+        sight = list(sweeps.visible_heads(webhook.study, _HIGHEST))
+        reached = {source: int(webhook.seen.get(source, 0)) for source in _SOURCES}
+        if not _store_pass(webhook, sight=sight, reached=reached):
+            return False
+    heads, oldest_open, next_to_open = webhook.sight
     for source in _SOURCES:
         while webhook.reached[source] < heads[source]:
             if not _write_deliveries(webhook, source) or time.monotonic() > deadline:
                 return False
-    return _end_pass(webhook)
-
-
-def _begin_pass(webhook: Webhook) -> bool:
-    sight = sweeps.visible_heads(webhook.study, _HIGHEST)
-    reached = {source: int(webhook.seen.get(source, 0)) for source in _SOURCES}
-    return _store_pass(webhook, sight=list(sight), reached=reached)
-
-
-def _end_pass(webhook: Webhook) -> bool:
-    """All that the pass began with in sight has been read since, however many calls that took."""
-    heads, oldest_open, next_to_open = webhook.sight
+    # All that the pass began with in sight has been read since, however many calls that took.
     moved = sweeps.advance_mark(webhook, (heads, oldest_open, next_to_open))
     return _store_pass(webhook, **moved, sight=[], reached={})
 
@@ -110,7 +102,11 @@ def _deliveries_of_audit_events(webhook: Webhook, rows: QuerySet[AuditEvent]) ->
             f"audit:{event.pk}",
             event.action,
             event.at.isoformat(),
-            {"actor": event.actor_name if event.runs else None, "subject": _subject(event), **event.data},
+            {
+                "actor": event.actor_name if event.runs else None,
+                "subject": "" if event.action == _ASSIGNED and "@" in event.subject else event.subject,
+                **event.data,
+            },
             rater_id=raters.get(event.pk),
         )
         for event in matching
@@ -123,10 +119,6 @@ def _raters(webhook: Webhook, events: Sequence[AuditEvent]) -> dict[int, int]:
     rows = Rater.objects.filter(study_id=webhook.study_id, pseudonym__in=set(names.values()))
     rater_ids = dict(rows.values_list("pseudonym", "pk"))
     return {event: rater_ids[name] for event, name in names.items() if name in rater_ids}
-
-
-def _subject(event: AuditEvent) -> str:
-    return "" if event.action == _ASSIGNED and "@" in event.subject else event.subject
 
 
 def _deliveries_of_judgments(webhook: Webhook, rows: QuerySet[Judgment]) -> list[WebhookDelivery]:
@@ -175,20 +167,13 @@ def _judgment_payload(judgment: Any) -> dict[str, Any]:
 
 
 def _answers(judgments: Sequence[Judgment]) -> dict[int, list[dict[str, Any]]]:
-    fields = (
-        "judgment_id",
-        "question__key",
-        "candidate__system__name",
-        "choice",
-        "value",
-        "confidence",
-        "text",
-    )
     rows = Answer.objects.filter(judgment__in=judgments).order_by("question__position", "pk")
+    named = {"question": "question__key", "system": "candidate__system__name"}
+    fields = (*named.values(), "choice", "value", "confidence", "text")
+    keys = (*named, *fields[2:])
     answers: dict[int, list[dict[str, Any]]] = {}
-    for judgment, question, system, choice, value, confidence, text in rows.values_list(*fields):
-        answer = {"question": question, "system": system, "choice": choice, "value": value}
-        answers.setdefault(judgment, []).append({**answer, "confidence": confidence, "text": text})
+    for judgment, *values in rows.values_list("judgment_id", *fields):
+        answers.setdefault(judgment, []).append(dict(zip(keys, values, strict=True)))
     return answers
 
 

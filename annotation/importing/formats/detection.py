@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from annotation.importing.formats import audio_folder, hugging_face, json_files, source_files, table
+from annotation.importing.formats import folders, json_files, source_files, table
 from annotation.importing.formats.columns import suggest_fields
 from annotation.importing.records import UNSTORABLE_CHARACTERS, Audio, RowProblem
 from annotation.protocols import Protocol
@@ -115,16 +115,22 @@ def _match_columns(entry: dict[str, Any]) -> tuple[str, str] | None:
 
 
 def _of_folder(folder: Path) -> DetectedFormat:
-    paths = list(islice(_files(folder), MAX_FILES_INSPECTED))
+    files = (path for path in source_files.walk_files(folder) if isinstance(path, Path))
+    paths = list(islice(files, MAX_FILES_INSPECTED))
     names = {path.name.lower() for path in paths}
     if any(name.startswith(POTATO_FILES) for name in names):
         return "potato", "It holds what POTATO writes for each person."
-    if table := sorted(names & audio_folder.METADATA_READERS.keys()):
+    if table := sorted(names & folders.METADATA_READERS.keys()):
         return "audiofolder", f"It holds {table[0]}."
-    if hugging_face.lists_data_files(folder):
+    if folders.lists_data_files(folder):
         return "huggingface", "Its README.md lists the files of a data set."
+    # Prompts belong to the sounds beside them, and what describes a data set is none of its rows.
     tables = [
-        path for path in paths if path.suffix.lower() in hugging_face.ROW_READERS and not _is_metadata(path)
+        path
+        for path in paths
+        if path.suffix.lower() in folders.ROW_READERS
+        and path.name.lower() not in folders.METADATA_FILES
+        and path.stem.lower() != folders.PROMPTS
     ]
     top = [path for path in tables if path.parent == folder.resolve()]
     sounds = any(map(source_files.is_audio_file, paths))
@@ -132,7 +138,7 @@ def _of_folder(folder: Path) -> DetectedFormat:
         return _of_file(top[0])
     if top and (alike := _common_format(top)):
         return alike
-    if tables and hugging_face.names_every_split(folder):
+    if tables and folders.names_every_split(folder):
         return "huggingface", "Its files are named for the splits of a data set."
     if sounds and not top:
         return "audiofolder", "It holds sounds, and no table."
@@ -151,15 +157,6 @@ def _common_format(tables: list[Path]) -> DetectedFormat | None:
     if isinstance(first, tuple) and first[0] in ("orca", "fense"):
         return first if all(isinstance(guess, tuple) and guess[0] == first[0] for guess in others) else None
     return None
-
-
-def _is_metadata(path: Path) -> bool:
-    """Prompts belong to the sounds beside them, and what describes a data set is none of its rows."""
-    return path.stem.lower() == "prompts" or path.name.lower() in hugging_face.METADATA_FILES
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    return (path for path in source_files.walk_files(folder) if isinstance(path, Path))
 
 
 # Table previews
@@ -203,16 +200,14 @@ def preview_table(
         if len(entries) >= rows or len(problems) >= MAX_PROBLEMS:
             break
     named = dict.fromkeys(column for entry in entries for column in entry)
-    problems += [_unwritable(column) for column in named if UNSTORABLE_CHARACTERS.search(column)]
     columns = tuple(column for column in named if not UNSTORABLE_CHARACTERS.search(column))
+    problem, remedy = "holds a character that no text can hold", "Remove zero bytes and half characters."
+    problems += [
+        RowProblem("", _display_text(column), problem, remedy) for column in named if column not in columns
+    ]
     types = {column: _column_type([entry.get(column) for entry in entries]) for column in columns}
     shown = tuple(tuple(_display_text(entry.get(column)) for column in columns) for entry in entries)
     return TablePreview(columns, shown, types, suggest_fields(columns, types), tuple(problems))
-
-
-def _unwritable(column: str) -> RowProblem:
-    remedy = "Remove zero bytes and half characters."
-    return RowProblem("", _display_text(column), "holds a character that no text can hold", remedy)
 
 
 def _column_type(values: Sequence[Any]) -> str:
@@ -229,22 +224,14 @@ SCALAR_KINDS = {"number", "whole number", "text", "sound"}
 
 def _value_kind(value: Any) -> str:
     match value:
-        case bool():
-            return "text"
-        case int():
+        case int() if not isinstance(value, bool):
             return "whole number"
-        case float():
-            return "number"
-        case list():
-            return "list"
-        case dict():
-            return "object"
-        case bytes():
-            return "bytes"
         case str():
             return _text_kind(value.strip())
+        case _ if isinstance(value, Audio):
+            return "sound"
         case _:
-            return "sound" if isinstance(value, Audio) else "text"
+            return table.KINDS_BY_TYPE.get(type(value), "text")
 
 
 def _text_kind(text: str) -> str:

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from annotation.importing.formats import (
-    audio_folder,
     columns,
     csv_files,
-    hugging_face,
+    folders,
     json_files,
     parquet_files,
 )
@@ -55,8 +54,8 @@ TABLE_READERS: dict[str, Callable[..., RowEntries]] = {
     "jsonl": json_files.json_lines,
     "json": json_files.json_rows,
     "parquet": parquet_files.parquet_rows,
-    "audiofolder": audio_folder.audio_folder_rows,
-    "huggingface": hugging_face.hugging_face_rows,
+    "audiofolder": folders.audio_folder_rows,
+    "huggingface": folders.hugging_face_rows,
 }
 # Tables of lines, whose reading can resume in the middle; tables that a protocol's pairing of sounds can make.
 RESUMABLE, PAIRED = ("csv", "tsv", "jsonl"), ("audiofolder", "huggingface")
@@ -77,8 +76,8 @@ def table_reader(kind: str) -> Callable[..., Entries]:
         place = place or ReadPosition()
         more = [place] if kind in RESUMABLE else [protocol] if kind in PAIRED else []
         rows = TABLE_READERS[kind](source, *more)
-        yield from read_rows(rows, audio_folder.source_folder(source), protocol, column_map, place)
-        if kind == "huggingface" and (others := hugging_face.unread_configurations(source)):
+        yield from read_rows(rows, folders.source_folder(source), protocol, column_map, place)
+        if kind == "huggingface" and (others := folders.unread_configurations(source)):
             yield Note(
                 f"One configuration was read; to read {', '.join(others)[:200]}, name its folder or file."
             )

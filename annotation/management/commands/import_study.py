@@ -12,8 +12,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.errors import DomainError
 from annotation.importing import import_jobs
-from annotation.importing import options as importing_options
 from annotation.importing.formats import FORMATS
+from annotation.importing.options import ImportOptions, NewStudy, check_options
 from annotation.jobs import jobs
 from annotation.models import Job, Study
 
@@ -48,19 +48,16 @@ class Command(BaseCommand):
             raise CommandError("--overlap is a number from 1 to 1000.")
         study, new_study = self._study(options)
         rules = {
-            "format": options["format"],
+            **{name: options[name] for name in ("format", "overlap", "dry_run", "skip_bad_rows")},
             "column_map": dict(_pair(pair) for pair in options["map"]),
-            "overlap": overlap,
             "archive": study is None and overlap is None,
-            "dry_run": options["dry_run"],
-            "skip_bad_rows": options["skip_bad_rows"],
             "new_study": new_study,
         }
         try:
             if options["dry_run"]:
-                report = self._rehearse(
-                    study, importing_options.ImportOptions(str(options["source"].resolve()), **rules)
-                )
+                order = ImportOptions(str(options["source"].resolve()), **rules)
+                check_options(study, order)
+                report = import_jobs.run_dry(study, order, progress=self._show)
             else:
                 report = self._import(study, options["source"], rules)
         except DomainError as error:
@@ -71,7 +68,7 @@ class Command(BaseCommand):
         self._tell_problems(report)
         self._tell_result(report)
 
-    def _study(self, options: dict[str, Any]) -> tuple[Study | None, importing_options.NewStudy | None]:
+    def _study(self, options: dict[str, Any]) -> tuple[Study | None, NewStudy | None]:
         slug, preset = options["study"], options["protocol"]
         study = Study.objects.select_related("protocol_version").filter(slug=slug).first()
         if study is not None:
@@ -83,13 +80,7 @@ class Command(BaseCommand):
         preset = preset or FORMATS[options["format"]].protocol
         if not preset:
             raise CommandError("The study does not exist yet: name its protocol, e.g. --protocol orca.")
-        return None, importing_options.NewStudy(
-            slug, options["title"] or slug, preset, options["overlap"] or 3
-        )
-
-    def _rehearse(self, study: Study | None, order: importing_options.ImportOptions) -> dict[str, Any]:
-        importing_options.check_options(study, order)
-        return import_jobs.run_dry(study, order, progress=self._show)
+        return None, NewStudy(slug, options["title"] or slug, preset, options["overlap"] or 3)
 
     def _import(self, study: Study | None, source: Path, rules: dict[str, Any]) -> dict[str, Any]:
         job = import_jobs.start(study, source, actor=None, **rules)
@@ -114,11 +105,10 @@ class Command(BaseCommand):
         if not problems:
             return
         table = [COLUMNS, *(tuple(problem[name] for name in COLUMNS) for problem in problems)]
-        widths = [min(60, max(len(row[column]) for row in table)) for column in range(len(COLUMNS))]
+        widths = [min(60, max(map(len, column))) for column in zip(*table, strict=True)]
         for row in table:
-            self.stderr.write(
-                "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            )
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            self.stderr.write("  ".join(cells).rstrip())
         if (more := report["n_problems"] - len(problems)) > 0:
             self.stderr.write(f"… and {more} more")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.importing import clips, import_jobs, remote_files, staging
+from annotation.importing import clips, import_jobs, staging
 from annotation.jobs import jobs
 from annotation.models import Clip, Job, StagedSound
 from tests import factories
@@ -26,7 +26,7 @@ class Killed(BaseException):
 @pytest.fixture(autouse=True)
 def _few_together(settings, monkeypatch, tmp_path):
     settings.OUTBOUND_ALLOW = ["127.0.0.1"]
-    monkeypatch.setattr(remote_files, "FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr(clips, "FIRST_WAIT_S", 0.001)
     monkeypatch.setattr(staging, "AUDIO_BATCH", 3)
     monkeypatch.setattr(jobs, "_REPORT_EVERY_SECONDS", 0)
     (tmp_path / "temporary").mkdir()

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from annotation.importing import remote_files
+from annotation.importing import clips
 from annotation.listening import clip_cache
 from annotation.models import Candidate, Clip
 from tests import factories
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _in_house(settings, monkeypatch):
     settings.OUTBOUND_ALLOW = ["127.0.0.1"]
-    monkeypatch.setattr(remote_files, "FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr(clips, "FIRST_WAIT_S", 0.001)
 
 
 def test_sounds_come_from_the_web_and_from_a_bucket_and_are_kept_once(kept_in_bucket, tmp_path):

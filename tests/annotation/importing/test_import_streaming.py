@@ -160,7 +160,7 @@ def test_what_was_told_before_a_worker_was_killed_is_not_told_again(study, tmp_p
 
 def test_a_worker_killed_behind_the_writing_leaves_its_report_to_the_next(study, tmp_path, monkeypatch):
     job = import_jobs.start(study, write(tmp_path / "x.jsonl", rows(3)), format="jsonl", actor=None)
-    genuine = import_jobs.rows.analyze_tables
+    genuine = import_jobs.writing.analyze_tables
     monkeypatch.setattr(import_jobs.rows, "analyze_tables", killed)
     with pytest.raises(Killed):
         jobs.run(job.pk)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from annotation.audio.errors import AudioError
-from annotation.importing import remote_files
+from annotation.importing import clips
+from annotation.importing.clips import local_audio_files
 from annotation.importing.records import RemoteAudio
-from annotation.importing.remote_files import local_audio_files
 from tests.annotation.importing.web import serving
 
 WAV = {"Content-Type": "audio/wav"}
@@ -17,11 +17,11 @@ WAV = {"Content-Type": "audio/wav"}
 @pytest.fixture(autouse=True)
 def _in_house_and_quick(settings, monkeypatch):
     settings.OUTBOUND_ALLOW = ["127.0.0.1"]
-    monkeypatch.setattr(remote_files, "FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr(clips, "FIRST_WAIT_S", 0.001)
 
 
 def _fetch(address: str, target: Path) -> bytes:
-    remote_files.fetch_file(address, target, cancelled=threading.Event())
+    clips.fetch_file(address, target, cancelled=threading.Event())
     return target.read_bytes()
 
 
@@ -37,7 +37,7 @@ def test_a_sound_is_fetched(tmp_path):
 
 
 def test_many_come_at_once_and_in_order(tmp_path):
-    together = threading.Barrier(remote_files.CONCURRENT_FETCHES, timeout=10)
+    together = threading.Barrier(clips.CONCURRENT_FETCHES, timeout=10)
 
     def says(asked):
         together.wait()
@@ -45,9 +45,7 @@ def test_many_come_at_once_and_in_order(tmp_path):
 
     with serving(says) as server:
         here = tmp_path / "here.wav"
-        wanted = [
-            RemoteAudio(f"{server.address}/{number}") for number in range(2 * remote_files.CONCURRENT_FETCHES)
-        ]
+        wanted = [RemoteAudio(f"{server.address}/{number}") for number in range(2 * clips.CONCURRENT_FETCHES)]
         told: list[tuple[int, int]] = []
         found = dict(
             local_audio_files([here, *wanted], tmp_path, on_progress=lambda *told_: told.append(told_))
@@ -67,7 +65,7 @@ def test_a_server_in_trouble_is_asked_again(tmp_path):
 def test_a_server_that_stays_in_trouble_is_named_with_its_status(tmp_path):
     with serving(lambda asked: (503, {}, b"")) as server:
         error = _refusal(server.address, tmp_path)
-        assert len(server.asked) == remote_files.MAX_TRIES
+        assert len(server.asked) == clips.MAX_TRIES
     assert error.code == "not_fetched"
     assert "503" in error.message
     assert "beside the source" in error.remedy

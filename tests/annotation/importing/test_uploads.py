@@ -19,7 +19,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.errors import InvalidInput
-from annotation.importing import archives, uploads
+from annotation.importing import uploads
 from annotation.models import Job
 
 pytestmark = pytest.mark.django_db
@@ -245,7 +245,7 @@ def test_a_path_that_leads_out_is_refused(tmp_path, pack, name):
 
 
 def test_too_many_entries_are_refused(monkeypatch):
-    monkeypatch.setattr(archives, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(uploads, "MAX_ENTRIES", 2)
     assert "more than 2 files" in refusal(archive(("a.csv", b""), ("b", b""), ("c", b"")))
 
 
@@ -253,13 +253,13 @@ def test_a_list_of_too_many_entries_is_refused_before_it_is_read(monkeypatch):
     """zipfile goes by the list's length, whatever number of entries the archive states."""
     content = bytearray(archive(*((f"{n}", b"") for n in range(5000))).read())
     content[-14:-10] = bytes(4)
-    monkeypatch.setattr(archives, "MAX_ENTRIES", 1000)
+    monkeypatch.setattr(uploads, "MAX_ENTRIES", 1000)
     monkeypatch.setattr(zipfile, "ZipInfo", lambda *_: pytest.fail("an entry was made"))
     assert "more than 1,000 files" in refusal(upload(bytes(content), "study.zip"))
 
 
 def test_a_list_of_gigabytes_is_not_taken_into_memory(monkeypatch):
-    monkeypatch.setattr(archives, "MAX_ZIP_READ", 100_000)
+    monkeypatch.setattr(uploads, "MAX_ZIP_READ", 100_000)
     with_remark = zipfile.ZipInfo("study.csv")
     with_remark.comment = b"x" * 60_000
     other = zipfile.ZipInfo("other.csv")
@@ -269,13 +269,13 @@ def test_a_list_of_gigabytes_is_not_taken_into_memory(monkeypatch):
 
 @pytest.mark.parametrize(("pack", "name"), [(archive, "{}/"), (archive, "__MACOSX/{}"), (tar, "__MACOSX/{}")])
 def test_what_is_passed_over_is_counted(monkeypatch, home, pack, name):
-    monkeypatch.setattr(archives, "MAX_ENTRIES", 20)
+    monkeypatch.setattr(uploads, "MAX_ENTRIES", 20)
     passed_over = [(name.format(n), b"") for n in range(20)]
     assert "more than 20 files" in refusal(pack(("study.csv", TABLE), *passed_over))
 
 
 def test_a_tars_folders_are_counted(monkeypatch):
-    monkeypatch.setattr(archives, "MAX_ENTRIES", 20)
+    monkeypatch.setattr(uploads, "MAX_ENTRIES", 20)
     made = [tarfile.TarInfo(f"{number}") for number in range(20)]
     for folder in made:
         folder.type = tarfile.DIRTYPE
@@ -297,7 +297,7 @@ def test_a_tar_is_unpacked_as_a_zip_is(mode):
 
 @pytest.mark.parametrize("pack", [archive, tar])
 def test_what_shrank_to_almost_nothing_is_refused(home, monkeypatch, pack):
-    monkeypatch.setattr(archives, "RATIO_FROM_BYTES", 1_000_000)
+    monkeypatch.setattr(uploads, "RATIO_FROM_BYTES", 1_000_000)
     assert "times its size" in refusal(pack(("study.csv", TABLE), ("zeros.wav", b"\0" * 5_000_000)))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.jobs import worker
+from annotation.jobs import heartbeat
 
 
 @pytest.mark.parametrize(("status", "stopping"), [(None, False), (False, False), (0, True), (1, True)])
 def test_a_worker_that_was_asked_to_end_knows_it(monkeypatch, status, stopping):
-    monkeypatch.setattr(worker.state, "should_stop", status)
-    assert worker.is_stopping() is stopping
+    monkeypatch.setattr(heartbeat.state, "should_stop", status)
+    assert heartbeat.is_stopping() is stopping

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from annotation.importing import records
-from annotation.importing.formats import FORMATS, RowProblem, audio_folder
+from annotation.importing.formats import FORMATS, RowProblem, folders
 from annotation.protocols import preset
 from tests.annotation.importing.formats import sounds, tables
 
@@ -30,8 +30,7 @@ def table(folder: Path, *rows: dict) -> None:
 
 def rows(folder: Path) -> list[dict]:
     return [
-        entry if isinstance(entry, RowProblem) else entry[1]
-        for entry in audio_folder.audio_folder_rows(folder)
+        entry if isinstance(entry, RowProblem) else entry[1] for entry in folders.audio_folder_rows(folder)
     ]
 
 
@@ -76,7 +75,7 @@ def test_a_table_per_split_says_the_split(folder):
         ("test/a", "test"),
         ("train/a", "train"),
     ]
-    assert [row for row, _ in audio_folder.audio_folder_rows(folder)] == [
+    assert [row for row, _ in folders.audio_folder_rows(folder)] == [
         "test/metadata.jsonl 1",
         "train/metadata.jsonl 1",
     ]

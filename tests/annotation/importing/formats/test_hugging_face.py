@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.importing.formats import FORMATS, Note, RowProblem, hugging_face
+from annotation.importing.formats import FORMATS, Note, RowProblem, folders
 from annotation.importing.formats.parquet_files import PackedAudioReader
 from annotation.protocols import preset
 from tests.annotation.importing.formats import sounds, tables
@@ -31,8 +31,7 @@ def shard(folder: Path, name: str, *texts: str) -> Path:
 
 def rows(folder: Path) -> list:
     return [
-        entry if isinstance(entry, RowProblem) else entry[1]
-        for entry in hugging_face.hugging_face_rows(folder)
+        entry if isinstance(entry, RowProblem) else entry[1] for entry in folders.hugging_face_rows(folder)
     ]
 
 
@@ -51,9 +50,7 @@ def test_files_are_known_by_their_names(folder):
         ("train-3", "train", "c"),
         ("test-1", "test", "t"),
     ]
-    assert [row for row, _ in hugging_face.hugging_face_rows(folder)][
-        2
-    ] == "data/train-00001-of-00002.parquet 1"
+    assert [row for row, _ in folders.hugging_face_rows(folder)][2] == "data/train-00001-of-00002.parquet 1"
 
 
 @pytest.mark.parametrize(
