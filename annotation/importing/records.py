@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -280,15 +279,15 @@ def _encode_judgment(judgment: JudgmentRecord) -> list[Any]:
 def decode_task(task: EncodedTask) -> TaskRecord:
     texts, reference, audio = orjson.loads(task.item)
     strata, columns = orjson.loads(task.rest)
-    # Candidates that the import added have no column.
-    candidates = zip_longest(orjson.loads(task.candidates), columns, fillvalue="audio")
+    candidates = orjson.loads(task.candidates)
+    columns += ["audio"] * (len(candidates) - len(columns))  # those that the import added have none
     return TaskRecord(
         task.row,
         task.task_name,
         ItemRecord(task.item_name, texts, decode_audio(reference), decode_audio(audio), strata),
         tuple(
             CandidateRecord(system, text, decode_audio(sound), role, column)
-            for (system, text, sound, role), column in candidates
+            for (system, text, sound, role), column in zip(candidates, columns, strict=True)
         ),
         [_decode_judgment(values) for values in orjson.loads(f"[{task.judgments or ''}]")],
     )

@@ -6,6 +6,7 @@ import json
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field, fields
+from functools import partial
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
@@ -366,13 +367,16 @@ class StagedAudio:
                 clips.ingest_clips(
                     batch,
                     into=audio,
-                    on_progress=lambda done, _of_these, start=start: self.on_progress(start + done, len(new)),
+                    on_progress=partial(self._report, start, len(new)),
                     unpacker=self.unpacker,
                     store=self.store,
                 )
             finally:
                 self.keep(audio, batch)
         return audio
+
+    def _report(self, start: int, total: int, done: int, _of_these: int) -> None:
+        self.on_progress(start + done, total)
 
     def keep(self, audio: clips.IngestedAudio, sounds: Iterable[Audio]) -> None:
         """Remember which of these became clips, whatever else went wrong: they are removed if the import comes to

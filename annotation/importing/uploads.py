@@ -185,7 +185,7 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
 def _unpack_tar(packed: File[bytes] | gzip.GzipFile, target: _ExtractionTarget) -> None:
     with _damage_as_refusal(), tarfile.open(fileobj=_BoundedTarFile(packed), mode="r:") as archive:  # type: ignore[call-overload]
         while (member := archive.next()) is not None:
-            archive.members = []  # type: ignore[attr-defined]  # it would remember them all
+            archive.members = []  # it would remember them all
             # Before it is passed over: what lies between two members is unpacked on the way to the second.
             target.count_bytes(member.size)
             if member.isdir() or not is_user_file(member.name):

@@ -10,8 +10,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.importing import checking, import_jobs, records, writing
-from annotation.importing import staging as importing_staging
+from annotation.importing import checking, import_jobs, records, staging, writing
 from annotation.importing.formats import json_files
 from annotation.jobs import jobs
 from annotation.models import (
@@ -38,10 +37,13 @@ def study() -> Study:
 
 @pytest.fixture(autouse=True)
 def small_pages(monkeypatch):
-    monkeypatch.setattr(importing_staging, "READ_BATCH", 10)
-    monkeypatch.setattr(checking, "CHECK_PAGE", 10)
-    monkeypatch.setattr(writing, "WRITE_PAGE", 10)
+    set_pages(monkeypatch, 10)
     monkeypatch.setattr(jobs, "_REPORT_EVERY_SECONDS", 0)
+
+
+def set_pages(monkeypatch, n: int) -> None:
+    for module, name in ((staging, "READ_BATCH"), (checking, "CHECK_PAGE"), (writing, "WRITE_PAGE")):
+        monkeypatch.setattr(module, name, n)
 
 
 def rows(n: int, **more) -> list[dict]:
@@ -82,20 +84,31 @@ def elsewhere(act) -> None:
     thread.join()
 
 
-def die_at(monkeypatch, stage: str, done: int):
+def begin(study: Study, source) -> Job:
+    return import_jobs.start(study, source, format=source.suffix[1:], actor=None)
+
+
+def kill_at(job: Job, stage: str, done: int) -> None:
+    """Run the job, and kill its worker when it has come so far."""
     genuine = jobs.RunningJob.progress
 
     def progress(running, at, total=None, *, stage=""):
         genuine(running, at, total, stage=stage)
-        if (stage, at) == wanted:
+        if (stage, at) == last:
             raise Killed
 
-    wanted = (stage, done)
-    monkeypatch.setattr(jobs.RunningJob, "progress", progress)
-    return genuine
+    last = (stage, done)
+    kill_in(job, jobs.RunningJob, "progress", progress)
 
 
-def taken_over(job: Job) -> None:
+def kill_in(job: Job, owner: object, name: str, deadly) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(owner, name, deadly)
+        with pytest.raises(Killed):
+            jobs.run(job.pk)
+
+
+def take_over(job: Job) -> None:
     Job.objects.filter(pk=job.pk).update(lease_expires_at="2020-01-01T00:00Z")
     assert jobs.run(job.pk)
     job.refresh_from_db()
@@ -106,13 +119,9 @@ def taken_over(job: Job) -> None:
     [("reading", 15), ("reading", 55), ("checking", 20), ("writing", 20)],
 )
 def test_whoever_takes_over_goes_on_where_the_last_was_killed(study, tmp_path, monkeypatch, stage, done):
-    source = write(tmp_path / "x.jsonl", rows(30))
-    job = import_jobs.start(study, source, format="jsonl", actor=None)
-    genuine = die_at(monkeypatch, stage, done)
-    with pytest.raises(Killed):
-        jobs.run(job.pk)
+    job = begin(study, write(tmp_path / "x.jsonl", rows(30)))
+    kill_at(job, stage, done)
     assert Task.objects.count() == 0
-    monkeypatch.setattr(jobs.RunningJob, "progress", genuine)
     read: list[int] = []
     real = json_files.raw_lines
 
@@ -122,76 +131,56 @@ def test_whoever_takes_over_goes_on_where_the_last_was_killed(study, tmp_path, m
             yield line
 
     monkeypatch.setattr(json_files, "raw_lines", lines)
-    taken_over(job)
+    take_over(job)
     kept = {15: 10, 55: 50}.get(done, 60) if stage == "reading" else 60
     assert read == list(range(kept + 1, 61))
-    assert (job.state, job.report["created"]) == (
-        "done",
-        {"items": 30, "tasks": 30, "judgments": 60, "raters": 2},
-    )
-    assert staged() == 0
+    assert job.report["created"] == {"items": 30, "tasks": 30, "judgments": 60, "raters": 2}
+    assert (job.state, staged()) == ("done", 0)
     check_counters(study)
 
 
-def test_what_a_row_adds_is_told_by_whoever_reads_it_again(study, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("places", "row"),
+    [
+        pytest.param((10,), "11", id="the first row behind a full batch is read again"),
+        pytest.param((3, 40), "4", id="what was reported in an earlier batch is not reported again"),
+    ],
+)
+def test_an_unknown_column_is_reported_once_though_a_worker_is_killed(study, tmp_path, places, row):
     entries = rows(30)
-    entries[10]["extra"] = "the first row behind a full batch"
-    job = import_jobs.start(study, write(tmp_path / "x.jsonl", entries), format="jsonl", actor=None)
-    genuine = die_at(monkeypatch, "reading", 15)
-    with pytest.raises(Killed):
-        jobs.run(job.pk)
-    monkeypatch.setattr(jobs.RunningJob, "progress", genuine)
-    taken_over(job)
-    told = [(problem["row"], problem["field"]) for problem in job.report["problems"]]
-    assert (job.state, told) == ("failed", [("11", "extra")])
+    for place in places:
+        entries[place]["extra"] = "unknown"
+    job = begin(study, write(tmp_path / "x.jsonl", entries))
+    kill_at(job, "reading", 15)
+    take_over(job)
+    problems = [(problem["row"], problem["field"]) for problem in job.report["problems"]]
+    assert (job.state, problems) == ("failed", [(row, "extra")])
 
 
-def test_what_was_told_before_a_worker_was_killed_is_not_told_again(study, tmp_path, monkeypatch):
-    entries = rows(30)
-    entries[3]["extra"] = entries[40]["extra"] = "in two batches"
-    job = import_jobs.start(study, write(tmp_path / "x.jsonl", entries), format="jsonl", actor=None)
-    genuine = die_at(monkeypatch, "reading", 15)
-    with pytest.raises(Killed):
-        jobs.run(job.pk)
-    monkeypatch.setattr(jobs.RunningJob, "progress", genuine)
-    taken_over(job)
-    assert [problem["row"] for problem in job.report["problems"]] == ["4"]
-
-
-def test_a_worker_killed_behind_the_writing_leaves_its_report_to_the_next(study, tmp_path, monkeypatch):
-    job = import_jobs.start(study, write(tmp_path / "x.jsonl", rows(3)), format="jsonl", actor=None)
-    genuine = import_jobs.writing.analyze_tables
-    monkeypatch.setattr(import_jobs.rows, "analyze_tables", killed)
-    with pytest.raises(Killed):
-        jobs.run(job.pk)
-    monkeypatch.setattr(import_jobs.rows, "analyze_tables", genuine)
-    taken_over(job)
+def test_a_worker_killed_behind_the_writing_leaves_its_report_to_the_next(study, tmp_path):
+    job = begin(study, write(tmp_path / "x.jsonl", rows(3)))
+    kill_in(job, writing, "analyze_tables", killed)
+    take_over(job)
     assert job.report["created"] == {"items": 3, "tasks": 3, "judgments": 6, "raters": 2}
     assert (Judgment.objects.count(), staged()) == (6, 0)
 
 
-def test_a_source_that_changed_meanwhile_is_read_anew(study, tmp_path, monkeypatch):
+def test_a_source_that_changed_meanwhile_is_read_anew(study, tmp_path):
     source = write(tmp_path / "x.jsonl", rows(30))
-    job = import_jobs.start(study, source, format="jsonl", actor=None)
-    genuine = die_at(monkeypatch, "reading", 25)
-    with pytest.raises(Killed):
-        jobs.run(job.pk)
-    monkeypatch.setattr(jobs.RunningJob, "progress", genuine)
+    job = begin(study, source)
+    kill_at(job, "reading", 25)
     write(source, rows(2))
-    taken_over(job)
+    take_over(job)
     assert (job.state, Item.objects.count()) == ("done", 2)
 
 
-def test_readers_that_know_no_place_are_passed_over_what_is_staged(study, tmp_path, monkeypatch):
+def test_readers_that_know_no_place_are_passed_over_what_is_staged(study, tmp_path):
     source = tmp_path / "x.json"
     source.write_text(json.dumps(rows(30)))
-    job = import_jobs.start(study, source, format="json", actor=None)
-    genuine = die_at(monkeypatch, "reading", 25)
-    with pytest.raises(Killed):
-        jobs.run(job.pk)
+    job = begin(study, source)
+    kill_at(job, "reading", 25)
     assert StagedTask.objects.count() == 20
-    monkeypatch.setattr(jobs.RunningJob, "progress", genuine)
-    taken_over(job)
+    take_over(job)
     assert (job.state, Judgment.objects.count()) == ("done", 60)
 
 
@@ -202,7 +191,7 @@ def test_readers_that_know_no_place_are_passed_over_what_is_staged(study, tmp_pa
 )
 def test_cancelling_leaves_nothing_at_any_stage(study, tmp_path, monkeypatch, stage):
     user = factories.UserFactory()
-    job = import_jobs.start(study, write(tmp_path / "x.jsonl", rows(30)), format="jsonl", actor=None)
+    job = begin(study, write(tmp_path / "x.jsonl", rows(30)))
     before, genuine = counted(), jobs.RunningJob.progress
 
     def progress(running, at, total=None, *, stage=""):
@@ -222,15 +211,13 @@ def test_cancelling_leaves_nothing_at_any_stage(study, tmp_path, monkeypatch, st
     assert counted() == before
 
 
-def test_what_is_staged_for_a_job_that_ended_elsewhere_is_swept_away(study, tmp_path, monkeypatch):
-    job = import_jobs.start(study, write(tmp_path / "x.jsonl", rows(30)), format="jsonl", actor=None)
-    die_at(monkeypatch, "reading", 25)
-    with pytest.raises(Killed):
-        jobs.run(job.pk)
-    importing_staging.discard_finished_staging()
+def test_what_is_staged_for_a_job_that_ended_elsewhere_is_swept_away(study, tmp_path):
+    job = begin(study, write(tmp_path / "x.jsonl", rows(30)))
+    kill_at(job, "reading", 25)
+    staging.discard_finished_staging()
     assert StagedTask.objects.count() == 20
     Job.objects.filter(pk=job.pk).update(state=Job.State.CANCELLED)
-    importing_staging.discard_finished_staging()
+    staging.discard_finished_staging()
     assert staged() == 0
 
 
@@ -249,18 +236,21 @@ def test_unnamed_answers_far_apart_are_counted_in_the_order_of_the_source(study,
     assert (set(Judgment.objects.values_list("client_id", flat=True)), len(before)) == (before, 30)
 
 
-def test_a_contradiction_names_both_rows_however_far_apart(study, tmp_path):
-    entries = [*rows(15), {**rows(1)[0], "rater_id": "cat", "question_text": "Another?"}]
-    job = bring(study, write(tmp_path / "x.jsonl", entries), format="jsonl")
-    [problem] = job.report["problems"]
-    assert (problem["row"], problem["field"]) == ("31", "question")
-    assert problem["problem"] == "differs from row 1, which is about the same"
-
-
-def test_somebody_who_answers_twice_is_told_of_both_rows(study, tmp_path):
-    job = bring(study, write(tmp_path / "x.jsonl", [*rows(15), rows(1)[0]]), format="jsonl")
-    [problem] = job.report["problems"]
-    assert (problem["row"], problem["problem"]) == ("31", "ann answered this on row 1 before")
+@pytest.mark.parametrize(
+    ("change", "field", "problem"),
+    [
+        (
+            {"rater_id": "cat", "question_text": "Another?"},
+            "question",
+            "differs from row 1, which is about the same",
+        ),
+        ({}, "rater_id", "ann answered this on row 1 before"),
+    ],
+)
+def test_a_contradiction_names_both_rows_however_far_apart(study, tmp_path, change, field, problem):
+    job = bring(study, write(tmp_path / "x.jsonl", [*rows(15), {**rows(1)[0], **change}]), format="jsonl")
+    [reported] = job.report["problems"]
+    assert (reported["row"], reported["field"], reported["problem"]) == ("31", field, problem)
 
 
 def test_every_problem_is_kept_though_the_report_shows_the_first(study, tmp_path, monkeypatch):
@@ -280,10 +270,8 @@ def test_what_no_column_can_hold_can_still_be_told_of(study, tmp_path):
 
 def test_columns_that_changed_since_the_last_import_are_told(study, tmp_path):
     bring(study, write(tmp_path / "x.jsonl", rows(2)), format="jsonl")
-    changed = [
-        {"item_id": 7, "system": "s", "answer": "No", "stratum.kind": "speech"},
-        {"item_id": 8, "system": "s", "answer": "No"},
-    ]
+    no = {"system": "s", "answer": "No"}
+    changed = [{"item_id": 7, **no, "stratum.kind": "speech"}, {"item_id": 8, **no}]
     job = bring(study, write(tmp_path / "x.jsonl", changed), format="jsonl")
     [note] = job.report["notes"]
     assert "new columns: stratum.kind" in note
@@ -293,18 +281,11 @@ def test_columns_that_changed_since_the_last_import_are_told(study, tmp_path):
 
 def test_queries_grow_with_pages_and_not_with_rows(study, tmp_path, monkeypatch):
     def queries(n: int, other: Study) -> int:
-        with CaptureQueriesContext(
-            connection,
-        ) as captured:
+        with CaptureQueriesContext(connection) as captured:
             bring(other, write(tmp_path / "x.jsonl", rows(n)), format="jsonl")
         return len(captured)
 
-    for module, name in (
-        (importing_staging, "READ_BATCH"),
-        (checking, "CHECK_PAGE"),
-        (writing, "WRITE_PAGE"),
-    ):
-        monkeypatch.setattr(module, name, 1000)
+    set_pages(monkeypatch, 1000)
     monkeypatch.setattr(jobs, "_REPORT_EVERY_SECONDS", 60)
     assert queries(20, study) == queries(80, factories.StudyFactory())
 
@@ -312,41 +293,35 @@ def test_queries_grow_with_pages_and_not_with_rows(study, tmp_path, monkeypatch)
 def test_memory_does_not_grow_with_the_source(study, tmp_path, monkeypatch):
     def peak(n: int) -> int:
         source = write(tmp_path / f"{n}.jsonl", rows(n))
-        staging = importing_staging.open_staging(job, source)
+        staged_import = staging.open_staging(job, source)
         tracemalloc.start()
-        order = importing_staging.ImportOptions(str(source), "jsonl")
-        importing_staging.read_source(staging, order, protocol, lambda *_, **__: None)
-        checking.ImportCheck(study, order, protocol, staging).run(lambda *_, **__: None)
+        order = staging.ImportOptions(str(source), "jsonl")
+        staging.read_source(staged_import, order, protocol, lambda *_, **__: None)
+        checking.ImportCheck(study, order, protocol, staged_import).run(lambda *_, **__: None)
         highest = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return highest
 
-    for module, name in ((importing_staging, "READ_BATCH"), (checking, "CHECK_PAGE")):
-        monkeypatch.setattr(module, name, 20)
+    set_pages(monkeypatch, 20)
     job = Job.objects.create(kind="import", study=study)
-    protocol = import_jobs._protocol_of(study, importing_staging.ImportOptions("", "jsonl"))
+    protocol = import_jobs._protocol_of(study, staging.ImportOptions("", "jsonl"))
     peak(300)  # fills the caches of statements, which have a bound of their own
     # A record that is held takes more than 1,000 bytes.
     assert (peak(300) - peak(60)) / 480 < 200
 
 
 def test_pages_end_where_their_texts_are_long(study, tmp_path, monkeypatch):
-    monkeypatch.setattr(importing_staging, "MAX_HELD_CHARACTERS", 1000)
-    for module, name in (
-        (importing_staging, "READ_BATCH"),
-        (checking, "CHECK_PAGE"),
-        (writing, "WRITE_PAGE"),
-    ):
-        monkeypatch.setattr(module, name, 1000)
+    monkeypatch.setattr(staging, "MAX_HELD_CHARACTERS", 1000)
+    set_pages(monkeypatch, 1000)
     pages: list[int] = []
-    real = importing_staging.staged_pages
+    real = staging.staged_pages
 
     def counting(staged, **given):
         for ordinals, tasks in real(staged, **given):
             pages.append(sum(task.size for task in tasks))
             yield ordinals, tasks
 
-    monkeypatch.setattr(importing_staging, "staged_pages", counting)
+    monkeypatch.setattr(staging, "staged_pages", counting)
     job = bring(study, write(tmp_path / "x.jsonl", rows(30, prompt="p" * 300)), format="jsonl")
     assert job.report["created"] == {"items": 30, "tasks": 30, "judgments": 60, "raters": 2}
     assert len(pages) > 20
@@ -354,14 +329,10 @@ def test_pages_end_where_their_texts_are_long(study, tmp_path, monkeypatch):
 
 
 def test_a_batch_ends_where_its_texts_are_long(study, tmp_path, monkeypatch):
-    monkeypatch.setattr(importing_staging, "MAX_HELD_CHARACTERS", 1000)
-    monkeypatch.setattr(importing_staging, "READ_BATCH", 1000)
-    job = import_jobs.start(
-        study, write(tmp_path / "x.jsonl", rows(30, prompt="p" * 300)), format="jsonl", actor=None
-    )
-    die_at(monkeypatch, "reading", 25)
-    with pytest.raises(Killed):
-        jobs.run(job.pk)
+    monkeypatch.setattr(staging, "MAX_HELD_CHARACTERS", 1000)
+    monkeypatch.setattr(staging, "READ_BATCH", 1000)
+    job = begin(study, write(tmp_path / "x.jsonl", rows(30, prompt="p" * 300)))
+    kill_at(job, "reading", 25)
     assert StagedTask.objects.count() > 20
 
 

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from annotation.errors import Conflict
-from annotation.jobs import jobs
+from annotation.jobs import heartbeat, jobs
 from annotation.models import Job
 from tests import factories
 
@@ -209,3 +209,9 @@ def test_a_worker_that_is_to_end_finishes_what_would_begin_anew(monkeypatch):
     assert jobs.run(job.pk, stopping=lambda: True)
     job.refresh_from_db()
     assert job.state == "done"
+
+
+@pytest.mark.parametrize(("status", "stopping"), [(None, False), (False, False), (0, True), (1, True)])
+def test_a_worker_that_was_asked_to_end_knows_it(monkeypatch, status, stopping):
+    monkeypatch.setattr(heartbeat.state, "should_stop", status)
+    assert heartbeat.is_stopping() is stopping

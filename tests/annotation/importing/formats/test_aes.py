@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 
-from annotation.importing.formats import RowProblem, TaskRecord, aes
-from annotation.protocols import preset
-from tests.annotation.importing.formats import sounds
+from tests.annotation.importing.formats import reading, sounds
+from tests.annotation.importing.formats.reading import problems, tasks
 
 AXES = ("Production_Quality", "Production_Complexity", "Content_Enjoyment", "Content_Usefulness")
 PATH = "/your_path/PAM/human_eval/audio/audiogen_m/bell.wav"
+read = partial(reading.read, "aes", protocol="aes")
 
 
 @pytest.fixture
@@ -27,25 +28,13 @@ def source(tmp_path):
     return write
 
 
-def read(path, key="aes"):
-    return list(aes.read(path, preset(key), {}))
-
-
-def problems(path):
-    return [(p.row, p.field) for p in read(path) if isinstance(p, RowProblem)]
-
-
-def test_folders_name_the_system_and_the_text_it_was_given(source):
-    records = read(source({}, {"data_path": PATH.replace("audiogen_m", "real")}))
-    assert [record.candidates[0].system for record in records] == ["audiogen_m", "real"]
-    assert {record.item.external_id for record in records} == {"audio/bell"}
+def test_folders_name_the_system_and_the_text_it_was_given_unless_the_line_says_otherwise(source):
+    named = {"item": "text 7", "system": "model-x"}
+    records = read(source({}, {"data_path": PATH.replace("audiogen_m", "real")}, named))
+    assert [record.candidates[0].system for record in records] == ["audiogen_m", "real", "model-x"]
+    assert [record.item.external_id for record in records] == ["audio/bell", "audio/bell", "text 7"]
     assert records[0].item.strata == {"group": "audio"}
     assert records[0].external_id == "PAM/human_eval/audio/audiogen_m/bell.wav"
-
-
-def test_a_line_may_say_otherwise(source):
-    [record] = read(source({"item": "text 7", "system": "model-x"}))
-    assert (record.item.external_id, record.candidates[0].system) == ("text 7", "model-x")
 
 
 def test_a_place_of_the_four_lists_is_one_unnamed_judgment(source):
@@ -63,11 +52,9 @@ def test_null_is_an_answer_left_out_and_four_of_them_are_nobody(source):
 def test_sounds_below_the_file_are_taken_and_then_none_may_be_missing(source, tmp_path):
     path = source({}, {"data_path": PATH.replace("bell", "gone")})
     assert [record.candidates[0].audio for record in read(path)] == [None, None]
-    folder = tmp_path / "PAM" / "human_eval" / "audio" / "audiogen_m"
-    folder.mkdir(parents=True)
-    sound = sounds.tone(folder / "bell.wav")
-    assert problems(path) == [("2", "data_path")]
-    assert [r.candidates[0].audio for r in read(path) if isinstance(r, TaskRecord)] == [sound]
+    sound = sounds.tone(tmp_path / "PAM/human_eval/audio/audiogen_m/bell.wav")
+    assert problems(read(path)) == [("2", "data_path")]
+    assert [record.candidates[0].audio for record in tasks(read(path))] == [sound]
 
 
 @pytest.mark.parametrize(
@@ -83,18 +70,18 @@ def test_sounds_below_the_file_are_taken_and_then_none_may_be_missing(source, tm
     ],
 )
 def test_a_bad_line_is_reported_and_the_others_are_read(source, line, fields):
-    path = source({}, line, {"data_path": PATH.replace("bell", "other")})
-    assert problems(path) == [("2", field) for field in fields]
-    assert sum(isinstance(record, TaskRecord) for record in read(path)) == 2
+    entries = read(source({}, line, {"data_path": PATH.replace("bell", "other")}))
+    assert problems(entries) == [("2", field) for field in fields]
+    assert len(tasks(entries)) == 2
 
 
 def test_a_line_that_is_no_object_is_reported(tmp_path):
     (tmp_path / "x.jsonl").write_text("[1]\nbroken\n")
-    assert problems(tmp_path / "x.jsonl") == [("1", ""), ("2", "")]
+    assert problems(read(tmp_path / "x.jsonl")) == [("1", ""), ("2", "")]
 
 
 def test_a_study_that_asks_something_else_is_told_for_each_axis(source):
-    found = read(source({}), "orca")
-    assert [(problem.field, problem.remedy) for problem in found] == [
+    faults = read(source({}), protocol="orca")
+    assert [(fault.field, fault.remedy) for fault in faults] == [
         (axis, "Use the aes protocol.") for axis in AXES
     ]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from annotation.importing import records
-from annotation.importing.formats import FORMATS, RowProblem, folders
-from annotation.protocols import preset
-from tests.annotation.importing.formats import sounds, tables
+from annotation.importing.formats import folders
+from annotation.importing.records import RowProblem
+from tests.annotation.importing.formats import reading, sounds, tables
+from tests.annotation.importing.formats.reading import faults, tasks
+
+read = partial(reading.read, "audiofolder")
 
 
 @pytest.fixture
@@ -29,13 +33,8 @@ def table(folder: Path, *rows: dict) -> None:
 
 
 def rows(folder: Path) -> list[dict]:
-    return [
-        entry if isinstance(entry, RowProblem) else entry[1] for entry in folders.audio_folder_rows(folder)
-    ]
-
-
-def read(folder: Path, protocol: str, **column_map: str) -> list:
-    return list(FORMATS["audiofolder"].read(folder, preset(protocol), column_map))
+    entries = folders.audio_folder_rows(folder)
+    return [entry if isinstance(entry, RowProblem) else entry[1] for entry in entries]
 
 
 def test_file_names_become_sounds_and_items(folder):
@@ -45,7 +44,7 @@ def test_file_names_become_sounds_and_items(folder):
         {"item_id": "a", "audio": folder / "a.wav", "text": "A waltz"},
         {"item_id": "sub/b", "audio": folder / "sub/b.mp3", "text": "B"},
     ]
-    first, _ = read(folder, "pam", text="prompt")
+    first, _ = read(folder, protocol="pam", text="prompt")
     assert (first.item.texts["prompt"], first.candidates[0].system) == ("A waltz", "unnamed")
 
 
@@ -53,7 +52,7 @@ def test_several_files_of_a_row_become_columns_of_their_own(folder):
     put(folder, "x.wav", "y.wav")
     table(folder, {"chosen_file_name": "x.wav", "rejected_file_name": "y.wav", "prompt": "P", "item_id": "i"})
     assert rows(folder)[0]["rejected"] == folder / "y.wav"
-    (record,) = read(folder, "cmi-pref", chosen="audio_a", rejected="audio_b")
+    (record,) = read(folder, protocol="cmi-pref", chosen="audio_a", rejected="audio_b")
     assert [(c.system, c.audio.name) for c in record.candidates] == [("A", "x.wav"), ("B", "y.wav")]
 
 
@@ -71,20 +70,16 @@ def test_a_table_per_split_says_the_split(folder):
     for split in ("train", "test"):
         put(folder, f"{split}/a.wav")
         table(folder / split, {"file_name": "a.wav"})
-    assert [(row["item_id"], row["stratum.split"]) for row in rows(folder)] == [
-        ("test/a", "test"),
-        ("train/a", "train"),
-    ]
-    assert [row for row, _ in folders.audio_folder_rows(folder)] == [
-        "test/metadata.jsonl 1",
-        "train/metadata.jsonl 1",
-    ]
+    splits = [(row["item_id"], row["stratum.split"]) for row in rows(folder)]
+    assert splits == [("test/a", "test"), ("train/a", "train")]
+    names = [row for row, _ in folders.audio_folder_rows(folder)]
+    assert names == ["test/metadata.jsonl 1", "train/metadata.jsonl 1"]
 
 
 def test_a_file_without_a_row_and_a_row_without_a_file_are_told(folder):
     put(folder, "a.wav", "forgotten.wav")
     table(folder, {"file_name": "a.wav"}, {"file_name": "lost.wav"}, {"file_name": ""}, {"other": 1})
-    problems = [entry for entry in rows(folder) if isinstance(entry, RowProblem)]
+    problems = faults(rows(folder))
     assert [(p.row, p.problem) for p in problems] == [
         ("2", "lost.wav is not there"),
         ("3", "is empty"),
@@ -115,7 +110,7 @@ def test_links_out_of_the_folder_are_told_and_not_followed(folder):
     put(folder, "study/alpha/a.wav", "study/beta/a.wav", "elsewhere/a.wav")
     (folder / "study/gamma").symlink_to(folder / "elsewhere")
     (folder / "study/alpha/b.wav").symlink_to(folder / "elsewhere/a.wav")
-    problems = [entry for entry in rows(folder / "study") if isinstance(entry, RowProblem)]
+    problems = faults(rows(folder / "study"))
     assert [p.row for p in problems] == ["gamma", "alpha/b.wav"]
     assert len(rows(folder / "study")) == 4
 
@@ -125,49 +120,48 @@ def test_two_folders_of_one_set_of_names_are_comparisons(folder):
     (folder / "1.txt").write_text("A waltz\n")
     (folder / "prompts").mkdir()
     (folder / "prompts/2.txt").write_text("\ufeffA song", encoding="utf-8")
-    one, two = read(folder, "cmi-pref")
+    one, two = read(folder, protocol="cmi-pref")
     assert [c.system for c in one.candidates] == ["alpha", "beta"]
     assert [c.audio.name for c in one.candidates] == ["1.wav", "1.mp3"]
-    assert [(r.item.external_id, r.item.texts["prompt"]) for r in (one, two)] == [
-        ("1", "A waltz"),
-        ("2", "A song"),
-    ]
+    prompts = [(record.item.external_id, record.item.texts["prompt"]) for record in (one, two)]
+    assert prompts == [("1", "A waltz"), ("2", "A song")]
 
 
 def test_three_folders_are_every_pair_and_each_clip_alone(folder):
     put(folder, *(f"{system}/{item}.wav" for system in ("a", "b", "c") for item in ("1", "2")))
-    assert len(read(folder, "cmi-pref")) == 6
-    assert len(read(folder, "pam")) == 6
-    assert [len(record.candidates) for record in read(folder, "aqeval")] == [3, 3]
+    assert len(read(folder, protocol="cmi-pref")) == 6
+    assert len(read(folder, protocol="pam")) == 6
+    assert [len(record.candidates) for record in read(folder, protocol="aqeval")] == [3, 3]
 
 
 def test_a_folder_of_references_goes_with_the_items(folder):
     put(folder, "reference/1.wav", "a/1.wav", "b/1.wav")
-    (record,) = read(folder, "cmi-pref")
+    (record,) = read(folder, protocol="cmi-pref")
     assert record.item.reference_audio == folder / "reference/1.wav"
 
 
 def test_a_table_of_prompts_says_more_of_the_items(folder):
     put(folder, "a/1.wav", "a/2.wav", "b/1.wav", "b/2.wav")
     (folder / "prompts.csv").write_text("item_id,prompt,stratum.genre\n1,P,rock\n3,Q,jazz\n")
-    *records, problem = sorted(read(folder, "cmi-pref"), key=lambda entry: isinstance(entry, RowProblem))
+    entries = read(folder, protocol="cmi-pref")
+    records, [problem] = tasks(entries), faults(entries)
     assert (records[0].item.texts["prompt"], records[0].item.strata) == ("P", {"genre": "rock"})
     assert (problem.row, problem.problem) == ("prompts.csv 3", "'3' is no sound's name")
 
 
 def test_what_has_no_partner_is_told(folder):
     put(folder, "alpha/1.wav", "alpha/Two.wav", "beta/1.wav", "beta/two.wav")
-    problems = [entry for entry in read(folder, "cmi-pref") if isinstance(entry, RowProblem)]
+    problems = faults(read(folder, protocol="cmi-pref"))
     assert [(p.row, p.field, p.problem) for p in problems] == [
         ("Two", "beta", "has no Two, but two"),
         ("two", "alpha", "has no two, but Two"),
     ]
-    assert len(read(folder, "pam")) == 4
+    assert len(read(folder, protocol="pam")) == 4
 
 
 def test_two_sounds_of_one_name_are_told(folder):
     put(folder, "alpha/1.wav", "alpha/1.mp3")
-    (_, problem) = sorted(read(folder, "pam"), key=lambda entry: isinstance(entry, RowProblem))
+    [problem] = faults(read(folder, protocol="pam"))
     assert problem.row == "alpha/1.wav"
 
 
@@ -176,28 +170,23 @@ def test_two_sounds_of_one_name_are_told(folder):
 )
 def test_comparisons_need_a_folder_per_system(folder, names):
     put(folder, *names)
-    (problem,) = read(folder, "cmi-pref")
+    (problem,) = read(folder, protocol="cmi-pref")
     assert "folder for each of 2" in problem.remedy
 
 
-def test_an_archive_is_no_folder_and_its_neighbours_are_left_alone(folder):
+def test_a_folder_without_sounds_and_an_archive_are_told_and_their_neighbours_left_alone(folder):
+    (problem,) = read(folder, protocol="pam")
+    assert "no sounds" in problem.problem
     put(folder, "a.wav")
     (folder / "study.zip").write_bytes(b"PK\x03\x04")
-    (problem,) = read(folder / "study.zip", "pam")
+    (problem,) = read(folder / "study.zip", protocol="pam")
     assert problem.problem == "study.zip is no folder"
-
-
-def test_a_folder_without_sounds_is_told(folder):
-    (problem,) = read(folder, "pam")
-    assert "no sounds" in problem.problem
 
 
 def test_a_prompt_in_another_encoding_or_without_end_is_told(folder):
     put(folder, "1.wav", "2.wav")
     (folder / "1.txt").write_bytes("café".encode("latin-1"))
     (folder / "2.txt").write_bytes(b"x" * (records.MAX_TEXT_LENGTH + 1))
-    problems = [entry for entry in read(folder, "pam") if isinstance(entry, RowProblem)]
-    assert [(p.row, p.problem) for p in problems] == [
-        ("1.txt", "is not UTF-8"),
-        ("2.txt", "is longer than 1 MB"),
-    ]
+    problems = faults(read(folder, protocol="pam"))
+    reported = [(p.row, p.problem) for p in problems]
+    assert reported == [("1.txt", "is not UTF-8"), ("2.txt", "is longer than 1 MB")]

@@ -27,32 +27,20 @@ def test_no_more_is_read_than_is_shown(tmp_path):
 
 def test_types_are_those_of_the_rows_that_were_read(tmp_path):
     path = tmp_path / "table.jsonl"
-    lines = [
-        {"n": 1, "x": 1, "t": "a", "clip": "a b.wav", "l": [1], "o": {"a": 1}, "e": None, "m": 1, "d": "3"},
-        {
-            "n": 2,
-            "x": 1.5,
-            "t": "b",
-            "clip": "https://h/c.mp3?x=1",
-            "l": [],
-            "o": {},
-            "e": "",
-            "m": [1],
-            "d": "4",
-        },
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert preview_table(path, "jsonl").types == {
-        "n": "whole number",
-        "x": "number",
-        "t": "text",
-        "clip": "sound",
-        "l": "list",
-        "o": "object",
-        "e": "empty",
-        "m": "mixed",
-        "d": "whole number",
+    columns = {
+        "n": ([1, 2], "whole number"),
+        "x": ([1, 1.5], "number"),
+        "t": (["a", "b"], "text"),
+        "clip": (["a b.wav", "https://h/c.mp3?x=1"], "sound"),
+        "l": ([[1], []], "list"),
+        "o": ([{"a": 1}, {}], "object"),
+        "e": ([None, ""], "empty"),
+        "m": ([1, [1]], "mixed"),
+        "d": (["3", "4"], "whole number"),
     }
+    lines = [{name: values[place] for name, (values, _) in columns.items()} for place in (0, 1)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert preview_table(path, "jsonl").types == {name: kind for name, (_, kind) in columns.items()}
 
 
 def test_long_cells_are_cut(tmp_path):
@@ -140,14 +128,9 @@ FILES = [
 
 
 @pytest.mark.parametrize(("name", "text", "format"), FILES)
-def test_a_file_is_known_by_what_it_holds(tmp_path, name, text, format):
+def test_a_file_and_a_table_with_its_sounds_are_known_by_what_the_table_holds(tmp_path, name, text, format):
     write(tmp_path / name, text)
     assert detect_format(tmp_path / name)[0] == format
-
-
-@pytest.mark.parametrize(("name", "text", "format"), FILES)
-def test_a_table_with_its_sounds_is_known_by_the_table(tmp_path, name, text, format):
-    write(tmp_path / name, text)
     tone(tmp_path / "audio/a.wav")
     assert detect_format(tmp_path)[0] == format
 
@@ -174,32 +157,37 @@ def test_a_folder_is_known_by_what_it_holds(tmp_path, names, format):
     assert detect_format(tmp_path)[0] == format
 
 
-def test_a_described_data_set_is_one(tmp_path):
-    write(tmp_path / "README.md", "---\nconfigs:\n- {config_name: a, data_files: rows.csv}\n---\n")
-    write(tmp_path / "rows.csv", "a,b\n1,2\n")
-    assert detect_format(tmp_path)[0] == "huggingface"
-
-
-def test_a_folder_of_releases_is_known_by_all_of_them(tmp_path):
-    write(tmp_path / "train.json", ORCA)
-    write(tmp_path / "test.json", ORCA)
-    assert detect_format(tmp_path)[0] == "orca"
+README = "---\nconfigs:\n- {config_name: a, data_files: rows.csv}\n---\n"
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("files", "format"),
+    [
+        ({"README.md": README, "rows.csv": "a,b\n1,2\n"}, "huggingface"),
+        ({"train.json": ORCA, "test.json": ORCA}, "orca"),
+    ],
+    ids=["a described data set", "a folder of releases"],
+)
+def test_a_folder_is_known_by_all_of_its_files(tmp_path, files, format):
+    for name, text in files.items():
+        write(tmp_path / name, text)
+    assert detect_format(tmp_path)[0] == format
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
     [
         ([], "nothing that can be imported"),
         (["a.csv", "b.csv"], "several tables: a.csv, b.csv"),
         (["notes.md"], "nothing that can be imported"),
     ],
 )
-def test_a_folder_that_holds_nothing_known_is_told(tmp_path, names, said):
+def test_a_folder_that_holds_nothing_known_is_told(tmp_path, names, words):
     for name in names:
         write(tmp_path / name, "a,b\n1,2\n")
     found = detect_format(tmp_path)
     assert isinstance(found, RowProblem)
-    assert said in found.problem
+    assert words in found.problem
     assert found.remedy
 
 

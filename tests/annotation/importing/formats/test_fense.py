@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 
-from annotation.importing.formats import RowProblem, TaskRecord, fense
-from annotation.protocols import preset
 from annotation.rating.rules.answers import FIRST, SECOND, TIE
-from tests.annotation.importing.formats import sounds
+from tests.annotation.importing.formats import reading, sounds
+from tests.annotation.importing.formats.reading import problems, tasks
 
 PAIR = ["a bell rings twice", "a bell rings", "human_1", "rl", [1, -1, 0, 1]]
+read = partial(reading.read, "fense", protocol="fense")
 
 
 @pytest.fixture
 def source(tmp_path):
     """A file of clips; each is complete unless the test changes it."""
 
-    def write(*clips: object, name: str = "clotho_eval.json"):
+    def write(*clips: object):
         complete = {"raw_name": "bell.wav", "references": ["two strokes", "a bell"], "HM": PAIR}
-        path = tmp_path / name
+        path = tmp_path / "clotho_eval.json"
         path.write_text(json.dumps([{**complete, **c} if isinstance(c, dict) else c for c in clips]))
         return path
 
     return write
-
-
-def read(path):
-    return list(fense.read(path, preset("fense"), {}))
-
-
-def problems(path):
-    return [(p.row, p.field) for p in read(path) if isinstance(p, RowProblem)]
 
 
 def test_a_vote_is_the_judgment_of_somebody_unnamed_on_the_captions_as_listed(source):
@@ -45,9 +38,8 @@ def test_a_vote_is_the_judgment_of_somebody_unnamed_on_the_captions_as_listed(so
 
 def test_an_item_is_a_clip_in_one_category(source):
     records = read(source({"HC": PAIR, "MM_1": PAIR, "MM_2": PAIR, "HI": None}))
-    assert [record.item.external_id for record in records] == [
-        "bell.wav HM", "bell.wav HC", "bell.wav MM", "bell.wav MM",
-    ]  # fmt: skip
+    items = [record.item.external_id for record in records]
+    assert items == ["bell.wav HM", "bell.wav HC", "bell.wav MM", "bell.wav MM"]
     assert len({record.external_id for record in records}) == 4
     assert records[1].item.strata == {"category": "HC", "set": "clotho"}
     assert records[1].item.texts == {"reference": "two strokes\na bell"}
@@ -59,7 +51,7 @@ def test_the_votes_come_last_whatever_stands_before_them(source):
 
 
 @pytest.mark.parametrize(
-    ("said", "system"),
+    ("source_name", "system"),
     [
         ("ground_t_103548", "human"),
         ("human_4", "human"),
@@ -72,8 +64,8 @@ def test_the_votes_come_last_whatever_stands_before_them(source):
         ("fc_temp0.5", "fc_temp0.5"),
     ],
 )
-def test_sources_that_number_captions_are_taken_together(source, said, system):
-    [record] = read(source({"raw_name": f"{'a1' * 16}.wav", "HM": [*PAIR[:2], said, "rl", [1]]}))
+def test_sources_that_number_captions_are_taken_together(source, source_name, system):
+    [record] = read(source({"raw_name": f"{'a1' * 16}.wav", "HM": [*PAIR[:2], source_name, "rl", [1]]}))
     assert [c.system for c in record.candidates] == [system, "rl"]
 
 
@@ -86,8 +78,8 @@ def test_sounds_beside_the_file_are_taken_and_then_none_may_be_missing(source, t
     path = source({}, {"raw_name": "other.wav"}, {"raw_name": "moved.wav", "audio": "bell.wav"})
     assert [record.item.audio for record in read(path)] == [None] * 3
     sound = sounds.tone(tmp_path / "bell.wav")
-    assert problems(path) == [("clotho_eval.json #2", "audio")]
-    assert [r.item.audio for r in read(path) if isinstance(r, TaskRecord)] == [sound, sound]
+    assert problems(read(path)) == [("clotho_eval.json #2", "audio")]
+    assert [record.item.audio for record in tasks(read(path))] == [sound, sound]
 
 
 @pytest.mark.parametrize(
@@ -106,17 +98,17 @@ def test_sounds_beside_the_file_are_taken_and_then_none_may_be_missing(source, t
     ],
 )
 def test_a_bad_clip_is_reported_and_the_others_are_read(source, clip, field):
-    path = source({}, clip, {"raw_name": "other.wav"})
-    assert problems(path) == [("clotho_eval.json #2", field)]
-    assert sum(isinstance(record, TaskRecord) for record in read(path)) == 2
+    entries = read(source({}, clip, {"raw_name": "other.wav"}))
+    assert problems(entries) == [("clotho_eval.json #2", field)]
+    assert len(tasks(entries)) == 2
 
 
 @pytest.mark.parametrize("content", [b'{"HM": []}', b"[broken", b'["\xff"]', b""])
 def test_a_file_of_another_kind_is_one_problem(tmp_path, content):
     (tmp_path / "x.json").write_bytes(content)
-    assert [row for row, _ in problems(tmp_path / "x.json")] == ["x.json"]
+    assert [row for row, _ in problems(read(tmp_path / "x.json"))] == ["x.json"]
 
 
 def test_a_study_that_asks_something_else_is_one_problem(source):
-    [problem] = fense.read(source({}, {}), preset("orca"), {})
-    assert (problem.field, problem.remedy) == ("better", "Use the fense protocol.")
+    [fault] = read(source({}, {}), protocol="orca")
+    assert (fault.field, fault.remedy) == ("better", "Use the fense protocol.")

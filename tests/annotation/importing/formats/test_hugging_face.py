@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from annotation.importing.formats import FORMATS, Note, RowProblem, folders
+from annotation.importing.formats import folders
 from annotation.importing.formats.parquet_files import PackedAudioReader
-from annotation.protocols import preset
-from tests.annotation.importing.formats import sounds, tables
+from annotation.importing.records import RowProblem
+from tests.annotation.importing.formats import reading, sounds, tables
+from tests.annotation.importing.formats.reading import notes
 
+read = partial(reading.read, "huggingface", protocol="pam")
 AUDIO = {"audio": {"_type": "Audio", "sampling_rate": 16_000}}
 
 
@@ -30,12 +33,11 @@ def shard(folder: Path, name: str, *texts: str) -> Path:
 
 
 def rows(folder: Path) -> list:
-    return [
-        entry if isinstance(entry, RowProblem) else entry[1] for entry in folders.hugging_face_rows(folder)
-    ]
+    entries = folders.hugging_face_rows(folder)
+    return [entry if isinstance(entry, RowProblem) else entry[1] for entry in entries]
 
 
-def told(folder: Path) -> list[tuple[str, str, str]]:
+def items(folder: Path) -> list[tuple[str, str, str]]:
     """Each row's item, split and text."""
     return [(row["item_id"], row.get("stratum.split", ""), row["text"]) for row in rows(folder)]
 
@@ -44,12 +46,8 @@ def test_files_are_known_by_their_names(folder):
     shard(folder, "data/test-00000-of-00001.parquet", "t")
     shard(folder, "data/train-00001-of-00002.parquet", "c")
     shard(folder, "data/train-00000-of-00002.parquet", "a", "b")
-    assert told(folder) == [
-        ("train-1", "train", "a"),
-        ("train-2", "train", "b"),
-        ("train-3", "train", "c"),
-        ("test-1", "test", "t"),
-    ]
+    train = [(f"train-{n}", "train", text) for n, text in enumerate("abc", 1)]
+    assert items(folder) == [*train, ("test-1", "test", "t")]
     assert [row for row, _ in folders.hugging_face_rows(folder)][2] == "data/train-00001-of-00002.parquet 1"
 
 
@@ -67,7 +65,7 @@ def test_the_readme_says_which_files_hold_the_rows(folder, data_files):
     shard(folder, "one.parquet", "a")
     shard(folder, "two.parquet", "b")
     readme(folder, "configs:\n- config_name: plain\n  " + data_files)
-    assert [text for _, _, text in told(folder)] == ["a", "b"]
+    assert [text for _, _, text in items(folder)] == ["a", "b"]
 
 
 def test_the_rows_are_those_that_their_own_library_reads(folder, monkeypatch):
@@ -85,69 +83,62 @@ def test_the_rows_are_those_that_their_own_library_reads(folder, monkeypatch):
     genre = theirs["train"].features["genre"]
     unpacker = PackedAudioReader()
     ours = [(row["stratum.split"], row["genre"], unpacker.read(row["audio"])) for row in rows(folder)]
-    assert ours == [
-        (split, genre.int2str(row["genre"]), row["audio"]["bytes"])
-        for split, part in theirs.items()
-        for row in part
-    ]
+    rows_read = [(split, row) for split, part in theirs.items() for row in part]
+    assert ours == [(split, genre.int2str(row["genre"]), row["audio"]["bytes"]) for split, row in rows_read]
 
 
 def test_of_several_configurations_the_default_is_read_and_the_others_are_noted(folder):
     shard(folder, "one.parquet", "a")
     shard(folder, "two.parquet", "b")
-    readme(
-        folder,
-        "configs:\n- {config_name: first, data_files: one.parquet}\n"
-        "- {config_name: second, data_files: two.parquet, default: true}",
-    )
-    assert told(folder) == [("train-1", "train", "b")]
-    *_, note = FORMATS["huggingface"].read(folder, preset("pam"), {"text": "prompt"})
-    assert isinstance(note, Note)
-    assert "first" in note.text
+    first = "- {config_name: first, data_files: one.parquet}"
+    second = "- {config_name: second, data_files: two.parquet, default: true}"
+    readme(folder, f"configs:\n{first}\n{second}")
+    assert items(folder) == [("train-1", "train", "b")]
+    [note] = notes(read(folder, text="prompt"))
+    assert "first" in note
 
 
 def test_rows_become_tasks_whose_sounds_are_inside_the_file(folder):
     shard(folder, "train.parquet", "a", "b")
-    records = list(FORMATS["huggingface"].read(folder, preset("pam"), {"text": "prompt"}))
-    assert [(r.item.texts["prompt"], r.item.strata) for r in records] == [
-        ("a", {"split": "train"}),
-        ("b", {"split": "train"}),
-    ]
+    records = read(folder, text="prompt")
+    assert [record.item.texts["prompt"] for record in records] == ["a", "b"]
+    assert [record.item.strata for record in records] == [{"split": "train"}] * 2
     assert [PackedAudioReader().read(r.candidates[0].audio) for r in records] == [b"a", b"b"]
 
 
 def test_rows_of_json_name_sounds_below_the_folder(folder):
     sounds.tone(folder / "clips/1.wav")
     (folder / "train.jsonl").write_text('{"id": "x", "audio": {"path": "clips/1.wav", "bytes": null}}\n')
-    (record,) = FORMATS["huggingface"].read(folder, preset("pam"), {"id": "item_id"})
+    (record,) = read(folder, id="item_id")
     assert (record.item.external_id, record.candidates[0].audio) == ("x", folder / "clips/1.wav")
 
 
 def test_a_folder_with_metadata_is_an_audio_folder(folder):
     sounds.tone(folder / "train/1.wav")
     (folder / "train/metadata.csv").write_text("file_name,text\n1.wav,a\n")
-    assert told(folder) == [("train/1", "train", "a")]
+    assert items(folder) == [("train/1", "train", "a")]
 
 
 @pytest.mark.parametrize(
-    ("front_matter", "field"),
+    ("configuration", "field"),
     [
-        ("configs:\n- {config_name: a, data_files: 'hf://datasets/other/train.parquet'}", "data_files"),
-        ("configs:\n- {config_name: a, data_files: '../other/*.parquet'}", "data_files"),
-        ("configs:\n- {config_name: a, data_files: /etc/passwd}", "data_files"),
-        ("configs:\n- {config_name: a, data_files: 'missing-*'}", "data_files"),
-        ("configs:\n- {config_name: a, data_files: notes.xyz}", "data_files"),
-        ("configs:\n- {config_name: a, data_files: {train: [[1]]}}", "data_files"),
-        ("configs:\n- {config_name: a, data_dir: ../other}", "data_dir"),
-        (f"configs:\n- {{config_name: a, data_dir: {'x' * 3000}}}", "data_dir"),
-        ('configs:\n- {config_name: a, data_dir: "x\\0"}', "data_dir"),
-        ('configs:\n- {config_name: a, data_dir: "\\ud800"}', "data_dir"),
-        (f"configs:\n- {{config_name: a, data_files: {'x' * 3000}}}", "data_files"),
-        ("configs: [", ""),
+        ("data_files: 'hf://datasets/other/train.parquet'", "data_files"),
+        ("data_files: '../other/*.parquet'", "data_files"),
+        ("data_files: /etc/passwd", "data_files"),
+        ("data_files: 'missing-*'", "data_files"),
+        ("data_files: notes.xyz", "data_files"),
+        ("data_files: {train: [[1]]}", "data_files"),
+        ("data_dir: ../other", "data_dir"),
+        (f"data_dir: {'x' * 3000}", "data_dir"),
+        ('data_dir: "x\\0"', "data_dir"),
+        ('data_dir: "\\ud800"', "data_dir"),
+        (f"data_files: {'x' * 3000}", "data_files"),
+        ("}]\nnothing: [", ""),
     ],
+    ids=lambda text: text[:40],
 )
-def test_a_readme_that_names_no_file_of_the_folder_is_told(folder, front_matter, field):
-    readme(folder / "set", front_matter)
+def test_a_readme_that_names_no_file_of_the_folder_is_told(folder, configuration, field):
+    readme(folder / "set", f"configs: [{{config_name: a, {configuration}}}]")
     (folder / "set/notes.xyz").write_text("x")
     shard(folder, "other/train.parquet", "a")
     (problem,) = rows(folder / "set")

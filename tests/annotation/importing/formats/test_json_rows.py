@@ -72,14 +72,16 @@ def test_a_fault_is_told_and_ends_the_reading(rows, text, row, said):
     assert problem.remedy
 
 
-def test_an_entry_without_end_is_refused(rows, monkeypatch):
-    monkeypatch.setattr(json_files, "MAX_ENTRY_CHARACTERS", 1000)
+@pytest.mark.parametrize(
+    ("limit", "text", "words"),
+    [
+        ("MAX_ENTRY_CHARACTERS", '[{"a": "' + "x" * 10_000, "longer than"),
+        ("MAX_COLUMN_FILE_BYTES", '{"a": [1, 2, 3, 4]}', json_files.AS_OBJECTS),
+    ],
+    ids=["an entry without end", "an object of lists, which is held"],
+)
+def test_what_would_take_any_memory_is_refused(rows, monkeypatch, limit, text, words):
     monkeypatch.setattr(json_files, "BLOCK_CHARACTERS", 100)
-    (problem,) = rows('[{"a": "' + "x" * 10_000)
-    assert "longer than" in problem.problem
-
-
-def test_an_object_of_lists_is_held_and_so_not_large(rows, monkeypatch):
-    monkeypatch.setattr(json_files, "MAX_COLUMN_FILE_BYTES", 10)
-    (problem,) = rows('{"a": [1, 2, 3, 4]}')
-    assert problem.remedy == json_files.AS_OBJECTS
+    monkeypatch.setattr(json_files, limit, 1000 if text[0] == "[" else 10)
+    (problem,) = rows(text)
+    assert words in f"{problem.problem} {problem.remedy}"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 
-from annotation.importing.formats import Note, RowProblem, TaskRecord, label_studio
-from annotation.protocols import preset
 from annotation.rating.rules.answers import BOTH_BAD, FIRST, SECOND, TIE
-from tests.annotation.importing.formats import sounds
-from tests.annotation.importing.importing import merge_fragments
+from tests.annotation.importing.formats import reading, sounds
+from tests.annotation.importing.formats.reading import faults, notes, problems, tasks
+
+read = partial(reading.read, "label-studio", protocol="music-arena", merged=True)
 
 
 @pytest.fixture
@@ -34,6 +35,8 @@ DATA = {
     "audio2": "/data/local-files/?d=clips/musicgen/t1.wav",
 }
 
+ANSWER = {"question": "What?", "reference": "Two", "answer": "Three", "system": "m"}
+
 
 def task(*annotations, **changes):
     return {"id": 17, "data": DATA, "annotations": list(annotations), **changes}
@@ -48,39 +51,24 @@ def result(name, type_, **value):
     return {"from_name": name, "to_name": "a", "type": type_, "value": value}
 
 
-def read(path, protocol="music-arena", **column_map):
-    return list(merge_fragments(label_studio.read(path, preset(protocol), column_map)))
+def annotation(*results):
+    return {"id": 5, "completed_by": 1, "result": list(results)}
 
 
-def tasks(found):
-    return [entry for entry in found if isinstance(entry, TaskRecord)]
-
-
-def notes(found):
-    return [entry.text for entry in found if isinstance(entry, Note)]
-
-
-def problems(found):
-    return [(entry.row, entry.field) for entry in found if isinstance(entry, RowProblem)]
-
-
-def test_a_task_is_an_item_and_its_clips_are_found_below_the_export(export):
-    [record] = tasks(read(export(task())))
+def test_a_task_is_an_item_whose_clips_are_below_the_export_and_whose_folders_name_the_systems(export):
+    entries = read(export(task()))
+    [record] = tasks(entries)
     assert (record.item.external_id, record.item.texts["prompt"]) == ("17", "Calm piano")
     assert [candidate.audio.parent.name for candidate in record.candidates] == ["musicgen", "suno"]
-
-
-def test_folders_name_the_systems_where_nothing_else_does(export):
-    found = read(export(task()))
-    assert [candidate.system for candidate in tasks(found)[0].candidates] == ["musicgen", "suno"]
-    assert notes(found)[0].startswith("In 1 tasks nothing names the systems")
+    assert [candidate.system for candidate in record.candidates] == ["musicgen", "suno"]
+    assert notes(entries)[0].startswith("In 1 tasks nothing names the systems")
 
 
 def test_an_uploads_folder_is_no_system(export, tmp_path):
     sounds.tone(tmp_path / "t2.wav")
-    found = read(export(task(data={**DATA, "audio2": "/data/upload/7/0a1b2c3d-t2.wav"})))
-    assert {candidate.system for candidate in tasks(found)[0].candidates} == {"A", "B"}
-    assert notes(found)[0].endswith("results by system will say nothing.")
+    entries = read(export(task(data={**DATA, "audio2": "/data/upload/7/0a1b2c3d-t2.wav"})))
+    assert {candidate.system for candidate in tasks(entries)[0].candidates} == {"A", "B"}
+    assert notes(entries)[0].endswith("results by system will say nothing.")
 
 
 @pytest.mark.parametrize(
@@ -89,92 +77,79 @@ def test_an_uploads_folder_is_no_system(export, tmp_path):
 )
 def test_a_label_is_a_side_as_the_data_list_them(export, label, choice):
     [record] = tasks(read(export(task(chosen(label)))))
-    assert [said.answers[0].choice for said in record.judgments] == [choice]
+    assert [judgment.answers[0].choice for judgment in record.judgments] == [choice]
 
 
 def test_a_pairwise_control_of_any_name_answers_the_only_preference(export):
-    left = {"id": 5, "completed_by": 3, "result": [result("pw", "pairwise", selected="left")]}
-    found = read(export(task(left)))
-    [record] = tasks(found)
-    [said] = record.judgments
-    assert (said.rater, said.answers[0].choice, said.presentation) == ("label-studio:3", SECOND, (1, 0))
-    assert notes(found)[-1].startswith("The control pw was taken for overall")
+    entries = read(export(task(annotation(result("pw", "pairwise", selected="left")))))
+    [record] = tasks(entries)
+    [judgment] = record.judgments
+    assert (judgment.rater, judgment.presentation) == ("label-studio:1", (1, 0))
+    assert judgment.answers[0].choice == SECOND
+    assert notes(entries)[-1].startswith("The control pw was taken for overall")
 
 
 def test_annotators_are_never_their_addresses(export):
     by = [{"email": "Jane@x.example"}, {"id": 9, "email": "bob@x.example"}, "jane@x.example ", None]
-    found = read(export(*(task(chosen("A", completed_by=who), id=n) for n, who in enumerate(by))))
-    raters = [record.judgments[0].rater for record in tasks(found)]
+    entries = read(export(*(task(chosen("A", completed_by=who), id=n) for n, who in enumerate(by))))
+    raters = [record.judgments[0].rater for record in tasks(entries)]
     assert raters[0] == raters[2]
     assert raters[1::2] == ["label-studio:9", ""]
-    assert "@" not in str(found)
+    assert "@" not in str(entries)
 
 
 def test_skipped_and_empty_annotations_and_predictions_are_left_out_and_counted(export):
     skipped, empty = chosen("A", was_cancelled=True), chosen("A", result=[])
     truth = chosen("A", ground_truth=True)
-    found = read(export(task(skipped, empty, truth, predictions=[{"result": []}])))
-    assert len(tasks(found)[0].judgments) == 1
-    assert [text[:2] for text in notes(found)] == ["1 ", "1 ", "In", "1 ", "1 "]
+    entries = read(export(task(skipped, empty, truth, predictions=[{"result": []}])))
+    assert len(tasks(entries)[0].judgments) == 1
+    assert [text[:2] for text in notes(entries)] == ["1 ", "1 ", "In", "1 ", "1 "]
 
 
 @pytest.mark.parametrize("field", ["predictions", "annotations"])
-@pytest.mark.parametrize("given", [5, 0.5, True, "x", {"a": 1}])
-def test_what_should_be_a_list_and_is_none_is_told(export, field, given):
-    found = read(export({**task(chosen("A")), field: given}))
-    (problem,) = [entry for entry in found if isinstance(entry, RowProblem)]
-    assert (problem.field, problem.problem) == (field, "is not a list")
+@pytest.mark.parametrize("value", [5, 0.5, True, "x", {"a": 1}])
+def test_what_should_be_a_list_and_is_none_is_told(export, field, value):
+    (fault,) = faults(read(export({**task(chosen("A")), field: value})))
+    assert (fault.field, fault.problem) == (field, "is not a list")
 
 
 def test_ratings_are_numbers_stars_or_the_labels_of_points(export):
-    data = {"question": "What?", "reference": "Two", "answer": "Three", "system": "m"}
-    said = [
+    results = [
         result("correctness", "rating", rating=4),
         result("correctness", "number", number=4),
         result("correctness", "choices", choices=["4 - almost"]),
         result("correctness", "choices", choices=["Almost correct"]),
     ]
-    path = export(
-        *(task({"id": 1, "completed_by": 1, "result": [one]}, id=n, data=data) for n, one in enumerate(said))
-    )
-    assert [record.judgments[0].answers[0].value for record in tasks(read(path, "orca"))] == [4, 4, 4, 4]
+    path = export(*(task(annotation(one), id=n, data=ANSWER) for n, one in enumerate(results)))
+    records = tasks(read(path, protocol="orca"))
+    assert [record.judgments[0].answers[0].value for record in records] == [4, 4, 4, 4]
 
 
 def test_confidence_codes_and_comments_go_with_their_answer(export):
-    said = {
-        "id": 1,
-        "completed_by": 1,
-        "result": [
-            result("alignment_confidence", "number", number=4.5),
-            result("alignment", "choices", choices=["A"]),
-            result("musicality", "choices", choices=["B"]),
-            result("feedback", "textarea", text=["Too", "loud"]),
-        ],
-    }
-    [record] = tasks(read(export(task(said)), "cmi-pref"))
+    whole = annotation(
+        result("alignment_confidence", "number", number=4.5),
+        result("alignment", "choices", choices=["A"]),
+        result("musicality", "choices", choices=["B"]),
+        result("feedback", "textarea", text=["Too", "loud"]),
+    )
+    [record] = tasks(read(export(task(whole)), protocol="cmi-pref"))
     [judgment] = record.judgments
-    given = {answer.question: (answer.choice, answer.confidence) for answer in judgment.answers}
-    assert given == {"alignment": (SECOND, 4.5), "musicality": (FIRST, None)}
+    answers = {answer.question: (answer.choice, answer.confidence) for answer in judgment.answers}
+    assert answers == {"alignment": (SECOND, 4.5), "musicality": (FIRST, None)}
     assert judgment.comment == "Too\nloud"
 
 
 def test_keys_and_controls_are_mapped_or_left_out(export):
-    odd = task(
-        {
-            "id": 1,
-            "completed_by": 1,
-            "result": [result("q1", "choices", choices=["A"]), result("q2", "taxonomy")],
-        },
-        data={**DATA, "made by": "nobody", "sort": 3},
-    )
+    results = result("q1", "choices", choices=["A"]), result("q2", "taxonomy")
+    odd = task(annotation(*results), data={**DATA, "made by": "nobody", "sort": 3})
     mapped = {"data.made by": "", "data.sort": "stratum.sort", "control.q1": "overall", "control.q2": ""}
     [record] = tasks(read(export(odd), **mapped))
     assert (record.item.strata, len(record.judgments)) == ({"sort": "3"}, 1)
 
 
 def test_what_is_mapped_and_never_there_is_told(export):
-    found = read(export(task()), **{"data.sorte": "", "control.q9": "overall", "prompt": "lyrics"})
-    assert [field for _, field in problems(found)] == ["control.q9", "data.sorte", "prompt"]
+    entries = read(export(task()), **{"data.sorte": "", "control.q9": "overall", "prompt": "lyrics"})
+    assert [field for _, field in problems(entries)] == ["control.q9", "data.sorte", "prompt"]
 
 
 @pytest.mark.parametrize(
@@ -190,30 +165,25 @@ def test_what_is_mapped_and_never_there_is_told(export):
         ({"annotations": [chosen("A", result=["x"])]}, "task 17, annotation 5", "result"),
         ({"annotations": [chosen("violins")]}, "task 17, annotation 5, overall", "value"),
         ({"annotations": [chosen("A"), chosen("B", id=6)]}, "task 17, annotation 6, overall", "rater_id"),
+        ({"annotations": [annotation(result("x", "ranker", ranker={}))]}, "task 17, annotation 5", "x"),
         (
-            {"annotations": [chosen("A", result=[result("x", "ranker", ranker={})])]},
-            "task 17, annotation 5",
-            "x",
-        ),
-        (
-            {"annotations": [chosen("A", result=[result("overall", "choices", choices=["A", "B"])])]},
+            {"annotations": [annotation(result("overall", "choices", choices=["A", "B"]))]},
             "task 17, annotation 5",
             "overall",
         ),
     ],
 )
 def test_a_bad_task_is_named_with_its_field_and_the_others_are_read(export, bad, row, field):
-    found = read(export(task(chosen("A"), id=16), task(**bad)))
-    assert problems(found)[0] == (row, field)
-    assert all(entry.remedy for entry in found if isinstance(entry, RowProblem))
-    assert "16" in [record.item.external_id for record in tasks(found)]
+    entries = read(export(task(chosen("A"), id=16), task(**bad)))
+    assert problems(entries)[0] == (row, field)
+    assert all(fault.remedy for fault in faults(entries))
+    assert "16" in [record.item.external_id for record in tasks(entries)]
 
 
 def test_a_rating_beyond_the_scale_is_refused(export):
-    data = {"question": "What?", "reference": "Two", "answer": "Three", "system": "m"}
-    six = {"id": 5, "completed_by": 1, "result": [result("correctness", "rating", rating=6)]}
-    [problem] = [one for one in read(export(task(six, data=data)), "orca") if isinstance(one, RowProblem)]
-    assert (problem.row, "1, 2, 3, 4, 5" in problem.problem) == ("task 17, annotation 5, correctness", True)
+    six = annotation(result("correctness", "rating", rating=6))
+    [fault] = faults(read(export(task(six, data=ANSWER)), protocol="orca"))
+    assert (fault.row, "1, 2, 3, 4, 5" in fault.problem) == ("task 17, annotation 5, correctness", True)
 
 
 def test_two_tasks_of_one_id_are_refused(export):
@@ -232,17 +202,17 @@ def test_what_is_no_export_is_one_problem(tmp_path, content):
 def test_half_an_export_is_told(export):
     path = export(task(id=1), task(id=2))
     path.write_text(path.read_text()[:-60])
-    found = read(path)
-    assert (len(tasks(found)), problems(found)) == (1, [("export.json", "")])
+    entries = read(path)
+    assert (len(tasks(entries)), problems(entries)) == (1, [("export.json", "")])
 
 
 def test_a_flat_record_is_an_annotation_and_several_are_one_task(export):
     def flat(annotator, preference):
         return {"id": 17, **DATA, "overall": preference, "annotator": annotator, "annotation_id": annotator}
 
-    found = read(export(flat(1, "A"), flat(2, "B"), flat("x@y.example", "tie")))
-    [record] = tasks(found)
-    assert [said.answers[0].choice for said in record.judgments] == [SECOND, FIRST, TIE]
+    entries = read(export(flat(1, "A"), flat(2, "B"), flat("x@y.example", "tie")))
+    [record] = tasks(entries)
+    assert [judgment.answers[0].choice for judgment in record.judgments] == [SECOND, FIRST, TIE]
     assert record.judgments[0].rater == "label-studio:1"
 
 

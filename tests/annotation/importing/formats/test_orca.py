@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 
-from annotation.importing.formats import RowProblem, TaskRecord, orca
-from annotation.protocols import preset
+from tests.annotation.importing.formats import reading
+from tests.annotation.importing.formats.reading import problems, tasks
+
+read = partial(reading.read, "orca", protocol="orca")
 
 
-def read(path):
-    return list(orca.read(path, preset("orca"), {}))
+def line(**changes):
+    entry = {
+        "id": "clip_07_M2_1", "question": "How many bells ring?", "reference": "Two", "candidate": "Two bells.",
+        "rationale": "Two bells ring.", "ratings": [4, None, 5],
+    }  # fmt: skip
+    return json.dumps({**entry, **changes})
 
 
-def problems(path):
-    return [(p.row, p.field) for p in read(path) if isinstance(p, RowProblem)]
+@pytest.fixture
+def lines(tmp_path):
+    """Write lines of the second generation."""
+
+    def write(*entries):
+        path = tmp_path / "ratings.jsonl"
+        path.write_text("\n".join(entries))
+        return path
+
+    return write
 
 
 def test_a_key_names_the_item_and_the_system(orca_file):
     [record] = read(orca_file({"clip_07_M2_1": {}}))
-    assert isinstance(record, TaskRecord)
     assert (record.item.external_id, record.candidates[0].system) == ("clip_07", "M2_1")
     assert record.external_id == "clip_07_M2_1"
 
@@ -32,8 +46,8 @@ def test_each_rating_is_a_judgment_of_somebody_unnamed(orca_file):
 
 
 def test_letters_are_codes_and_sentences_are_remarks(orca_file):
-    said = [["a", "E"], ["r", "The reference is a guess."]]
-    [record] = read(orca_file({"x_M1_0": {"feedback": said}}))
+    feedback = [["a", "E"], ["r", "The reference is a guess."]]
+    [record] = read(orca_file({"x_M1_0": {"feedback": feedback}}))
     assert [j.codes for j in record.judgments] == [("A", "E"), ("R",)]
     assert [j.comment for j in record.judgments] == ["", "The reference is a guess."]
 
@@ -43,10 +57,12 @@ def test_feedback_without_a_rating_is_kept_and_an_empty_place_is_nobody(orca_fil
     assert [(j.codes, j.answers) for j in record.judgments] == [(("E",), ())]
 
 
-def test_a_folder_is_all_its_files(orca_file, tmp_path):
+def test_a_folder_is_all_its_files_of_either_generation(orca_file, lines, tmp_path):
+    assert len(problems(read(tmp_path))) == 1  # it is empty
     orca_file({"x_M1_0": {}}, "train.json")
     orca_file({"y_M1_0": {}}, "test.json")
-    assert {record.external_id for record in read(tmp_path)} == {"x_M1_0", "y_M1_0"}
+    lines(line())
+    assert {record.external_id for record in read(tmp_path)} == {"x_M1_0", "y_M1_0", "clip_07_M2_1"}
 
 
 @pytest.mark.parametrize(
@@ -64,70 +80,49 @@ def test_a_folder_is_all_its_files(orca_file, tmp_path):
     ],
 )
 def test_a_bad_entry_is_reported_with_its_field(orca_file, entry, field):
-    assert problems(orca_file({"good_M1_0": {}, "bad_M1_0": entry})) == [("train.json #2", field)]
+    assert problems(read(orca_file({"good_M1_0": {}, "bad_M1_0": entry}))) == [("train.json #2", field)]
 
 
 def test_it_goes_on_after_a_bad_entry(orca_file):
-    path = orca_file({"a_M1_0": {"ratings": [9, 9]}, "b_M1_0": {}, "no-system": {}})
-    assert problems(path) == [
-        ("train.json #1", "ratings[0]"),
-        ("train.json #1", "ratings[1]"),
-        ("train.json #3", "key"),
-    ]
-    assert [r.external_id for r in read(path) if isinstance(r, TaskRecord)] == ["b_M1_0"]
+    entries = read(orca_file({"a_M1_0": {"ratings": [9, 9]}, "b_M1_0": {}, "no-system": {}}))
+    ratings = [("train.json #1", f"ratings[{place}]") for place in (0, 1)]
+    assert problems(entries) == [*ratings, ("train.json #3", "key")]
+    assert [record.external_id for record in tasks(entries)] == ["b_M1_0"]
 
 
-def test_a_missing_field_is_reported(tmp_path):
-    path = tmp_path / "x.json"
-    path.write_text('{"x_M1_0": {"question": "Q", "reference": "R", "ratings": []}}')
-    assert problems(path) == [("x.json #1", "candidate")]
-
-
-@pytest.mark.parametrize("content", [b"[1, 2]", b"{broken", b'{"x_M1_0": "\xff"}', b""])
-def test_a_file_of_another_kind_is_one_problem(tmp_path, content):
+@pytest.mark.parametrize(
+    ("content", "row", "field"),
+    [
+        *((content, "x.json", "") for content in (b"[1, 2]", b"{broken", b'{"x_M1_0": "\xff"}', b"")),
+        (b'{"x_M1_0": {"question": "Q", "reference": "R", "ratings": []}}', "x.json #1", "candidate"),
+    ],
+)
+def test_a_file_of_another_kind_or_without_a_field_is_one_problem(tmp_path, content, row, field):
     (tmp_path / "x.json").write_bytes(content)
-    assert [row for row, _ in problems(tmp_path / "x.json")] == ["x.json"]
-
-
-def test_an_empty_folder_is_a_problem(tmp_path):
-    assert len(problems(tmp_path)) == 1
+    assert problems(read(tmp_path / "x.json")) == [(row, field)]
 
 
 def test_two_entries_with_one_key_are_both_seen(tmp_path):
     entry = '{"question": "Q", "reference": "R", "candidate": "C", "ratings": []}'
     (tmp_path / "x.json").write_text(f'{{"x_M1_0": {entry}, "x_M1_0": {entry}}}')
-    assert len(read(tmp_path / "x.json")) == 2
+    assert len(tasks(read(tmp_path / "x.json"))) == 2
 
 
-def line(**changes):
-    entry = {
-        "id": "clip_07_M2_1",
-        "question": "How many bells ring?",
-        "reference": "Two",
-        "candidate": "Two bells.",
-        "rationale": "Two bells ring.",
-        "ratings": [4, None, 5],
-    }
-    return json.dumps({**entry, **changes})
-
-
-@pytest.fixture
-def lines(tmp_path):
-    """Write lines of the second generation."""
-
-    def write(*entries):
-        path = tmp_path / "ratings.jsonl"
-        path.write_text("\n".join(entries))
-        return path
-
-    return write
+def test_half_a_file_is_read_as_far_as_it_goes_and_told(orca_file):
+    path = orca_file({"x_M1_0": {}, "y_M1_0": {}})
+    path.write_text(path.read_text()[:-40])
+    [record, problem] = read(path)
+    assert record.external_id == "x_M1_0"
+    assert "after 1 entries" in problem.problem
 
 
 def test_a_line_is_what_an_entry_of_a_file_was(lines, orca_file):
     [new] = read(lines(line()))
     [old] = read(orca_file({"clip_07_M2_1": {"ratings": [4, None, 5], "feedback": [None] * 3}}))
     assert (new.external_id, new.item, new.candidates) == (old.external_id, old.item, old.candidates)
-    assert [said.answers for said in new.judgments] == [said.answers for said in old.judgments]
+    assert [judgment.answers for judgment in new.judgments] == [
+        judgment.answers for judgment in old.judgments
+    ]
 
 
 def test_answers_to_a_question_whose_id_names_no_system_are_tasks_of_one_item(lines):
@@ -138,9 +133,8 @@ def test_answers_to_a_question_whose_id_names_no_system_are_tasks_of_one_item(li
 
 
 def test_a_line_may_name_its_item_whatever_its_id_is(lines):
-    one, two, _ = read(
-        lines(line(id="7", item="clip_M1_0", system="x"), line(id="clip_M1_0_9", item="clip_M1_0"))
-    )
+    named = line(id="7", item="clip_M1_0", system="x"), line(id="clip_M1_0_9", item="clip_M1_0")
+    one, two, _ = read(lines(*named))
     assert [record.item.external_id for record in (one, two)] == ["clip_M1_0", "clip_M1_0"]
     assert [record.candidates[0].system for record in (one, two)] == ["x", "unnamed"]
     assert one.external_id != two.external_id
@@ -163,18 +157,4 @@ def test_what_later_releases_say_of_a_question_is_left_out_with_a_note(lines):
     ],
 )
 def test_a_bad_line_is_reported_by_number(lines, changes, field):
-    assert problems(lines(line(), line(**changes))) == [("ratings.jsonl #2", field)]
-
-
-def test_a_folder_may_hold_both_generations(orca_file, lines, tmp_path):
-    orca_file({"x_M1_0": {}})
-    lines(line())
-    assert {record.external_id for record in read(tmp_path)} == {"x_M1_0", "clip_07_M2_1"}
-
-
-def test_half_a_file_is_read_as_far_as_it_goes_and_told(orca_file):
-    path = orca_file({"x_M1_0": {}, "y_M1_0": {}})
-    path.write_text(path.read_text()[:-40])
-    [record, problem] = read(path)
-    assert record.external_id == "x_M1_0"
-    assert "after 1 entries" in problem.problem
+    assert problems(read(lines(line(), line(**changes)))) == [("ratings.jsonl #2", field)]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import datetime
+from functools import partial
 
 import pyarrow as pa
 import pytest
 
 from annotation.audio.errors import AudioError
-from annotation.importing.formats import FORMATS, parquet_files
+from annotation.importing.formats import parquet_files
 from annotation.importing.formats.parquet_files import PackedAudioReader
 from annotation.importing.records import PackedAudio, RowProblem
-from annotation.protocols import preset
-from tests.annotation.importing.formats import tables
+from tests.annotation.importing.formats import reading, tables
+from tests.annotation.importing.formats.reading import faults
+
+read = partial(reading.read, "parquet", protocol="orca")
 
 
 @pytest.fixture
@@ -39,23 +42,16 @@ def test_rows_hold_texts_numbers_and_dates_as_written(path):
 
 
 def test_lists_objects_and_bytes_are_named_by_whoever_needs_the_column(path):
-    columns = {
-        "item_id": ["a"],
-        "system": ["s"],
-        "answer": [["x"]],
-        "prompt": [{"x": 1}],
-        "reference": [b"x"],
-    }
-    tables.write(path, columns)
-    problems = [e for e in FORMATS["parquet"].read(path, preset("orca"), {}) if isinstance(e, RowProblem)]
+    unread = {"answer": [["x"]], "prompt": [{"x": 1}], "reference": [b"x"]}
+    tables.write(path, {"item_id": ["a"], "system": ["s"], **unread})
+    problems = faults(read(path))
     assert [(p.field, p.problem) for p in problems] == [
         ("answer", "holds a list"),
         ("prompt", "holds an object"),
         ("reference", "holds bytes"),
     ]
     assert '--map "answer="' in problems[0].remedy
-    left_out = {"answer": "", "prompt": "", "reference": ""}
-    assert not any(isinstance(e, RowProblem) for e in FORMATS["parquet"].read(path, preset("orca"), left_out))
+    assert not faults(read(path, **dict.fromkeys(unread, "")))
 
 
 def test_ids_that_a_gap_made_floats_are_the_ids_they_were(path):
@@ -68,21 +64,16 @@ def test_ids_that_a_gap_made_floats_are_the_ids_they_were(path):
         "value": [1.0, 2.0],
     }
     tables.write(path, columns)
-    records = list(FORMATS["parquet"].read(path, preset("orca"), {}))
+    records = read(path)
     assert [record.item.external_id for record in records] == ["1", "2"]
     assert [record.candidates[0].text for record in records] == ["7.5", "3e+20"]
     assert [record.judgments[0].rater for record in records] == ["7", ""]
 
 
 def test_what_is_not_a_number_is_a_problem_of_its_row(path):
-    columns = {
-        "item_id": ["a", "b"],
-        "system": ["s", "s"],
-        "answer": ["x", "y"],
-        "reference": [float("nan"), None],
-    }
-    tables.write(path, columns)
-    problem, record = FORMATS["parquet"].read(path, preset("orca"), {})
+    columns = {"item_id": ["a", "b"], "system": ["s", "s"], "answer": ["x", "y"]}
+    tables.write(path, {**columns, "reference": [float("nan"), None]})
+    problem, record = read(path)
     assert (problem.row, problem.field, problem.problem) == ("1", "reference", "holds NaN")
     assert record.item.external_id == "b"
 
@@ -100,11 +91,8 @@ def test_a_picture_is_no_sound(path):
 
 def test_sounds_inside_are_only_named(path):
     tables.write(path, {"audio": tables.sounds(b"one", None, b"three")})
-    assert [row["audio"] for row in values(path)] == [
-        PackedAudio(path, 0, "audio"),
-        None,
-        PackedAudio(path, 2, "audio"),
-    ]
+    first, third = (PackedAudio(path, row, "audio") for row in (0, 2))
+    assert [row["audio"] for row in values(path)] == [first, None, third]
 
 
 def test_sounds_beside_the_file_are_named_by_their_path(path):
@@ -176,15 +164,17 @@ def test_a_few_bytes_that_say_much_are_read_a_few_rows_at_a_time(path, monkeypat
     assert pa.total_allocated_bytes() - before < 50_000_000
 
 
-def test_a_group_of_rows_larger_than_memory_is_refused(path, monkeypatch):
-    monkeypatch.setattr(parquet_files, "MAX_ROW_GROUP_BYTES", 100)
-    tables.write(path, {"a": [f"text {number}" for number in range(100)]}, row_group_size=100)
-    (problem,) = parquet_files.parquet_rows(path)
-    assert problem.remedy == parquet_files.SMALLER_ROW_GROUPS
-
-
-def test_a_cell_of_many_megabytes_is_refused(path, monkeypatch):
-    monkeypatch.setattr(parquet_files.source_files, "MAX_LINE_BYTES", 50)
+@pytest.mark.parametrize(
+    ("module", "limit", "words"),
+    [
+        pytest.param(
+            parquet_files, "MAX_ROW_GROUP_BYTES", parquet_files.SMALLER_ROW_GROUPS, id="a group of rows"
+        ),
+        pytest.param(parquet_files.source_files, "MAX_LINE_BYTES", "a cell of a", id="a cell"),
+    ],
+)
+def test_what_is_larger_than_memory_is_refused(path, monkeypatch, module, limit, words):
+    monkeypatch.setattr(module, limit, 50)
     tables.write(path, {"a": ["x" * 100]})
     (problem,) = parquet_files.parquet_rows(path)
-    assert "a cell of a" in problem.problem
+    assert words in f"{problem.problem} {problem.remedy}"

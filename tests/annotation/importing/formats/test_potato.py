@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import partial
 
 import pytest
 
-from annotation.importing.formats import Note, RowProblem, TaskRecord, potato
-from annotation.protocols import preset
+from annotation.importing.formats import potato
 from annotation.rating.rules.answers import FIRST, SECOND, TIE
-from tests.annotation.importing.importing import merge_fragments
+from tests.annotation.importing.formats import reading
+from tests.annotation.importing.formats.reading import notes, problems, tasks
 from tests.presets import EXAMPLES
+
+read = partial(reading.read, "potato", protocol="orca", merged=True)
 
 STATE = "annotation_output/ann/user_state.json"
 
@@ -34,32 +37,20 @@ def say(project, labels, user="ann"):
     path.write_text(json.dumps({"user_id": user, "instance_id_to_label_to_value": pairs}))
 
 
-def read(path, protocol="orca", **column_map):
-    return list(merge_fragments(potato.read(path, preset(protocol), column_map)))
-
-
-def tasks(found):
-    return [entry for entry in found if isinstance(entry, TaskRecord)]
-
-
-def problems(found):
-    return [(entry.row, entry.field) for entry in found if isinstance(entry, RowProblem)]
-
-
 def test_users_are_raters_and_instances_tasks(project):
-    found = read(project)
+    entries = read(project)
     said = {
         (record.candidates[0].text, judgment.rater): judgment.answers[0].value
-        for record in tasks(found)
+        for record in tasks(entries)
         for judgment in record.judgments
     }
-    assert len(tasks(found)) == 3
+    assert len(tasks(entries)) == 3
     assert said == {
         ("Two bells ring.", "potato:ann"): 5,
         ("Two bells ring.", "potato:5bffe7b177da448d"): 4,
         ("Three, I believe.", "potato:ann"): 1,
     }
-    assert "bob@" not in str(found)
+    assert "bob@" not in str(entries)
 
 
 @pytest.mark.parametrize(
@@ -80,10 +71,10 @@ def test_a_pair_is_read_with_its_labels(tmp_path):
     for name in ("s/1.wav", "t/1.wav"):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "annotation_output").mkdir()
     for user, label in (("u1", "A"), ("u2", "b"), ("u3", "Tie")):
-        (tmp_path / "annotation_output").mkdir(exist_ok=True)
         say(tmp_path, {"1": [("which", label, "true")]}, user=user)
-    [record] = tasks(read(tmp_path, "music-arena"))
+    [record] = tasks(read(tmp_path, protocol="music-arena"))
     assert record.item.texts["prompt"] == "Rain"
     assert [said.answers[0].choice for said in record.judgments] == [FIRST, SECOND, TIE]
 
@@ -95,11 +86,8 @@ def test_an_exported_table_is_read_with_the_configuration_beside_it(project):
         "instance_id,user_id,correctness,codes.A,codes.E,answer\n"
         "bell-01-x,ann,4,1,,Two bells ring.\nbell-01-y,ann,2,,true,\n"
     )
-    found = tasks(read(table))
-    assert [(said.answers[0].value, said.codes) for record in found for said in record.judgments] == [
-        (4, ("A",)),
-        (2, ("E",)),
-    ]
+    judgments = [judgment for record in tasks(read(table)) for judgment in record.judgments]
+    assert [(one.answers[0].value, one.codes) for one in judgments] == [(4, ("A",)), (2, ("E",))]
 
 
 def test_a_scheme_of_another_name_is_mapped(project):
@@ -125,18 +113,18 @@ def test_what_a_user_cannot_have_said_is_named(project, said, row, field):
 @pytest.mark.parametrize("content", [b"{", b"[]", b"\xff", b'{"instance_id_to_label_to_value": []}'])
 def test_a_damaged_state_is_one_problem_and_the_others_are_read(project, content):
     (project / STATE).write_bytes(content)
-    found = read(project)
-    assert [row for row, _ in problems(found)] == ["user ann"]
-    assert sum(len(record.judgments) for record in tasks(found)) == 1
+    entries = read(project)
+    assert [row for row, _ in problems(entries)] == ["user ann"]
+    assert sum(len(record.judgments) for record in tasks(entries)) == 1
 
 
-def test_a_folder_without_a_configuration_is_one_problem(project):
+@pytest.mark.parametrize("configuration", [None, "data_files: !!python/object/apply:os.getcwd []\n"])
+def test_a_folder_without_a_configuration_or_with_one_that_makes_objects_is_one_problem(
+    project, configuration
+):
     (project / "config.yaml").unlink()
-    assert problems(read(project)) == [("", "config.yaml")]
-
-
-def test_a_configuration_that_makes_objects_is_none(project):
-    (project / "config.yaml").write_text("data_files: !!python/object/apply:os.getcwd []\n")
+    if configuration:
+        (project / "config.yaml").write_text(configuration)
     assert problems(read(project)) == [("", "config.yaml")]
 
 
@@ -185,4 +173,4 @@ def test_marks_on_text_are_left_out_with_a_note(project):
     path = project / STATE
     state = json.loads(path.read_text())
     path.write_text(json.dumps({**state, "instance_id_to_span_to_value": {"bell-01-x": [["span", 1]]}}))
-    assert any("Marks on stretches" in entry.text for entry in read(project) if isinstance(entry, Note))
+    assert any("Marks on stretches" in note for note in notes(read(project)))

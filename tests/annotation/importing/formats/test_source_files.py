@@ -1,22 +1,25 @@
-"""Lines without an end, text in other encodings, and what a cell of an audio column may name."""
+"""Lines without an end, text in other encodings, what a cell of an audio column may name, and YAML of strangers."""
 
 from __future__ import annotations
 
+import math
 import os
 import tracemalloc
 from pathlib import Path
 
 import pytest
+import yaml
 
 from annotation.importing.formats import csv_files, json_files, source_files
 from annotation.importing.records import RemoteAudio, RowProblem
 from tests.annotation.importing.formats import sounds
+from tests.annotation.importing.formats.reading import faults
 
 GIGABYTES = 5 * 1024**3
 
 
-def problems(entries) -> list[RowProblem]:
-    return [entry for entry in entries if isinstance(entry, RowProblem)]
+def resolve(folder: Path, name: str):
+    return source_files.resolve_audio(folder, name, row="7", field="audio")
 
 
 def endless(path: Path, start: bytes = b"") -> Path:
@@ -38,7 +41,7 @@ def endless(path: Path, start: bytes = b"") -> Path:
 def test_a_line_of_gigabytes_is_refused_without_being_held(tmp_path, read, start):
     path = endless(tmp_path / "long", start)
     tracemalloc.start()
-    (problem,) = problems(read(path))
+    (problem,) = faults(read(path))
     assert tracemalloc.get_traced_memory()[1] < 4 * source_files.MAX_LINE_BYTES
     tracemalloc.stop()
     assert "longer than 16 MB" in problem.problem
@@ -46,64 +49,47 @@ def test_a_line_of_gigabytes_is_refused_without_being_held(tmp_path, read, start
     assert problem.remedy
 
 
-def test_an_open_quote_over_many_lines_is_refused_where_it_begins(tmp_path):
-    path = tmp_path / "open.csv"
-    path.write_bytes(b'item_id,prompt\ni1,fine\ni2,"never closed\n' + b"more, and more\n" * 20_000)
-    (problem,) = problems(csv_files.csv_rows(path))
-    assert (problem.row, "quote" in problem.remedy) == ("3", True)
-
-
 def test_a_folder_is_listed_once_however_many_sounds_it_lacks(tmp_path, monkeypatch):
     sounds.tone(tmp_path / "Waltz.wav")
     listed: list[object] = []
     real = os.scandir
     monkeypatch.setattr(os, "scandir", lambda folder: listed.append(folder) or real(folder))
-    told = [source_files.resolve_below(tmp_path, f"{n}.wav", row="1", field="audio") for n in range(20)]
-    told.append(source_files.resolve_below(tmp_path, "waltz.wav", row="1", field="audio"))
+    faults = [resolve(tmp_path, name) for name in (*(f"{n}.wav" for n in range(20)), "waltz.WAV")]
     assert len(listed) == 1
-    assert [entry.problem for entry in told[-2:]] == [
-        "19.wav is not there",
-        "waltz.wav is not there, but Waltz.wav is",
-    ]
+    assert faults[-2].problem == "19.wav is not there"
+    assert faults[-1].problem == "waltz.WAV is not there, but Waltz.wav is"
 
 
 def test_a_folder_that_has_changed_is_listed_anew(tmp_path):
-    source_files.resolve_below(tmp_path, "waltz.wav", row="1", field="audio")
+    resolve(tmp_path, "waltz.wav")
     sounds.tone(tmp_path / "Waltz.wav")
     os.utime(tmp_path, ns=(1, 1))
-    assert (
-        "but Waltz.wav is"
-        in source_files.resolve_below(tmp_path, "waltz.wav", row="1", field="audio").problem
-    )
+    assert "but Waltz.wav is" in resolve(tmp_path, "waltz.wav").problem
 
 
 def test_a_row_of_cells_without_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(source_files, "MAX_LINE_BYTES", 10_000)
     path = tmp_path / "wide.csv"
     path.write_bytes(b"a,b\n" + b'"x\n",' * 5_000)
-    assert "the row that ends here" in problems(csv_files.csv_rows(path))[0].problem
+    assert "the row that ends here" in faults(csv_files.csv_rows(path))[0].problem
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("read", [json_files.json_lines, csv_files.csv_rows])
-def test_utf_16_is_named(tmp_path, encoding, read):
-    path = tmp_path / "table"
-    path.write_text('{"a": 1}\n', encoding=encoding)
-    (problem,) = problems(read(path))
-    assert "UTF-16" in problem.problem
-    assert problem.remedy == source_files.SAVE_AS_UTF8
-
-
 @pytest.mark.parametrize(
-    ("start", "said"),
-    [(b"PK\x03\x04rest", "Excel"), (b"\x1f\x8b\x08rest", "gzip"), (b"PAR1rest", "Parquet")],
-)
-def test_what_is_no_text_is_named(tmp_path, start, said):
-    path = tmp_path / "study.csv"
+    ("start", "name", "remedy"),
+    [
+        *(('{"a": 1}\n'.encode(encoding), "UTF-16", source_files.SAVE_AS_UTF8)
+          for encoding in ("utf-16", "utf-16-le", "utf-16-be")),
+        (b"PK\x03\x04rest", "Excel", "Save the table as CSV UTF-8."),
+        (b"\x1f\x8b\x08rest", "gzip", "Unpack it first."),
+        (b"PAR1rest", "Parquet", "Import it as parquet."),
+    ],
+)  # fmt: skip
+def test_what_is_no_utf_8_text_is_named(tmp_path, read, start, name, remedy):
+    path = tmp_path / "table"
     path.write_bytes(start)
-    (problem,) = problems(csv_files.csv_rows(path))
-    assert said in problem.problem
-    assert problem.remedy
+    (fault,) = faults(read(path))
+    assert (name in fault.problem, fault.remedy) == (True, remedy)
 
 
 def test_latin_1_is_told_by_line_and_byte(tmp_path):
@@ -155,22 +141,22 @@ def test_lines_may_end_as_on_any_system(tmp_path, ending):
     ]
 
 
-def test_carriage_returns_alone_are_named(tmp_path):
-    path = tmp_path / "table.csv"
-    path.write_bytes(b"item_id,prompt\ri1,x\r")
-    (problem,) = problems(csv_files.csv_rows(path))
-    assert "line feed" in problem.remedy
-
-
 @pytest.mark.parametrize(
-    ("header", "said"),
-    [("a,b,a", "stands in the header twice"), ("a;b;c", "semicolons"), ("a\tb", "tabs"), ("", "no header")],
-)
-def test_a_header_that_cannot_be_meant_is_told(tmp_path, header, said):
+    ("table", "row", "words"),
+    [
+        ("a,b,a\n1,2,3\n", "1", "stands in the header twice"),
+        ("a;b;c\n1,2,3\n", "1", "semicolons"),
+        ("a\tb\n1,2,3\n", "1", "tabs"),
+        ("\n1,2,3\n", "1", "no header"),
+        pytest.param("item_id,prompt\ri1,x\r", "1", "line feed", id="carriage returns alone"),
+        pytest.param('i,p\ni1,fine\ni2,"never closed\n' + "more, and more\n" * 20_000, "3", "quote", id="open quote"),
+    ],
+)  # fmt: skip
+def test_a_table_that_cannot_be_meant_is_told_where_it_begins(tmp_path, table, row, words):
     path = tmp_path / "table.csv"
-    path.write_text(f"{header}\n1,2,3\n")
-    (problem,) = problems(csv_files.csv_rows(path))
-    assert (problem.row, said in problem.problem) == ("1", True)
+    path.write_bytes(table.encode())
+    (fault,) = faults(csv_files.csv_rows(path))
+    assert (fault.row, words in f"{fault.problem} {fault.remedy}") == (row, True)
 
 
 def test_tabs_separate_a_tsvs_cells(tmp_path):
@@ -184,24 +170,28 @@ def test_tabs_separate_a_tsvs_cells(tmp_path):
     ["https://host.example/a.wav", "http://host.example:8080/a%20b.wav?x=1", "S3://bucket/key/a.wav"],
 )
 def test_an_address_is_left_to_be_fetched(tmp_path, address):
-    assert source_files.resolve_audio(tmp_path, address, row="1", field="audio") == RemoteAudio(address)
+    assert resolve(tmp_path, address) == RemoteAudio(address)
 
 
 @pytest.mark.parametrize(
-    "address",
-    ["https://", "https:///a.wav", "s3://bucket", "https://host/a b.wav", "https://h/" + "a" * 2000],
-)
-def test_half_an_address_is_refused(tmp_path, address):
-    problem = source_files.resolve_audio(tmp_path, address, row="7", field="audio")
-    assert isinstance(problem, RowProblem)
-    assert (problem.row, problem.field, "no address" in problem.problem) == ("7", "audio", True)
-
-
-@pytest.mark.parametrize(
-    "name", ["file:///etc/passwd", "ftp://host/a.wav", "../a.wav", "/etc/passwd", "a" * 5000]
-)
-def test_nothing_else_is_an_address_or_outside_the_folder(tmp_path, name):
-    assert isinstance(source_files.resolve_audio(tmp_path, name, row="1", field="audio"), RowProblem)
+    ("name", "words"),
+    [
+        *((address, "no address") for address in
+          ("https://", "https:///a.wav", "s3://bucket", "https://host/a b.wav", "https://h/" + "a" * 2000)),
+        ("file:///etc/passwd", "is not there"),
+        ("ftp://host/a.wav", "is not there"),
+        ("../a.wav", "outside"),
+        ("/etc/passwd", "outside"),
+        ("a" * 5000, "cannot be a file here"),
+        ("\ud800.wav", "cannot be a file here"),
+        ("\0.wav", "zero byte"),
+    ],
+    ids=lambda text: repr(text[:30]),
+)  # fmt: skip
+def test_nothing_else_is_an_address_or_outside_the_folder(tmp_path, name, words):
+    fault = resolve(tmp_path, name)
+    assert (fault.row, fault.field, words in fault.problem) == ("7", "audio", True)
+    assert fault.remedy
 
 
 def test_a_link_out_of_the_folder_and_one_in_a_circle_are_refused(tmp_path):
@@ -210,16 +200,38 @@ def test_a_link_out_of_the_folder_and_one_in_a_circle_are_refused(tmp_path):
     sounds.tone(tmp_path / "secret.wav")
     (folder / "out.wav").symlink_to(tmp_path / "secret.wav")
     (folder / "round.wav").symlink_to(folder / "round.wav")
-    assert "outside" in source_files.resolve_below(folder, "out.wav", row="1", field="audio").problem
-    assert isinstance(source_files.resolve_below(folder, "round.wav", row="1", field="audio"), RowProblem)
+    assert "outside" in resolve(folder, "out.wav").problem
+    assert isinstance(resolve(folder, "round.wav"), RowProblem)
 
 
-@pytest.mark.parametrize("name", ["\ud800.wav", "x" * 3000, "\0.wav"])
-def test_a_name_that_no_disk_takes_is_told(tmp_path, name):
-    assert source_files.resolve_below(tmp_path, name, row="1", field="audio").remedy == "Mend the path."
+def test_merges_that_copy_each_other_without_end_are_refused():
+    levels = [f"m{n}: &m{n}\n  <<: [{f'*m{n - 1},' * 9}]\n" for n in range(1, 30)]
+    with pytest.raises(yaml.YAMLError, match="merges too much"):
+        source_files.load_yaml("m0: &m0 {x: 1}\n" + "".join(levels))
 
 
-def test_a_name_in_other_capitals_is_pointed_out(tmp_path):
-    sounds.tone(tmp_path / "Waltz.wav")
-    problem = source_files.resolve_below(tmp_path, "waltz.WAV", row="1", field="audio")
-    assert problem.problem == "waltz.WAV is not there, but Waltz.wav is"
+def test_a_merge_that_configurations_use_is_read():
+    written = "base: &base {kind: radio}\nmine:\n  <<: *base\n  name: x\n"
+    assert source_files.load_yaml(written)["mine"] == {"kind": "radio", "name": "x"}
+
+
+def test_an_object_is_never_made():
+    with pytest.raises(yaml.YAMLError):
+        source_files.load_yaml("!!python/object/apply:os.system [true]")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("a", "a"),
+        (7, "7"),
+        (0.5, "0.5"),
+        pytest.param(16**5000, "", id="larger than any"),
+        (math.nan, ""),
+        ([1], ""),
+        ({"a": 1}, ""),
+        (None, ""),
+    ],
+)
+def test_only_texts_and_numbers_are_spelled_out(value, said):
+    assert source_files.yaml_text(value) == said
