@@ -14,26 +14,20 @@ from annotation.importing.records import Note, RowProblem, TaskRecord
 from annotation.jobs import jobs
 from annotation.models import Job, Judgment, Study
 
-COLUMNS = (
-    "item_id",
-    "question_text",
-    "reference",
-    "system",
-    "answer",
-    "audio",
-    "rater_id",
-    "question",
-    "value",
-    "codes",
-)
+COMPLETE = {"item_id": "i1", "question_text": "Q?", "reference": "R", "system": "s1", "answer": "Yes"}
+COLUMNS = (*COMPLETE, "audio", "rater_id", "question", "value", "codes")
+
+
+class Killed(BaseException):
+    """Nothing of the process is left to tidy up."""
 
 
 def write(path: Path, *rows: dict) -> Path:
-    complete = {"item_id": "i1", "question_text": "Q?", "reference": "R", "system": "s1", "answer": "Yes"}
+    """A table of answers, each row complete unless the test changes it."""
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()
-        writer.writerows({**complete, **row} for row in rows)
+        writer.writerows({**COMPLETE, **row} for row in rows)
     return path
 
 
@@ -45,12 +39,18 @@ def bring(study: Study | None, source: Path, **options) -> Job:
 
 def counted() -> dict[str, int]:
     """Rows of every table of the product but the record of jobs and events, and files in the media folder."""
-    models = [
-        m for name in ("annotation", "scoring", "analytics") for m in apps.get_app_config(name).get_models()
-    ]
-    return {
-        m.__name__: m.objects.count() for m in models if m.__name__ not in ("Job", "JobProblem", "AuditEvent")
-    }
+    recorded = ("Job", "JobProblem", "AuditEvent")
+    return {name: n for name, n in counted_with_records().items() if name not in recorded}
+
+
+def counted_with_records() -> dict[str, int]:
+    apps_of_ours = (apps.get_app_config(name) for name in ("annotation", "scoring", "analytics"))
+    return {model.__name__: model.objects.count() for app in apps_of_ours for model in app.get_models()}
+
+
+def problems(job: Job) -> list[tuple[str, str]]:
+    """Row and field of each problem in the report."""
+    return [(problem["row"], problem["field"]) for problem in job.report["problems"]]
 
 
 def files(settings) -> list[Path]:

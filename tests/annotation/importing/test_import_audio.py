@@ -1,26 +1,23 @@
-"""Imports of many sounds that are no files yet: few of them lie on the disk at once, and none is fetched in vain."""
+"""Sounds of imports: few of them lie on the disk at once, none is fetched in vain, and clips that several count on."""
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from annotation.importing import clips, import_jobs, staging
+from annotation.importing import clips, import_jobs, staging, writing
 from annotation.jobs import jobs
 from annotation.models import Clip, Job, StagedSound
 from tests import factories
 from tests.annotation.importing.formats import sounds
-from tests.annotation.importing.importing import bring, write
+from tests.annotation.importing.importing import Killed, bring, write
 from tests.annotation.importing.web import serving
 
 pytestmark = pytest.mark.django_db
 N = 9
-
-
-class Killed(BaseException):
-    """Nothing of the process is left to tidy up."""
 
 
 @pytest.fixture(autouse=True)
@@ -80,13 +77,11 @@ def test_what_was_fetched_goes_as_soon_as_it_is_done_with_and_files_of_the_sourc
     monkeypatch.setattr(staging, "AUDIO_BATCH", 100)
     here = sounds.tone(tmp_path / "here.wav", hertz=1000)
     left: list[int] = []
-    monkeypatch.setattr(
-        import_jobs.jobs.RunningJob,
-        "progress",
-        lambda running, done, total=None, *, stage="": left.append(
-            sum(path.name.startswith("remote-") for path in (tmp_path / "temporary").rglob("*"))
-        ),
-    )
+
+    def progress(*_args, **_stage) -> None:
+        left.append(sum(path.name.startswith("remote-") for path in (tmp_path / "temporary").rglob("*")))
+
+    monkeypatch.setattr(jobs.RunningJob, "progress", progress)
     source = table(server, tmp_path / "x.csv")
     with source.open("a") as file:
         file.write("here,Q?,R,s1,Yes,here.wav,,,,\n")
@@ -124,3 +119,35 @@ def test_whoever_takes_over_fetches_what_is_not_kept_yet(server, tmp_path, monke
     assert len(server.asked) == N
     assert job.report["notes"] == ["quiet.wav is silent; raters will hear nothing."]
     assert Clip.objects.count() == N + 1
+
+
+def raise_killed(*_args) -> None:
+    raise Killed
+
+
+@pytest.mark.parametrize(("second_fails", "kept"), [(False, 1), (True, 0)])
+def test_a_clip_goes_over_to_the_import_that_counts_on_it(tmp_path, monkeypatch, second_fails, kept):
+    """The first is cancelled when the second, into another study, has been compared."""
+    sounds.tone(tmp_path / "x.wav")
+    source = tmp_path / "x.jsonl"
+    source.write_text(json.dumps({"item_id": "i1", "prompt": "p", "system": "s", "audio": "x.wav"}))
+    user = factories.UserFactory()
+    studies = [factories.StudyFactory(preset="pam") for _ in range(2)]
+    first, second = (import_jobs.start(study, source, format="jsonl", actor=None) for study in studies)
+    with monkeypatch.context() as patched:
+        patched.setattr(writing, "write_staged", raise_killed)
+        for job in (first, second):
+            with pytest.raises(Killed):
+                jobs.run(job.pk)
+    jobs.cancel(first, actor=user)
+    staging.discard_finished_staging()
+    assert StagedSound.objects.get().job == second.pk
+    if second_fails:
+        jobs.cancel(second, actor=user)
+        staging.discard_finished_staging()
+    else:
+        Job.objects.filter(pk=second.pk).update(lease_expires_at="2020-01-01T00:00Z")
+        assert jobs.run(second.pk)
+        second.refresh_from_db()
+        assert second.state == "done"
+    assert Clip.objects.count() == kept

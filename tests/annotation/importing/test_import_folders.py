@@ -16,7 +16,7 @@ from annotation.importing import options, uploads
 from annotation.importing.formats.detection import detect_format
 from annotation.models import Clip, Item, ItemVersion, Study, Task
 from tests.annotation.importing.formats import sounds, tables
-from tests.annotation.importing.importing import bring
+from tests.annotation.importing.importing import bring, problems
 
 pytestmark = pytest.mark.django_db
 
@@ -41,20 +41,14 @@ def picture(path: Path) -> None:
         stream = container.add_stream("png", rate=1)
         stream.width = stream.height = 16
         stream.pix_fmt = "rgb24"
-        container.mux(
-            stream.encode(av.VideoFrame.from_ndarray(np.zeros((16, 16, 3), np.uint8), format="rgb24"))
-        )
-
-
-def problems(job) -> list[tuple[str, str]]:
-    return [(problem["row"], problem["field"]) for problem in job.report["problems"]]
+        frame = av.VideoFrame.from_ndarray(np.zeros((16, 16, 3), np.uint8), format="rgb24")
+        container.mux(stream.encode(frame))
 
 
 def test_paired_sounds_become_comparisons(folder):
     job = bring(None, folder, format="audiofolder", new_study=new("cmi-pref"))
     assert job.state == "done", job.report
-    assert Task.objects.count() == 2
-    assert Clip.objects.count() == 4
+    assert (Task.objects.count(), Clip.objects.count()) == (2, 4)
     texts = ItemVersion.objects.order_by("item__external_id").values_list("prompt", flat=True)
     assert list(texts) == ["A waltz", "A song"]
     again = bring(Study.objects.get(slug="folders"), folder, format="audiofolder")
@@ -81,21 +75,17 @@ def test_a_data_set_with_its_sounds_inside_becomes_a_study(tmp_path):
     contents = [sounds.tone(tmp_path / f"{k}.wav", hertz=300 + 50 * k).read_bytes() for k in range(3)]
     columns = {"audio": tables.sounds(*contents, contents[0]), "text": ["a", "b", "c", "d"]}
     tables.write(tmp_path / "set/data/train-00000-of-00001.parquet", columns)
-    job = bring(
-        None, tmp_path / "set", format="huggingface", new_study=new("pam"), column_map={"text": "prompt"}
-    )
+    mapped = {"text": "prompt"}
+    job = bring(None, tmp_path / "set", format="huggingface", new_study=new("pam"), column_map=mapped)
     assert job.state == "done", job.report
-    assert Task.objects.count() == 4
-    assert Clip.objects.count() == 3
+    assert (Task.objects.count(), Clip.objects.count()) == (4, 3)
     assert [item.strata for item in Item.objects.all()] == [{"split": "train"}] * 4
 
 
 def test_a_packed_sound_that_is_none_is_told_by_its_row(tmp_path):
     good = sounds.tone(tmp_path / "a.wav").read_bytes()
-    tables.write(
-        tmp_path / "t.parquet",
-        {"item_id": [1, 2], "prompt": ["p", "q"], "audio": tables.sounds(good, b"?" * 99)},
-    )
+    columns = {"item_id": [1, 2], "prompt": ["p", "q"], "audio": tables.sounds(good, b"?" * 99)}
+    tables.write(tmp_path / "t.parquet", columns)
     job = bring(None, tmp_path / "t.parquet", format="parquet", new_study=new("pam"))
     assert (job.state, problems(job)) == ("failed", [("2", "audio")])
     assert Study.objects.count() == 0

@@ -25,7 +25,7 @@ from annotation.models import (
     Task,
 )
 from tests import factories
-from tests.annotation.importing.importing import bring, check_counters, counted
+from tests.annotation.importing.importing import Killed, bring, check_counters, counted, problems
 
 pytestmark = pytest.mark.django_db
 
@@ -62,10 +62,6 @@ def write(path, entries):
 
 def staged() -> int:
     return sum(table.objects.count() for table in (StagedImport, StagedTask, StagedSound))
-
-
-class Killed(BaseException):
-    """Nothing of the process is left to tidy up."""
 
 
 def killed() -> None:
@@ -153,8 +149,7 @@ def test_an_unknown_column_is_reported_once_though_a_worker_is_killed(study, tmp
     job = begin(study, write(tmp_path / "x.jsonl", entries))
     kill_at(job, "reading", 15)
     take_over(job)
-    problems = [(problem["row"], problem["field"]) for problem in job.report["problems"]]
-    assert (job.state, problems) == ("failed", [(row, "extra")])
+    assert (job.state, problems(job)) == ("failed", [(row, "extra")])
 
 
 def test_a_worker_killed_behind_the_writing_leaves_its_report_to_the_next(study, tmp_path):

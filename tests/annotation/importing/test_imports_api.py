@@ -15,15 +15,8 @@ from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-ORCA = {
-    "q1_M1_0": {
-        "question": "What?",
-        "reference": "A bell.",
-        "candidate": "Bell.",
-        "ratings": [5, 4],
-        "feedback": [None, None],
-    }
-}
+TEXTS = {"question": "What?", "reference": "A bell.", "candidate": "Bell."}
+ORCA = {"q1_M1_0": {**TEXTS, "ratings": [5, 4], "feedback": [None, None]}}
 
 
 @pytest.fixture
@@ -58,11 +51,15 @@ def test_an_import_becomes_a_job_that_tells_what_it_did(manager, study):
     assert AuditEvent.objects.filter(action="import.requested", study=study).exists()
 
 
-def test_an_archive_is_imported_like_its_content(manager):
+def packed(name: str) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("orca/ratings.json", orca())
-    assert send(manager, buffer.getvalue(), name="orca.zip").status_code == 202
+        archive.writestr(name, orca())
+    return buffer.getvalue()
+
+
+def test_an_archive_is_imported_like_its_content(manager):
+    assert send(manager, packed("orca/ratings.json"), name="orca.zip").status_code == 202
     jobs.run(Job.objects.get().pk)
     assert Item.objects.count() == 1
 
@@ -115,10 +112,7 @@ def test_an_import_that_makes_no_sense_is_refused_with_the_field(manager, fields
 
 
 def test_an_archive_that_leads_out_of_its_folder_is_refused_with_a_remedy(manager):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("../evil.json", orca())
-    response = send(manager, buffer.getvalue(), name="orca.zip")
+    response = send(manager, packed("../evil.json"), name="orca.zip")
     assert (response.status_code, response.json()["title"]) == (400, "bad_upload")
     (error,) = response.json()["errors"]
     assert (error["field"], bool(error["remedy"])) == ("file", True)

@@ -9,23 +9,16 @@ import pytest
 from annotation.errors import Conflict
 from annotation.importing import import_jobs, writing
 from annotation.jobs import jobs
-from annotation.models import (
-    Answer,
-    Exclusion,
-    ItemVersion,
-    Judgment,
-    Rater,
-    Study,
-    Task,
-)
+from annotation.models import Answer, Exclusion, ItemVersion, Judgment, Rater, Study, Task
 from annotation.raters import withdrawal
 from annotation.rating import judgments, leases
 from tests import factories
 from tests.annotation.importing.answers import rating
 from tests.annotation.importing.formats import sounds
-from tests.annotation.importing.importing import bring, check_counters, counted, write
+from tests.annotation.importing.importing import bring, check_counters, counted, problems, write
 
 pytestmark = pytest.mark.django_db
+SAID = {"question": "correctness", "value": 4}
 
 
 @pytest.fixture
@@ -44,21 +37,16 @@ def test_importing_again_adds_nothing(study, tmp_path):
 
 
 def test_a_longer_file_adds_what_is_new(study, tmp_path):
-    said = {"question": "correctness", "value": 4}
-    bring(study, write(tmp_path / "x.csv", {"rater_id": "ann", **said}))
-    more = [
-        {"rater_id": "ann", **said},
-        {"rater_id": "bob", **said},
-        {"item_id": "i2", "rater_id": "ann", **said},
-    ]
+    bring(study, write(tmp_path / "x.csv", {"rater_id": "ann", **SAID}))
+    more = [{"rater_id": name, **SAID} for name in ("ann", "bob")]
+    more.append({"item_id": "i2", "rater_id": "ann", **SAID})
     job = bring(study, write(tmp_path / "x.csv", *more))
     assert job.report["created"] == {"items": 1, "tasks": 1, "judgments": 2, "raters": 1}
     check_counters(study)
 
 
 def test_what_it_brings_of_a_rater_who_withdraws_meanwhile_does_not_count(study, tmp_path, monkeypatch):
-    said = {"question": "correctness", "value": 4}
-    bring(study, write(tmp_path / "x.csv", {"rater_id": "ann", **said}))
+    bring(study, write(tmp_path / "x.csv", {"rater_id": "ann", **SAID}))
     read = writing._raters
 
     def withdrawn_after(*asked):
@@ -67,7 +55,7 @@ def test_what_it_brings_of_a_rater_who_withdraws_meanwhile_does_not_count(study,
         return found
 
     monkeypatch.setattr(writing, "_raters", withdrawn_after)
-    more = [{"item_id": "i2", "rater_id": name, **said} for name in ("ann", "bob")]
+    more = [{"item_id": "i2", "rater_id": name, **SAID} for name in ("ann", "bob")]
     assert bring(study, write(tmp_path / "y.csv", *more)).state == "done"
     [late] = Judgment.objects.filter(rater__external_id="ann", task__item_version__item__external_id="i2")
     assert (late.excluded, late.answers.filter(counted=True).exists()) == (True, False)
@@ -84,45 +72,46 @@ def test_an_item_is_never_overwritten(study, tmp_path, change):
     assert ItemVersion.objects.get().question == "Q?"
 
 
-def with_split(path, *splits: str):
-    """An item of each split."""
-    rows = (
-        {"item_id": f"i{n}", "system": "s", "answer": "Yes", "stratum.split": split}
-        for n, split in enumerate(splits)
-    )
-    path.write_text(
-        "".join(json.dumps({name: value for name, value in row.items() if value}) + "\n" for row in rows)
-    )
+def with_splits(path, *splits: str):
+    """An item of each split; an empty one is left out."""
+    rows = []
+    for n, split in enumerate(splits):
+        rows.append({"item_id": f"i{n}", "system": "s", "answer": "Yes"})
+        rows[-1] |= {"stratum.split": split} if split else {}
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
-def test_strata_that_changed_stay_as_they_are_and_are_told(study, tmp_path):
+@pytest.mark.parametrize(
+    ("before", "now", "note"),
+    [
+        (
+            ("train", "train", "train"),
+            ("train", "test", "test"),
+            "2 items have other strata here than in the study, where they stay as they are: of 'i1' (row 2) split is"
+            " 'test' here and is 'train' there.",
+        ),
+        pytest.param(
+            ("", "train"),
+            ("test", ""),
+            "1 item has other strata here than in the study, where they stay as they are: of 'i0' (row 1) split is"
+            " 'test' here and is not there.",
+            id="one that the item did not have is told and one left out is not",
+        ),
+    ],
+)
+def test_strata_that_changed_stay_as_they_are_and_are_told(study, tmp_path, before, now, note):
     source = tmp_path / "x.jsonl"
-    bring(study, with_split(source, "train", "train", "train"), format="jsonl")
-    job = bring(study, with_split(source, "train", "test", "test"), format="jsonl")
-    assert job.report["notes"] == [
-        "2 items have other strata here than in the study, where they stay as they are: of 'i1' (row 2) split is"
-        " 'test' here and is 'train' there."
-    ]
-    assert {item.strata["split"] for item in study.items.all()} == {"train"}
-
-
-def test_a_stratum_that_an_item_did_not_have_is_told_and_one_left_out_is_not(study, tmp_path):
-    source = tmp_path / "x.jsonl"
-    bring(study, with_split(source, "", "train"), format="jsonl")
-    job = bring(study, with_split(source, "test", ""), format="jsonl")
-    [note] = job.report["notes"]
-    assert note.startswith("1 item has other strata")
-    assert "split is 'test' here and is not there" in note
+    bring(study, with_splits(source, *before), format="jsonl")
+    strata = [item.strata for item in study.items.order_by("pk")]
+    assert bring(study, with_splits(source, *now), format="jsonl").report["notes"] == [note]
+    assert [item.strata for item in study.items.order_by("pk")] == strata
 
 
 def test_rows_of_one_item_in_several_strata_are_not_told_again(study, tmp_path):
     source = tmp_path / "x.jsonl"
-    row = {"item_id": "i", "system": "s", "answer": "Yes", "question": "correctness", "value": 4}
-    rows = [
-        {**row, "rater_id": "ann", "stratum.split": "train"},
-        {**row, "rater_id": "bob", "stratum.split": "test"},
-    ]
+    row = {"item_id": "i", "system": "s", "answer": "Yes", **SAID}
+    rows = [{**row, "rater_id": split, "stratum.split": split} for split in ("train", "test")]
     source.write_text("".join(json.dumps(each) + "\n" for each in rows))
     bring(study, source, format="jsonl")
     assert bring(study, source, format="jsonl").report["notes"] == []
@@ -130,33 +119,23 @@ def test_rows_of_one_item_in_several_strata_are_not_told_again(study, tmp_path):
 
 def test_an_item_has_one_content_within_a_source(study, tmp_path):
     job = bring(study, write(tmp_path / "x.csv", {}, {"system": "s2", "question_text": "Another?"}))
-    [problem] = job.report["problems"]
-    assert (problem["row"], problem["field"]) == ("3", "item")
+    assert problems(job) == [("3", "item")]
 
 
 def test_two_answers_of_one_system_are_two_tasks(study, tmp_path):
-    said = {"question": "correctness", "rater_id": "ann"}
-    rows = [{"answer": "Yes", "value": 5, **said}, {"answer": "No", "value": 1, **said}]
+    rows = [
+        {**SAID, "rater_id": "ann", "answer": text, "value": value} for text, value in (("Yes", 5), ("No", 1))
+    ]
     bring(study, write(tmp_path / "x.csv", *rows))
-    texts = {
-        task.slots.get().candidate.text: task.judgments.get().answers.get().value
-        for task in Task.objects.all()
-    }
-    assert texts == {"Yes": 5.0, "No": 1.0}
+    tasks = {task.slots.get().candidate.text: task.judgments.get() for task in Task.objects.all()}
+    assert {text: vote.answers.get().value for text, vote in tasks.items()} == {"Yes": 5.0, "No": 1.0}
 
 
 def test_a_clip_is_never_exchanged(tmp_path):
     study = factories.StudyFactory(preset="cmi-pref")
-    row = {
-        "item_id": "i",
-        "prompt": "P",
-        "system_a": "s",
-        "system_b": "t",
-        "audio_a": "a.wav",
-        "audio_b": "b.wav",
-    }
+    sides = {"system_a": "s", "system_b": "t", "audio_a": "a.wav", "audio_b": "b.wav"}
     source = tmp_path / "x.jsonl"
-    source.write_text(json.dumps(row))
+    source.write_text(json.dumps({"item_id": "i", "prompt": "P", **sides}))
     sounds.tone(tmp_path / "a.wav")
     sounds.tone(tmp_path / "b.wav", hertz=600)
     assert bring(study, source, format="jsonl").state == "done"

@@ -21,6 +21,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from annotation.errors import InvalidInput
 from annotation.importing import uploads
 from annotation.models import Job
+from tests import factories
 
 pytestmark = pytest.mark.django_db
 
@@ -72,19 +73,16 @@ def stored() -> list[Path]:
     return list(folder.iterdir()) if folder.exists() else []
 
 
-def entry(name: str, **fields: Any) -> zipfile.ZipInfo:
-    made = zipfile.ZipInfo(name)
+def entry(kind: type[Any], name: str, **fields: Any) -> Any:
+    """A ZipInfo or a TarInfo with these fields."""
+    made = kind(name)
     for field, value in fields.items():
         setattr(made, field, value)
     return made
 
 
-def member(name: str, kind: bytes = tarfile.REGTYPE, **fields: Any) -> tarfile.TarInfo:
-    made = tarfile.TarInfo(name)
-    made.type = kind
-    for field, value in fields.items():
-        setattr(made, field, value)
-    return made
+zip_entry = partial(entry, zipfile.ZipInfo)
+tar_entry = partial(entry, tarfile.TarInfo)
 
 
 def with_password() -> SimpleUploadedFile:
@@ -103,7 +101,7 @@ def with_negative_size() -> SimpleUploadedFile:
 
 def with_long_header() -> SimpleUploadedFile:
     """A name that is said to be 2 GB long; tarfile would take it into memory."""
-    header = member("././@LongLink", tarfile.GNUTYPE_LONGNAME, size=2 * 1024**3)
+    header = tar_entry("././@LongLink", type=tarfile.GNUTYPE_LONGNAME, size=2 * 1024**3)
     return upload(gzip.compress(header.tobuf() + b"x" * 100_000), "study.tar.gz")
 
 
@@ -132,9 +130,9 @@ BOMB = ("bomb.wav", b"\0" * 2_000_000)
 T = ("study.csv", TABLE)
 LINK, DEVICE = (stat.S_IFLNK | 0o777) << 16, (stat.S_IFCHR | 0o666) << 16
 REFUSED: dict[str, tuple[Callable[[], SimpleUploadedFile], str]] = {
-    "zip link": (lambda: archive((entry("link.csv", external_attr=LINK), b"/etc/passwd")), "is a link"),
+    "zip link": (lambda: archive((zip_entry("link.csv", external_attr=LINK), b"/etc/passwd")), "is a link"),
     "zip device": (
-        lambda: archive((entry("tty.wav", external_attr=DEVICE), b"")), "'tty.wav' in the archive is a device"
+        lambda: archive((zip_entry("tty.wav", external_attr=DEVICE), b"")), "'tty.wav' in the archive is a device"
     ),
     "zip bomb": (lambda: archive(T, BOMB), "unpacks to 2 MB"),
     "tar bomb": (lambda: tar(T, BOMB), "unpacks to 2 MB"),
@@ -149,7 +147,7 @@ REFUSED: dict[str, tuple[Callable[[], SimpleUploadedFile], str]] = {
     "file and folder": (lambda: archive(T, ("a", b"x"), ("a/b", b"x")), "the same name"),
     **{f"damage at {at}": (partial(damaged, at), "cannot be unpacked") for at in (60, 100, 200)},
     "password": (with_password, "password"),
-    "unusual packing": (lambda: archive((entry("study.csv", compress_type=zipfile.ZIP_LZMA), TABLE)), "unusual"),
+    "unusual packing": (lambda: archive((zip_entry("study.csv", compress_type=zipfile.ZIP_LZMA), TABLE)), "unusual"),
     "name too long": (lambda: archive(("琴" * 100 + ".csv", TABLE)), "too long"),
     "two tables": (lambda: archive(("a.csv", TABLE), ("b.csv", TABLE)), "holds a.csv, b.csv"),
     "no table": (lambda: archive(("readme.txt", b"x")), "no .csv file at its top"),
@@ -157,7 +155,7 @@ REFUSED: dict[str, tuple[Callable[[], SimpleUploadedFile], str]] = {
     "nothing": (archive, "is empty"),
     **{
         f"tar entry of type {kind!r}": (
-            partial(tar, T, (member("evil.wav", kind, linkname="/etc/passwd"), b"")),
+            partial(tar, T, (tar_entry("evil.wav", type=kind, linkname="/etc/passwd"), b"")),
             f"'evil.wav' in the archive is {what}",
         )
         for kind, what in (
@@ -202,8 +200,9 @@ def test_a_tables_name_is_never_a_path_and_never_too_long(home, name):
     assert source.read_bytes() == TABLE
 
 
-def test_an_archive_is_unpacked_beside_its_audio():
-    source = uploads.store_upload(archive(("study.csv", TABLE), ("audio/1.wav", b"RIFF")), format="csv")
+@pytest.mark.parametrize("name", ["audio/1.wav", "audio\\1.wav"], ids=["slash", "backslash"])
+def test_an_archive_is_unpacked_beside_its_audio_whatever_separates_its_names(name):
+    source = uploads.store_upload(archive(("study.csv", TABLE), (name, b"RIFF")), format="csv")
     assert source.name == "study.csv"
     assert (source.parent / "audio" / "1.wav").read_bytes() == b"RIFF"
 
@@ -216,11 +215,6 @@ def test_a_folder_around_everything_and_what_macos_adds_are_seen_through():
     assert (source.name, (source.parent / "a.wav").exists()) == ("votes.jsonl", True)
 
 
-def test_names_packed_with_the_other_separator_are_read_as_meant():
-    source = uploads.store_upload(archive(("study.csv", TABLE), ("audio\\1.wav", b"RIFF")), format="csv")
-    assert (source.parent / "audio" / "1.wav").exists()
-
-
 def test_a_format_of_several_files_gets_their_folder():
     source = uploads.store_upload(archive(("orca/a.json", b"{}"), ("orca/b.json", b"{}")), format="orca")
     assert sorted(path.name for path in source.iterdir()) == ["a.json", "b.json"]
@@ -229,9 +223,7 @@ def test_a_format_of_several_files_gets_their_folder():
 @pytest.mark.parametrize(
     "name",
     [
-        "../evil.csv",
-        "a/../../evil.csv",
-        "/evil.csv",
+        *("../evil.csv", "a/../../evil.csv", "/evil.csv"),
         "C:/evil.csv",
         "C:evil.csv",
         "..\\evil.csv",
@@ -260,37 +252,31 @@ def test_a_list_of_too_many_entries_is_refused_before_it_is_read(monkeypatch):
 
 def test_a_list_of_gigabytes_is_not_taken_into_memory(monkeypatch):
     monkeypatch.setattr(uploads, "MAX_ZIP_READ", 100_000)
-    with_remark = zipfile.ZipInfo("study.csv")
-    with_remark.comment = b"x" * 60_000
-    other = zipfile.ZipInfo("other.csv")
-    other.comment = b"x" * 60_000
-    assert "more than" in refusal(archive((with_remark, TABLE), (other, TABLE)))
+    remarks = [(zip_entry(name, comment=b"x" * 60_000), TABLE) for name in ("study.csv", "other.csv")]
+    assert "more than" in refusal(archive(*remarks))
 
 
-@pytest.mark.parametrize(("pack", "name"), [(archive, "{}/"), (archive, "__MACOSX/{}"), (tar, "__MACOSX/{}")])
-def test_what_is_passed_over_is_counted(monkeypatch, home, pack, name):
+@pytest.mark.parametrize(
+    ("pack", "entry_of"),
+    [
+        (archive, "{}/".format),
+        (archive, "__MACOSX/{}".format),
+        (tar, "__MACOSX/{}".format),
+        (tar, lambda n: tar_entry(f"{n}", type=tarfile.DIRTYPE)),
+    ],
+    ids=["folders of a zip", "files of macOS in a zip", "files of macOS in a tar", "folders of a tar"],
+)
+def test_what_is_passed_over_is_counted(monkeypatch, pack, entry_of):
     monkeypatch.setattr(uploads, "MAX_ENTRIES", 20)
-    passed_over = [(name.format(n), b"") for n in range(20)]
+    passed_over = [(entry_of(n), b"") for n in range(20)]
     assert "more than 20 files" in refusal(pack(("study.csv", TABLE), *passed_over))
-
-
-def test_a_tars_folders_are_counted(monkeypatch):
-    monkeypatch.setattr(uploads, "MAX_ENTRIES", 20)
-    made = [tarfile.TarInfo(f"{number}") for number in range(20)]
-    for folder in made:
-        folder.type = tarfile.DIRTYPE
-    assert "more than 20 files" in refusal(tar(("study.csv", TABLE), *((folder, b"") for folder in made)))
 
 
 @pytest.mark.parametrize("mode", ["w:gz", "w"])
 def test_a_tar_is_unpacked_as_a_zip_is(mode):
-    given = tar(
-        ("my study/study.csv", TABLE),
-        ("my study/audio/1.wav", b"RIFF"),
-        ("my study/.DS_Store", b"x"),
-        mode=mode,
-    )
-    source = uploads.store_upload(given, format="csv")
+    names = {"study.csv": TABLE, "audio/1.wav": b"RIFF", ".DS_Store": b"x"}
+    packed = tar(*((f"my study/{name}", content) for name, content in names.items()), mode=mode)
+    source = uploads.store_upload(packed, format="csv")
     assert (source.name, (source.parent / "audio/1.wav").read_bytes()) == ("study.csv", b"RIFF")
     assert not list(source.parent.rglob(".DS_Store"))
 
@@ -302,9 +288,8 @@ def test_what_shrank_to_almost_nothing_is_refused(home, monkeypatch, pack):
 
 
 def test_names_that_differ_in_capitals_are_two_files():
-    source = uploads.store_upload(
-        archive(("study.csv", TABLE), ("A.wav", b"1"), ("a.wav", b"2")), format="csv"
-    )
+    packed = archive(("study.csv", TABLE), ("A.wav", b"1"), ("a.wav", b"2"))
+    source = uploads.store_upload(packed, format="csv")
     assert [(source.parent / name).read_bytes() for name in ("A.wav", "a.wav")] == [b"1", b"2"]
 
 
@@ -315,27 +300,20 @@ def test_tables_of_every_kind_are_found_in_an_archive(format, suffix):
 
 
 def test_long_names_of_a_folders_files_are_kept():
-    name = f"{'x' * 120}.wav"
-    kept = uploads.store_files([("study/study.csv", upload(TABLE)), (f"study/{name}", upload(b"RIFF"))])
-    assert (kept / "study" / name).exists()
+    name, user = f"{'x' * 120}.wav", factories.UserFactory(may_create_studies=True)
+    files = [("study/study.csv", upload(TABLE)), (f"study/{name}", upload(b"RIFF"))]
+    stored_upload = uploads.receive_upload(files, actor=user, study=None)
+    assert (Path(stored_upload.source) / "study" / name).exists()
 
 
-def age(folder: Path) -> None:
-    os.utime(folder, (time.time() - uploads.RETENTION_S - 1,) * 2)
-
-
-def test_an_upload_goes_when_its_import_is_over(home):
+def test_an_upload_goes_when_it_is_old_and_its_import_is_over():
     source = uploads.store_upload(upload(TABLE), format="csv")
+    uploads.discard_finished_uploads()
+    assert source.exists()
     job = Job.objects.create(kind="import", params={"source": str(source)})
-    age(source.parent)
+    os.utime(source.parent, (time.time() - uploads.RETENTION_S - 1,) * 2)
     uploads.discard_finished_uploads()
     assert source.exists()
     Job.objects.filter(pk=job.pk).update(state=Job.State.DONE)
     uploads.discard_finished_uploads()
     assert stored() == []
-
-
-def test_an_upload_that_has_just_come_is_kept():
-    source = uploads.store_upload(upload(TABLE), format="csv")
-    uploads.discard_finished_uploads()
-    assert source.exists()
