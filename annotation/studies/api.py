@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
-from django.db.models import F, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import F, QuerySet, Sum
 from django.http import StreamingHttpResponse
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
@@ -27,12 +27,12 @@ from annotation import access
 from annotation.access import StudyAccess
 from annotation.api import paging
 from annotation.api.paging import page_of
-from annotation.api.serializers import In, SettingsIn, operation, problem_responses
+from annotation.api.serializers import In, Method, SettingsIn, operation, problem_responses
 from annotation.csv_escaping import csv_lines
 from annotation.listening.checks import check_settings
 from annotation.listening.rules.checks import KINDS, CheckRules
 from annotation.listening.rules.coverage import ListeningRules
-from annotation.models import AuditEvent, ListeningCheck, Membership, Rater, Study
+from annotation.models import AuditEvent, ListeningCheck, Study
 from annotation.models.people import Role
 from annotation.protocols import preset_keys
 from annotation.rating.rules import ordering, stopping
@@ -78,8 +78,8 @@ class ProtocolVersionsView(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """Every version of what a study asked, in full; answers name the version that they were given to."""
         study = access.managed_study(request.user, slug)
-        found = study.protocol_versions.select_related("created_by")
-        return Response(paging.page(request, found, ProtocolVersionOut))
+        versions = study.protocol_versions.select_related("created_by")
+        return Response(paging.page(request, versions, ProtocolVersionOut))
 
 
 class StudyIn(In):
@@ -153,6 +153,17 @@ class StudyOut(serializers.Serializer):
     role = serializers.ChoiceField(Role.choices, help_text="Yours in this study.")
 
 
+class SettingsField(serializers.Field):
+    """Some settings of a study, as `read` gives them in the shape of their request body."""
+
+    def __init__(
+        self, shape: type[SettingsIn], read: Callable[[Study], dict[str, Any]], *, help_text: str
+    ) -> None:
+        super().__init__(source="*", read_only=True, help_text=help_text)
+        self.to_representation = read
+        extend_schema_field(shape)(self)
+
+
 class StudyDetailOut(StudyOut):
     """What those who run the study may know."""
 
@@ -165,27 +176,24 @@ class StudyDetailOut(StudyOut):
     n_tasks = serializers.IntegerField()
     n_judgments = serializers.SerializerMethodField(help_text="That count: effective and not excluded.")
     created_at = serializers.DateTimeField()
-    listening = serializers.SerializerMethodField(help_text="What is asked of listening; all settings.")
-    checks = serializers.SerializerMethodField(help_text="Which listening checks raters take; all settings.")
-    stopping = serializers.SerializerMethodField(help_text="When a pair needs no more votes; all settings.")
-
-    ordering = serializers.SerializerMethodField(help_text="Which tasks come first; all settings.")
-
-    @extend_schema_field(OrderingIn)
-    def get_ordering(self, study: Study) -> dict[str, Any]:
-        return ordering.as_json(study.rules)
-
-    @extend_schema_field(ChecksIn)
-    def get_checks(self, study: Study) -> dict[str, Any]:
-        return check_settings(study)
-
-    @extend_schema_field(ListeningIn)
-    def get_listening(self, study: Study) -> dict[str, Any]:
-        return asdict(ListeningRules.of(study.rules))
-
-    @extend_schema_field(StoppingIn)
-    def get_stopping(self, study: Study) -> dict[str, Any]:
-        return stopping.as_json(study.rules)
+    listening = SettingsField(
+        ListeningIn,
+        lambda study: asdict(ListeningRules.of(study.rules)),
+        help_text="What is asked of listening; all settings.",
+    )
+    checks = SettingsField(
+        ChecksIn, check_settings, help_text="Which listening checks raters take; all settings."
+    )
+    stopping = SettingsField(
+        StoppingIn,
+        lambda study: stopping.as_json(study.rules),
+        help_text="When a pair needs no more votes; all settings.",
+    )
+    ordering = SettingsField(
+        OrderingIn,
+        lambda study: ordering.as_json(study.rules),
+        help_text="Which tasks come first; all settings.",
+    )
 
     def get_n_judgments(self, study: Study) -> int:
         by_raters: dict[str, Any] = study.raters.aggregate(n=Sum("n_judgments"))
@@ -291,7 +299,7 @@ class MembersView(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """The accounts that take part in a study."""
         study = access.managed_study(request.user, slug)
-        return Response(paging.page(request, _members_with_pseudonyms(study), MemberOut))
+        return Response(paging.page(request, members.with_pseudonyms(study), MemberOut))
 
 
 class MemberView(APIView):
@@ -301,7 +309,7 @@ class MemberView(APIView):
         member = access.membership_of(request.user, slug, member_id)
         role = MemberChangeIn.parsed(request.data)["role"]
         members.add_member(member.study, member.user, role=role, actor=request.user)
-        return Response(MemberOut(_members_with_pseudonyms(member.study).get(pk=member.pk)).data)
+        return Response(MemberOut(members.with_pseudonyms(member.study).get(pk=member.pk)).data)
 
     @operation("remove_member", None, 403, 404, 409, status=204)
     def delete(self, request: Request, slug: str, member_id: int) -> Response:
@@ -346,11 +354,6 @@ class JoinView(APIView):
         return Response({"study": membership.study.slug, "role": membership.role})
 
 
-def _members_with_pseudonyms(study: Study) -> QuerySet[Membership]:
-    raters = Rater.objects.filter(study=study, user=OuterRef("user"))
-    return study.memberships.select_related("user").annotate(pseudonym=Subquery(raters.values("pseudonym")))
-
-
 _AUDIT_COLUMNS = ("id", "at", "actor", "action", "subject", "data")
 _SITE_AUDIT_COLUMNS = ("id", "at", "study", *_AUDIT_COLUMNS[2:])
 _AUDIT_CHUNK = 2000
@@ -361,25 +364,18 @@ class AuditFileIn(In):
     format = serializers.ChoiceField(list(_AUDIT_FILE_TYPES), default="jsonl")
 
 
-_AUDIT_FILE_SCHEMA: dict[str, Any] = {
-    "parameters": [
-        OpenApiParameter(
-            "format", str, enum=list(_AUDIT_FILE_TYPES), description="jsonl, unless csv is asked for."
-        )
-    ],
-}
-_AUDIT_FILE_RESPONSES: dict[Any, Any] = {
-    (200, "application/x-ndjson"): OpenApiTypes.STR,
-    (200, "text/csv"): OpenApiTypes.STR,
-}
+def _audit_file_operation(operation_id: str, *refusals: int) -> Callable[[Method], Method]:
+    description = "jsonl, unless csv is asked for."
+    files = {(200, "application/x-ndjson"): OpenApiTypes.STR, (200, "text/csv"): OpenApiTypes.STR}
+    return extend_schema(
+        operation_id=operation_id,
+        parameters=[OpenApiParameter("format", str, enum=list(_AUDIT_FILE_TYPES), description=description)],
+        responses={**files, **problem_responses(*refusals)},
+    )
 
 
 class AuditFileView(APIView):
-    @extend_schema(
-        operation_id="audit_file",
-        responses={**_AUDIT_FILE_RESPONSES, **problem_responses(400, 403, 404)},
-        **_AUDIT_FILE_SCHEMA,
-    )
+    @_audit_file_operation("audit_file", 400, 403, 404)
     def get(self, request: Request, slug: str) -> StreamingHttpResponse:
         """The whole audit log of a study, oldest first: a JSON object or a CSV row for each event."""
         study = access.managed_study(request.user, slug)
@@ -399,11 +395,7 @@ class SiteAuditView(APIView):
 
 
 class SiteAuditFileView(APIView):
-    @extend_schema(
-        operation_id="site_audit_file",
-        responses={**_AUDIT_FILE_RESPONSES, **problem_responses(400, 403)},
-        **_AUDIT_FILE_SCHEMA,
-    )
+    @_audit_file_operation("site_audit_file", 400, 403)
     def get(self, request: Request) -> StreamingHttpResponse:
         """The whole audit log of this site, oldest first: a JSON object or a CSV row for each event."""
         access.check_operator(request.user)
@@ -425,10 +417,10 @@ def _audit_events(events: QuerySet[AuditEvent]) -> Iterator[dict[str, Any]]:
     rows = audit.with_actor_names(events.annotate(study_slug=F("study__slug"))).order_by("pk")
     fields = ("id", "at", "study_slug", "actor_name", "action", "subject", "data")
     last = 0
-    while found := list(rows.filter(pk__gt=last).values(*fields)[:_AUDIT_CHUNK]):
-        for row in found:
+    while chunk := list(rows.filter(pk__gt=last).values(*fields)[:_AUDIT_CHUNK]):
+        for row in chunk:
             yield {**row, "actor": row["actor_name"], "study": row["study_slug"], "at": row["at"].isoformat()}
-        last = found[-1]["id"]
+        last = chunk[-1]["id"]
 
 
 def _audit_jsonl(events: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[str]:

@@ -7,7 +7,7 @@ import secrets
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from annotation.errors import Conflict, InvalidInput, NotAllowed, NotFound
@@ -59,6 +59,12 @@ def remove_member(membership: Membership, *, actor: User) -> None:
     )
     membership.delete()
     leases.return_all(rater__study=membership.study, rater__user=membership.user)
+
+
+def with_pseudonyms(study: Study) -> QuerySet[Membership]:
+    """The members of a study; `pseudonym` is that of the rater each of them is, if any."""
+    raters = Rater.objects.filter(study=study, user=OuterRef("user"))
+    return study.memberships.select_related("user").annotate(pseudonym=Subquery(raters.values("pseudonym")))
 
 
 def ensure_rater(study: Study, user: User) -> Rater:

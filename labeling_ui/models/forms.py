@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -19,7 +19,6 @@ from analytics.overview.scorers import StudyParts
 from annotation.models import Study, System
 from labeling_ui.models.catalogue_texts import option_label
 from scoring import prompts
-from scoring.metrics import registry
 from scoring.metrics.registry import MetricEntry, Option
 from scoring.models import Writer
 from scoring.prompts import parse, to_toml
@@ -31,18 +30,6 @@ from scoring.writing.writers import WriterSettings
 MAX_PROMPT_BYTES = 200_000
 # What an uploaded prompt file said, carried through a form that has a fault elsewhere: browsers forget chosen files.
 KEPT_FILE_SUFFIX = "_kept"
-
-
-@dataclass(frozen=True)
-class ScorerCard:
-    entry: MetricEntry
-    chosen: bool
-
-
-def scorer_cards(chosen: str) -> list[ScorerCard]:
-    """Every scorer there is, by title."""
-    entries = sorted(registry.METRICS.values(), key=lambda entry: entry.title)
-    return [ScorerCard(entry, entry.name == chosen) for entry in entries]
 
 
 def parse_prompt_file(text: str) -> dict[str, Any]:
@@ -174,6 +161,19 @@ class PromptFileForm(forms.Form):
         return parse_prompt_file(_read_prompt_file(self.cleaned_data["file"]))
 
 
+def strata_choices(parts: StudyParts) -> list[tuple[str, str]]:
+    return [(f"{key}={value}", f"{key}: {value}") for key, value in parts.strata]
+
+
+def chosen_strata(choices: list[str]) -> dict[str, list[str]]:
+    """By stratum the values wanted."""
+    strata: dict[str, list[str]] = {}
+    for pair in choices:
+        key, _equals, value = pair.partition("=")
+        strata.setdefault(key, []).append(value)
+    return strata
+
+
 class ScopeForm(forms.Form):
     """Which candidates to score."""
 
@@ -204,17 +204,16 @@ class ScopeForm(forms.Form):
     def __init__(self, data: Any = None, *, parts: StudyParts) -> None:
         super().__init__(data, prefix="scope")
         self.fields["systems"].choices = [(name, name) for name in parts.systems]
-        self.fields["strata"].choices = [(f"{key}={value}", f"{key}: {value}") for key, value in parts.strata]
+        self.fields["strata"].choices = strata_choices(parts)
 
     @property
     def filter(self) -> dict[str, Any]:
         """As runs take it: systems by name, and for each stratum the values wanted."""
-        strata: dict[str, list[str]] = {}
-        for pair in self.cleaned_data["strata"]:
-            key, _equals, value = pair.partition("=")
-            strata.setdefault(key, []).append(value)
-        parts_chosen = {"systems": self.cleaned_data["systems"], "strata": strata}
-        return {name: values for name, values in parts_chosen.items() if values}
+        chosen = {
+            "systems": self.cleaned_data["systems"],
+            "strata": chosen_strata(self.cleaned_data["strata"]),
+        }
+        return {name: values for name, values in chosen.items() if values}
 
 
 # Setting up a writer, starting it, and handing in texts that were written elsewhere.
@@ -283,7 +282,9 @@ class WriterForm(forms.Form):
     def __init__(
         self, study: Study, writes: str, data: QueryDict | None = None, *, writer: Writer | None = None
     ) -> None:
-        super().__init__(data, initial=_writer_initial(writer))
+        names = ("name", "backbone", "system", "per_minute", "price_in", "price_out", "drafts")
+        initial = {name: getattr(writer, name) for name in names} if writer else {}
+        super().__init__(data, initial=initial)
         self.systems = System.objects.filter(study=study, role=System.Role.JUDGED).order_by("name")
         del self.fields["drafts" if writes == Writer.Writes.ANSWER else "system"]
         if writer is None or not writer.prompt:
@@ -344,20 +345,20 @@ class StartForm(forms.Form):
 
     def __init__(self, data: Any = None, *, parts: StudyParts, answers: bool) -> None:
         super().__init__(data)
-        self.fields["strata"].choices = [(f"{key}={value}", f"{key}: {value}") for key, value in parts.strata]
+        self.fields["strata"].choices = strata_choices(parts)
         if answers:
             del self.fields["anew"], self.fields["judged"]
 
     @property
     def options(self) -> dict[str, Any]:
         """As runs take it."""
-        strata: dict[str, list[str]] = {}
-        for pair in self.cleaned_data["strata"]:
-            key, _equals, value = pair.partition("=")
-            strata.setdefault(key, []).append(value)
-        request: dict[str, Any] = {"filter": {"strata": strata} if strata else {}}
-        request |= {name: self.cleaned_data.get(name, False) for name in ("anew", "judged")}
-        return request | {"publishes": self.cleaned_data["publishes"] == "yes"}
+        strata = chosen_strata(self.cleaned_data["strata"])
+        return {
+            "filter": {"strata": strata} if strata else {},
+            "anew": self.cleaned_data.get("anew", False),
+            "judged": self.cleaned_data.get("judged", False),
+            "publishes": self.cleaned_data["publishes"] == "yes",
+        }
 
 
 class TextsFileForm(forms.Form):
@@ -388,11 +389,3 @@ class TextsFileForm(forms.Form):
         if file.size is None or file.size > MOST_UPLOAD_BYTES:
             raise forms.ValidationError(_("The file may have 50 MB at most. Split it, or use the command."))
         return file
-
-
-def _writer_initial(writer: Writer | None) -> dict[str, Any]:
-    if writer is None:
-        return {}
-    names = ("name", "backbone", "per_minute", "price_in", "price_out", "drafts")
-    initial = {name: getattr(writer, name) for name in names}
-    return initial | {"system": writer.system.name if writer.system else ""}

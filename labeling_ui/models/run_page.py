@@ -16,7 +16,7 @@ from analytics.reports.render.durations import throughput, time_left
 from annotation.models import Study
 from labeling_ui.models.catalogue_texts import scorer_title
 from scoring.metrics import registry
-from scoring.models import Scorer, ScoringRun, WritingRun
+from scoring.models import ScoringRun, WritingRun
 from scoring.runs.engine import FaultCount
 
 # A run that no worker has taken up after this long most likely has no worker.
@@ -85,17 +85,10 @@ def non_default_options(metric: str, options: Mapping[str, Any]) -> list[str]:
     return [f"{name} {value}" for name, value in sorted(flatten_options(non_default))]
 
 
-@dataclass(frozen=True)
-class PrescoreLine:
-    metric: str
-    title: str
-    weights: str
-
-
-def prescore_lines(study: Study) -> list[PrescoreLine]:
-    """The scorers that a study's new items get by themselves, in their order."""
+def prescore_lines(study: Study) -> list[tuple[str, str, str]]:
+    """Metric, title and weights of the scorers that a study's new items get by themselves, in their order."""
     return [
-        PrescoreLine(scorer["metric"], scorer_title(scorer["metric"]), model_name(scorer["options"]))
+        (scorer["metric"], scorer_title(scorer["metric"]), model_name(scorer["options"]))
         for scorer in study.rules.get("prescore", [])
     ]
 
@@ -111,16 +104,6 @@ def run_options(run: ScoringRun) -> list[tuple[str, str]]:
     if prompts := run.options.get("prompts"):
         pairs.append(("prompts", prompts.get("source", "").strip() or "–"))
     return pairs
-
-
-def run_filter(run: ScoringRun) -> list[tuple[str, str]]:
-    """Which part of the study a run is about; empty for all of it."""
-    return list(flatten_options(run.filter))
-
-
-def scorer_provenance(scorer: Scorer) -> list[tuple[str, str]]:
-    """What a scorer version was made of, as text under dotted names."""
-    return list(flatten_options(scorer.config))
 
 
 def flatten_options(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -153,11 +136,8 @@ class ScorerLine:
         return len(self.row.scorer.config.get("templates") or {}) > 1
 
 
-def scorer_lines(scored: ScorerCoverage) -> list[ScorerLine]:
-    return [_scorer_line(row, None if row.reads_pairs else scored.n_candidates) for row in scored.rows]
-
-
-def _scorer_line(row: ScorerRow, units: int | None) -> ScorerLine:
+def scorer_line(row: ScorerRow, scored: ScorerCoverage) -> ScorerLine:
+    units = None if row.reads_pairs else scored.n_candidates
     return ScorerLine(
         row=row,
         title=scorer_title(row.scorer.key),
@@ -197,11 +177,8 @@ class Histogram:
 def histograms(distributions: Sequence[ScoreDistribution], *, first: Sequence[str] = ()) -> list[Histogram]:
     """One for each output: those named `first` in that order, the others by name."""
     places = {output: place for place, output in enumerate(first)}
-    ordered = sorted(
-        distributions,
-        key=lambda row: (places.get(row.output, len(places)), row.output),
-    )
-    return [_histogram(distribution) for distribution in ordered]
+    rows = sorted(distributions, key=lambda row: (places.get(row.output, len(places)), row.output))
+    return [_histogram(row) for row in rows]
 
 
 def _histogram(distribution: ScoreDistribution) -> Histogram:
@@ -230,13 +207,6 @@ def _column_height(n: int, tallest: int) -> float:
 
 # Why something has no score, in plain words: what each fault of a scoring run means, and what to do about
 # it.
-
-
-@dataclass(frozen=True)
-class FaultLine:
-    count: FaultCount
-    meaning: Promise
-    remedy: Promise
 
 
 # Code, what it means, what to do.
@@ -320,6 +290,6 @@ FAULTS: dict[str, tuple[Promise, Promise]] = {
 }
 
 
-def fault_lines(counts: list[FaultCount]) -> list[FaultLine]:
+def fault_lines(counts: list[FaultCount]) -> list[tuple[FaultCount, Promise, Promise]]:
     """A fault that is not listed here goes by what is said of unforeseen ones."""
-    return [FaultLine(count, *FAULTS.get(count.code, FAULTS["unforeseen"])) for count in counts]
+    return [(count, *FAULTS.get(count.code, FAULTS["unforeseen"])) for count in counts]

@@ -34,11 +34,8 @@ _PREFERENCE_METRICS = (
         "SRCC",
         "Kendall",
     ),
-    *(
-        "accuracy, one side always",
-        "accuracy, one rater against the others",
-        "accuracy, the model against the same",
-    ),
+    *("accuracy, one side always", "accuracy, one rater against the others"),
+    "accuracy, the model against the same",
 )
 # Names of test metrics, training curves and stages as trainings record them; translated where a page shows them.
 TEST_METRICS = (
@@ -85,10 +82,6 @@ class LearnedLine:
     stage: str
 
 
-def learned_lines(models: Iterable[LearnedModel]) -> list[LearnedLine]:
-    return [learned_line(model) for model in models]
-
-
 def learned_line(model: LearnedModel) -> LearnedLine:
     job, held = model.job, model.record.get("held_out", {})
     return LearnedLine(
@@ -120,9 +113,8 @@ def _stage_title(stage: str) -> str:
 
 def record_lines(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     """A training record as text under dotted names."""
-    return list(
-        flatten_options({name: value for name, value in record.items() if name not in _SHOWN_ELSEWHERE})
-    )
+    shown = {name: value for name, value in record.items() if name not in _SHOWN_ELSEWHERE}
+    return list(flatten_options(shown))
 
 
 def latest_scoring_run(model: LearnedModel) -> ScoringRun | None:
@@ -138,21 +130,13 @@ def latest_scoring_run(model: LearnedModel) -> ScoringRun | None:
 _MOST_POINTS = 200
 
 
-@dataclass(frozen=True)
-class Curves:
-    """`title`: what is drawn, as loss. `svg`: colours come from css/line_plot.css."""
-
-    title: str
-    svg: SafeString
-
-
-def training_curves(curves: Mapping[str, Sequence[Sequence[float]]]) -> list[Curves]:
-    """ "train loss" and "dev loss" are two lines of one drawing, named by their last word."""
+def training_curves(curves: Mapping[str, Sequence[Sequence[float]]]) -> list[SafeString]:
+    """As SVG, coloured by css/line_plot.css: "train loss" and "dev loss" are two lines of the drawing of "loss"."""
     by_title: dict[str, list[Line]] = {}
     for name, points in sorted(curves.items(), key=lambda curve: not curve[0].startswith("train")):
         if thinned := _thinned_points(points):
             by_title.setdefault(name.rpartition(" ")[2], []).append(Line(look_up(name), thinned))
-    return [Curves(look_up(title), _curve_svg(look_up(title), lines)) for title, lines in by_title.items()]
+    return [_curve_svg(look_up(title), lines) for title, lines in by_title.items()]
 
 
 def _thinned_points(points: Sequence[Sequence[float]]) -> list[LinePoint]:
@@ -163,11 +147,5 @@ def _thinned_points(points: Sequence[Sequence[float]]) -> list[LinePoint]:
 
 
 def _curve_svg(title: str, lines: Sequence[Line]) -> SafeString:
-    return mark_safe(  # drawn by our own function, which escapes every text
-        line_plot(
-            _("%(what)s by step") % {"what": title},
-            lines,
-            x_label=_("Steps"),
-            y_label=title,
-        )
-    )
+    svg = line_plot(_("%(what)s by step") % {"what": title}, lines, x_label=_("Steps"), y_label=title)
+    return mark_safe(svg)  # drawn by our own function, which escapes every text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -24,20 +25,19 @@ from annotation.models import Study
 from annotation.studies.protocols import load_protocol
 from labeling_ui.domain_errors import add_form_errors, errors_as_messages, errors_in_form, translated_message
 from labeling_ui.models.catalogue_texts import scorer_title
-from labeling_ui.models.forms import OptionsForm, PromptFileForm, ScopeForm, scorer_cards
+from labeling_ui.models.forms import OptionsForm, PromptFileForm, ScopeForm
 from labeling_ui.models.run_page import (
     FAULTS,
     Histogram,
     fault_lines,
+    flatten_options,
     histograms,
     prescore_lines,
-    run_filter,
     run_line,
     run_options,
-    scorer_lines,
-    scorer_provenance,
+    scorer_line,
 )
-from labeling_ui.models.training_page import learned_lines
+from labeling_ui.models.training_page import learned_line
 from labeling_ui.models.training_views import trainable_kinds
 from labeling_ui.page_responses import action, attachment, live_page, page_cursor, render_page_or_part
 from scoring import access as scoring_access
@@ -61,11 +61,12 @@ def models(request: HttpRequest, slug: str) -> HttpResponse:
     study = access.managed_study(request.user, slug)
     under_way = ScoringRun.objects.filter(study=study, state__in=ScoringRun.UNFINISHED).order_by("-pk")
     recent = ScoringRun.objects.filter(study=study).exclude(state__in=ScoringRun.UNFINISHED).order_by("-pk")
+    scored = scorers.scorer_coverage(study)
     running = [run_line(run) for run in under_way[:RUNS_SHOWN]]
-    versions = learned_lines(learned.list_versions(study)[:VERSIONS_SHOWN])
+    versions = [learned_line(model) for model in learned.list_versions(study)[:VERSIONS_SHOWN]]
     context = {
         "study": study,
-        "scorers": scorer_lines(scorers.scorer_coverage(study)),
+        "scorers": [scorer_line(row, scored) for row in scored.rows],
         "under_way": running,
         "recent": [run_line(run) for run in recent[:RUNS_SHOWN]],
         "prescore": prescore_lines(study),
@@ -81,14 +82,13 @@ def new_run(request: HttpRequest, slug: str) -> HttpResponse:
     """First the choice of a scorer; with `?metric=` its settings."""
     study = access.managed_study(request.user, slug)
     entry = registry.METRICS.get(request.GET.get("metric", ""))
-    context = {"study": study, "cards": scorer_cards(entry.name if entry else ""), "entry": entry}
+    context: dict[str, Any] = {"study": study, "entry": entry}
     if entry is None:
+        context["scorers"] = sorted(registry.METRICS.values(), key=lambda scorer: scorer.title)
         return render(request, "labeling_ui/models/new.html", context)
     data = request.POST if request.method == "POST" else None
-    options, scope = (
-        OptionsForm(entry, data, request.FILES),
-        ScopeForm(data, parts=scorers.study_parts(study)),
-    )
+    options = OptionsForm(entry, data, request.FILES)
+    scope = ScopeForm(data, parts=scorers.study_parts(study))
     if request.method == "POST" and all([options.is_valid(), scope.is_valid()]):
         try:
             return redirect("scoring_run", _start_scoring_run(request, study, entry, options, scope).pk)
@@ -163,8 +163,8 @@ def scoring_run(request: HttpRequest, run_id: int) -> HttpResponse:
         "faults": fault_lines(SCORING.count_faults(run)) if run.n_failed else [],
         "histograms": _score_histograms(run) if run.is_finished and run.n_done else [],
         "settings": run_options(run),
-        "filter": run_filter(run),
-        "identity": scorer_provenance(run.scorer) if run.scorer else [],
+        "filter": list(flatten_options(run.filter)),
+        "identity": list(flatten_options(run.scorer.config)) if run.scorer else [],
         "rows_drawn": scorers.ROWS_DRAWN,
     }
     return render_page_or_part(request, "models/run", "models/run_live", context)
@@ -245,17 +245,15 @@ def remove_prompts(request: HttpRequest, slug: str, family: str) -> HttpResponse
 
 
 def _render_prompts(request: HttpRequest, study: Study, bound: PromptFileForm | None = None) -> HttpResponse:
-    rows = []
-    for family in study_prompts.prompt_families():
-        form = bound if bound is not None and bound.prefix == family else PromptFileForm(prefix=family)
-        rows.append(
-            (
-                family,
-                study_prompts.own_prompts(study, family),
-                study_prompts.prompts_in_use(study, family),
-                form,
-            )
+    rows = [
+        (
+            family,
+            study_prompts.own_prompts(study, family),
+            study_prompts.prompts_in_use(study, family),
+            bound if bound is not None and bound.prefix == family else PromptFileForm(prefix=family),
         )
+        for family in study_prompts.prompt_families()
+    ]
     return render(request, "labeling_ui/models/prompts.html", {"study": study, "rows": rows})
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotation import access
 from annotation.listening.rules.coverage import ListeningRules
@@ -17,50 +16,43 @@ from annotation.protocols import Protocol
 from annotation.protocols.schema import QuestionSpec
 from annotation.rating import revisions
 from annotation.studies.protocols import load_protocol
+from labeling_ui.templatetags.formatting import in_language
 
 
-@dataclass(frozen=True)
-class OwnAnswer:
-    question: str
-    said: str
-
-
-def own_answers(user: User, assignment_id: uuid.UUID) -> list[OwnAnswer]:
-    """Sides and positions as this rater saw them: which system is behind them is told to nobody who rates."""
+def own_answers(user: User, assignment_id: uuid.UUID) -> list[tuple[str, str]]:
+    """Questions and answers, with sides and positions as this rater saw them: which system is behind them is told to
+    nobody who rates."""
     assignment = access.assignment_of(user, assignment_id)
-    spec, language = load_protocol(assignment.protocol_version_id).spec, get_language() or "en"
+    spec = load_protocol(assignment.protocol_version_id).spec
     questions = {question.key: question for question in spec.questions}
     judgment = revisions.own_judgment(user, assignment_id)
     is_panel = len(assignment.presentation) > 1
     answers = [
-        _own_answer(questions[answer["question"]], answer, language, is_panel=is_panel)
-        for answer in judgment.answers
+        _own_answer(questions[answer["question"]], answer, is_panel=is_panel) for answer in judgment.answers
     ]
-    codes = {code.key: code.title.in_language(language) for code in spec.codes}
+    codes = {code.key: in_language(code.title) for code in spec.codes}
     if judgment.codes:
-        answers.append(OwnAnswer(_("Codes"), ", ".join(codes.get(code, code) for code in judgment.codes)))
+        answers.append((_("Codes"), ", ".join(codes.get(code, code) for code in judgment.codes)))
     if judgment.comment:
-        answers.append(OwnAnswer(_("Comment"), judgment.comment))
+        answers.append((_("Comment"), judgment.comment))
     return answers
 
 
-def _own_answer(
-    question: QuestionSpec, answer: Mapping[str, Any], language: str, *, is_panel: bool
-) -> OwnAnswer:
-    title, position = question.title.in_language(language), answer.get("position")
+def _own_answer(question: QuestionSpec, answer: Mapping[str, Any], *, is_panel: bool) -> tuple[str, str]:
+    title, position = in_language(question.title), answer.get("position")
     if is_panel and position is not None:
         title = f"{title} ({chr(ord('A') + position)})"
-    text = _answer_text(question, answer, language)
+    text = _answer_text(question, answer)
     if "confidence" in answer:
         text = _("{answer} (confidence {n})").format(answer=text, n=f"{answer['confidence']:g}")
-    return OwnAnswer(title, text)
+    return title, text
 
 
-def _answer_text(question: QuestionSpec, answer: Mapping[str, Any], language: str) -> str:
+def _answer_text(question: QuestionSpec, answer: Mapping[str, Any]) -> str:
     if "choice" in answer:
         return {"tie": _("Tie"), "both_bad": _("Both bad")}.get(answer["choice"], str(answer["choice"]))
     if "value" in answer:
-        labels = {point.value: point.label.in_language(language) for point in question.points}
+        labels = {point.value: in_language(point.label) for point in question.points}
         return f"{answer['value']:g} {labels.get(answer['value'], '')}".strip()
     return str(answer.get("text", ""))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils.functional import Promise
@@ -44,12 +43,6 @@ PUBLISHED_SOURCES: dict[tuple[str, bool], Promise] = {
         "Published: CMI-Pref, alpha 0.38 on 492 comparisons with some 2 votes each."
     ),
 }
-
-
-@dataclass(frozen=True)
-class Curve:
-    title: str
-    svg: str
 
 
 def plan_sentence(result: PlanResult) -> str:
@@ -186,7 +179,7 @@ def simulation_sentences(stored: Stored, request: PlanRequest) -> list[str]:
     return sentences
 
 
-def simulation_curves(stored: Stored, request: PlanRequest) -> list[Curve]:
+def simulation_curves(stored: Stored, request: PlanRequest) -> list[str]:
     moments, drawn = stored["moments"], []
     target = [
         (0.0, request.half_width, None, None),
@@ -212,7 +205,7 @@ def simulation_curves(stored: Stored, request: PlanRequest) -> list[Curve]:
                 title, lines, x_label=_("Votes"), y_label=title, x_range=(0, moments[-1]["votes"]),
                 y_range=ends,
             )  # fmt: skip
-            drawn.append(Curve(title, svg))
+            drawn.append(svg)
     return drawn
 
 

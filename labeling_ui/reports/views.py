@@ -29,6 +29,7 @@ from annotation.studies.protocols import load_protocol
 from labeling_ui.page_responses import document_attachment, is_part_request, render_part
 from labeling_ui.reports import planner_page
 from labeling_ui.reports.forms import HabitsForm, PlanForm, ReportForm, submitted_numbers
+from labeling_ui.templatetags.formatting import in_language
 
 # What a study found, as a paper would print it.
 
@@ -131,12 +132,9 @@ def _start_job(request: HttpRequest, study: Study, form: PlanForm, habits: Habit
 
 
 def _question_titles(study: Study, questions: list[MeasuredQuestion]) -> list[tuple[str, str]]:
-    spec = load_protocol(study.protocol_version_id).spec
-    specs = ((one, spec.question(one.key)) for one in questions)
-    return [
-        (one.key, one.title if found is None else found.title.in_language(get_language() or "en"))
-        for one, found in specs
-    ]
+    protocol = load_protocol(study.protocol_version_id).spec
+    specs = ((question, protocol.question(question.key)) for question in questions)
+    return [(row.key, row.title if spec is None else in_language(spec.title)) for row, spec in specs]
 
 
 def _pilot_context(study: Study, start: StartingValues) -> dict[str, Any]:

@@ -52,6 +52,7 @@ from labeling_ui.review.forms import (
     expert_choices,
     query_string,
 )
+from labeling_ui.templatetags.formatting import in_language
 from scoring.writing import draft_requests
 
 # The review desk: one case, first judged blind, then with everything that is known of it.
@@ -392,13 +393,11 @@ def _protocol_choices(study: Study) -> dict[str, list[Choice]]:
     """The protocol's codes, and the questions whose answers can be measured."""
     if not study.protocol_version_id:
         return {"codes": [], "question": []}
-    spec, language = load_protocol(study.protocol_version_id).spec, get_language() or "en"
+    spec = load_protocol(study.protocol_version_id).spec
     return {
-        "codes": [(code.key, f"{code.key} {code.title.in_language(language)}") for code in spec.codes],
+        "codes": [(code.key, f"{code.key} {in_language(code.title)}") for code in spec.codes],
         "question": [
-            (question.key, question.title.in_language(language))
-            for question in spec.questions
-            if question.level
+            (question.key, in_language(question.title)) for question in spec.questions if question.level
         ],
     }
 

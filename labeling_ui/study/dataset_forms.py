@@ -25,11 +25,6 @@ EXPORT_FORMAT_LABELS = {
     "parquet": _("Parquet: the tables of releases, typed, for large studies"),
     "label-studio": _("Label Studio: its tasks with the judgments that stand, and a labeling configuration"),
 }
-ITEM_VERSION_LABELS = {
-    "both": _("Every version, each with its number"),
-    "original": _("Original versions only, as they were before any correction"),
-    "corrected": _("Current versions only, with all corrections"),
-}
 
 
 class ExportForm(forms.Form):
@@ -42,7 +37,11 @@ class ExportForm(forms.Form):
     texts = forms.ChoiceField(
         label=_("Texts of the items"),
         help_text=_("All judgments and corrections are included; each names its item version."),
-        choices=list(ITEM_VERSION_LABELS.items()),
+        choices=[
+            ("both", _("Every version, each with its number")),
+            ("original", _("Original versions only, as they were before any correction")),
+            ("corrected", _("Current versions only, with all corrections")),
+        ],
         initial="both",
         widget=forms.RadioSelect,
     )
@@ -101,72 +100,100 @@ TRAINING_SET_FORMAT_LABELS = {
     "arena": _("Arena votes: model_a, model_b, winner (Parquet)"),
     "mos": _("Mean opinions with every rating (Parquet)"),
 }
-TEXT_VERSION_LABELS = {
-    "corrected": _("As they are now, with the votes that count now"),
-    "original": _("As they were before any correction, with the votes given on them"),
-    "both": _("Both, each with its own votes; never in two splits"),
-}
-TIE_LABELS = {
-    "": _("As is usual for the format"),
-    "drop": _("No vote"),
-    "half": _("Half a vote for each side"),
-    "both-directions": _("Half a vote each; undecided pairs stand there in both directions (trl-preference)"),
-    "keep": _("Kept as ties (cmi-pref, arena)"),
-}
-WEIGHT_LABELS = {
-    "equal": _("All the same"),
-    "agreement": _("By how far the rater agrees with the others"),
-}
-CONFIDENCE_LABELS = {
-    "column": _("Add a column, and change nothing else"),
-    "weight": _("Multiplies the weight of the vote"),
-}
-ROW_LABELS = {"": _("A row per vote"), "aggregate": _("A row per pair")}
-MARGIN_LABELS = {
-    "log-odds": _("Log-odds of the share of votes"),
-    "votes": _("Difference of the shares of votes"),
-}
 VOTE_ORIGIN_LABELS = {
     "rated": _("Given here by people"),
     "imported": _("Imported"),
     "simulated": _("Simulated: no person gave them"),
 }
 SPLIT_GROUP_LABELS = {"prompt": _("Prompts and lyrics"), "question": _("Questions"), "clip": _("Sounds")}
+DEFAULTS = TrainingSetOptions(format="soft-preferences")
 
 
 class TrainingSetForm(forms.Form):
     format = forms.ChoiceField(
         label=_("Format"),
         choices=[(key, TRAINING_SET_FORMAT_LABELS.get(key, key)) for key in TRAINING_FORMATS],
+        initial=DEFAULTS.format,
         widget=forms.RadioSelect,
     )
     texts = forms.ChoiceField(
-        label=_("Texts of the items"), choices=[*TEXT_VERSION_LABELS.items()], widget=forms.RadioSelect
+        label=_("Texts of the items"),
+        choices=[
+            ("corrected", _("As they are now, with the votes that count now")),
+            ("original", _("As they were before any correction, with the votes given on them")),
+            ("both", _("Both, each with its own votes; never in two splits")),
+        ],
+        initial=DEFAULTS.texts,
+        widget=forms.RadioSelect,
     )
     votes = forms.MultipleChoiceField(
         label=_("Whose votes"),
         choices=[(key, VOTE_ORIGIN_LABELS[key]) for key in VOTE_ORIGINS],
+        initial=DEFAULTS.votes,
         widget=forms.CheckboxSelectMultiple,
     )
     ties = forms.ChoiceField(
-        label=_("Ties, and “both bad”, count as"), choices=[*TIE_LABELS.items()], required=False
+        label=_("Ties, and “both bad”, count as"),
+        choices=[
+            ("", _("As is usual for the format")),
+            ("drop", _("No vote")),
+            ("half", _("Half a vote for each side")),
+            (
+                "both-directions",
+                _("Half a vote each; undecided pairs stand there in both directions (trl-preference)"),
+            ),
+            ("keep", _("Kept as ties (cmi-pref, arena)")),
+        ],
+        required=False,
     )
-    rows = forms.ChoiceField(label=_("Rows of cmi-pref"), choices=[*ROW_LABELS.items()], required=False)
-    weights = forms.ChoiceField(label=_("Weight of a vote"), choices=[*WEIGHT_LABELS.items()])
-    confidence = forms.ChoiceField(label=_("Confidence"), choices=[*CONFIDENCE_LABELS.items()])
-    margin = forms.ChoiceField(label=_("Margin of a pair"), choices=[*MARGIN_LABELS.items()])
-    min_votes = forms.IntegerField(label=_("Fewest votes of a task"), min_value=1, max_value=1000)
+    rows = forms.ChoiceField(
+        label=_("Rows of cmi-pref"),
+        choices=[("", _("A row per vote")), ("aggregate", _("A row per pair"))],
+        required=False,
+    )
+    weights = forms.ChoiceField(
+        label=_("Weight of a vote"),
+        choices=[
+            ("equal", _("All the same")),
+            ("agreement", _("By how far the rater agrees with the others")),
+        ],
+        initial=DEFAULTS.weights,
+    )
+    confidence = forms.ChoiceField(
+        label=_("Confidence"),
+        choices=[
+            ("column", _("Add a column, and change nothing else")),
+            ("weight", _("Multiplies the weight of the vote")),
+        ],
+        initial=DEFAULTS.confidence,
+    )
+    margin = forms.ChoiceField(
+        label=_("Margin of a pair"),
+        choices=[
+            ("log-odds", _("Log-odds of the share of votes")),
+            ("votes", _("Difference of the shares of votes")),
+        ],
+        initial=DEFAULTS.margin,
+    )
+    min_votes = forms.IntegerField(
+        label=_("Fewest votes of a task"), initial=DEFAULTS.min_votes, min_value=1, max_value=1000
+    )
     groups = forms.MultipleChoiceField(
         label=_("Never in two splits, besides items"),
         help_text=_(
             "What shares one, through others too, goes together. Small changes of wording count as the same."
         ),
         choices=[(key, SPLIT_GROUP_LABELS[key]) for key in GROUP_KINDS],
+        initial=DEFAULTS.groups,
         widget=forms.CheckboxSelectMultiple,
         required=False,
     )
-    ratios = forms.CharField(label=_("Train : dev : test"), max_length=60)
-    seed = forms.IntegerField(label=_("Seed of the split"), min_value=0, max_value=MOST_SEED)
+    ratios = forms.CharField(
+        label=_("Train : dev : test"), initial=":".join(map(str, DEFAULTS.ratios)), max_length=60
+    )
+    seed = forms.IntegerField(
+        label=_("Seed of the split"), initial=DEFAULTS.seed, min_value=0, max_value=MOST_SEED
+    )
     hold_out_systems = forms.CharField(
         label=_("Systems in the test split alone"),
         help_text=_("One per line."),
@@ -203,18 +230,3 @@ class TrainingSetForm(forms.Form):
             except TrainingSetError as error:
                 raise forms.ValidationError(str(error)) from error
         return values
-
-
-# What the form shows before anything was chosen.
-TRAINING_SET_DEFAULTS = {
-    "format": "soft-preferences",
-    "texts": "corrected",
-    "votes": ["rated", "imported"],
-    "weights": "equal",
-    "confidence": "column",
-    "margin": "log-odds",
-    "min_votes": 1,
-    "groups": list(GROUP_KINDS),
-    "ratios": "8:1:1",
-    "seed": 0,
-}

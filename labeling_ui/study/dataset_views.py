@@ -14,15 +14,14 @@ from django.utils.translation import gettext as _
 from analytics.data.questions import measured_questions
 from analytics.datasets import exports as datasets_exports
 from analytics.datasets import releases as service
-from analytics.datasets import training_sets as datasets_training_sets
-from analytics.datasets.formats.contract import Row
+from analytics.datasets import training_sets as training_sets_service
 from analytics.models import Release
 from annotation import access
 from annotation.errors import InvalidInput
 from annotation.models import Job, Study
 from labeling_ui.domain_errors import errors_in_form
 from labeling_ui.page_responses import action
-from labeling_ui.study.dataset_forms import TRAINING_SET_DEFAULTS, ExportForm, ReleaseForm, TrainingSetForm
+from labeling_ui.study.dataset_forms import ExportForm, ReleaseForm, TrainingSetForm
 
 # Writing a study out, and fetching what was written.
 
@@ -114,40 +113,30 @@ _CELL_CHARACTERS = 60
 def training_sets(request: HttpRequest, slug: str) -> HttpResponse:
     """A form with two buttons: one tries what is asked for, one makes it."""
     study = access.managed_study(request.user, slug)
-    form = (
-        TrainingSetForm(request.POST)
-        if request.method == "POST"
-        else TrainingSetForm(initial=_training_set_defaults(study))
-    )
+    compares = any(question.is_preference for question in measured_questions(study))
+    data = request.POST if request.method == "POST" else None
+    form = TrainingSetForm(data, initial={} if compares else {"format": "mos"})
     context: dict[str, Any] = {"study": study, "form": form}
     if form.is_valid():
         try:
             if "preview" not in request.POST:
-                return redirect(
-                    "job",
-                    datasets_training_sets.start_training_set(study, form.options, actor=request.user).pk,
-                )
+                job = training_sets_service.start_training_set(study, form.options, actor=request.user)
+                return redirect("job", job.pk)
             context |= _training_set_preview(study, form)
         except InvalidInput as error:
             form.add_error(None, error.message)
-    jobs = study.jobs.filter(kind=datasets_training_sets.TRAINING_SET_JOB).exclude(state=Job.State.CANCELLED)
+    jobs = study.jobs.filter(kind=training_sets_service.TRAINING_SET_JOB).exclude(state=Job.State.CANCELLED)
     context["sets"] = jobs.order_by("-created_at")[:SETS_SHOWN]
     return render(request, "labeling_ui/study/datasets/training_sets.html", context)
 
 
-def _training_set_defaults(study: Study) -> dict[str, Any]:
-    compares = any(question.is_preference for question in measured_questions(study))
-    return TRAINING_SET_DEFAULTS if compares else {**TRAINING_SET_DEFAULTS, "format": "mos"}
-
-
 def _training_set_preview(study: Study, form: TrainingSetForm) -> dict[str, Any]:
-    preview = datasets_training_sets.preview_training_set(study, form.options)
-    rows = [(table, [_cells(row, preview.columns) for row in table.first]) for table in preview.tables]
+    preview = training_sets_service.preview_training_set(study, form.options)
+    rows = [
+        (table, [[_cell(row[name]) for name in preview.columns] for row in table.first])
+        for table in preview.tables
+    ]
     return {"tried": preview, "shown": rows}
-
-
-def _cells(row: Row, columns: tuple[str, ...]) -> list[str]:
-    return [_cell(row[name]) for name in columns]
 
 
 def _cell(value: Any) -> str:

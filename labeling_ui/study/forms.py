@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Exclusion, Rater, RaterWithdrawal, Study, Webhook
 from annotation.models.people import RATING_ROLES, Role
-from annotation.protocols import Protocol, preset, preset_keys
+from annotation.protocols import preset, preset_keys
+from labeling_ui.templatetags.formatting import in_language
 
 # Addresses under /studies/ that are pages of their own.
 RESERVED_SLUGS = {"new", "from-files"}
@@ -70,17 +70,15 @@ class NewStudyForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["preset"].choices = [(key, _protocol_title(preset(key))) for key in preset_keys()]
+        self.fields["preset"].choices = [(key, in_language(preset(key).title)) for key in preset_keys()]
         self.fields["preset"].initial = "cmi-pref"
 
     def cards(self) -> Iterator[PresetCard]:
-        language = get_language() or "en"
         for key in preset_keys():
             protocol = preset(key)
-            beginning = protocol.guidelines.in_language(language).partition("\n\n")[0]
-            yield PresetCard(
-                key, _protocol_title(protocol), beginning, protocol.source, self["preset"].value() == key
-            )
+            beginning = in_language(protocol.guidelines).partition("\n\n")[0]
+            chosen = self["preset"].value() == key
+            yield PresetCard(key, in_language(protocol.title), beginning, protocol.source, chosen)
 
     def clean_slug(self) -> str:
         slug = str(self.cleaned_data["slug"])
@@ -104,10 +102,6 @@ class SettingsForm(forms.Form):
         max_value=600,
         help_text=_("Applies to tasks assigned from now on."),
     )
-
-
-def _protocol_title(protocol: Protocol) -> str:
-    return protocol.title.in_language(get_language() or "en")
 
 
 # Inviting people, changing roles, pausing and excluding raters.

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -15,7 +12,6 @@ from django.views.decorators.cache import never_cache
 
 from annotation import access
 from annotation.errors import Conflict
-from annotation.models import Membership, Rater, Study, User
 from annotation.models.people import Role
 from annotation.studies import members as service
 from labeling_ui.domain_errors import errors_as_messages, errors_in_form
@@ -30,8 +26,10 @@ INVITATIONS_SHOWN = 50
 def people(request: HttpRequest, slug: str) -> HttpResponse:
     """A new invitation's link stands in the answer to its POST and nowhere else: it cannot be shown again."""
     study = access.managed_study(request.user, slug)
-    members = list(_members_with_pseudonyms(study))
-    is_admin = _is_admin(request.user, members)
+    members = list(service.with_pseudonyms(study).order_by("user__name", "user__email"))
+    is_admin = request.user.is_superuser or any(
+        member.user == request.user and member.role == Role.ADMIN for member in members
+    )
     form = InvitationForm(request.POST or None, grants_any_role=is_admin)
     link = None
     if form.is_valid():
@@ -73,15 +71,3 @@ def remove_member(request: HttpRequest, slug: str, member_id: int) -> HttpRespon
         messages.success(request, _("%(name)s is no longer a member.") % {"name": membership.user})
         return redirect("home") if membership.user == request.user else redirect("people", slug)
     return redirect("member", slug, member_id)
-
-
-def _members_with_pseudonyms(study: Study) -> QuerySet[Membership]:
-    raters = Rater.objects.filter(study=study, user=OuterRef("user"))
-    members = study.memberships.select_related("user").annotate(
-        pseudonym=Subquery(raters.values("pseudonym"))
-    )
-    return members.order_by("user__name", "user__email")
-
-
-def _is_admin(user: User, members: Iterable[Membership]) -> bool:
-    return user.is_superuser or any(m.user_id == user.pk and m.role == Role.ADMIN for m in members)

@@ -8,14 +8,14 @@ from enum import Enum
 from typing import Any
 
 from django.utils.functional import Promise
-from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
-from analytics.overview.figures import StoppedEarly
 from analytics.overview.study import QuestionOverview, StudyOverview
 from analytics.reports.reasons import reason_sentence
 from annotation.models import Study
 from annotation.protocols import Protocol, QuestionSpec
+from labeling_ui.templatetags.formatting import in_language
 
 MEASUREMENT_LEVEL_LABELS: dict[str, Promise] = {
     "nominal": gettext_lazy("nominal"),
@@ -87,38 +87,27 @@ class QuestionCard:
     systems: tuple[SystemRow, ...]
 
 
-@dataclass(frozen=True)
-class StoppingCard:
-    """What stopping early has saved; `by_votes`: decided tasks by how many votes it took."""
-
-    figure: StoppedEarly
-    title: str
-    by_votes: tuple[Bar, ...]
-
-
 def question_cards(overview: StudyOverview, protocol: Protocol) -> list[QuestionCard]:
     return [_question_card(question, protocol.question(question.key)) for question in overview.questions]
 
 
 def code_bars(overview: StudyOverview, protocol: Protocol) -> list[Bar]:
     """The most frequent first. A judgment may give several codes, so there is no whole to have shares of."""
-    titles = {code.key: code.title.in_language(_language()) for code in protocol.codes}
+    titles = {code.key: in_language(code.title) for code in protocol.codes}
     rows = ((f"{code} · {titles[code]}" if code in titles else code, n) for code, n in overview.codes)
     return [replace(bar, share=None) for bar in _bars(rows)]
 
 
-def stopped_early(overview: StudyOverview, protocol: Protocol) -> StoppingCard | None:
-    """None where the study has no rule, or nothing was computed since it has."""
+def stopped_early(overview: StudyOverview, protocol: Protocol) -> dict[str, Any] | None:
+    """What stopping early has saved, with decided tasks by how many votes it took; None where the study has no rule, or
+    nothing was computed since it has."""
     figure = overview.stopped_early
     if figure is None:
         return None
     spec = protocol.question(figure.question)
     counts = ((ngettext("%(n)d vote", "%(n)d votes", n) % {"n": n}, tasks) for n, tasks in figure.by_votes)
-    return StoppingCard(
-        figure=figure,
-        title=figure.question if spec is None else spec.title.in_language(_language()),
-        by_votes=tuple(_bars(counts)),
-    )
+    title = figure.question if spec is None else in_language(spec.title)
+    return {"figure": figure, "title": title, "by_votes": list(_bars(counts))}
 
 
 def _question_card(question: QuestionOverview, spec: QuestionSpec | None) -> QuestionCard:
@@ -129,7 +118,7 @@ def _question_card(question: QuestionOverview, spec: QuestionSpec | None) -> Que
     compares = question.kind == "preference"
     return QuestionCard(
         key=question.key,
-        title=question.title if spec is None else spec.title.in_language(_language()),
+        title=question.title if spec is None else in_language(spec.title),
         level=str(MEASUREMENT_LEVEL_LABELS[leading["level"]]),
         compares=compares,
         alpha=leading["alpha"],
@@ -172,7 +161,7 @@ def _rater_count_text(result: Mapping[str, Any]) -> str:
 
 
 def _labelled_histogram(question: QuestionOverview, spec: QuestionSpec | None) -> Iterator[tuple[str, int]]:
-    points = {} if spec is None else {f"{p.value:g}": p.label.in_language(_language()) for p in spec.points}
+    points = {} if spec is None else {f"{p.value:g}": in_language(p.label) for p in spec.points}
     for value, n in question.histogram:
         yield (f"{value} · {points[value]}" if points.get(value) else value), n
 
@@ -203,20 +192,8 @@ def _scale_range(question: QuestionOverview, spec: QuestionSpec | None) -> tuple
 def _win_rates(question: QuestionOverview) -> Iterator[SystemRow]:
     for row in question.wins:
         length = round(100 * row.win_rate, 2) if row.win_rate is not None else 0.0
-        yield SystemRow(
-            row.system,
-            row.n,
-            row.win_rate,
-            length,
-            wins=row.wins,
-            ties=row.ties,
-            losses=row.losses,
-            strength=row.strength,
-        )
-
-
-def _language() -> str:
-    return get_language() or "en"
+        counts = {"wins": row.wins, "ties": row.ties, "losses": row.losses}
+        yield SystemRow(row.system, row.n, row.win_rate, length, **counts, strength=row.strength)
 
 
 # The one thing a study needs next, decided from plain values.

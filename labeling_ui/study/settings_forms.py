@@ -11,7 +11,6 @@ from dataclasses import asdict, replace
 from typing import Any, ClassVar
 
 from django import forms
-from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_lazy as look_up
 
@@ -25,6 +24,7 @@ from annotation.rating.rules import ordering, stopping
 from annotation.studies.protocols import load_protocol
 from annotation.studies.settings import Setting, declared
 from labeling_ui.models.catalogue_texts import scorer_choices, scorer_title
+from labeling_ui.templatetags.formatting import in_language
 from scoring.models import LearnedModel, ScoringRun
 from scoring.policies import hints
 
@@ -167,7 +167,7 @@ class StoppingForm(SectionForm):
 def _question_title(protocol: Protocol, key: str) -> str:
     question = protocol.question(key)
     assert question is not None  # eligible questions are the protocol's own
-    return question.title.in_language(get_language() or "en")
+    return in_language(question.title)
 
 
 SHUFFLED_ORDER, ACTIVE_LEARNING_ORDER = "", "policy"

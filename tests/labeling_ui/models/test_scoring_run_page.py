@@ -151,7 +151,7 @@ def test_each_fault_is_explained_with_what_to_do(signed_in, study, fault):
     run = make(study, state="done", n_rows=1, n_failed=1)
     row(run, "bell", fault=fault, reason="At 0.50 s.")
     shown = signed_in.get(reverse("scoring_run", args=[run.pk])).context["faults"]
-    assert [(line.count.code, line.meaning, line.remedy) for line in shown] == [(fault, *FAULTS[fault])]
+    assert [(count.code, meaning, remedy) for count, meaning, remedy in shown] == [(fault, *FAULTS[fault])]
 
 
 def test_faults_are_counted_by_kind_and_an_unknown_one_is_still_shown(signed_in, study):
@@ -160,7 +160,7 @@ def test_faults_are_counted_by_kind_and_an_unknown_one_is_still_shown(signed_in,
     row(run, "two", fault="missing")
     row(run, "three", fault="brand_new", reason="Something new.")
     shown = signed_in.get(reverse("scoring_run", args=[run.pk])).context["faults"]
-    assert [(line.count.code, line.count.n) for line in shown] == [("missing", 2), ("brand_new", 1)]
+    assert [(count.code, count.n) for count, _meaning, _remedy in shown] == [("missing", 2), ("brand_new", 1)]
     assert "Something new." in page(signed_in, run)
 
 

@@ -4,13 +4,16 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Job
-from labeling_ui.study.dataset_forms import TRAINING_SET_DEFAULTS
+from labeling_ui.study.dataset_forms import TrainingSetForm
 from tests.analytics.votes import vote
 from tests.factories import StudyFactory, member, rating_task
 
 pytestmark = pytest.mark.django_db
 
-ASKED = {**TRAINING_SET_DEFAULTS, "format": "mos", "ratios": "1:0:0"}
+DEFAULTS = {
+    name: field.initial for name, field in TrainingSetForm.base_fields.items() if field.initial is not None
+}
+ASKED = {**DEFAULTS, "format": "mos", "ratios": "1:0:0"}
 
 
 def page(study) -> str:
